@@ -66,12 +66,7 @@ export async function runComponent(component: Component, options: RunOptions): P
     try {
       await component.start();
     } catch (error) {
-      if (error instanceof SettingsError) {
-        for (const problem of error.problems) log.error({ error: problem }, "cannot start");
-        return exitCodes.config;
-      }
-      log.error({ error: isExpected(error) ? error.message : error }, "cannot start");
-      return exitCodes.failure;
+      return logFailedStart(error, log);
     }
     const stopping = stopAskedAt === undefined ? started?.() : undefined;
     await asked;
@@ -89,4 +84,14 @@ export async function runComponent(component: Component, options: RunOptions): P
       if (listener !== stop || stopAskedAt === undefined) signals.off(event, listener);
     }
   }
+}
+
+/** Says why something cannot start. @returns the exit code; after a SettingsError that of bad settings. */
+export function logFailedStart(error: unknown, log: Log): number {
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) log.error({ error: problem }, "cannot start");
+    return exitCodes.config;
+  }
+  log.error({ error: isExpected(error) ? error.message : error }, "cannot start");
+  return exitCodes.failure;
 }

@@ -177,6 +177,17 @@ test("serve over a broken metadata file says that it is not ready, and the error
   assert.equal(err.split("broken.yml:").length, 2, err);
 });
 
+test("serve with a certificate of flows that cannot be read says so, and does not start", async () => {
+  const terminal = createFakeTerminal(["serve"], {
+    SVC_API_PORT: "0",
+    SVC_FLOW_SERVER_TLS_ENABLE: "true",
+    SVC_FLOW_SERVER_TLS_CERT_FILEPATH: "/nowhere/cert.pem",
+    SVC_FLOW_SERVER_TLS_KEY_FILEPATH: "/nowhere/key.pem",
+  });
+  assert.equal(await runProgram(terminal), 1);
+  assert.match(terminal.written.err, /ERROR cannot start error="TLS: cannot read \/nowhere\/cert\.pem: ENOENT/);
+});
+
 test("udm check judges a file offline", async () => {
   const good = await run("udm", "check", fileWith("good.yml", "10.0.0.0/8:\n  name: ten\n192.0.2.1:\n"));
   assert.deepEqual([good.code, good.err], [0, ""]);

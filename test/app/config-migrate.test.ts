@@ -61,6 +61,28 @@ test("a later file wins, SVC_ over EF_, and the loser is a comment", async (t) =
   assert.match(out, /^SVC_API_IP: 10\.0\.0\.1$/m);
 });
 
+test("settings of named outputs stay as they are; names that are nearly known ones are named", async (t) => {
+  const file = join(tempDirectory(t), "x.env");
+  const lines = [
+    "SVC_OUTPUT_KAFKA__EDGE__TOPIC=edge",
+    "SVC_OUTPUT_KAFKA__EDGE__TIMEOUT=soon",
+    "SVC_OUTPUT_KAFKA__EDGE__TOPPIC=edge",
+    "EF_OUTPUT_KAFKA_BROKER=a:9092",
+    "SVC_API_PROT=1",
+  ];
+  writeFileSync(file, lines.join("\n"));
+  const { code, out, err } = await run("config", "migrate", file);
+  assert.deepEqual(out.trimEnd().split("\n").slice(1), [
+    "SVC_OUTPUT_KAFKA__EDGE__TOPIC: edge",
+    "# SVC_OUTPUT_KAFKA__EDGE__TIMEOUT: soon  # wrong: SVC_OUTPUT_KAFKA__EDGE__TIMEOUT must be an integer from 1 to 3600, in seconds",
+    "# SVC_OUTPUT_KAFKA__EDGE__TOPPIC: edge  # SVC_OUTPUT_KAFKA__EDGE__TOPPIC is not a setting: is SVC_OUTPUT_KAFKA__EDGE__TOPIC meant?",
+    '# EF_OUTPUT_KAFKA_BROKER: "a:9092"  # netgloss does not know this name: is EF_OUTPUT_KAFKA_BROKERS meant?',
+    "# SVC_API_PROT: 1  # netgloss does not know this name: is SVC_API_PORT meant?",
+  ]);
+  assert.equal(err, "1 same, 0 accepted, 0 missing, 3 unknown, 1 wrong\n");
+  assert.equal(code, 1);
+});
+
 test("every public name can be migrated, and what comes out is valid", async (t) => {
   const directory = tempDirectory(t);
   const file = join(directory, "all.env");

@@ -69,7 +69,7 @@ test("a flag beats the environment, which beats the file, which beats the defaul
 
 test("values are read by their type", () => {
   const { settings } = read({
-    SVC_FLOW_SERVER_UDP_PORT: "2055, 4739",
+    SVC_FLOW_SERVER_UDP_PORT: "2055, 4739 ,",
     SVC_API_MAX_BODY_SIZE: "2 MiB",
     SVC_OUTPUT_FILE_MAX_SIZE: "1048576",
     SVC_FLOW_SERVER_UDP_IP: "::1",
@@ -102,6 +102,7 @@ const badValues: [string, string, RegExp][] = [
   ["SVC_FLOW_SERVER_UDP_PORT", "2055,x", /a list separated by commas/],
   ["SVC_FLOW_SERVER_UDP_PORT", "2055,2055", /nothing twice/],
   ["SVC_FLOW_SERVER_UDP_PORT", "2055,,4739", /a list/],
+  ["SVC_FLOW_SERVER_UDP_PORT", ",2055", /a list/],
   ["SVC_LOG_LEVEL", "trace", /one of debug, info, warn, error, silent, not "trace"/],
   ["SVC_LOG_FORMAT", "JSON", /json or text/],
   ["SVC_API_TLS_ENABLE", "on", /true or false, not "on"/],

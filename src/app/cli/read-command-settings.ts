@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { Command } from "commander";
 import {
   environmentSettings,
@@ -37,13 +37,16 @@ export async function readCommandSettings(command: Command, terminal: Terminal):
  * @throws SettingsError
  */
 export async function readSettingsFile(file: string): Promise<GivenSetting[]> {
-  let text: string;
+  const text = readText(file);
+  if (isEnvFile(file, text)) return parseEnvFile(file, text, (path) => (existsSync(path) ? readText(path) : undefined));
+  const { parseSettingsFile } = await import("../settings/settings-file.ts");
+  return parseSettingsFile(file, text);
+}
+
+function readText(file: string): string {
   try {
-    text = readFileSync(file, "utf8");
+    return readFileSync(file, "utf8");
   } catch (error) {
     throw new SettingsError([`cannot read the settings file: ${(error as Error).message}`]);
   }
-  if (isEnvFile(file, text)) return parseEnvFile(file, text);
-  const { parseSettingsFile } = await import("../settings/settings-file.ts");
-  return parseSettingsFile(file, text);
 }

@@ -1,19 +1,24 @@
 import { createLog, systemClock } from "../../report/index.ts";
 import { announceReadiness } from "../announce-readiness.ts";
-import { createCollector } from "../collector.ts";
+import { createCollector, type Collector } from "../collector.ts";
 import { limitHeapGrowth } from "../limit-heap-growth.ts";
 import { createLogFile, type LogFile } from "../log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
-import { runComponent } from "../run-component.ts";
+import { logFailedStart, runComponent } from "../run-component.ts";
 import { announceToServiceManager } from "../service-manager.ts";
-import type { Settings } from "../settings/index.ts";
+import { SettingsError, type Settings } from "../settings/index.ts";
 import type { SettingsPlace } from "../settings-view.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
 import { localApiUrl } from "./client/api-place.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Runs the collector until SIGTERM or SIGINT. @returns the exit code. */
+/**
+ * Runs the collector until SIGTERM or SIGINT.
+ *
+ * @returns the exit code.
+ * @throws SettingsError
+ */
 export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal): Promise<number> {
   const { reading } = settingsPlace;
   const { settings } = reading;
@@ -36,13 +41,13 @@ export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal)
 
   if (settings.SVC_INPUT_SNMP_ENABLE) limitHeapGrowth();
   if (settings.SVC_QUICKSTART_ENABLE) prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
-  const collector = createCollector({
-    settings,
-    log,
-    clock: systemClock,
-    version: packageVersion(),
-    settingsPlace,
-  });
+  let collector: Collector;
+  try {
+    collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), settingsPlace });
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
+    return logFailedStart(error, log);
+  }
   const exitCode = await runComponent(collector, {
     log,
     clock: systemClock,

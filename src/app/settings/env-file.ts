@@ -8,34 +8,88 @@ export function isEnvFile(file: string, source: string): boolean {
   if (/\.ya?ml$/i.test(file)) return false;
   if (/(?:^|[./])env(?:\.[^/]*)?$/i.test(file)) return true;
   const first = lines(source).find((line) => line !== "" && !line.startsWith("#")) ?? "";
-  return assignment.test(first) || /^\[\w+\]$/.test(first);
+  return assignment.test(first) || section.test(first);
 }
+
+/** Gives the text of a file; undefined: there is none. */
+type ReadEnvFile = (path: string) => string | undefined;
 
 /**
- * Reads a file of environment variables: `NAME=value` lines as a shell, Docker and systemd's EnvironmentFile take them,
- * and the `Environment=` lines of a systemd unit. Variables that are no settings are left out, as in the environment.
+ * Reads a file of environment variables: `NAME=value` lines as a shell, Docker and systemd's EnvironmentFile take them.
+ * Of a systemd unit it takes what `Environment=` and `EnvironmentFile=` say, as systemd does: files count before variables of the unit.
+ * Variables that are no settings are left out, as in the environment.
  *
- * @throws SettingsError naming file:line for a line that is none of these.
+ * @param read reads the files of `EnvironmentFile=`; without it they are left out.
+ * @throws SettingsError naming file:line for a line that is none of these, or whose file cannot be read.
  */
-export function parseEnvFile(file: string, source: string): GivenSetting[] {
+export function parseEnvFile(file: string, source: string, read?: ReadEnvFile): GivenSetting[] {
   const problems: string[] = [];
-  const given: GivenSetting[] = [];
-  for (const [i, line] of lines(source).entries()) {
-    const origin = `${file}:${i + 1}`;
-    if (line === "" || /^[#;]/.test(line) || /^\[\w+\]$/.test(line)) continue;
-    const [, name = "", text = ""] = assignment.exec(line) ?? [];
-    const found = name === "Environment" ? unitVariables(text) : [[name, unquote(text)] as const];
-    if (name === "" || found === undefined) problems.push(`${origin}: expected NAME=value`);
-    else
-      given.push(
-        ...found.filter(([each]) => isOurs(each)).map(([each, value]) => ({ name: each, text: value, origin })),
-      );
+  let given: GivenSetting[] = [];
+  let files: GivenSetting[][] = [];
+  const readFile = (origin: string, value: string): void => {
+    try {
+      if (read !== undefined) files.push(readNamedFile(origin, value, read));
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      problems.push(...error.problems);
+    }
+  };
+  for (const { line, number } of isUnit(source) ? joinedLines(source) : numberedLines(source)) {
+    const origin = `${file}:${number}`;
+    if (line === "" || isComment(line) || section.test(line)) continue;
+    const [, name = "", value = ""] = assignment.exec(line) ?? [];
+    const isEmpty = value.trim() === "";
+    if (name === "EnvironmentFile") {
+      if (isEmpty) files = [];
+      else readFile(origin, value.trim());
+    } else if (name === "Environment") {
+      const found = isEmpty ? [] : unitVariables(value);
+      if (found === undefined) problems.push(`${origin}: expected NAME=value`);
+      else if (isEmpty) given = [];
+      else given.push(...found.map(([each, text]) => ({ name: each, text, origin })));
+    } else if (name === "") problems.push(`${origin}: expected NAME=value`);
+    else given.push({ name, text: unquote(value), origin });
   }
   if (problems.length > 0) throw new SettingsError(problems);
-  return given;
+  return [...given, ...files.flat()].filter(({ name }) => /^(?:SVC|EF)_/.test(name));
 }
 
-const isOurs = (name: string): boolean => /^(?:SVC|EF)_/.test(name);
+/** The file that an `EnvironmentFile=` names; with `-` in front it may be missing. */
+function readNamedFile(origin: string, value: string, read: ReadEnvFile): GivenSetting[] {
+  const path = unquote(value.replace(/^-/, ""));
+  const source = read(path);
+  if (source !== undefined) return parseEnvFile(path, source);
+  if (value.startsWith("-")) return [];
+  throw new SettingsError([`${origin}: EnvironmentFile: there is no file ${path}`]);
+}
+
+const section = /^\[[\w-]+\]$/;
+const isComment = (line: string): boolean => /^[#;]/.test(line);
+const isUnit = (source: string): boolean => lines(source).some((line) => section.test(line));
+
+interface NumberedLine {
+  readonly line: string;
+  /** Counted from 1. */
+  readonly number: number;
+}
+
+function numberedLines(source: string): NumberedLine[] {
+  return lines(source).map((line, i) => ({ line, number: i + 1 }));
+}
+
+/** Lines of a unit: one that ends in a backslash goes on with the next line that is no comment, and has the number of its first. */
+function joinedLines(source: string): NumberedLine[] {
+  const joined: NumberedLine[] = [];
+  let open: NumberedLine | undefined;
+  for (const { line, number } of numberedLines(source)) {
+    if (open !== undefined && isComment(line)) continue;
+    const text: string = open === undefined ? line : `${open.line} ${line}`;
+    const next: NumberedLine = { line: text.replace(/\\$/, ""), number: open?.number ?? number };
+    open = text.endsWith("\\") && !isComment(line) ? next : undefined;
+    if (open === undefined) joined.push(next);
+  }
+  return open === undefined ? joined : [...joined, open];
+}
 
 function lines(source: string): string[] {
   return source
@@ -54,10 +108,10 @@ function unquote(text: string): string {
   return value.replace(/(?:^|\s+)#.*$/, "");
 }
 
-/** The variables of one `Environment=` line: words, each quoted or not. @returns undefined for anything else. */
+/** The variables of one `Environment=` line: words, each quoted or not; `%%` is a percent sign. @returns undefined for anything else. */
 function unitVariables(text: string): (readonly [string, string])[] | undefined {
   const words = text.match(/"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+(?:"[^"]*"|'[^']*')?/g) ?? [];
   const found = words.map((word) => assignment.exec(unquote(word)));
   if (found.includes(null) || found.length === 0) return undefined;
-  return found.map((match) => [match?.[1] ?? "", unquote(match?.[2] ?? "")] as const);
+  return found.map((match) => [match?.[1] ?? "", unquote(match?.[2] ?? "").replaceAll("%%", "%")] as const);
 }

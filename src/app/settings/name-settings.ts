@@ -1,6 +1,6 @@
 import { nearName } from "../../text/index.ts";
 import { parseInstanceName } from "./output-instances.ts";
-import { fateOf, isSettingName, type Fate } from "./netobserv/netobserv-names.ts";
+import { fateOf, isSettingName, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName } from "./settings-table.ts";
 import type { GivenSetting } from "./settings-source.ts";
 
@@ -26,6 +26,14 @@ const secretFileNames = settingNames
 /** The secret whose file each `<NAME>_FILE` names. */
 export const secretOfFileName: ReadonlyMap<string, SettingName> = new Map(secretFileNames);
 const knownNames: readonly string[] = [...settingNames, ...secretOfFileName.keys()];
+const knownOldNames: ReadonlySet<string> = new Set(
+  [...Object.keys(netObservNames), ...knownNames.map(suffixOf)].map((suffix) => prefixes.old + suffix),
+);
+
+/** The known name, of the same prefix, that an unknown one nearly is. */
+export function nearSetting(name: string): string | undefined {
+  return nearName(name, name.startsWith(prefixes.old) ? knownOldNames : knownNames);
+}
 
 /**
  * Inputs that are on when a file of the old prefix says where they are to be found and nothing else: NetObserv has a program for each, which
@@ -68,7 +76,7 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   const { name, text, origin } = given;
   const isOld = name.startsWith(prefixes.old);
   if (!isOld && !name.startsWith(prefixes.own)) {
-    const near = nearName(name, knownNames);
+    const near = nearSetting(name);
     report.problem(
       near === undefined
         ? `${origin}: ${JSON.stringify(name)} is not a setting`
@@ -92,8 +100,9 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   }
   const fate = fateOf(suffix);
   if (fate === undefined) {
-    const near = isOld ? undefined : nearName(name, knownNames);
+    const near = nearSetting(name);
     if (near === undefined) report.unknown(`${name} (${origin})`);
+    else if (isOld) report.unknown(`${name} (${origin}; is ${near} meant?)`);
     else report.problem(`${origin}: ${name} is not a setting: is ${near} meant?`);
   } else if (isEmpty) return;
   else if (fate.kind === "same") {
@@ -112,7 +121,9 @@ export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
   });
 }
 
-const suffixOf = (name: string): string => name.slice(name.indexOf("_") + 1);
+function suffixOf(name: string): string {
+  return name.slice(name.indexOf("_") + 1);
+}
 
 /** Whether the value of a switch means that it is off, or nothing was said. */
 export function isOff(text: string): boolean {

@@ -1,8 +1,9 @@
 import { yamlScalar } from "../format-settings.ts";
-import { inputsTurnedOn, isOff, prefixes, secretOfFileName } from "../name-settings.ts";
+import { inputsTurnedOn, isOff, nearSetting, prefixes, secretOfFileName } from "../name-settings.ts";
+import { parseInstanceName } from "../output-instances.ts";
 import type { GivenSetting } from "../settings-source.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
-import { fateOf, netObservNames } from "./netobserv-names.ts";
+import { fateOf, isSettingName, netObservNames } from "./netobserv-names.ts";
 
 /** What happened to one given name. */
 export interface Migrated {
@@ -53,8 +54,9 @@ function suffixOf(name: string): string | undefined {
   return /^(?:SVC|EF)_(.*)$/.exec(name)?.[1];
 }
 
-/** The setting, or the `_FILE` of a secret, that a name means. */
+/** The setting, the `_FILE` of a secret, or the setting of an instance that a name means. */
 function targetOf({ name }: GivenSetting): string | undefined {
+  if (typeof parseInstanceName(name) === "object") return name;
   const suffix = suffixOf(name);
   if (suffix === undefined) return undefined;
   if (secretOfFileName.has(prefixes.own + suffix)) return prefixes.own + suffix;
@@ -80,10 +82,13 @@ function migrate(
   if (target !== undefined) {
     const winner = winners.get(target);
     if (winner !== given) return asComment("overridden", `${winner?.origin ?? ""} says ${target}`);
-    if (fate?.kind !== "same") return { given, result: "same", line: `${target}: ${yamlScalar(text)}`, comment: "" };
-    return migrateSame(given, fate.setting, fate.toText(text), asComment);
+    const instance = parseInstanceName(name);
+    const setting = typeof instance === "object" ? instance.setting : target;
+    if (!isSettingName(setting)) return { given, result: "same", line: `${target}: ${yamlScalar(text)}`, comment: "" };
+    const meant = fate?.kind === "same" ? fate.toText(text) : text;
+    return migrateSame(given, { name: target, setting, text: meant }, asComment);
   }
-  if (fate === undefined) return asComment("unknown", "netgloss does not know this name: remove it");
+  if (fate === undefined) return asComment("unknown", whyUnknown(name));
   if (fate.kind === "accepted") return asComment("accepted", `not needed: ${fate.why}`);
   if (fate.kind === "same") throw new Error(`${name} has a setting`);
   const { advice, needs = suffix } = fate;
@@ -91,25 +96,33 @@ function migrate(
   return asComment("missing", needs === suffix ? `missing: ${advice}` : `missing with ${needs}`);
 }
 
+/** @param meant the name and the text by which it is given here, and the setting whose values it has. */
 function migrateSame(
   given: GivenSetting,
-  setting: SettingName,
-  text: string,
+  { name, setting, text }: { readonly name: string; readonly setting: SettingName; readonly text: string },
   asComment: (result: Migrated["result"], comment: string) => Migrated,
 ): Migrated {
   const { type } = settingOf(setting);
   const value = type.parse(text);
-  if (value === undefined) return asComment("wrong", `wrong: ${setting} must be ${type.expected}`);
+  if (value === undefined) return asComment("wrong", `wrong: ${name} must be ${type.expected}`);
   const shown = type.secret ? text : type.format(value);
   const suffix = suffixOf(given.name) ?? "";
   const changes = [
-    ...(suffixOf(setting) === suffix ? [] : [`${given.name} becomes ${setting}`]),
+    ...(suffixOf(name) === suffix ? [] : [`${given.name} becomes ${name}`]),
     ...(text === given.text ? [] : [`was ${given.text}`]),
     ...(given.name.startsWith(prefixes.old) ? [netObservNames[suffix]?.differs ?? ""] : []),
-    ...(type.secret ? [`a file is safer: ${setting}_FILE`] : []),
+    ...(type.secret ? [`a file is safer: ${name}_FILE`] : []),
   ].filter((change) => change !== "");
   const comment = changes.join("; ");
-  return { given, result: "same", line: withComment(`${setting}: ${yamlScalar(shown)}`, comment), comment };
+  return { given, result: "same", line: withComment(`${name}: ${yamlScalar(shown)}`, comment), comment };
+}
+
+/** What is wrong with a name that is no setting, and what to do. */
+function whyUnknown(name: string): string {
+  const instance = parseInstanceName(name);
+  if (typeof instance === "string") return instance;
+  const near = nearSetting(name);
+  return `netgloss does not know this name: ${near === undefined ? "remove it" : `is ${near} meant?`}`;
 }
 
 function withComment(line: string, comment: string): string {
