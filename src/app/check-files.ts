@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { AccessFileError, parseAccessFile } from "../access/index.ts";
 import { compileTrapCondition } from "./filters.ts";
+import { droppedFieldWarnings } from "./dropped-fields.ts";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
@@ -13,14 +14,14 @@ import { shapingProblems } from "./shaping-problems.ts";
 import { receivesFlows, type Settings } from "./settings/index.ts";
 
 /**
- * Judges filters, the metadata file, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
+ * Judges filters, lists of fields, the metadata file, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
  *
  * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
   const problems = shapingProblems(settings);
   if (receivesFlows(settings)) problems.push(...kernelProblems());
-  const warnings: string[] = [];
+  const warnings = droppedFieldWarnings(settings);
   if (settings.SVC_API_USERS_PATH !== "") problems.push(...(await usersProblems(settings.SVC_API_USERS_PATH)));
   for (const { path, read } of enrichmentFiles(settings)) {
     const judged = await judgeFile(path, read);

@@ -21,6 +21,7 @@ import { createObjectExplainer } from "./explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
 import { exploreOperations } from "./explore-operations.ts";
+import { droppedFieldWarnings } from "./dropped-fields.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
 import { packagePath } from "./package-root.ts";
@@ -74,6 +75,7 @@ const checkName = "collector";
 export function createCollector(options: CollectorOptions): Collector {
   const { settings, log, clock, version, sinks = [] } = options;
   checkShaping(settings);
+  for (const warning of droppedFieldWarnings(settings)) log.warn({}, warning);
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };

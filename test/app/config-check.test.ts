@@ -100,6 +100,25 @@ test("certificates and keys must belong together, of the API and of outputs that
   assert.equal((await check({ ...output, SVC_OUTPUT_GENERIC_HTTP_ENABLE: "no" })).code, 0);
 });
 
+test("fields to leave out that are nearly fields are warnings, also of a named output; metadata is none", async () => {
+  const { code, err } = await check({
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_PROCESSOR_DROP_FIELDS: "flow.src.ip.adr,flow.dst.ip.addr,src,dst.host.name,flow.src.site.name,site.name,source.ip",
+    SVC_OUTPUT_KAFKA__EDGE__DROP_FIELDS: "flow.byte",
+  });
+  assert.equal(code, 0);
+  const warnings = err.filter((line) => line.includes("DROP_FIELDS"));
+  assert.deepEqual(warnings, [
+    "warning: SVC_PROCESSOR_DROP_FIELDS: records have no field flow.src.ip.adr: is flow.src.ip.addr meant?",
+    "warning: SVC_PROCESSOR_DROP_FIELDS: records have no field src: is flow.src.ip.addr meant?",
+    "warning: SVC_PROCESSOR_DROP_FIELDS: records have no field dst.host.name: is flow.dst.host.name meant?",
+    "warning: SVC_PROCESSOR_DROP_FIELDS: records have no field source.ip: is flow.src.ip.addr meant?",
+    "warning: SVC_OUTPUT_KAFKA__EDGE__DROP_FIELDS: records have no field flow.byte: is flow.bytes meant?",
+  ]);
+});
+
 test("a broken metadata file is an error with all its faults; a missing one is none, unless its folder is", async (t) => {
   const path = join(tempDirectory(t), "ipaddrs.yml");
   const settings = (file: string): Settings => ({

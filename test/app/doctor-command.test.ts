@@ -110,7 +110,11 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
   const never = await run("::ffff:192.0.2.1", "-o", "json");
   assert.equal(never.code, 1);
   assert.match(never.out, /"No datagram has come from 192\.0\.2\.1 in /);
-  assert.equal((await run("nonsense")).code, 3);
+  const nonsense = await run("edge-1");
+  assert.deepEqual(
+    [nonsense.code, nonsense.err.split("\n")[0]],
+    [2, 'error: "edge-1" is no IP address: give the one that the exporter sends from'],
+  );
   assert.equal((await run("-o", "yaml")).code, 2);
 });
 

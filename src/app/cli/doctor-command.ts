@@ -1,4 +1,7 @@
+import { isIP } from "node:net";
 import { Option } from "commander";
+import { quote } from "../../text/index.ts";
+import { CommandError } from "./command-error.ts";
 import type { DefineCommand } from "./command-row.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { exitCodes } from "./terminal.ts";
@@ -23,6 +26,9 @@ export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) =
   addClientOptions(doctor)
     .addOption(new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text"))
     .action(async (exporter: string | undefined, { output }: { output: string }) => {
+      if (exporter !== undefined && isIP(exporter) === 0) {
+        throw new CommandError("usage", `${quote(exporter)} is no IP address: give the one that the exporter sends from`);
+      }
       const client = await clientOf(doctor, terminal);
       const path =
         exporter === undefined
