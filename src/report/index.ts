@@ -4,6 +4,7 @@ export { describeError, isExpected } from "./describe-error.ts";
 export { createHealth, type Check, type Health } from "./health.ts";
 export { listKernelSockets, readKernelSockets, readKernelTable } from "./kernel-socket.ts";
 export type { KernelPort, KernelSocket } from "./kernel-socket.ts";
+export { listenFault } from "./listen-fault.ts";
 export { createLog, limitLog, logFormats, logLevels, silentLog } from "./log.ts";
 export type { Log, LogFields, LogFormat, LogLevel, LogOptions } from "./log.ts";
 export {

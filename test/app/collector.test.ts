@@ -211,6 +211,6 @@ test("a port in use fails the start with one clear error and leaves nothing open
   ];
   const { settings } = readSettings([layer], () => "");
   const second = createCollector({ settings, log: silentLog, clock: systemClock, version: "0.0.0" });
-  await assert.rejects(second.start(), /EADDRINUSE.*127\.0\.0\.1/);
+  await assert.rejects(second.start(), /API port, TCP port \d+ of 127\.0\.0\.1: another program has it.*EADDRINUSE/);
   assert.throws(() => second.apiPort());
 });

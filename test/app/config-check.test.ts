@@ -105,7 +105,8 @@ test("fields to leave out that are nearly fields are warnings, also of a named o
     SVC_OUTPUT_STDOUT_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_PORT: "0",
-    SVC_PROCESSOR_DROP_FIELDS: "flow.src.ip.adr,flow.dst.ip.addr,src,dst.host.name,flow.src.site.name,site.name,source.ip",
+    SVC_PROCESSOR_DROP_FIELDS:
+      "flow.src.ip.adr,flow.dst.ip.addr,src,dst.host.name,flow.src.site.name,site.name,source.ip",
     SVC_OUTPUT_KAFKA__EDGE__DROP_FIELDS: "flow.byte",
   });
   assert.equal(code, 0);
@@ -180,6 +181,9 @@ test("busy ports are found, unless the collector runs that has them open", async
     SVC_FLOW_SERVER_TCP_ENABLE: "true",
     SVC_FLOW_SERVER_TCP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_TCP_PORT: String(tcp),
+    SVC_INPUT_TRAP_ENABLE: "true",
+    SVC_INPUT_TRAP_LISTENER_IP: "127.0.0.1",
+    SVC_INPUT_TRAP_LISTENER_PORT: String(udp),
     SVC_OUTPUT_MONITOR_ENABLE: "true",
     SVC_OUTPUT_STDOUT_ENABLE: "true",
   };
@@ -189,8 +193,35 @@ test("busy ports are found, unless the collector runs that has them open", async
     `error: SVC_API_PORT: TCP port ${tcp} on 127.0.0.1: is in use by another process`,
     `error: SVC_FLOW_SERVER_TCP_PORT: TCP port ${tcp} on 127.0.0.1: is in use by another process`,
     `error: SVC_FLOW_SERVER_UDP_PORT: UDP port ${udp} on 127.0.0.1: is in use by another process`,
+    `error: SVC_INPUT_TRAP_LISTENER_PORT: UDP port ${udp} on 127.0.0.1: is in use by another process`,
   ]);
   assert.deepEqual((await check(settings, "--running")).err, []);
+});
+
+test("a port that two settings have, and an address that no interface has, are found", async () => {
+  const [free, udp] = [createServer().listen(0, "127.0.0.1"), createSocket("udp4").bind(0, "127.0.0.1")];
+  await Promise.all([once(free, "listening"), once(udp, "listening")]);
+  const [tcpPort, udpPort] = [(free.address() as AddressInfo).port, udp.address().port];
+  free.close();
+  udp.close();
+  await Promise.all([once(free, "close"), once(udp, "close")]);
+  const { code, err } = await check({
+    SVC_API_PORT: String(tcpPort),
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_UDP_PORT: String(udpPort),
+    SVC_FLOW_SERVER_TCP_ENABLE: "true",
+    SVC_FLOW_SERVER_TCP_PORT: String(tcpPort),
+    SVC_INPUT_TRAP_ENABLE: "true",
+    SVC_INPUT_TRAP_LISTENER_IP: "192.0.2.1",
+    SVC_INPUT_TRAP_LISTENER_PORT: "8162",
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+  });
+  assert.equal(code, 78);
+  assert.deepEqual(err, [
+    `error: SVC_FLOW_SERVER_TCP_PORT: TCP port ${tcpPort}: SVC_API_PORT has it, too`,
+    "error: SVC_INPUT_TRAP_LISTENER_PORT: UDP port 8162 on 192.0.2.1: no interface of this host has the address (EADDRNOTAVAIL)",
+  ]);
 });
 
 test("SNMP definitions are judged when devices are to be polled", async (t) => {

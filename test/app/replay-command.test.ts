@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
 import { framings, ipPacketWith, pcapFile, pcapngFile } from "../support/capture-file.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { counterSample, sflow, structure } from "../support/sflow-packets.ts";
@@ -77,6 +81,37 @@ test("the outputs of the settings take the records when asked to", async (t) => 
   assert.equal(code, 0);
   assert.deepEqual(records, []);
   assert.equal(readFileSync(output, "utf8").split("\n").length, 5);
+});
+
+test("records that a store refuses are named, and the exit code says so", async (t) => {
+  const { path, directory } = capture(t);
+  const server = createServer((_, response) => response.writeHead(400).end("no")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanUp(t, () => server.close());
+  const { code, err } = await replay(
+    {
+      SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
+      SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      SVC_STATE_DIRECTORY_PATH: directory,
+    },
+    "--outputs",
+    path,
+  );
+  assert.equal(code, 1);
+  assert.match(err, /^error: output http: 2 records were refused/m);
+});
+
+test("settings that cannot be used are named, and so are outputs that are not on; nothing is replayed", async (t) => {
+  const { path } = capture(t);
+  const filter = await replay({ SVC_PROCESSOR_FILTER_KEEP: "src > 7" }, path);
+  assert.deepEqual([filter.code, filter.records], [78, []]);
+  assert.match(filter.err, /^error: SVC_PROCESSOR_FILTER_KEEP:1:5: src is an address/);
+  const key = await replay({ SVC_PROCESSOR_ANONYMIZE_METHOD: "cryptopan" }, path);
+  assert.equal(key.code, 78);
+  assert.match(key.err, /^error: SVC_PROCESSOR_ANONYMIZE_KEY_PATH/);
+  const none = await replay({}, "--outputs", path);
+  assert.equal(none.code, 2);
+  assert.match(none.err, /^error: no output is on/);
 });
 
 test("only some ports, and a capture without flows", async (t) => {

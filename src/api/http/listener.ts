@@ -14,7 +14,7 @@ import {
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { limitLog, type Clock, type Log } from "../../report/index.ts";
+import { limitLog, listenFault, type Clock, type Log } from "../../report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import { createHttp2Guard } from "./http2-guard.ts";
 import type { ApiLimits } from "./limits.ts";
@@ -232,9 +232,13 @@ export function createListener(options: ListenerOptions): Listener {
       const opened = open();
       serveHttp1(opened);
       await new Promise<void>((resolve, reject) => {
-        opened.once("error", reject);
+        const fail = (cause: Error): void => {
+          const where = `TCP port ${options.port} of ${options.ip}`;
+          reject(new Error(`cannot open the API port, ${where}: ${listenFault(cause)}`, { cause }));
+        };
+        opened.once("error", fail);
         opened.listen({ host: options.ip, port: options.port, backlog: 511 }, () => {
-          opened.off("error", reject);
+          opened.off("error", fail);
           resolve();
         });
       });

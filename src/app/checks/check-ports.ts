@@ -1,71 +1,104 @@
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 import { once } from "node:events";
+import { listenFault } from "../../report/index.ts";
 import type { Settings } from "../settings/index.ts";
-import { messageOf, type Findings } from "./findings.ts";
+import type { Findings } from "./findings.ts";
 
-/** Opens each port for an instant. One that is in use, or that this user may not open, is a problem. */
+interface Port {
+  readonly setting: string;
+  readonly transport: "TCP" | "UDP";
+  /** Empty: all. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Opens all ports for an instant. One that is in use, that this user may not open, or that two settings have, is a problem. */
 export async function checkPorts(settings: Settings): Promise<Findings> {
   const problems: string[] = [];
-  const attempt = async (subject: string, open: () => Promise<void>): Promise<void> => {
-    try {
-      await open();
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      problems.push(`${subject}: ${code === "EADDRINUSE" ? "is in use by another process" : messageOf(error)}`);
-    }
-  };
-  const { SVC_API_IP: ip, SVC_API_PORT: port } = settings;
-  if (port !== 0) await attempt(`SVC_API_PORT: TCP port ${port} on ${ip}`, () => listen(ip, port));
-  for (const word of ["TCP", "TLS"] as const) {
-    const name = `SVC_FLOW_SERVER_${word}_PORT` as const;
-    const [address, each] = [settings[`SVC_FLOW_SERVER_${word}_IP`], settings[name]];
-    if (!settings[`SVC_FLOW_SERVER_${word}_ENABLE`] || each === 0) continue;
-    const where = address === "" ? "" : ` on ${address}`;
-    await attempt(`${name}: TCP port ${each}${where}`, () => onAny(address, each, listen));
-  }
-  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) {
-    const address = settings.SVC_FLOW_SERVER_UDP_IP;
-    for (const each of settings.SVC_FLOW_SERVER_UDP_PORT) {
+  const opened: { readonly port: Port; readonly close: Close }[] = [];
+  try {
+    for (const port of portsOf(settings)) {
+      const { setting, transport, address } = port;
       const where = address === "" ? "" : ` on ${address}`;
-      if (each !== 0) {
-        await attempt(`SVC_FLOW_SERVER_UDP_PORT: UDP port ${each}${where}`, () => onAny(address, each, bind));
+      try {
+        opened.push({ port, close: await onAny(port, transport === "TCP" ? listen : bind) });
+      } catch (error) {
+        const other = opened.find(({ port: one }) => one.transport === transport && one.port === port.port);
+        problems.push(`${setting}: ${transport} port ${port.port}${where}: ${faultOf(error, other?.port)}`);
       }
     }
+  } finally {
+    await Promise.all(opened.map(({ close }) => close()));
   }
   return { problems, warnings: [] };
 }
 
-async function listen(host: string, port: number): Promise<void> {
+function faultOf(error: unknown, other: Port | undefined): string {
+  if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return listenFault(error);
+  return other === undefined ? "is in use by another process" : `${other.setting} has it, too`;
+}
+
+/** The ports that a start opens, but for those that the system chooses. */
+function portsOf(settings: Settings): Port[] {
+  const ports: Port[] = [];
+  const add = (setting: string, transport: Port["transport"], address: string, port: number): void => {
+    if (port !== 0) ports.push({ setting, transport, address, port });
+  };
+  add("SVC_API_PORT", "TCP", settings.SVC_API_IP, settings.SVC_API_PORT);
+  for (const word of ["TCP", "TLS"] as const) {
+    const name = `SVC_FLOW_SERVER_${word}_PORT` as const;
+    if (!settings[`SVC_FLOW_SERVER_${word}_ENABLE`]) continue;
+    add(name, "TCP", settings[`SVC_FLOW_SERVER_${word}_IP`], settings[name]);
+  }
+  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) {
+    for (const port of settings.SVC_FLOW_SERVER_UDP_PORT) {
+      add("SVC_FLOW_SERVER_UDP_PORT", "UDP", settings.SVC_FLOW_SERVER_UDP_IP, port);
+    }
+  }
+  if (settings.SVC_INPUT_TRAP_ENABLE) {
+    const { SVC_INPUT_TRAP_LISTENER_IP: address, SVC_INPUT_TRAP_LISTENER_PORT: port } = settings;
+    add("SVC_INPUT_TRAP_LISTENER_PORT", "UDP", address, port);
+    if (settings.SVC_INPUT_TRAP_LISTENER_TCP_ENABLE) add("SVC_INPUT_TRAP_LISTENER_PORT", "TCP", address, port);
+  }
+  return ports;
+}
+
+type Close = () => Promise<void>;
+
+async function listen(host: string, port: number): Promise<Close> {
   const server = createServer();
   server.listen({ host, port, exclusive: true });
   await once(server, "listening");
-  server.close();
-  await once(server, "close");
+  return async () => {
+    server.close();
+    await once(server, "close");
+  };
 }
 
 /** As the collector does: all addresses are those of both families, or of IPv4 on a host without IPv6. */
-async function onAny(
-  address: string,
-  port: number,
-  open: (address: string, port: number) => Promise<void>,
-): Promise<void> {
+async function onAny({ address, port }: Port, open: (address: string, port: number) => Promise<Close>): Promise<Close> {
   if (address !== "") return open(address, port);
   try {
-    await open("::", port);
+    return await open("::", port);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EAFNOSUPPORT") throw error;
-    await open("0.0.0.0", port);
+    return open("0.0.0.0", port);
   }
 }
 
-async function bind(address: string, port: number): Promise<void> {
+async function bind(address: string, port: number): Promise<Close> {
   const socket = createSocket({ type: address.includes(":") ? "udp6" : "udp4", ipv6Only: false });
+  const close = async (): Promise<void> => {
+    socket.close();
+  };
   try {
     const bound = once(socket, "listening");
     socket.bind({ address, port, exclusive: true });
     await bound;
-  } finally {
-    socket.close();
+  } catch (error) {
+    await close();
+    throw error;
   }
+  return close;
 }

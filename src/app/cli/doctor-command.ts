@@ -27,7 +27,10 @@ export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) =
     .addOption(new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text"))
     .action(async (exporter: string | undefined, { output }: { output: string }) => {
       if (exporter !== undefined && isIP(exporter) === 0) {
-        throw new CommandError("usage", `${quote(exporter)} is no IP address: give the one that the exporter sends from`);
+        throw new CommandError(
+          "usage",
+          `${quote(exporter)} is no IP address: give the one that the exporter sends from`,
+        );
       }
       const client = await clientOf(doctor, terminal);
       const path =

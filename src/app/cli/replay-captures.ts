@@ -8,7 +8,7 @@ import {
   type FrameKind,
 } from "../../capture/index.ts";
 import { createFlowPipeline, protocolOf, type FlowPipeline } from "../../flow/index.ts";
-import { fanOut } from "../../output/index.ts";
+import { fanOut, type DeliveryState } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import {
   createHealth,
@@ -26,6 +26,8 @@ import { decodingOptions } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { flowElements } from "../flow-elements.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
+import { checkShaping } from "../shaping-problems.ts";
+import { CommandError } from "./command-error.ts";
 import type { ReplayOptions } from "./replay-command.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 
@@ -38,7 +40,8 @@ const deliverWithinMs = 60_000;
  * Decodes the flows of captures with the settings of a collector: its elements, metadata, enrichment. Each datagram has the
  * sender and the time of the capture. Nothing of the host is changed: the metadata file is only read, no port is opened.
  *
- * @returns the exit code: failure when a capture is damaged, cannot be read, or has no flows.
+ * @returns the exit code: failure when a capture is damaged, cannot be read, or has no flows, and when an output did not take all records.
+ * @throws SettingsError for filters and the like that cannot be used, CommandError when records are to go to outputs and none is on.
  */
 export async function replayCaptures(
   files: readonly string[],
@@ -47,6 +50,7 @@ export async function replayCaptures(
   terminal: Terminal,
 ): Promise<number> {
   const settings: Settings = { ...given, SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: false };
+  checkShaping(settings);
   const log = createLog({
     level: settings.SVC_LOG_LEVEL === "info" ? "warn" : settings.SVC_LOG_LEVEL,
     format: settings.SVC_LOG_FORMAT,
@@ -69,7 +73,10 @@ export async function replayCaptures(
     for (const file of files) {
       isWell = (await replayFile(file, pipeline, options, counts, () => taker.keepsUp(), terminal)) && isWell;
     }
-    await taker.finish();
+    for (const loss of await taker.finish()) {
+      terminal.err(`error: ${loss}\n`);
+      isWell = false;
+    }
   } finally {
     await stopComponents(components, log);
   }
@@ -139,8 +146,8 @@ interface Taker {
   readonly components: ReturnType<typeof createOutputs>["outputs"];
   /** Waits until there is room for more. @returns false when nobody takes them any more. */
   keepsUp(): Promise<boolean>;
-  /** Waits until all that was taken has arrived. */
-  finish(): Promise<void>;
+  /** Waits until all that was taken has arrived. @returns what has not, a line for each output. */
+  finish(): Promise<readonly string[]>;
 }
 
 function standardOutput(terminal: Terminal): Taker {
@@ -148,13 +155,16 @@ function standardOutput(terminal: Terminal): Taker {
     sink: { write: (lines) => terminal.out(Buffer.from(lines).toString("utf8")) },
     components: [],
     keepsUp: () => terminal.drained(),
-    async finish() {},
+    finish: async () => [],
   };
 }
 
 function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
   const { outputs, stores } = createOutputs(settings, reporting);
   const components = [...outputs, ...stores];
+  if (components.length === 0) {
+    throw new CommandError("usage", "no output is on: the settings of --config or of the environment have none");
+  }
   const queued = async (): Promise<number> => {
     const families = await reporting.metrics.families();
     const queue = families.find(({ name }) => name === "netgloss_output_queue_bytes");
@@ -175,8 +185,22 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
         return states.some((state) => state === undefined || state.waitingRecords > 0);
       };
       while (systemClock.monotonic() < end && (await isWaiting())) await sleep(50);
+      const states = await Promise.all(stores.map((store) => store.state()));
+      return states.flatMap((state) => (state === undefined ? [] : undelivered(state)));
     },
   };
+}
+
+function undelivered(state: DeliveryState): string[] {
+  const { name, waitingRecords, refusedRecords, droppedRecords, spoolMode, fault } = state;
+  const counts: [number, string][] = [
+    [waitingRecords, spoolMode === "off" ? "were not delivered" : "wait in the spool"],
+    [refusedRecords, "were refused"],
+    [droppedRecords, "were dropped"],
+  ];
+  const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} records ${what}`);
+  if (parts.length === 0) return [];
+  return [`output ${name}: ${parts.join(", ")}${fault === undefined ? "" : `: ${fault}`}`];
 }
 
 /** Less than the smallest queue may hold. */

@@ -155,7 +155,7 @@ function keyOf(value: Token, operator: "=" | "in", term: TermExpression, { fail 
     const fault = isNumber ? `${value.text} is a number` : error.message.replace(/^key /, "");
     return fail(value, `${term.name.text} is an address: ${fault}`);
   }
-  if (operator === "=" && key.kind !== "ip") return fail(value, `${value.text} has more than one address: use in`);
+  if (operator === "=" && key.kind !== "ip") return fail(value, `${value.text} is no single address: use in`);
   return key;
 }
 

@@ -1,5 +1,6 @@
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
+import { listenFault } from "../../report/index.ts";
 
 /** A bound socket for notifications. */
 export interface TrapSocket {
@@ -13,13 +14,14 @@ export type OnDatagram = (datagram: Uint8Array, address: string, port: number) =
 /** Storms come at once: the kernel keeps what the program has not read yet. */
 const receiveBuffer = 4 * 1024 * 1024;
 
-/** @throws what the system says when the port is taken or needs rights. */
+/** @throws Error naming address, port and reason when the port is taken or needs rights. */
 export function openTrapSocket(address: string, port: number, onDatagram: OnDatagram): Promise<TrapSocket> {
   const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
   return new Promise((resolve, reject) => {
-    socket.once("error", reject);
+    const fail = (cause: Error): void => reject(trapListenError("UDP", address, port, cause));
+    socket.once("error", fail);
     socket.bind(port, address, () => {
-      socket.off("error", reject);
+      socket.off("error", fail);
       // An answer that cannot be sent is asked for again.
       socket.on("error", () => {});
       try {
@@ -35,4 +37,9 @@ export function openTrapSocket(address: string, port: number, onDatagram: OnData
       });
     });
   });
+}
+
+/** The error of a port for notifications that cannot be opened. */
+export function trapListenError(transport: "UDP" | "TCP", address: string, port: number, cause: Error): Error {
+  return new Error(`cannot receive traps on ${transport} port ${port} of ${address}: ${listenFault(cause)}`, { cause });
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { createMessageReader } from "../session/stream-pool.ts";
+import { trapListenError } from "./trap-socket.ts";
 
 /** A port for notifications by TCP (RFC 3430). */
 export interface TrapStream {
@@ -22,7 +23,7 @@ const maxConnectionsOfHost = 20;
 /** A sender that is silent connects again when it has something to say. */
 const maxIdleMs = 600_000;
 
-/** @throws what the system says when the port is taken or needs rights. */
+/** @throws Error naming address, port and reason when the port is taken or needs rights. */
 export async function openTrapStream(address: string, port: number, handlers: TrapStreamHandlers): Promise<TrapStream> {
   const sockets = new Set<Socket>();
   const byHost = new Map<string, number>();
@@ -59,7 +60,11 @@ export async function openTrapStream(address: string, port: number, handlers: Tr
     });
   });
   server.listen(port, address);
-  await once(server, "listening");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw trapListenError("TCP", address, port, error as Error);
+  }
   return {
     port: (server.address() as AddressInfo).port,
     get connections() {
