@@ -195,7 +195,7 @@ EF_I = spaced
 
 test("systemd units: lines that go on, percent signs, an empty line that takes back, files of variables", () => {
   const files: Record<string, string> = { "/etc/flow.env": "EF_C=from file\nEnvironmentFile=/etc/flow.env\n" };
-  const read = (source: string): string[] =>
+  const readUnit = (source: string): string[] =>
     parseEnvFile("x.conf", source, (path) => files[path]).map(
       ({ name, text, origin }) => `${name}=${text} (${origin})`,
     );
@@ -215,14 +215,14 @@ EnvironmentFile=-/etc/none.env
 EnvironmentFile=/etc/flow.env
 `;
   const last = source.replace("EnvironmentFile=/etc/none.env\n", "");
-  assert.deepEqual(read(last), [
+  assert.deepEqual(readUnit(last), [
     "EF_A=1 (x.conf:8)",
     "EF_B=100% sure (x.conf:8)",
     "EF_C=3 (x.conf:8)",
     "EF_C=from file (/etc/flow.env:1)",
   ]);
   assert.throws(
-    () => read(source),
+    () => readUnit(source),
     (error) =>
       error instanceof SettingsError &&
       error.problems.join() === "x.conf:7: EnvironmentFile: there is no file /etc/none.env",
