@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { Reader, type Response } from "maxmind";
@@ -215,6 +216,15 @@ test("a look-up finds the narrowest network, at every record size", () => {
     ),
     runs(50),
   );
+});
+
+test("a file that is no database says so, and what to do with a compressed one", () => {
+  assert.throws(() => readDatabase(Buffer.alloc(0)), { message: "is no MaxMind database" });
+  assert.throws(() => readDatabase(Buffer.from("<html>404</html>")), { message: "is no MaxMind database" });
+  const packed = gzipSync(mmdbFile({ "198.51.100.0/24": "here" }));
+  assert.throws(() => readDatabase(packed), {
+    message: "is no MaxMind database: it is compressed, unpack the .mmdb file",
+  });
 });
 
 /** What is wanted of a value: the value itself, or of a map some of its keys. */

@@ -21,9 +21,17 @@ export interface Database {
 /** Zeros between the tree and the data. */
 const separatorBytes = 16;
 
+/** What stands before the metadata, within the last bytes of each database. */
+const metadataMaxBytes = 128 * 1024;
+const metadataMark = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
+
 /** @throws Error when the bytes are no such database. */
 export function readDatabase(bytes: Uint8Array): Database {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!buffer.subarray(-metadataMaxBytes).includes(metadataMark)) {
+    const isCompressed = buffer[0] === 0x1f && buffer[1] === 0x8b;
+    throw new Error(`is no MaxMind database${isCompressed ? ": it is compressed, unpack the .mmdb file" : ""}`);
+  }
   const { metadata } = new Reader<Response>(buffer);
   const { databaseType, buildEpoch, nodeCount, searchTreeSize, binaryFormatMajorVersion } = metadata;
   if (binaryFormatMajorVersion !== 2) throw new Error("is not of version 2 of the MaxMind DB format");
