@@ -39,11 +39,17 @@ function readByLibrary(text: string, twice?: (message: string, at: number) => vo
   return root;
 }
 
+/** The library's words for slips that they do not lead to. */
+const hints: ReadonlyMap<string, string> = new Map([
+  ["deficient indentation", "a bracket or a quote before this is not closed, or this line is not indented enough"],
+  ["bad indentation of a mapping entry", "bad indentation of a mapping entry, or a text that needs quotes"],
+]);
+
 function parse(text: string): ReturnType<typeof parseEvents> {
   try {
     return parseEvents(text, {});
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
-    throw new YamlFault(error.reason, positionAt(text, error.mark?.position ?? 0));
+    throw new YamlFault(hints.get(error.reason) ?? error.reason, positionAt(text, error.mark?.position ?? 0));
   }
 }

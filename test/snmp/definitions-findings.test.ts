@@ -334,7 +334,7 @@ r3:
       "devices/two.yml": "---\na: b\n---\nc: d\n",
     },
     [
-      "error: devices/broken.yml:3:8: bad indentation of a mapping entry",
+      "error: devices/broken.yml:3:8: bad indentation of a mapping entry, or a text that needs quotes",
       "error: devices/two.yml:4:1: a second document: the file must hold one",
       'error: object_groups/all.yml:7:7: system: object "SNMPv2-MIB::system" does not exist',
       "error: objects/sys.yaml:1:1: expected a mapping from ids to definitions, found a list",

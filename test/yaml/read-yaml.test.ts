@@ -252,7 +252,9 @@ suite("the fast reader", () => {
 suite("readYaml", () => {
   test("names the place of what is wrong", () => {
     for (const [text, message, line, column] of [
-      ["a: [\n", /./, 2, 1],
+      ["a: [\n", /^a bracket or a quote before this is not closed/, 2, 1],
+      ['a: "b\nc: d\n', /^a bracket or a quote before this is not closed/, 2, 1],
+      ["a: b: c\n", /, or a text that needs quotes$/, 1, 5],
       ["a: 1\nb: 2\na: 3\n", /"a" is given twice, first at line 1, column 1/, 3, 1],
       ["a: *b\n", /alias \*b has no anchor/, 1, 4],
       ["%TAG ! x:\n---\na: b\n", /%TAG directive/, 1, 1],
