@@ -849,6 +849,17 @@ export const goldenCases: readonly GoldenCase[] = [
     [ipfixRecord({ id: 256, fields: fields([276, 1], [277, 1], [278, 1]) }, [uint(1, 1), uint(2, 1), uint(3, 1)])],
   ],
   [
+    // Of two bytes the flags are the lower twelve bits, in the reverse direction and in three bytes, too.
+    "ipfix-tcp-flags-with-the-data-offset",
+    [
+      ipfixRecord({ id: 256, fields: fields([4, 1], [6, 2], [6, 2, 29_305]) }, [
+        [uint(6, 1), uint(0x5112, 2), uint(0x8012, 2)],
+      ]),
+      ipfixRecord({ id: 257, fields: fields([4, 1], [6, "variable"]) }, [[uint(6, 1), uint(0x5f_50_02, 3)]]),
+      netflow9Record({ id: 256, fields: fields([6, 2]) }, [uint(0x5002, 2)]),
+    ],
+  ],
+  [
     "ipfix-direction-that-is-neither",
     [ipfixRecord({ id: 256, fields: fields([61, 1], [4, 1], [7, 2]) }, [uint(2, 1), uint(6, 1), uint(53, 2)])],
   ],

@@ -141,6 +141,7 @@ const others: readonly Name[] = [
   "variable",
   "anyStart",
   "lastSecond",
+  "tcpFlagBits",
   "tooLarge",
 ];
 

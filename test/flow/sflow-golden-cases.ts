@@ -302,6 +302,8 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
   ],
   ["sflow-ip-in-ip", [ofPacket(ethernet(etherIpv4, ipv4Packet(ipv6Packet(17, udp(53)), { protocol: 41 })))]],
   ["sflow-vxlan", [ofUdp(4789, Buffer.concat([hex("08000000 00112200"), web]))]],
+  ["sflow-vxlan-of-a-group", [ofUdp(4789, Buffer.concat([hex("88000064 00112200"), web]))]],
+  ["sflow-vxlan-with-a-next-protocol", [ofUdp(4789, Buffer.concat([hex("0c000003 00112200"), web]))]],
   ["sflow-vxlan-port-of-something-else", [ofUdp(4789, hex("c0ffee00 11223344 55667788"))]],
   ["sflow-geneve-with-options", [ofUdp(6081, Buffer.concat([hex("0200 6558 00112200 0102800100000000"), web]))]],
   [

@@ -11,6 +11,9 @@ const tcpTags = Array.from({ length: 1 << tcpFlags.length }, (_, bits) =>
   tcpFlags.filter((_flag, i) => (bits & (1 << i)) !== 0),
 );
 
+/** The bits of the TCP header that are flags or reserved for such. */
+const tcpFlagBits = 0xfffn;
+
 /** Kinds of options (IANA, "TCP Option Kind Numbers"), as they are abbreviated; others are `OPT-<kind>`. */
 const tcpOptions = new Map([
   [0, "EOL"],
@@ -107,6 +110,11 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   ecn: ofNumber((value) => (value < 256 ? value & 3 : undefined)),
   protocolName: ofNumber((value) => protocolNames[value]),
   tunnelTypeName: nameOf(tunnelTypes),
+  /** RFC 7125: the upper four of sixteen bits are the data offset of the header, which a collector has to ignore. */
+  tcpBits: (source, at, length) => {
+    const bits = toUnsigned(source, at, length);
+    return bits === undefined ? undefined : Number(BigInt(bits) & tcpFlagBits);
+  },
   tcpTags: ofNumber(tcpFlagNames),
   tcpOptionTags: (source, at, length) => {
     const bits = toUnsigned(source, at, length);

@@ -7,6 +7,7 @@ export type Conversion =
   | "ecn"
   | "protocolName"
   | "tunnelTypeName"
+  | "tcpBits"
   | "tcpTags"
   | "tcpOptionTags"
   | "asLabel"
@@ -168,7 +169,7 @@ export const fieldNames: readonly FieldName[] = [
   [5, "ip.ecn.id", "ecn"],
   [4, "l4.proto.id", "value"],
   [4, "l4.proto.name", "protocolName"],
-  [6, "tcp.flags.bits", "value"],
+  [6, "tcp.flags.bits", "tcpBits"],
   [6, "tcp.flags.tags", "tcpTags"],
   [209, "tcp.options.bits", "value"],
   [209, "tcp.options.tags", "tcpOptionTags"],

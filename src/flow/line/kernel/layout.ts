@@ -564,6 +564,9 @@ export const noteBytes = 4;
 /** A signed number. An id of an application with its quotes: the engine and the selector, with a vendor's number between them where the engine has one. */
 export const opInt = 33;
 export const opApplication = 34;
+/** The lower twelve bits of a number. */
+export const opTcpBits = 35;
+export const tcpFlagBits = 0xfff;
 /** The engine whose selectors begin with the number of a vendor (RFC 6759 section 4.1), where they are longer than that. */
 export const vendorsEngine = 20;
 /** Of a step: the mark in the upper half of its `delta`, those bytes in `length`. */

@@ -16,6 +16,7 @@ export type ValueKind =
   | "microseconds"
   | "nanoseconds"
   | "uptime"
+  | "tcpBits"
   | "icmpType"
   | "icmpCode"
   | "applicationId"
@@ -37,6 +38,7 @@ const kinds = new Map<Convert, ValueKind>([
   [convertType.dateTimeMicroseconds, "microseconds"],
   [convertType.dateTimeNanoseconds, "nanoseconds"],
   [convertField.uptime, "uptime"],
+  [convertField.tcpBits, "tcpBits"],
   [convertField.icmpType, "icmpType"],
   [convertField.icmpCode, "icmpCode"],
   [convertField.applicationId, "applicationId"],
@@ -71,6 +73,7 @@ const fits: Readonly<Partial<Record<ValueKind, Fit>>> = {
   ipv4: [4, 4],
   ipv6: [16, 16],
   mac: [6, 6],
+  tcpBits: [1, 8],
   hex: [1, Number.POSITIVE_INFINITY],
   l2: [1, 8],
   l3: [1, 8],

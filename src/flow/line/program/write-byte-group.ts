@@ -37,7 +37,8 @@ export function byteGroup(
 
 /** Whether a conversion makes a number of one byte that the kernel can keep. */
 function isKeptByTable(convert: Output["convert"]): boolean {
-  return valueKind(convert) === "unsigned" || isCodePoint(convert) || isKeptAsByte(convert);
+  const kind = valueKind(convert);
+  return kind === "unsigned" || kind === "tcpBits" || isCodePoint(convert) || isKeptAsByte(convert);
 }
 
 /** Writes a group of steps that read one byte as a look-up in a table of texts. */

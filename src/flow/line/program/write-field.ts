@@ -206,6 +206,9 @@ function writeTotalValue(writer: ProgramWriter, kind: ValueKind, { place, length
     case "signed":
       writer.operation({ code: layout.opInt, place, length, ...field });
       break;
+    case "tcpBits":
+      writer.operation({ code: length === 1 ? layout.opUint8 : layout.opTcpBits, place, length, slot, ...field });
+      break;
     case "icmpType":
     case "icmpCode":
       writer.operation({ code: layout.opUint8, place, delta: kind === "icmpType" ? 0 : 1, slot, ...field });

@@ -36,11 +36,7 @@ export function parseUdpTunnel(
   switch (port) {
     case ports.vxlan:
     case ports.linuxVxlan:
-      // RFC 7348: the flag of a valid VNI, the rest reserved.
-      if (b[at] !== 8 || u24(b, at + 1) !== 0 || b[at + 7] !== 0) return -1;
-      outer.tunnel = tunnelKinds.vxlan;
-      outer.tunnelId = u24(b, at + 4);
-      return parseFrom(b, at + 8, end, "ethernet", inner);
+      return parseVxlan(b, at, end, outer, inner);
     case ports.vxlanGpe:
       return parseVxlanGpe(b, at, end, outer, inner);
     case ports.geneve:
@@ -57,6 +53,26 @@ export function parseUdpTunnel(
       if (port === ports.capwap || outer.sourcePort === ports.capwap) return parseCapwap(b, at, end, outer, inner);
       return -1;
   }
+}
+
+const vxlan = { group: 0x80, hasVni: 8, hasProtocol: 4 } as const;
+
+/**
+ * RFC 7348: the flag of a valid VNI. The other bits are reserved: they are zero, but for a group policy (draft-smith-vxlan-group-policy) or a
+ * next protocol (draft-ietf-nvo3-vxlan-gpe), which some endpoints send to VXLAN's port, too.
+ */
+function parseVxlan(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
+  const flags = b[at] as number;
+  const hasGroup = (flags & vxlan.group) !== 0;
+  const hasProtocol = (flags & vxlan.hasProtocol) !== 0;
+  const known = vxlan.group | vxlan.hasVni | vxlan.hasProtocol;
+  if ((flags & vxlan.hasVni) === 0 || (flags & ~known) !== 0 || (hasGroup && hasProtocol)) return -1;
+  const reserved = hasGroup ? 0 : hasProtocol ? u16(b, at + 1) : u24(b, at + 1);
+  if (reserved !== 0 || b[at + 7] !== 0) return -1;
+  outer.tunnel = tunnelKinds.vxlan;
+  outer.tunnelId = u24(b, at + 4);
+  if (!hasProtocol) return parseFrom(b, at + 8, end, "ethernet", inner);
+  return parseNamed(b, at + 8, end, b[at + 3] as number, outer, inner);
 }
 
 const gpe = { version: 0x30, hasVni: 8, hasProtocol: 4, reserved: 0xc0, isControl: 1 } as const;

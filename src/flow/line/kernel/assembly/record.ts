@@ -150,6 +150,12 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         p = writeUint64(p, value);
         break;
       }
+      case L.opTcpBits: {
+        const value = <u32>readUint(place, lengthOf(operation)) & L.tcpFlagBits;
+        keepNumber(number, value, p);
+        p = writeUint32(p, value);
+        break;
+      }
       case L.opInt:
         p = writeInt(p, place, lengthOf(operation));
         break;
