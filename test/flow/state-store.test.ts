@@ -80,6 +80,31 @@ test("what was put is there for the next run; a change is on the disk without a 
   assert.deepEqual(first?.templates[0]?.raw, Buffer.from("0100000100010004", "hex"));
 });
 
+test("a state that another one replaces before it is written costs nothing", async () => {
+  const io = memoryFileIo();
+  const { store } = createStore(io);
+  await store.start();
+  let read = 0;
+  const counted = (lastSeen: number): ExporterState => {
+    const { templates, ...rest } = state("192.0.2.1", lastSeen);
+    return {
+      ...rest,
+      get templates() {
+        read++;
+        return templates;
+      },
+    };
+  };
+  for (let i = 0; i < 100; i++) store.put(change(counted(i)));
+  assert.equal(read, 0);
+  await store.stop();
+  const { running } = await loadAll(io);
+  assert.deepEqual(
+    (await running.store.load()).map(({ lastSeen }) => lastSeen),
+    [99],
+  );
+});
+
 test("an exporter that is forgotten leaves the files; one that did not come again in this run stays", async () => {
   const io = await written(memoryFileIo(), "192.0.2.1", "192.0.2.2");
   const { running } = await loadAll(io);

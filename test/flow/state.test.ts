@@ -74,6 +74,27 @@ test("state is plain data: it can be cloned to another thread, and goes to whoev
   }
 });
 
+test("an exporter of whom much is kept is handed out less often the more it is", () => {
+  const rig = createFlowRig();
+  const define = (id: number): unknown =>
+    rig.send(
+      netflow9([netflow9Templates({ id, fields: fields([1, (id % 4) + 1], [2, (id >> 2) % 4 || 4], [10, 4]) })]),
+    );
+  const given = (which: "changed" | "all" = "changed"): number =>
+    rig.pipeline.exportState(which).changed[0]?.templates.length ?? 0;
+  define(256);
+  assert.equal(given(), 1);
+  // Some 250 bytes each, and their plans.
+  for (let id = 257; id < 256 + 2048; id++) define(id);
+  assert.equal(given(), 0);
+  assert.equal(given("all"), 2048);
+  define(256);
+  rig.send(netflow9([netflow9Templates({ id: 256, fields: fields([2, 8]) })]));
+  assert.equal(given(), 0);
+  rig.time += 60_000;
+  assert.equal(given(), 2048);
+});
+
 test("an exporter that starts again from another port is decoded by what it sent from the old one", () => {
   const rig = createFlowRig();
   rig.pipeline.importState(taughtRig().pipeline.exportState("all").changed);

@@ -36,6 +36,9 @@ export interface StateExchangeParts {
 
 /** Who was heard is said in such intervals. */
 const heardEveryMs = 60_000;
+/** An exporter of whom more than this is kept is handed out less often: four seconds later for each further million bytes. */
+const promptBytes = 512 * 1024;
+const bytesPerMs = 250;
 
 export function createStateExchange(parts: StateExchangeParts): StateExchange {
   const { exporters, questions, templates, silentMs, release, clock } = parts;
@@ -55,7 +58,7 @@ export function createStateExchange(parts: StateExchangeParts): StateExchange {
           heard.push([keyOf(exporter), exporter.lastSeen]);
           for (const domain of exporter.domains()) if (isFarFromKept(domain)) exporter.isChanged = true;
         }
-        if (which === "changed" && !exporter.isChanged) continue;
+        if (which === "changed" && (!exporter.isChanged || isTooSoon(exporter, now))) continue;
         exporter.isChanged = false;
         exporter.keptAt = now;
         for (const domain of exporter.domains()) {
@@ -89,6 +92,11 @@ export function createStateExchange(parts: StateExchangeParts): StateExchange {
     restored,
     adopted,
   };
+}
+
+/** A state is handed out whole, so one that is large and changes all the time would take all the time there is. */
+function isTooSoon(exporter: Exporter, now: number): boolean {
+  return (now - exporter.keptAt) * bytesPerMs < exporter.heldBytes() - promptBytes;
 }
 
 /** What its state is kept by: see `exporterState`. */

@@ -43,8 +43,9 @@ export interface StateStore extends Component {
   put(change: StateChange): void;
 }
 
+/** What is kept of an exporter: as it came until a file is written with it, then as the text there. */
 interface Kept {
-  readonly text: string;
+  content: ExporterState | string;
   readonly lastSeen: number;
 }
 
@@ -127,7 +128,8 @@ export function createStateStore(options: StateStoreOptions): StateStore {
   const contentOf = ({ exporters }: Shard): Buffer => {
     const texts: string[] = [];
     let bytes = 256;
-    for (const { text } of [...exporters.values()].toSorted((a, b) => b.lastSeen - a.lastSeen)) {
+    for (const kept of [...exporters.values()].toSorted((a, b) => b.lastSeen - a.lastSeen)) {
+      const text = textOf(kept);
       bytes += Buffer.byteLength(text) + 2;
       if (bytes <= maxFileBytes) texts.push(text);
     }
@@ -182,7 +184,7 @@ export function createStateStore(options: StateStoreOptions): StateStore {
     async load() {
       reading ??= readFiles();
       await reading;
-      const texts = shards.flatMap(({ exporters }) => Array.from(exporters.values(), ({ text }) => text));
+      const texts = shards.flatMap(({ exporters }) => Array.from(exporters.values(), textOf));
       return texts.map((text) => readExporterState(JSON.parse(text))).filter((state) => state !== undefined);
     },
     put({ changed, forgotten }) {
@@ -208,7 +210,13 @@ export function createStateStore(options: StateStoreOptions): StateStore {
 }
 
 function keep({ exporters }: Shard, state: ExporterState): void {
-  exporters.set(stateKey(state.address, state.relay), { text: writeExporterState(state), lastSeen: state.lastSeen });
+  exporters.set(stateKey(state.address, state.relay), { content: state, lastSeen: state.lastSeen });
+}
+
+/** A state may change many times before it is written, so its text is made then. */
+function textOf(kept: Kept): string {
+  if (typeof kept.content !== "string") kept.content = writeExporterState(kept.content);
+  return kept.content;
 }
 
 function createStateMetrics(metrics: Metrics, exporters: () => number) {
