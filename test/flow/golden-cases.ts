@@ -1047,6 +1047,39 @@ export const goldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
+    // Where a section does not begin with its packet it stays bytes; what fills it up is not of the packet (RFC 7133).
+    "ipfix-sections-with-an-offset-and-filled-up",
+    [
+      ipfixRecord({ id: 256, fields: fields([409, 2], [315, "variable"]) }, [uint(14, 2), frame.subarray(14)]),
+      ipfixRecord({ id: 257, fields: fields([409, 2], [410, 2], [315, 64]) }, [
+        uint(0, 2),
+        uint(34, 2),
+        Buffer.concat([frame.subarray(0, 34), Buffer.alloc(30)]),
+      ]),
+      ipfixRecord({ id: 258, fields: fields([314, 4], [313, "variable"], [409, 1], [409, 1], [410, 2]) }, [
+        Buffer.from("data"),
+        ipv6Packet,
+        uint(20, 1),
+        uint(0, 1),
+        uint(2, 2),
+      ]),
+      netflow9Record({ id: 256, fields: fields([103, 2], [102, 2], [104, 40]) }, [
+        uint(64, 2),
+        uint(4, 2),
+        frame.subarray(4, 44),
+      ]),
+    ],
+  ],
+  [
+    "ipfix-frame-of-802-11",
+    [
+      ipfixRecord({ id: 256, fields: fields([408, 2], [315, "variable"]) }, [
+        uint(2, 2),
+        Buffer.concat([hex("0801 0000 00005e005301 00005e005302 00005e0053ff 0000 aaaa03 000000 86dd"), ipv6Packet]),
+      ]),
+    ],
+  ],
+  [
     "ipfix-frame-with-a-packet-in-a-tunnel",
     [
       ipfixRecord({ id: 256, fields: fields([315, "variable"]) }, [

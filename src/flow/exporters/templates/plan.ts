@@ -55,8 +55,21 @@ export type SlowStep =
       readonly hexName: string;
     }
   | { readonly kind: "labels"; readonly fields: readonly SlowField[] }
-  | { readonly kind: "packet"; readonly field: number; readonly start: SectionStart; readonly name: string }
+  | PacketSection
   | { readonly kind: "split" };
+
+/** A field with a part of a packet, the beginning of it as a rule. */
+export interface PacketSection {
+  readonly kind: "packet";
+  readonly field: number;
+  readonly start: SectionStart;
+  /** For its bytes, where they are no such packet. */
+  readonly name: string;
+  /** The field that says how far into the packet it begins, -1 when there is none: it is the beginning. */
+  readonly offsetField: number;
+  /** The field that says how many of its bytes are of the packet, -1 when there is none: all. */
+  readonly sizeField: number;
+}
 
 /** What a section of a packet begins with; `ip` is IPv4 or IPv6 by its first bits. */
 export type SectionStart = "ethernet" | "ip" | "mpls";

@@ -9,8 +9,8 @@ import { createParsedPacket, parsePacket } from "../../wire/packet/parse-packet.
 import type { Step, StepBook } from "../../wire/steps/step-book.ts";
 import { createStepList } from "../../wire/steps/step-list.ts";
 import { readPart, type PartRead } from "../../wire/steps/step-value.ts";
-import { sizeOf, startOf } from "../../wire/structured/put-section.ts";
-import type { Plan, SlowStep } from "../../exporters/templates/plan.ts";
+import { findSection, sizeOf, startOf } from "../../wire/structured/put-section.ts";
+import type { PacketSection, Plan } from "../../exporters/templates/plan.ts";
 import type { FieldPlaces } from "../../wire/template/read-step.ts";
 import type { LineFields } from "./line-fields.ts";
 import { namePresence, type Presence } from "../program/name-presence.ts";
@@ -27,8 +27,6 @@ export interface SectionSteps {
   /** Where the list ends. */
   end(): number;
 }
-
-export type PacketSection = Extract<SlowStep, { kind: "packet" }>;
 
 /** What happens to a step in the records of a plan. */
 type Use = "add" | "drop" | "part" | "ask";
@@ -157,13 +155,11 @@ export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
 
   return {
     end: () => list.end,
-    list(plan, { field, start, name }, from, of) {
-      const { offsets, lengths } = places;
+    list(plan, section, from, of) {
       begin(plan);
       record = of;
       source = from;
-      const at = offsets[field] as number;
-      const length = lengths[field] as number;
+      const { start, name, at, length } = findSection(section, from, places);
       if (length === 0) return 0;
       const { packets, count, bytes } = stepsOfPackets();
       const first = startOf(of, from.view, start, at);

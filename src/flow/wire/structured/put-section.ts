@@ -1,22 +1,47 @@
 import type { FieldsUnderWay, FieldValues, Scalar, Value } from "../../../record/index.ts";
-import { toHex } from "../../elements/mapping/convert-type.ts";
+import { toHex, toUnsigned } from "../../elements/mapping/convert-type.ts";
 import { bytesLayer, type BytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { FieldSource } from "../../elements/mapping/field-source.ts";
 import type { PacketFields } from "../packet/packet-fields.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
-import type { SectionStart } from "../../exporters/templates/plan.ts";
+import type { PacketSection, SectionStart } from "../../exporters/templates/plan.ts";
 
-/** A field that is the beginning of a packet. */
+/** A field with a part of a packet. */
 export interface SectionField {
-  readonly start: SectionStart;
+  /** Undefined: it is not the beginning. */
+  readonly start: SectionStart | undefined;
   /** For its bytes, where they are no such packet. */
   readonly name: string;
   readonly at: number;
   readonly length: number;
 }
 
-/** IANA, "dataLinkFrameType": Ethernet. */
-const ethernetFrame = 1;
+/** IANA, "dataLinkFrameType". */
+const frameTypes: ReadonlyMap<unknown, PacketStart> = new Map([
+  [1, "ethernet"],
+  [2, "wireless"],
+]);
+
+/** Finds a section of a packet in the record whose fields have been located at these places, without what fills it up. */
+export function findSection(
+  { field, start, name, offsetField, sizeField }: PacketSection,
+  source: FieldSource,
+  { offsets, lengths }: Readonly<Record<"offsets" | "lengths", Int32Array>>,
+): SectionField {
+  const numberOf = (of: number): number | bigint | undefined => {
+    const length = lengths[of] ?? 0;
+    return length === 0 ? undefined : toUnsigned(source, offsets[of] as number, length);
+  };
+  const offset = numberOf(offsetField) ?? 0;
+  const size = numberOf(sizeField);
+  const length = lengths[field] as number;
+  return {
+    start: offset === 0 ? start : undefined,
+    name,
+    at: offsets[field] as number,
+    length: typeof size === "number" ? Math.min(size, length) : length,
+  };
+}
 
 /**
  * Puts into a record what the beginning of a packet says and the record itself does not. A record with a packet stands for
@@ -65,12 +90,17 @@ export function sizeOf(
 }
 
 /** What a section begins with; undefined when it is none that can be parsed. */
-export function startOf(record: FieldValues, view: DataView, start: SectionStart, at: number): PacketStart | undefined {
+export function startOf(
+  record: FieldValues,
+  view: DataView,
+  start: SectionStart | undefined,
+  at: number,
+): PacketStart | undefined {
   if (start === "ethernet") {
     const type = record.get("flow.ie.dataLinkFrameType");
-    return type === undefined || type === ethernetFrame ? "ethernet" : undefined;
+    return type === undefined ? "ethernet" : frameTypes.get(type);
   }
-  if (start === "mpls") return "mpls";
+  if (start === "mpls" || start === undefined) return start;
   const version = view.getUint8(at) >> 4;
   return version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined;
 }

@@ -8,7 +8,7 @@ import { createPacketFields } from "../packet/packet-fields.ts";
 import type { ByteRange, ReadResult } from "../decoder/flow-reader.ts";
 import { createGatheredValues } from "../structured/gathered-values.ts";
 import { putLabels, type FieldSpan } from "../structured/put-labels.ts";
-import { putSection } from "../structured/put-section.ts";
+import { findSection, putSection } from "../structured/put-section.ts";
 import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
 import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import { createElementPlans } from "./element-plans.ts";
@@ -84,9 +84,9 @@ export function createRecordReader(
   ): void => {
     const spans = slowSteps.map((step) => {
       if (step.kind === "list") return [spanOf(step)];
-      if (step.kind === "packet") return [spanOf({ field: step.field, hexName: step.name })];
       return step.kind === "labels" ? step.fields.map(spanOf) : [];
     });
+    const sections = slowSteps.map((step) => (step.kind === "packet" ? findSection(step, source, places) : undefined));
     const gathered = createGatheredValues(maxListValues);
     slowSteps.forEach((step, i) => {
       const own = spans[i] as readonly FieldSpan[];
@@ -106,13 +106,9 @@ export function createRecordReader(
     });
     gathered.putInto(record);
     // Behind everything that the record itself says.
-    slowSteps.forEach((step, i) => {
-      const span = spans[i]?.[0];
-      if (step.kind === "packet" && span !== undefined && span.length > 0) {
-        const { start, name } = step;
-        putSection(record, source, { start, name, at: span.at, length: span.length }, packets, counters);
-      }
-    });
+    for (const section of sections) {
+      if (section !== undefined && section.length > 0) putSection(record, source, section, packets, counters);
+    }
   };
 
   const listReader = (source: FieldSource, lists: ListSource, depth: number): ListReader => ({
