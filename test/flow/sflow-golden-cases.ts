@@ -322,6 +322,14 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
       ),
     ],
   ],
+  [
+    "sflow-sampled-ipv4-with-the-data-offset",
+    [
+      ofRecords(
+        structure(3, Buffer.concat([words(40, 6), ipv4("192.0.2.1"), ipv4("198.51.100.2"), words(1, 2, 0x5012, 0)])),
+      ),
+    ],
+  ],
   ["sflow-sampled-ipv6", [ofRecords(structure(4, Buffer.concat([words(1400, 17), v6, v6, words(53, 5353, 0, 0x20)])))]],
   [
     "sflow-header-beside-sampled-ipv4",

@@ -285,7 +285,7 @@ function putSampled(record: RecordFields, xdr: Xdr, key: number): void {
     () => put("flow.src.l4.port.id", xdr.word()),
     () => put("flow.dst.l4.port.id", xdr.word()),
     () => {
-      const flags = xdr.word();
+      const flags = xdr.word() & 0xfff;
       put("tcp.flags.bits", flags);
       put("tcp.flags.tags", tcpFlagNames(flags));
     },

@@ -12,7 +12,7 @@ const tcpTags = Array.from({ length: 1 << tcpFlags.length }, (_, bits) =>
 );
 
 /** The bits of the TCP header that are flags or reserved for such. */
-const tcpFlagBits = 0xfffn;
+export const tcpFlagBits = 0xfff;
 
 /** Kinds of options (IANA, "TCP Option Kind Numbers"), as they are abbreviated; others are `OPT-<kind>`. */
 const tcpOptions = new Map([
@@ -113,7 +113,7 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   /** RFC 7125: the upper four of sixteen bits are the data offset of the header, which a collector has to ignore. */
   tcpBits: (source, at, length) => {
     const bits = toUnsigned(source, at, length);
-    return bits === undefined ? undefined : Number(BigInt(bits) & tcpFlagBits);
+    return bits === undefined ? undefined : Number(BigInt(bits) & BigInt(tcpFlagBits));
   },
   tcpTags: ofNumber(tcpFlagNames),
   tcpOptionTags: (source, at, length) => {

@@ -1,4 +1,4 @@
-import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
+import { tcpFlagBits, tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import type { PacketSteps } from "../packet/packet-steps.ts";
 import type { Step, StepBook } from "../steps/step-book.ts";
@@ -67,12 +67,13 @@ export function createSampledSteps(
       isPlace: false,
       part: (header) => header.tcpFlags,
       add(list, value) {
-        if (value < 512) {
-          list.add(flow.tcpFlags, value);
+        const bits = value & tcpFlagBits;
+        if (bits < 512) {
+          list.add(flow.tcpFlags, bits);
           return;
         }
-        list.add(wideFlags, value);
-        const tags = tcpFlagNames(value);
+        list.add(wideFlags, bits);
+        const tags = tcpFlagNames(bits);
         if (tags !== undefined) list.give("tcp.flags.tags", tags);
       },
     },
