@@ -263,6 +263,9 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
   ["sflow-ipv6-cut-in-an-extension", [ofPacket(ethernet(etherIpv6, ipv6Packet(0, hex("3a07 0502"), 400)))]],
   ["sflow-header-of-ipv4-alone", [ofPacket(ipv4Packet(udp(53), { protocol: 17 }), 11)]],
   ["sflow-header-of-ipv6-alone", [ofPacket(ipv6Packet(17, udp(53)), 12)]],
+  ["sflow-header-of-ppp-without-a-packet", [ofPacket(hex("ff03 c021 0901 0008 12345678"), 7)]],
+  ["sflow-header-of-802-11-without-data", [ofPacket(hex("8000 0000 ffffffffffff 00005e005301 00005e005301 0010"), 15)]],
+  ["sflow-header-cut-in-its-addresses", [ofPacket(hex("00005e0053ff 00005e00"))]],
   ["sflow-header-of-ppp", [ofPacket(Buffer.concat([hex("ff03 0057"), ipv6Packet(17, udp(53))]), 7)]],
   ["sflow-header-of-token-ring", [ofPacket(hex("1040 0011223344"), 3)]],
   [

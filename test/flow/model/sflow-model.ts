@@ -178,16 +178,17 @@ function putHeader(record: RecordFields, content: Buffer): void {
   record.set("flow.bytes_layer", "l2");
   record.set("flow.raw.bytes", content.readUInt32BE(4));
   const start = starts[protocol];
-  if (start === undefined) {
+  const packet = createParsedPacket();
+  const whole: RecordFields = new Map();
+  if (start !== undefined && bytes.length > 0) {
+    parsePacket(bytes, 0, bytes.length, start, packet);
+    putPackets(whole, bytes, packet);
+  }
+  if (start === undefined || (whole.size === 0 && bytes.length > 0)) {
     record.set("flow.sample.header.protocol.id", protocol);
     record.set("flow.ie.dataLinkFrameSection", `0x${bytes.toString("hex")}`);
-    return;
   }
-  if (bytes.length === 0) return;
-  const packet = createParsedPacket();
-  parsePacket(bytes, 0, bytes.length, start, packet);
-  const whole: RecordFields = new Map();
-  putPackets(whole, bytes, packet);
+  if (whole.size === 0) return;
   // What the agent read is of the packet as it came: it adds nothing where the packet has something, around the flow's or itself.
   for (const [part, names] of agentNames) {
     const isThere = packet.levels.some((level, i) => (i === 0 || i === flowLevelOf(packet)) && level[part] >= 0);

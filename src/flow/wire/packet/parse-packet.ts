@@ -37,6 +37,12 @@ export function parsePacket(bytes: Uint8Array, at: number, end: number, start: P
   }
 }
 
+/** Whether there is no header that could be read. */
+export function isUnread({ levels }: ParsedPacket): boolean {
+  const { destinationMac, etherType, outerTag, labelCount, ipVersion } = levels[0] as PacketHeader;
+  return destinationMac < 0 && etherType < 0 && outerTag < 0 && labelCount === 0 && ipVersion < 0;
+}
+
 /** Which packet is the flow's: the innermost that has addresses of its own, so none that is labels alone. */
 export function flowLevelOf({ levels, count }: ParsedPacket): number {
   const last = count - 1;

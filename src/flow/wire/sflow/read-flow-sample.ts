@@ -1,7 +1,7 @@
 import type { PacketHeader } from "../packet/packet-header.ts";
 import * as layout from "../../line/kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
-import { createParsedPacket, flowLevelOf, parsePacket } from "../packet/parse-packet.ts";
+import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
@@ -24,7 +24,7 @@ export interface FlowSampleReader {
   readDiscard(context: SampleContext, at: number, end: number): void;
 }
 
-/** Header protocols whose packets are parsed; of others the bytes are given. */
+/** Header protocols whose packets are parsed; of others the bytes are given, as of packets without a header that can be read. */
 const packetStarts: Readonly<Record<number, PacketStart>> = {
   1: "ethernet",
   7: "ppp",
@@ -114,7 +114,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       if (start !== undefined && length > 0) {
         parsePacket(bytes, from, from + length, start, packet);
         flowHeader = packet.levels[flowLevelOf(packet)] as PacketHeader;
-        hasPacket = true;
+        hasPacket = !isUnread(packet);
       }
       return i;
     }
@@ -127,9 +127,10 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
     const length = view.getUint32(at + 12);
     const from = at + headerHead;
     const isCut = length > end - from;
-    if (keepsHeaders || packetStarts[protocol] === undefined) {
+    const to = isCut ? end : from + length;
+    if (keepsHeaders || packetStarts[protocol] === undefined || (!hasPacket && to > from)) {
       list.add(own.headerProtocol, protocol);
-      const text = `0x${bytes.toString("hex", from, isCut ? end : from + length)}`;
+      const text = `0x${bytes.toString("hex", from, to)}`;
       list.give("flow.ie.dataLinkFrameSection", text);
     }
     return isCut;
