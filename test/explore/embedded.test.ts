@@ -78,6 +78,9 @@ test("a question that is at fault names its field, a field that is not kept the 
   refused({ form: "-1h" }, "form", /there is no field "form"/);
   refused({ from: "yesterday" }, "from", /must be a time such as/);
   refused({ from: "now", to: "-1h" }, "from", /before to/);
+  refused({ from: "0001-01-01T00:00:00Z" }, "from", /between the years 1970 and 2200/);
+  refused({ from: "-999999d" }, "from", /between the years 1970 and 2200/);
+  refused({ to: "9999-12-31T00:00:00Z" }, "to", /between the years 1970 and 2200/);
   refused({ filter: "src = " }, "filter", /^filter:1:7: expected a value/);
   refused({ dimensions: ["a", "b", "c", "d", "e"] }, "dimensions", /at most 4/);
   refused({ measure: "joules" }, "measure", /must be one of bytes/);

@@ -51,6 +51,18 @@ const values: Readonly<Record<string, JsonSchema>> = {
 const share = number("Of the total.");
 const key = list({}, "A value for each dimension; null: the records lack the field.");
 
+const missingPart = (description: string): JsonSchema => ({
+  type: "object",
+  required: ["from", "to", "because", "lacking"],
+  properties: {
+    from: text("RFC 3339."),
+    to: text("RFC 3339."),
+    because: text("For people."),
+    lacking: list({ type: "string" }, "Fields of the question that rollups of this time lack."),
+  },
+  description,
+});
+
 const answer: JsonSchema = {
   type: "object",
   required: [
@@ -98,17 +110,8 @@ const answer: JsonSchema = {
       },
       "Where the answer comes from, the oldest part first.",
     ),
-    missing: {
-      type: "object",
-      required: ["from", "to", "because", "lacking"],
-      properties: {
-        from: text("RFC 3339."),
-        to: text("RFC 3339."),
-        because: text("For people."),
-        lacking: list({ type: "string" }, "Fields of the question that rollups of this time lack."),
-      },
-      description: "The part of the range that the answer lacks.",
-    },
+    missing: missingPart("The part of the range that the answer lacks."),
+    missingBefore: missingPart("The part of the range before that the answer lacks, where `compare` is true."),
     store: { enum: ["duckdb", "clickhouse"] },
     elapsedMs: { type: "integer" },
   },

@@ -5,7 +5,7 @@ import { ExploreError } from "../explore-error.ts";
 import type { FlowsAnswer } from "../query/flows-answer.ts";
 import type { AnswerTable } from "../query/answer-table.ts";
 import type { Coverage, ExploreAnswer } from "../query/answer.ts";
-import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query.ts";
+import { rangeBefore, type ExploreQuery, type FlowsQuery, type TimeRange } from "../query/explore-query.ts";
 import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
 import { createQueryGate } from "../query/query-gate.ts";
 import { flowsStatement } from "../query/query-sql.ts";
@@ -126,10 +126,14 @@ export function createClickHouseExplore(options: ClickHouseExploreOptions): Clic
         const begun = clock.monotonic();
         const answer = await runQuery(query, engine, signal);
         const { rows, from } = await bounds(signal);
+        const { missing: missingBefore } = query.compare
+          ? coverageOf(rangeBefore(query), rows > 0 ? from : undefined)
+          : {};
         return {
           ...answer,
           sampling: 1,
           ...coverageOf(query, rows > 0 ? from : undefined),
+          ...(missingBefore && { missingBefore }),
           store: "clickhouse",
           elapsedMs: Math.round(clock.monotonic() - begun),
         };

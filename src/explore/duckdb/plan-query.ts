@@ -1,7 +1,7 @@
 import type { Filter } from "../../filter/index.ts";
 import { isMetadataName, timeField } from "../columns/column.ts";
 import type { AnswerPart, Coverage } from "../query/answer.ts";
-import type { ExploreQuery, TimeRange } from "../query/explore-query.ts";
+import { rangeBefore, type ExploreQuery, type TimeRange } from "../query/explore-query.ts";
 import type { Partition } from "./partition.ts";
 import type { RolledUp, RollupFile } from "./rollup-file.ts";
 
@@ -53,16 +53,17 @@ export function planQuery(asked: ExploreQuery, { partitions, rollups }: Kept): Q
   );
   // A statement needs a table, though it be empty.
   const read = overlapping.length > 0 || used.length > 0 ? overlapping : partitions.slice(-1);
-  const unused = within(older, query).flatMap(({ file }) => lacking(file));
+  const kept = {
+    partitions,
+    sources: usable.flatMap(({ sources }) => sources),
+    lackingOf: (part: TimeRange) => [...new Set(within(older, part).flatMap(({ file }) => lacking(file)))],
+  };
+  const { missing: missingBefore } = query.compare ? coverageOf(rangeBefore(query), kept) : {};
   return {
     query,
     partitions: read,
     rollups: used,
-    coverage: coverageOf(query, {
-      partitions,
-      sources: usable.flatMap(({ sources }) => sources),
-      lacking: [...new Set(unused)],
-    }),
+    coverage: { ...coverageOf(query, kept), ...(missingBefore && { missingBefore }) },
     sampling: [...read, ...used.flatMap(({ sources }) => sources)].reduce(
       (most, { maxWeight }) => Math.max(most, maxWeight),
       1,
@@ -71,8 +72,8 @@ export function planQuery(asked: ExploreQuery, { partitions, rollups }: Kept): Q
 }
 
 /** With the range before, where that is asked for. */
-function readRange({ from, to, compare }: ExploreQuery): TimeRange {
-  return { from: compare ? 2 * from - to : from, to };
+function readRange(query: ExploreQuery): TimeRange {
+  return { from: query.compare ? rangeBefore(query).from : query.from, to: query.to };
 }
 
 /** What rollups can answer: whole minutes. The end is moved back, so that no minute has less than its time. */
@@ -93,11 +94,11 @@ interface Sources {
   readonly partitions: readonly Partition[];
   /** Of rollups that have the fields. */
   readonly sources: readonly RolledUp[];
-  /** Fields that rollups of the range lack. */
-  readonly lacking: readonly string[];
+  /** Fields that rollups of a range lack. */
+  readonly lackingOf: (range: TimeRange) => readonly string[];
 }
 
-function coverageOf({ from, to }: TimeRange, { partitions, sources, lacking }: Sources): Coverage {
+function coverageOf({ from, to }: TimeRange, { partitions, sources, lackingOf }: Sources): Coverage {
   const since = Math.min(...partitions.map((each) => each.from ?? Number.POSITIVE_INFINITY));
   const first = Math.min(...sources.map((each) => Math.floor(each.from / minuteMs) * minuteMs));
   const part = (kind: AnswerPart["kind"], start: number, end: number): AnswerPart[] =>
@@ -108,6 +109,7 @@ function coverageOf({ from, to }: TimeRange, { partitions, sources, lacking }: S
   ];
   const begin = Math.min(since, first);
   if (begin <= from) return { complete: true, parts };
+  const lacking = lackingOf({ from, to });
   const because =
     lacking.length > 0
       ? `before ${Number.isFinite(since) ? iso(since) : "now"} only rollups are kept, which lack ${lacking.join(", ")}`

@@ -37,6 +37,8 @@ export interface Coverage {
   readonly parts: readonly AnswerPart[];
   /** The part of the range that the answer lacks, and why. */
   readonly missing?: MissingPart;
+  /** The same of the range before, where that was asked for: what is kept of it is less than what was. */
+  readonly missingBefore?: MissingPart;
 }
 
 export interface MissingPart {

@@ -36,11 +36,19 @@ export interface FlowsQuery extends TimeRange {
   readonly fields: readonly string[];
 }
 
+/** The range before, of the same length. Nothing is from before the epoch. */
+export function rangeBefore({ from, to }: TimeRange): TimeRange {
+  return { from: Math.max(0, 2 * from - to), to: from };
+}
+
 export const maxDimensions = 4;
 const maxLimit = 1000;
 const maxFlows = 10_000;
 const maxFields = 200;
 const maxBuckets = 2000;
+/** The stores count nanoseconds of these years. */
+const firstTime = Date.UTC(1970, 0);
+const lastTime = Date.UTC(2200, 0);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -114,6 +122,7 @@ function readRange(fields: Fields, now: number): TimeRange {
     if (time === undefined) {
       throw fault(name, `${name} must be a time such as 2026-11-22T04:00:00Z, or relative: -15m, -1h, -7d, now`);
     }
+    if (time < firstTime || time > lastTime) throw fault(name, `${name} must lie between the years 1970 and 2200`);
     return time;
   };
   const range = { from: bound("from", "-1h"), to: bound("to", "now") };
@@ -143,7 +152,9 @@ function autoGranularity(seconds: number): number {
   if (seconds <= 900) return granularities["10s"];
   if (seconds <= 7200) return granularities["1m"];
   if (seconds <= 43_200) return granularities["5m"];
-  return seconds <= 30 * 86_400 ? granularities["1h"] : granularities["1d"];
+  if (seconds <= 30 * 86_400) return granularities["1h"];
+  // Several days, so that no range has more values than one can ask for.
+  return granularities["1d"] * Math.ceil(seconds / granularities["1d"] / maxBuckets);
 }
 
 function readFilter(fields: Fields): Filter | undefined {

@@ -1,6 +1,6 @@
 import { ExploreError } from "../explore-error.ts";
 import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
-import type { ExploreQuery, Measure, TimeRange } from "./explore-query.ts";
+import { rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
 import { keyValue } from "./key-value.ts";
 import type { PlainValue, QueryEngine } from "./query-engine.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
@@ -66,7 +66,7 @@ export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal:
     step === 0 || !isUnfolded
       ? undefined
       : await sumsOf(flat, { keys: [], step, engine, signal, buckets: buckets.map(({ from: at }) => at) });
-  const before = query.compare ? { ...records, from: from - (to - from), to: from } : undefined;
+  const before = query.compare ? { ...records, ...rangeBefore(query) } : undefined;
   const previous = before && (await sumsOf(before, { keys, step: 0, engine, signal, buckets: [0] }));
   const previousAll =
     before && isUnfolded
