@@ -124,6 +124,14 @@ suite("history", { concurrency: true }, () => {
     assert.deepEqual(refusal(await call("listChanges", { key: "x" })), ["invalid_argument", "key"]);
   });
 
+  test("without a history that is said, where there is none of a change yet it is not", async (t) => {
+    const off = await startTools(t, plan, { historyBytes: 0 });
+    await off.ask("batchUpsertUdms", { requests: [{ udm: { key: "10.0.0.9", name: "nine" } }] });
+    assert.deepEqual(await off.ask("listChanges", {}), { first: 1, off: true });
+    const on = await startTools(t, plan);
+    assert.deepEqual(await on.ask("listChanges", {}), { first: 1 });
+  });
+
   test("the author is the user, or the command line", async (t) => {
     const { api, store } = await startTools(t, "");
     const send = (agent: string, key: string): Promise<unknown> =>

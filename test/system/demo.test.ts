@@ -47,6 +47,13 @@ test("the demonstration shows names, interfaces polled by SNMP, a change by its 
   await promisify(exec)(line);
   const shown = out.length;
   await until("the name that was given", () => / web-shop:443 /.test(out.slice(shown)));
+  const [url] = out.split("\n");
+  const undone = await fetch(`${url}api/v1/enrich/ipaddr/udm.v1.UdmToolsService/UndoChange`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ id: 1 }),
+  });
+  assert.equal(((await undone.json()) as { change?: number }).change, 2, "it can be undone");
 
   child.kill("SIGINT");
   const [code] = (await once(child, "close")) as [number];

@@ -12,6 +12,7 @@ export function demoSettings(directory: string, apiPort: string): Settings {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
+    SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
     SVC_EXPLORE_ENABLE: "true",
     SVC_EXPLORE_PATH: join(directory, "explore"),
     SVC_API_PORT: apiPort,

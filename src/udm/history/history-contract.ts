@@ -43,6 +43,8 @@ export interface HistoryQuery {
 
 /** The changes of the metadata. Bounded: the oldest go first. */
 export interface UdmHistory {
+  /** Whether changes are kept. */
+  isOn(): boolean;
   /** The number of the last change; 0 before there was one. */
   last(): number;
   /** The number of the oldest change that is kept; one above the last when none is. */

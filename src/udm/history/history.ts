@@ -200,6 +200,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       }
     },
     keep,
+    isOn: () => isOpen,
     last: () => next - 1,
     first: () => kept.all()[0]?.number ?? next,
 

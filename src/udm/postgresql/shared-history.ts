@@ -12,6 +12,7 @@ export interface SharedHistory extends UdmHistory {
 }
 
 export interface SharedHistoryOptions {
+  readonly isOn: () => boolean;
   readonly last: () => number;
   readonly first: () => number;
   /** Asks the database. @throws Error while it is away. */
@@ -19,7 +20,7 @@ export interface SharedHistoryOptions {
   readonly log: Log;
 }
 
-export function createSharedHistory({ last, first, ask, log }: SharedHistoryOptions): SharedHistory {
+export function createSharedHistory({ isOn, last, first, ask, log }: SharedHistoryOptions): SharedHistory {
   const watchers = new Set<(change: UdmChange) => void>();
 
   const question = async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
@@ -38,6 +39,7 @@ export function createSharedHistory({ last, first, ask, log }: SharedHistoryOpti
     });
 
   return {
+    isOn,
     last,
     first,
     list({ key, author, withoutLayers = false, after = 0, before, limit }: HistoryQuery) {

@@ -79,6 +79,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
   });
   const writer = createWriter(access, random);
   const history = createSharedHistory({
+    isOn: () => options.historyBytes > 0,
     last: () => mirror.position()?.number ?? 0,
     first: () => catchUp.firstKept(),
     ask: (work) => connected().ask(work),

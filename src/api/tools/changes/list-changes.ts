@@ -70,7 +70,12 @@ export async function listChanges(context: ToolsContext, request: ListChangesReq
     page.length < found.length && last !== undefined ? writePageToken(question, [String(last.number)]) : "";
   return listedAnswer({
     desc: ListChangesResponseSchema,
-    rest: create(ListChangesResponseSchema, { nextPageToken, first: history.first(), last: history.last() }),
+    rest: create(ListChangesResponseSchema, {
+      nextPageToken,
+      first: history.first(),
+      last: history.last(),
+      off: !history.isOn(),
+    }),
     field: "changes",
     element: ChangeSchema,
     count: page.length,
