@@ -17,7 +17,18 @@ test("keys have the first and last address that the collector gives them", () =>
 });
 
 test("what is no key has no span", () => {
-  for (const text of ["", "10.0.0", "256.0.0.1", "::1::", "10.0.0.1-::1", "words", "1:2:3", "10.0.0.0/8/9-x"]) {
+  for (const text of [
+    "",
+    "10.0.0",
+    "256.0.0.1",
+    "::1::",
+    "10.0.0.1-::1",
+    "words",
+    "1:2:3",
+    "10.0.0.0/8/9-x",
+    "10.0.0.0/33",
+    "::/129",
+  ]) {
     assert.equal(spanOf(text), undefined, text);
   }
 });

@@ -75,4 +75,13 @@ test("Explain: what others change meanwhile is shown, and written over only by w
   await page.getByRole("table", { name: "Entries" }).getByRole("link", { name: "10.10.20.5" }).waitFor();
   await page.goto(`${url}/explain?q=10.10.0.0/16`);
   await page.getByRole("table", { name: "Entries" }).getByRole("link", { name: "10.10.20.5" }).waitFor();
+  await page.getByText("1 entry within").waitFor();
+
+  // A prefix without an entry has the name of what covers it.
+  await collector().call("CreateUdm", { udm: { key: "10.10.0.0/16", name: "campus" } });
+  await page.goto(`${url}/explain?q=10.10.64.0/18`);
+  await page.getByText(/Its addresses are called campus by 10\.10\.0\.0\/16/).waitFor();
+  const wider = page.locator("section").filter({ has: page.getByRole("heading", { name: "Entries that cover it" }) });
+  await wider.getByRole("link", { name: "10.10.0.0/16" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
 });

@@ -58,7 +58,7 @@ test("Metadata: a sheet is mapped, its faults and its difference shown, imported
   await page.getByRole("button", { name: "Tag …" }).click();
   const tags = page.getByRole("dialog", { name: "Tag 1 entries" });
   await tags.getByRole("textbox", { name: /^Add these tags/ }).fill("pci");
-  await tags.getByRole("button", { name: "Change the tags" }).click();
+  await page.keyboard.press("Enter");
   await grid.getByRole("row", { name: /10\.1\.2\.0\/24 servers plan pci/ }).waitFor();
   assert.equal(await grid.getByRole("row", { name: /10\.1\.0\.0\/24 office plan 10/ }).count(), 1);
 
@@ -106,4 +106,39 @@ test("Metadata: a sheet is mapped, its faults and its difference shown, imported
   await page.getByRole("button", { name: "10.1.2.0/24", exact: true }).waitFor();
   assert.deepEqual(await axeFindings(page), []);
   assert.deepEqual(errors(400), []);
+});
+
+test("Metadata: two clicks save once; a collector without a history says so where a change could not be undone", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t, { SVC_STATE_DIRECTORY_PATH: "" });
+  const { page, errors } = await openPage(browser);
+  await page.goto(`${url}/metadata`);
+  await page.getByRole("button", { name: "New entry …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Name an address" });
+  await dialog.getByRole("textbox", { name: "Address, prefix or range" }).fill("10.0.0.0/8");
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("campus");
+  const saves: string[] = [];
+  page.on("request", (request) => request.url().endsWith("/BatchUpsertUdms") && saves.push(request.url()));
+  await dialog.getByRole("button", { name: "Save" }).evaluate((button: HTMLElement) => {
+    button.click();
+    button.click();
+  });
+  await page.getByText("10.0.0.0/8 is saved.").waitFor();
+  await dialog.waitFor({ state: "hidden" });
+  assert.equal(saves.length, 1);
+
+  await page.getByRole("grid", { name: "Entries" }).getByRole("checkbox").first().check();
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.getByText("It cannot be undone: this collector keeps no changes.").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "History", exact: true }).click();
+  await page
+    .getByRole("status")
+    .filter({ hasText: "This collector keeps no changes" })
+    .filter({ hasText: /Set SVC_STATE_DIRECTORY_PATH/ })
+    .waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  assert.deepEqual(errors(), []);
 });

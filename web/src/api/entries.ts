@@ -33,6 +33,8 @@ export function searchCall(search: {
   readonly filter?: string;
   readonly text?: string;
   readonly order?: string;
+  /** Those of sources, too. */
+  readonly layers?: boolean;
   readonly pageSize?: number;
   readonly pageToken?: string;
 }): ApiCall {

@@ -13,6 +13,12 @@ export interface ExploreRow extends ExploreValue {
   readonly share: number;
 }
 
+/** What is not kept, up to a time; fields that keep sums by minute from answering. */
+export interface MissingPart {
+  readonly to: string;
+  readonly lacking: readonly string[];
+}
+
 export interface ExploreAnswer {
   readonly from: string;
   readonly to: string;
@@ -27,7 +33,9 @@ export interface ExploreAnswer {
   readonly complete: boolean;
   /** Where it comes from: single records, or sums by minute. The oldest first. */
   readonly parts: readonly { readonly kind: "records" | "minutes"; readonly from: string; readonly to: string }[];
-  readonly missing?: { readonly to: string; readonly lacking: readonly string[] };
+  readonly missing?: MissingPart;
+  /** Of the range before, which is then not compared with. */
+  readonly missingBefore?: MissingPart;
   readonly store: string;
   readonly elapsedMs: number;
 }

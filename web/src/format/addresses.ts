@@ -18,6 +18,7 @@ export function spanOf(key: string): KeySpan | undefined {
   if (address === undefined) return undefined;
   const width = address.family === 4 ? 32 : 128;
   const bits = length === undefined ? width : Number(length);
+  if (!(bits >= 0 && bits <= width)) return undefined;
   const size = 1n << BigInt(width - bits);
   const first = (address.value / size) * size;
   return { family: address.family, first, last: first + size - 1n };

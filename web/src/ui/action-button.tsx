@@ -1,4 +1,4 @@
-import { useId, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { useLack, type Area, type Role } from "../api/session.ts";
 
@@ -9,6 +9,8 @@ export interface ActionButtonProps {
   /** Why it cannot be done now, for another reason. */
   readonly lack?: string | undefined;
   readonly kind?: "primary" | "danger" | "plain";
+  /** Enter in a field of the form around it does it, too. */
+  readonly takesEnter?: boolean;
   readonly onAction: () => void | Promise<void>;
   readonly children: ComponentChildren;
 }
@@ -19,6 +21,7 @@ export function ActionButton({
   area,
   lack: otherLack,
   kind = "plain",
+  takesEnter = false,
   onAction,
   children,
 }: ActionButtonProps): JSX.Element {
@@ -26,24 +29,31 @@ export function ActionButton({
   const lack = lackOfRole ?? otherLack;
   const id = useId();
   const [isBusy, setBusy] = useState(false);
+  // A second click may come before the button is drawn as busy.
+  const isRunning = useRef(false);
   const act = async (): Promise<void> => {
-    if (lack !== undefined || isBusy) return;
+    if (lack !== undefined || isRunning.current) return;
+    isRunning.current = true;
     setBusy(true);
     try {
       await onAction();
     } finally {
+      isRunning.current = false;
       setBusy(false);
     }
   };
   return (
     <>
       <button
-        type="button"
+        type={takesEnter ? "submit" : "button"}
         class={kind === "plain" ? "button" : `button ${kind}`}
         aria-disabled={lack !== undefined || isBusy}
         aria-describedby={lack === undefined ? undefined : id}
         title={lack}
-        onClick={() => void act()}
+        onClick={(event) => {
+          event.preventDefault();
+          void act();
+        }}
       >
         {children}
       </button>

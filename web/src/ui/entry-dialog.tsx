@@ -2,7 +2,6 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiFailure } from "../api/api-failure.ts";
 import { deleteEntries, readEntry, saveEntry, type Entry } from "../api/entries.ts";
-import { useLack } from "../api/session.ts";
 import { ActionButton } from "./action-button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { draftOf, EntryForm, entryOf } from "./entry-form.tsx";
@@ -26,7 +25,6 @@ export function EntryDialog({ entry, isNew, onClose, changed }: EntryDialogProps
   /** What others have made of it. */
   const [theirs, setTheirs] = useState<{ readonly entry: Entry | undefined } | undefined>(undefined);
   const [isDeleting, setDeleting] = useState(false);
-  const lack = useLack("editor", "metadata");
 
   const attempt = async (work: () => Promise<void>, what: string): Promise<void> => {
     setFailure(undefined);
@@ -56,12 +54,7 @@ export function EntryDialog({ entry, isNew, onClose, changed }: EntryDialogProps
       title={isNew ? `Name ${entry.key === "" ? "an address" : entry.key}` : `Edit ${entry.key}`}
       onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (lack === undefined) void save(known);
-        }}
-      >
+      <form>
         {theirs !== undefined && (
           <Meanwhile
             known={known}
@@ -84,8 +77,6 @@ export function EntryDialog({ entry, isNew, onClose, changed }: EntryDialogProps
           <p class="note">The file says more of this entry, which is kept: {entry.otherFields.trim()}</p>
         )}
         {failure !== undefined && <Failure failure={failure} />}
-        {/* Enter saves: a form with several fields needs a button for that. */}
-        <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
         <div class="dialog-actions">
           {!isNew && !isDeleting && (
             <ActionButton needs="editor" area="metadata" kind="danger" onAction={() => setDeleting(true)}>
@@ -97,7 +88,7 @@ export function EntryDialog({ entry, isNew, onClose, changed }: EntryDialogProps
               Yes, delete this entry
             </ActionButton>
           )}
-          <ActionButton needs="editor" area="metadata" kind="primary" onAction={() => save(known)}>
+          <ActionButton needs="editor" area="metadata" kind="primary" takesEnter onAction={() => save(known)}>
             Save
           </ActionButton>
         </div>

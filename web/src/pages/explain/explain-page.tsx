@@ -1,21 +1,27 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Entry } from "../../api/entries.ts";
+import type { ApiCall } from "../../api/call.ts";
+import type { Entry, SearchAnswer } from "../../api/entries.ts";
+import { useTurnedCall } from "../../api/use-turned-call.ts";
 import { hrefOf, usePlace } from "../../navigation/place.ts";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { AddressCard, explainCall } from "./address-card.tsx";
-import { EntriesCard, entriesCall } from "./entries-card.tsx";
+import { coverCall, EntriesCard, entriesCall } from "./entries-card.tsx";
+import { flowsOf } from "./flows-of.ts";
 import { flowsCall } from "./last-flows.tsx";
-import { whatIsAsked } from "./what-is-asked.ts";
+import { whatIsAsked, type Asked } from "./what-is-asked.ts";
 import "./explain.css";
 
 /** What an address, a prefix, a name or a tag is, and why it is called so. */
 export default function ExplainPage(): JSX.Element {
   const { query } = usePlace();
   const text = query.get("q") ?? "";
-  const asked = whatIsAsked(text);
+  return <Explained key={text} asked={whatIsAsked(text)} />;
+}
+
+function Explained({ asked }: { readonly asked: Asked }): JSX.Element {
   const [turn, setTurn] = useState(0);
   const [edited, setEdited] = useState<{ readonly entry: Entry; readonly isNew: boolean } | undefined>(undefined);
   const [said, setSaid] = useState("");
@@ -23,14 +29,15 @@ export default function ExplainPage(): JSX.Element {
     setSaid("");
     setEdited({ entry, isNew });
   };
-  const calls =
-    asked.kind === "address"
-      ? [explainCall(asked.text), flowsCall(`addr = ${asked.text}`)]
-      : asked.kind === "nothing"
-        ? [explainCall("192.0.2.1")]
-        : [entriesCall(asked)];
+  const listed = asked.kind === "prefix" || asked.kind === "words" ? asked : undefined;
+  const found = useTurnedCall<SearchAnswer>(listed && entriesCall(listed), turn);
+  const flowFilter = listed && flowsOf(listed, found.answer?.udms ?? []);
   return (
-    <Page title="Explain" lead="What an address, a prefix, a name or a tag is, and why it is called so." calls={calls}>
+    <Page
+      title="Explain"
+      lead="What an address, a prefix, a name or a tag is, and why it is called so."
+      calls={callsOf(asked, flowFilter)}
+    >
       <div role="status" aria-live="polite">
         {said !== "" && <p class="state good">{said}. The next flow carries it.</p>}
       </div>
@@ -41,9 +48,9 @@ export default function ExplainPage(): JSX.Element {
           into the box from every page.
         </Empty>
       )}
-      {asked.kind === "address" && <AddressCard key={asked.text} ip={asked.text} turn={turn} edit={edit} />}
-      {(asked.kind === "prefix" || asked.kind === "words") && (
-        <EntriesCard key={asked.text} asked={asked} turn={turn} edit={edit} />
+      {asked.kind === "address" && <AddressCard ip={asked.text} turn={turn} edit={edit} />}
+      {listed !== undefined && flowFilter !== undefined && (
+        <EntriesCard asked={listed} found={found} flowFilter={flowFilter} turn={turn} edit={edit} />
       )}
       {edited !== undefined && (
         <EntryDialog
@@ -58,4 +65,12 @@ export default function ExplainPage(): JSX.Element {
       )}
     </Page>
   );
+}
+
+function callsOf(asked: Asked, flowFilter = ""): readonly ApiCall[] {
+  if (asked.kind === "nothing") return [explainCall("192.0.2.1")];
+  if (asked.kind === "address") return [explainCall(asked.text), flowsCall(`addr = ${asked.text}`)];
+  const { kind, text } = asked;
+  const cover = coverCall({ kind, text });
+  return [entriesCall({ kind, text }), ...(cover === undefined ? [] : [cover]), flowsCall(flowFilter)];
 }

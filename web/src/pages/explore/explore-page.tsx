@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ApiFailure } from "../../api/api-failure.ts";
 import { request } from "../../api/call.ts";
-import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
+import type { ExploreAnswer, KeyValue, MissingPart } from "../../api/explore-answer.ts";
 import {
   exploreQueryCall,
   exploreStatusCall,
@@ -135,6 +135,8 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
       </Empty>
     );
   }
+  // With the change, the table needs all of the width.
+  const hasColumns = answer.dimensions.length === 2 && answer.total.previous === undefined;
   return (
     <>
       <Section title={chartTitle(state)} note={<Facts answer={answer} fields={fields} />}>
@@ -153,7 +155,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
         )}
         <p class="note on-screen">Draw over a part of the chart to zoom in.</p>
       </Section>
-      <div class={answer.dimensions.length === 2 ? "explore-columns" : "results"}>
+      <div class={hasColumns ? "explore-columns" : "results"}>
         <Section
           title="Ranking"
           note={<span class="on-screen">Choose a value to filter by it, ≠ to leave it out.</span>}
@@ -204,7 +206,7 @@ function Facts({
 
 /** Where the answer comes from, and what it lacks. */
 function Origin({
-  answer: { parts, missing },
+  answer: { parts, missing, missingBefore },
   fields,
 }: {
   readonly answer: ExploreAnswer;
@@ -219,13 +221,14 @@ function Origin({
           ? "from sums by minute; "
           : `from sums by minute, since ${shown(records.from)} from records; `)}
       {missing !== undefined && <strong>{missingText(missing, fields)}; </strong>}
+      {missingBefore !== undefined && <strong>to compare with, {missingText(missingBefore, fields)}; </strong>}
     </>
   );
 }
 
 const shown = (time: string): string => formatTime(Date.parse(time), Date.now());
 
-function missingText({ to, lacking }: NonNullable<ExploreAnswer["missing"]>, fields: readonly ExploreField[]): string {
+function missingText({ to, lacking }: MissingPart, fields: readonly ExploreField[]): string {
   if (lacking.length === 0) return `nothing is kept from before ${shown(to)}`;
   const names = lacking.map((name) => fieldLabel(fields, name)).join(", ");
   return `from before ${shown(to)} only sums by minute are kept, without ${names}`;

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
+import type { ExploreAnswer, ExploreValue, KeyValue } from "../../api/explore-answer.ts";
 import { formatChange, formatNumber, formatShare, type Unit } from "../../format/numbers.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
@@ -18,6 +18,8 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
   const { rows, others, total, dimensions } = answer;
   const isCompared = total.previous !== undefined;
   const hasSeries = answer.times !== undefined;
+  const change = ({ value, previous }: ExploreValue): string =>
+    formatChange(value, answer.missingBefore === undefined ? previous : undefined);
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label="Ranking">
       <table class="data ranked">
@@ -86,7 +88,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
               )}
               <td class="number">{formatNumber(row.value, unit)}</td>
               <ShareCell share={row.share} />
-              {isCompared && <td class="number">{formatChange(row.value, row.previous)}</td>}
+              {isCompared && <td class="number">{change(row)}</td>}
             </tr>
           ))}
           {others.keys > 0 && (
@@ -102,7 +104,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
               )}
               <td class="number">{formatNumber(others.value, unit)}</td>
               <ShareCell share={others.share} />
-              {isCompared && <td class="number">{formatChange(others.value, others.previous)}</td>}
+              {isCompared && <td class="number">{change(others)}</td>}
             </tr>
           )}
         </tbody>
@@ -119,7 +121,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
             )}
             <td class="number">{formatNumber(total.value, unit)}</td>
             <td class="number" />
-            {isCompared && <td class="number">{formatChange(total.value, total.previous)}</td>}
+            {isCompared && <td class="number">{change(total)}</td>}
           </tr>
         </tfoot>
       </table>

@@ -1,12 +1,14 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { deleteEntries, splitTags, tagEntries } from "../../api/entries.ts";
+import { useCall } from "../../api/use-call.ts";
 import { formatWhole } from "../../format/numbers.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import type { EntryPages } from "./entry-pages.ts";
+import { lastChangeCall, type ChangesAnswer } from "./history-call.ts";
 
 /** The most elements that one request may have by default. */
 const mostSelected = 100_000;
@@ -85,33 +87,37 @@ function TagDialog({ keys, onClose, changed }: BulkDialogProps): JSX.Element {
   };
   return (
     <Dialog title={`Tag ${formatWhole(keys.length)} entries`} onClose={onClose}>
-      <div class="form">
-        <label>
-          Add these tags, with commas between
-          <input value={add} onInput={(event) => setAdd(event.currentTarget.value)} autocomplete="off" />
-        </label>
-        <label>
-          Remove these tags
-          <input value={remove} onInput={(event) => setRemove(event.currentTarget.value)} autocomplete="off" />
-        </label>
-      </div>
-      {action.failure !== undefined && <Failure failure={action.failure} />}
-      <div class="dialog-actions">
-        <ActionButton
-          needs="editor"
-          area="metadata"
-          kind="primary"
-          lack={isEmpty ? "Enter a tag first." : undefined}
-          onAction={apply}
-        >
-          {action.isBusy ? "Saving …" : "Change the tags"}
-        </ActionButton>
-      </div>
+      <form>
+        <div class="form">
+          <label>
+            Add these tags, with commas between
+            <input value={add} onInput={(event) => setAdd(event.currentTarget.value)} autocomplete="off" />
+          </label>
+          <label>
+            Remove these tags
+            <input value={remove} onInput={(event) => setRemove(event.currentTarget.value)} autocomplete="off" />
+          </label>
+        </div>
+        {action.failure !== undefined && <Failure failure={action.failure} />}
+        <div class="dialog-actions">
+          <ActionButton
+            needs="editor"
+            area="metadata"
+            kind="primary"
+            takesEnter
+            lack={isEmpty ? "Enter a tag first." : undefined}
+            onAction={apply}
+          >
+            {action.isBusy ? "Saving …" : "Change the tags"}
+          </ActionButton>
+        </div>
+      </form>
     </Dialog>
   );
 }
 
 function DeleteDialog({ keys, onClose, changed }: BulkDialogProps): JSX.Element {
+  const history = useCall<ChangesAnswer>(lastChangeCall);
   const action = useAction();
   const remove = async (): Promise<void> => {
     const isDone = await action.run(async () => {
@@ -127,7 +133,12 @@ function DeleteDialog({ keys, onClose, changed }: BulkDialogProps): JSX.Element 
         {shown.join(", ")}
         {keys.length > shown.length && ` and ${formatWhole(keys.length - shown.length)} more`}
       </p>
-      <p class="note">It is one change of the history, which can be undone.</p>
+      <p class="note">
+        {history.answer !== undefined &&
+          (history.answer.off === true
+            ? "It cannot be undone: this collector keeps no changes."
+            : "It is one change of the history, which can be undone.")}
+      </p>
       {action.failure !== undefined && <Failure failure={action.failure} />}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onClose}>

@@ -63,10 +63,7 @@ function Cells({ entry, isSelected, toggle, open, edit }: CellsProps): JSX.Eleme
           checked={isSelected}
           disabled={isTheirs}
           aria-label={`Select ${key}`}
-          onClick={(event) => {
-            event.preventDefault();
-            toggle(event.shiftKey);
-          }}
+          onClick={(event) => toggle(event.shiftKey)}
         />
       </span>
       <span role="gridcell" class="mono">

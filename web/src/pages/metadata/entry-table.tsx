@@ -73,7 +73,7 @@ export function EntryTable({ loaded, total, selected, select, open, save }: Entr
       const row = pages.rowAt(i);
       if (row !== undefined && (row.layer ?? "") === "") keys.push(row.key);
     }
-    select(keys, isRange || !selected.has(entry.key));
+    select(keys, !selected.has(entry.key));
   };
   const onKey = (event: KeyboardEvent): void => {
     if (event.target !== box.current) return;
@@ -113,6 +113,8 @@ export function EntryTable({ loaded, total, selected, select, open, save }: Entr
         toggle={(isRange) => {
           setActive(index);
           toggle(index, isRange);
+          // The keys go on from here.
+          box.current?.focus({ preventScroll: true });
         }}
         open={open}
         edit={(isOn) => {

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { callApi, toolsPath, type ApiCall } from "../../api/call.ts";
+import { callApi, type ApiCall } from "../../api/call.ts";
 import type { EntryChange } from "../../api/entries.ts";
 import { useCall } from "../../api/use-call.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
@@ -11,30 +11,8 @@ import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { ChangeList } from "./change-list.tsx";
+import { historyCall, type Change, type ChangesAnswer } from "./history-call.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
-
-interface Change {
-  readonly number: number;
-  readonly time: string;
-  readonly author?: string;
-  readonly method?: string;
-  readonly entries?: number;
-  readonly cut?: boolean;
-  /** Where several collectors share the metadata. */
-  readonly collector?: string;
-}
-
-interface ChangesAnswer {
-  readonly changes?: readonly Change[];
-  readonly nextPageToken?: string;
-}
-
-const pageSize = 50;
-
-export const historyCall = (key: string, pageToken = ""): ApiCall => ({
-  path: toolsPath("ListChanges"),
-  body: { ...(key !== "" && { key }), ...(pageToken !== "" && { pageToken }), pageSize, withoutEntries: true },
-});
 
 export interface HistoryViewProps {
   readonly turn: number;
@@ -68,6 +46,7 @@ export function HistoryView({ turn, changed }: HistoryViewProps): JSX.Element {
         {(answer) => {
           const pages = [answer, ...more];
           const next = pages.at(-1)?.nextPageToken ?? "";
+          if (answer.off === true) return <HistoryIsOff />;
           return (answer.changes ?? []).length === 0 ? (
             <Empty title="No change is kept">
               {key === ""
@@ -111,6 +90,15 @@ export function HistoryView({ turn, changed }: HistoryViewProps): JSX.Element {
         />
       )}
     </Section>
+  );
+}
+
+function HistoryIsOff(): JSX.Element {
+  return (
+    <Empty title="This collector keeps no changes">
+      Set <code>SVC_STATE_DIRECTORY_PATH</code>, leave <code>SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE</code>{" "}
+      above 0, and start the collector again: changes can be looked at and undone then.
+    </Empty>
   );
 }
 
