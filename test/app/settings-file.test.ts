@@ -34,6 +34,42 @@ test("a list may be a sequence", () => {
   );
 });
 
+test("of a Compose file the variables of its services are taken", () => {
+  const source = `version: "3"
+x-common: &common
+  EF_LICENSE_ACCEPTED: "true"
+services:
+  flow:
+    image: example/flow
+    environment:
+      <<: *common
+      EF_FLOW_SERVER_UDP_PORT: 9995
+      EF_API_BASIC_AUTH_PASSWORD: 'a$$b'
+      EF_LOGGER_LEVEL:
+      TZ: Europe/Amsterdam
+  snmp:
+    environment:
+      - EF_INSTANCE_NAME=a=b
+      - "SVC_API_PORT=8081"
+      - EF_FROM_SHELL
+  other: {image: x}
+`;
+  assert.deepEqual(given(source), [
+    ["EF_FLOW_SERVER_UDP_PORT", "9995", "f.yml:9:7"],
+    ["EF_API_BASIC_AUTH_PASSWORD", "a$b", "f.yml:10:7"],
+    ["EF_LOGGER_LEVEL", "", "f.yml:11:7"],
+    ["EF_LICENSE_ACCEPTED", "true", "f.yml:3:3"],
+    ["EF_INSTANCE_NAME", "a=b", "f.yml:15:9"],
+    ["SVC_API_PORT", "8081", "f.yml:16:9"],
+    ["EF_FROM_SHELL", "", "f.yml:17:9"],
+  ]);
+  for (const value of ["${PORT}", "${PORT:-9995}", "$PORT"]) {
+    assert.throws(() => given(`services:\n  a:\n    environment: {EF_API_PORT: "${value}"}\n`), {
+      message: "f.yml:3:19: a variable of Compose is not filled in here: write its value in place of it",
+    });
+  }
+});
+
 test("an empty file, one of comments and an empty document set nothing", () => {
   for (const source of ["", "# nothing\n", "---\n", "---\n...\n"]) assert.deepEqual(given(source), [], source);
 });

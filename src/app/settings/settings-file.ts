@@ -6,12 +6,14 @@ import {
   type TextPosition,
   type YamlNode,
 } from "../../yaml/index.ts";
+import { composeVariables } from "./compose-file.ts";
 import { SettingsError } from "./settings-error.ts";
 import type { GivenSetting } from "./settings-source.ts";
 
 /**
  * Reads the text of a settings file: one YAML mapping from setting names to scalars, or to sequences of scalars for
- * lists. Values are taken as they are spelt, so `0123` stays what it is; `null`, `~` and nothing are the empty text.
+ * lists. Values are taken as they are spelt, so `0123` stays what it is; `null`, `~` and nothing are the empty text. Of a Compose file it takes the
+ * variables of its services.
  *
  * @throws SettingsError naming file:line:column for anything else.
  */
@@ -41,6 +43,12 @@ export function parseSettingsFile(file: string, source: string): GivenSetting[] 
   }
   if (root === undefined || isNullNode(root)) return [];
   if (root.kind !== "mapping") return fail(root, "expected a mapping from setting names to values");
+  const variables = composeVariables(root, (why, at) => {
+    throw new SettingsError([`${placeOf(positionOf(at))}: ${why}`]);
+  });
+  if (variables !== undefined) {
+    return variables.map(({ name, text, at }) => ({ name, text, origin: placeOf(positionOf(at)) }));
+  }
   return root.pairs.map(({ key, value }) => ({
     name: key.text,
     text: value.kind === "sequence" ? value.items.map(item).join(",") : scalar(value),

@@ -49,8 +49,8 @@ netgloss reads files and environments of NetObserv as they are:
     netgloss config migrate flowcoll.yml > netgloss.yml
 
 - A name may begin with \`EF_\` or \`SVC_\`. \`SVC_\` wins, wherever each stands. The log says how many came by \`EF_\`.
-- Files are YAML (\`flowcoll.yml\`), environment files (\`.env\`), or systemd units with \`Environment=\` and
-  \`EnvironmentFile=\` lines (\`flowcoll.conf\`).
+- Files are YAML (\`flowcoll.yml\`), environment files (\`.env\`), systemd units with \`Environment=\` and \`EnvironmentFile=\` lines
+  (\`flowcoll.conf\`), or Compose files: what is below \`environment\` of each service. Give the files of \`env_file\` with a further \`--config\`.
 - Empty means unset. A boolean is true or false, 1 or 0, yes or no. A list is separated by commas.
 - \`EF_FLOW_SERVER_UDP_PORT\` without \`EF_FLOW_SERVER_UDP_ENABLE\` turns the input on. So does \`EF_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH\`
   for SNMP: here one program does both.
