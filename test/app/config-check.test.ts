@@ -148,11 +148,19 @@ test("what is written must be writable: a file in place of a directory, a direct
     SVC_STATE_DIRECTORY_PATH: join(directory, "file", "below"),
     SVC_LOGGER_FILE_LOG_ENABLE: "true",
     SVC_LOGGER_FILE_LOG_FILENAME: join(directory, "file", "a.log"),
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "file", "ipaddrs.yml"),
   });
   assert.equal(found.code, 78);
-  assert.match(found.err[0] ?? "", /^warning: SVC_LOGGER_FILE_LOG_FILENAME: .*a\.log: /);
-  assert.match(found.err[1] ?? "", /^error: SVC_OUTPUT_FILE_PATH: .*folder: is a directory$/);
-  assert.match(found.err[2] ?? "", /^error: SVC_STATE_DIRECTORY_PATH: .*below: /);
+  assert.match(
+    found.err[0] ?? "",
+    /^warning: SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: changes by the API cannot be written to .*: is not a directory$/,
+  );
+  assert.match(found.err[1] ?? "", /^warning: SVC_LOGGER_FILE_LOG_FILENAME: .*a\.log: /);
+  assert.match(found.err[2] ?? "", /^error: .*ipaddrs\.yml: ENOTDIR/);
+  assert.match(found.err[3] ?? "", /^error: SVC_OUTPUT_FILE_PATH: .*folder: is a directory$/);
+  assert.match(found.err[4] ?? "", /^error: SVC_STATE_DIRECTORY_PATH: .*below: /);
   const good = await check({
     SVC_OUTPUT_FILE_ENABLE: "true",
     SVC_OUTPUT_FILE_PATH: join(directory, "new", "records.ndjson"),

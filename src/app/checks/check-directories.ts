@@ -1,6 +1,6 @@
 import { access, constants, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { discoveredDirectory, type Settings } from "../settings/index.ts";
+import { discoveredDirectory, missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { messageOf, type Findings } from "./findings.ts";
 
 /** Judges whether what the collector writes can be written: directories that are missing are made by a start, if they can be. */
@@ -26,6 +26,13 @@ export async function checkDirectories(settings: Settings): Promise<Findings> {
   if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH !== "" && discoveredDirectory(settings) !== "") {
     const name = "SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH";
     await check(problems, name, discoveredDirectory(settings), false);
+  }
+  // Metadata can be read from there nevertheless.
+  if (missingForMetadataApi(settings).length === 0 && settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file") {
+    const name = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH";
+    const fault = await faultOf(dirname(resolve(settings[name])), false);
+    if (fault !== undefined)
+      warnings.push(`${name}: changes by the API cannot be written to ${settings[name]}: ${fault}`);
   }
   // The collector runs without its log in a file.
   if (settings.SVC_LOGGER_FILE_LOG_ENABLE) {
