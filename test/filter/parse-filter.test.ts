@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { FilterError, parseFilter, recordVocabulary, udmVocabulary, type Filter } from "../../src/filter/index.ts";
 
@@ -85,6 +87,39 @@ test("values with units are exact in the unit of the field", () => {
   for (const [text, value] of cases) assert.deepEqual(valueOf(text), value, text);
 });
 
+test("words of the collector itself may be in other case; other texts may not", () => {
+  const valuesOf = (text: string): unknown => {
+    const filter = parse(text);
+    return filter.kind === "texts" ? filter.values : undefined;
+  };
+  assert.deepEqual(valuesOf("tcp.flag in (syn, Ack)"), ["SYN", "ACK"]);
+  assert.deepEqual(valuesOf("direction = INGRESS"), ["ingress"]);
+  assert.deepEqual(valuesOf("locality = Public"), ["public"]);
+  assert.deepEqual(valuesOf("protocol = IPFIX"), ["ipfix"]);
+  assert.deepEqual(valuesOf("dst.tag = PCI"), ["PCI"]);
+});
+
+test("the texts that records have for such fields are among them", () => {
+  const folder = join(import.meta.dirname, "../../../test/flow/golden");
+  const seen = new Set<string>();
+  for (const file of readdirSync(folder)) {
+    const { records = [] } = JSON.parse(readFileSync(join(folder, file), "utf8")) as { records?: unknown[] };
+    for (const [name, value] of records.flat().flatMap((record) => Object.entries(record as object))) {
+      const words = recordVocabulary.find(name)?.words;
+      for (const text of words === undefined ? [] : [value].flat()) {
+        assert.ok(words?.includes(text as string), `${file}: ${name}: ${JSON.stringify(value)}`);
+        seen.add(name);
+      }
+    }
+  }
+  assert.deepEqual([...seen].toSorted(), [
+    "flow.direction.name",
+    "flow.export.type",
+    "flow.reverse.tcp.flags.tags",
+    "tcp.flags.tags",
+  ]);
+});
+
 const faults: readonly (readonly [text: string, line: number, column: number, fault: RegExp])[] = [
   ["", 1, 1, /the filter is empty/],
   ["  # nothing", 1, 12, /the filter is empty/],
@@ -104,6 +139,8 @@ const faults: readonly (readonly [text: string, line: number, column: number, fa
   ["nonsense.name = 1", 1, 1, /put a name that is not in the docs in backquotes/],
   ["src.tga = pci", 1, 1, /did you mean src.tag\? .* backquotes/],
   ["src.internal = yes", 1, 16, /src.internal is true or false, not yes/],
+  ["tcp.flag in (SYN, SINK)", 1, 19, /^tcp.flag is one of FIN, SYN, .*, not SINK$/],
+  ["locality != home", 1, 13, /^locality is one of internal, private, public, multicast, not home$/],
   ["start > yesterday", 1, 9, /flow.start.timestamp is a time, such as/],
   ["start > 2026-02-30", 1, 9, /is a time/],
   ["bytes > 1 packets > 2", 1, 11, /expected and, or, or the end of the filter, not packets/],

@@ -142,7 +142,15 @@ function checkSet(term: TermExpression, operator: "=" | "in", field: KnownField,
     case "any":
       break;
   }
-  return { kind: "texts", fields, values: values.map(({ text }) => text) };
+  return { kind: "texts", fields, values: values.map((value) => textOf(value, term, field, context)) };
+}
+
+/** A word of the collector itself may be written in other case. */
+function textOf(value: Token, term: TermExpression, { words }: KnownField, { fail }: CheckContext): string {
+  if (words === undefined) return value.text;
+  const wanted = value.text.toLowerCase();
+  const word = words.find((one) => one.toLowerCase() === wanted);
+  return word ?? fail(value, `${term.name.text} is one of ${words.join(", ")}, not ${value.text}`);
 }
 
 function keyOf(value: Token, operator: "=" | "in", term: TermExpression, { fail }: CheckContext): Key {

@@ -1,5 +1,6 @@
 import { findField, recordFields, type FieldType } from "../../record/index.ts";
 import { nearName } from "../../text/index.ts";
+import { collectorWords } from "./collector-words.ts";
 import { shortBeginnings, shortNames } from "./short-names.ts";
 import type { KnownField, ValueType, Vocabulary } from "./vocabulary.ts";
 
@@ -23,7 +24,9 @@ function knownField(name: string): KnownField | undefined {
   if (field === undefined) return undefined;
   if (name === protocolField) return { fields: [name], type: "protocol", unit: "" };
   if (field.type === "any" || field.type === "inner") return { fields: [name], type: "any", unit: "" };
-  return { fields: [name], type: valueTypes[field.type], unit: "unit" in field ? field.unit : "" };
+  const words = collectorWords(name);
+  const unit = "unit" in field ? field.unit : "";
+  return { fields: [name], type: valueTypes[field.type], unit, ...(words !== undefined && { words }) };
 }
 
 const isInTable = (name: string): boolean => {

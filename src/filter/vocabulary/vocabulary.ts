@@ -10,6 +10,8 @@ export interface KnownField {
   readonly type: ValueType;
   /** Such as `bytes`; empty where there is none. */
   readonly unit: string;
+  /** All texts that it can have; absent: nobody knows them beforehand. */
+  readonly words?: readonly string[];
 }
 
 /** The names that filters over one kind of thing may have. */
