@@ -120,6 +120,17 @@ test("a port of the old prefix turns its input on, unless something is said of i
   assert.equal(isOn({ SVC_FLOW_SERVER_UDP_PORT: "9995" }), false);
 });
 
+test("so does the port for traps; the transport tcp turns on TCP", () => {
+  const of = (values: Record<string, string>): boolean[] => {
+    const { settings } = read(env(values));
+    return [settings.SVC_INPUT_TRAP_ENABLE, settings.SVC_INPUT_TRAP_LISTENER_TCP_ENABLE];
+  };
+  assert.deepEqual(of({ EF_INPUT_TRAP_LISTENER_PORT: "8162" }), [true, false]);
+  assert.deepEqual(of({ EF_INPUT_TRAP_LISTENER_PORT: "8162", EF_INPUT_TRAP_LISTENER_TRANSPORT: "tcp" }), [true, true]);
+  assert.deepEqual(of({ EF_INPUT_TRAP_LISTENER_PORT: "8162", EF_INPUT_TRAP_ENABLE: "false" }), [false, false]);
+  assert.deepEqual(of({ SVC_INPUT_TRAP_LISTENER_PORT: "8162" }), [false, false]);
+});
+
 test("a directory of SNMP devices of the old prefix turns SNMP on, unless something is said of it", () => {
   const isOn = (values: Record<string, string>): boolean => read(env(values)).settings.SVC_INPUT_SNMP_ENABLE;
   const name = "INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH";

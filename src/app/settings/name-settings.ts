@@ -41,6 +41,7 @@ export function nearSetting(name: string): string | undefined {
  */
 const inputs: readonly { readonly where: SettingName; readonly enable: SettingName }[] = [
   { where: "SVC_FLOW_SERVER_UDP_PORT", enable: "SVC_FLOW_SERVER_UDP_ENABLE" },
+  { where: "SVC_INPUT_TRAP_LISTENER_PORT", enable: "SVC_INPUT_TRAP_ENABLE" },
   { where: "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH", enable: "SVC_INPUT_SNMP_ENABLE" },
 ];
 

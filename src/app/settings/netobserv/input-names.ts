@@ -67,7 +67,10 @@ export const inputNames = {
   INPUT_TRAP_LISTENER_IP: known("0.0.0.0"),
   INPUT_TRAP_LISTENER_NORMALIZER_POOL_SIZE: known("3", { accepted: "traps share one event loop and need no workers" }),
   INPUT_TRAP_LISTENER_PORT: known("8162"),
-  INPUT_TRAP_LISTENER_TRANSPORT: known("udp", { missing: "traps are received by UDP" }),
+  INPUT_TRAP_LISTENER_TRANSPORT: known("udp", {
+    as: { setting: "SVC_INPUT_TRAP_LISTENER_TCP_ENABLE", values: { udp: "false", tcp: "true" } },
+    differs: "with tcp, traps are received by UDP, too",
+  }),
   INSTANCE_NAME: known(""),
   LICENSE_ACCEPTED: known("true", { accepted: noLicence }),
   LICENSE_FLOW_RECORDS_PER_SECOND: known("", { accepted: noLicence }),

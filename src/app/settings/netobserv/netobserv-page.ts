@@ -52,8 +52,8 @@ netgloss reads files and environments of NetObserv as they are:
 - Files are YAML (\`flowcoll.yml\`), environment files (\`.env\`), systemd units with \`Environment=\` and \`EnvironmentFile=\` lines
   (\`flowcoll.conf\`), or Compose files: what is below \`environment\` of each service. Give the files of \`env_file\` with a further \`--config\`.
 - Empty means unset. A boolean is true or false, 1 or 0, yes or no. A list is separated by commas.
-- \`EF_FLOW_SERVER_UDP_PORT\` without \`EF_FLOW_SERVER_UDP_ENABLE\` turns the input on. So does \`EF_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH\`
-  for SNMP: here one program does both.
+- \`EF_FLOW_SERVER_UDP_PORT\` without \`EF_FLOW_SERVER_UDP_ENABLE\` turns the input on. So do \`EF_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH\`
+  for SNMP and \`EF_INPUT_TRAP_LISTENER_PORT\` for traps: here one program does all.
 - Defaults are those of netgloss: what a file does not say is as the column "default here" has it. Most enrichment is off until asked for.
 - \`netgloss config migrate FILE…\` prints the same settings by our names, with a comment on each that changes. With \`--check\` it only reports. Its
   exit code is 1 when something is missing, unknown or wrong.

@@ -4,7 +4,7 @@ const noIfa = "in-band flow analysis is not decoded";
 
 /** Names of decoding, enrichment and what records look like. */
 const noTrapRules =
-  "values of traps get their names from the SNMP definitions; SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP choose records";
+  "its rules are not read: values of traps get their names from the SNMP definitions, and SVC_INPUT_TRAP_RULES_PATH names a file of rules";
 
 export const processorNames = {
   PROCESSOR_DECODE_IPFIX_ENABLE: known(""),
