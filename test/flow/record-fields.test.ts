@@ -74,10 +74,14 @@ test("rows of the table: each name once, an example of its type, no name the gro
   }
 });
 
-/** Numbers behind a word in the sources of a field: `IE 8, 27`. */
+/** Numbers behind a word in the sources of a field: `IE 8, 27`, `sFlow counters 5703.1` where they are of an enterprise. */
 function numbersOf({ source }: RecordField, word: string): number[] {
-  return [...source.matchAll(new RegExp(`\\b${word} (\\d+(?:, \\d+)*)`, "g"))].flatMap(([, list = ""]) =>
-    list.split(", ").map(Number),
+  const numberOf = (text: string): number => {
+    const [first = 0, format] = text.split(".").map(Number);
+    return format === undefined ? first : first * 4096 + format;
+  };
+  return [...source.matchAll(new RegExp(`\\b${word} ([\\d.]+(?:, [\\d.]+)*)`, "g"))].flatMap(([, list = ""]) =>
+    list.split(", ").map(numberOf),
   );
 }
 

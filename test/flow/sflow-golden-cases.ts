@@ -442,6 +442,37 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
     ],
   ],
   [
+    "sflow-requests-of-http-and-of-an-application",
+    [
+      ofRecords(
+        structure(2100, Buffer.concat([words(6), ipv4("192.0.2.1"), ipv4("192.0.2.2"), words(80, 50_000)])),
+        structure(2102, Buffer.concat([words(6), ipv4("192.0.2.1"), ipv4("192.0.2.3"), words(50_001, 8080)])),
+        structure(
+          2206,
+          Buffer.concat([
+            words(2, 1001),
+            ...["/a?b=c", "www.example.com", "", "curl/8.5.0", "192.0.2.9", "alice", "text/html"].map(opaque),
+            words(0, 120, 1, 5, 800, 200),
+          ]),
+        ),
+        structure(2207, Buffer.concat([opaque("/a"), opaque("app-1.example.com")])),
+      ),
+      ofRecords(
+        structure(2103, Buffer.concat([words(6), v6, v6, words(50_001, 8080)])),
+        structure(
+          2202,
+          Buffer.concat([
+            ...["shop", "payment", "cc=visa", "unknown client"].map(opaque),
+            words(0, 120, 0, 5400, 800, 4),
+          ]),
+        ),
+        structure(2203, Buffer.concat(["portal", "checkout", ""].map(opaque))),
+        structure(2204, opaque("alice")),
+        structure(2205, opaque("bob")),
+      ),
+    ],
+  ],
+  [
     "sflow-discarded-packet",
     [
       sflow([
@@ -600,6 +631,15 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
           counting(3002, integers(1)),
           counting(3003, integers(3)),
         ]),
+      ]),
+    ],
+  ],
+  [
+    "sflow-counters-of-caches-and-graphics-processors",
+    [
+      sflow([
+        counterSample([counting(2204, [...integers(27), 64, 64, 64, 64])]),
+        counterSample([structure(1, words(1, 2, 3, 4, 0, 5, 0, 6, 7, 8, 61, 40), 5703)]),
       ]),
     ],
   ],

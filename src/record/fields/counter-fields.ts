@@ -315,6 +315,47 @@ http.status.3xx | long |  | 1 | HTTP responses 3xx | sFlow counters 2201
 http.status.4xx | long |  | 1 | HTTP responses 4xx | sFlow counters 2201
 http.status.5xx | long |  | 1 | HTTP responses 5xx | sFlow counters 2201
 http.status.other | long |  | 1 | HTTP responses of other statuses | sFlow counters 2201
+memcache.commands.set | long |  | 1 | commands to store a value | sFlow counters 2204
+memcache.commands.touch | long |  | 1 | touch commands | sFlow counters 2204
+memcache.commands.flush | long |  | 1 | flush_all commands | sFlow counters 2204
+memcache.get.hits | long |  | 1 | keys asked for and found | sFlow counters 2204
+memcache.get.misses | long |  | 1 | keys asked for and not found | sFlow counters 2204
+memcache.delete.hits | long |  | 1 | deletions of keys that were there | sFlow counters 2204
+memcache.delete.misses | long |  | 1 | deletions of keys that were not there | sFlow counters 2204
+memcache.incr.hits | long |  | 1 | increments of keys that were there | sFlow counters 2204
+memcache.incr.misses | long |  | 1 | increments of keys that were not there | sFlow counters 2204
+memcache.decr.hits | long |  | 1 | decrements of keys that were there | sFlow counters 2204
+memcache.decr.misses | long |  | 1 | decrements of keys that were not there | sFlow counters 2204
+memcache.cas.hits | long |  | 1 | compare and set of keys that were there | sFlow counters 2204
+memcache.cas.misses | long |  | 1 | compare and set of keys that were not there | sFlow counters 2204
+memcache.cas.bad_values | long |  | 1 | compare and set of values changed meanwhile | sFlow counters 2204
+memcache.auth.commands | long |  | 1 | authentications | sFlow counters 2204
+memcache.auth.errors | long |  | 1 | failed authentications | sFlow counters 2204
+memcache.threads | long |  | 1 | worker threads | sFlow counters 2204
+memcache.connections.yields | long |  | 1 | connections that had to let others go first | sFlow counters 2204
+memcache.connections.listen_disabled | long |  | 1 | times that no connection was taken because there were too many | sFlow counters 2204
+memcache.connections.open | long |  | 1 | open connections | sFlow counters 2204
+memcache.connections.rejected | long |  | 1 | connections rejected | sFlow counters 2204
+memcache.connections.total | long |  | 1 | connections so far | sFlow counters 2204
+memcache.connections.structures | long |  | 1 | structures for connections | sFlow counters 2204
+memcache.items.evicted | long |  | 1 | items evicted for want of memory | sFlow counters 2204
+memcache.items.reclaimed | long |  | 1 | expired items whose memory was used again | sFlow counters 2204
+memcache.items.current | long |  | 1 | items stored | sFlow counters 2204
+memcache.items.total | long |  | 1 | items stored so far | sFlow counters 2204
+memcache.bytes.in | unsigned_long | bytes | 1 | bytes received | sFlow counters 2204
+memcache.bytes.out | unsigned_long | bytes | 1 | bytes sent | sFlow counters 2204
+memcache.mem.used.bytes | unsigned_long | bytes | 1 | memory of items | sFlow counters 2204
+memcache.mem.max.bytes | unsigned_long | bytes | 1 | most memory for items | sFlow counters 2204
+gpu.count | long |  | 1 | graphics processors | sFlow counters 5703.1
+gpu.processes.running | long |  | 1 | processes that use them | sFlow counters 5703.1
+gpu.busy.milliseconds | long | milliseconds | 1 | time in which they computed | sFlow counters 5703.1
+gpu.mem.busy.milliseconds | long | milliseconds | 1 | time in which their memory was used | sFlow counters 5703.1
+gpu.mem.total.bytes | unsigned_long | bytes | 1 | their memory | sFlow counters 5703.1
+gpu.mem.free.bytes | unsigned_long | bytes | 1 | free memory | sFlow counters 5703.1
+gpu.errors.ecc | long |  | 1 | errors of their memory | sFlow counters 5703.1
+gpu.energy.millijoules | long | millijoules | 1 | energy used | sFlow counters 5703.1
+gpu.temperature.celsius | long | °C | 1 | highest temperature | sFlow counters 5703.1
+gpu.fan.pct | long | percent | 1 | highest speed of a fan | sFlow counters 5703.1
 application.name | keyword |  | shop | name of the application | sFlow counters 2202
 application.status.bad_request | long |  | 1 | operations that ended with: bad request | sFlow counters 2202
 application.status.forbidden | long |  | 1 | operations that ended with: forbidden | sFlow counters 2202

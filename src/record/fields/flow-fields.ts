@@ -53,7 +53,7 @@ flow.src.user.name | keyword | | alice | user at the source | sFlow flow 1004
 flow.dst.user.name | keyword | | bob | user at the destination | sFlow flow 1004
 flow.src.user.charset.id | long | | 106 | character set of the name (MIBenum) | sFlow flow 1004
 flow.dst.user.charset.id | long | | 106 | character set of the name (MIBenum) | sFlow flow 1004
-flow.user.name | keyword | | alice | user of the flow | IE 371, 40000, 56702
+flow.user.name | keyword | | alice | user of the flow | IE 371, 40000, 56702; sFlow flow 2206
 flow.next_hop.ip.addr | ip | | 203.0.113.9 | next hop; of BGP where sFlow says so | IE 15, 62; NetFlow v1, v5, v7; sFlow flow 1002
 flow.bgp.next_hop.ip.addr | ip | | 203.0.113.10 | next hop of BGP | IE 18, 63; sFlow gateway
 flow.bgp.as_path | keyword | | 64500 64501 {64502,64503} | AS path to the destination, sets in braces | sFlow gateway
@@ -111,8 +111,8 @@ flow.forwarding.status.id | long | | 64 | forwarding status and reason | IE 89; 
 flow.forwarding.status.name | keyword | | Forwarded | forwarding status by the upper two bits | IE 89; Juniper 2636/137
 flow.forwarding.reason.name | keyword | | Unknown | reason of the status, IANA's text | IE 89
 flow.forwarding.exception.id | long | | 66 | code of a forwarding exception; 0 is none | Juniper 2636/137
-flow.http.user_agent | keyword | | curl/8.5.0 | user agent of an HTTP request | Cisco 9/12235
-flow.http.referer | keyword | | http://www.example.com/ | referer of an HTTP request | Cisco 9/12235
+flow.http.user_agent | keyword | | curl/8.5.0 | user agent of an HTTP request | Cisco 9/12235; sFlow flow 2206
+flow.http.referer | keyword | | http://www.example.com/ | referer of an HTTP request | Cisco 9/12235; sFlow flow 2206
 flow.tls.common_name | keyword | | www.example.com | common name of the certificate | Cisco 9/12235
 flow.rtsp.host | keyword | | media.example.com | host of RTSP | Cisco 9/12235
 flow.smtp.server | keyword | | mail.example.com | server of SMTP | Cisco 9/12235

@@ -15,8 +15,8 @@ flow.drop.linux.reason.name | keyword | | NO_SOCKET | reason of the Linux kernel
 flow.drop.trap.group | keyword | | l3_drops | group of the hardware trap | sFlow flow 1041
 flow.drop.trap.name | keyword | | ttl_value_is_too_small | name of the hardware trap | sFlow flow 1041
 flow.url.direction.id | long | | 1 | 1 is the source, 2 the destination | sFlow flow 1005
-flow.url.text | keyword | | /index.html | URL | sFlow flow 1005; Cisco 9/12235
-flow.url.host | keyword | | www.example.com | host of the URL | sFlow flow 1005; Cisco 9/12235
+flow.url.text | keyword | | /index.html | URL | sFlow flow 1005, 2206; Cisco 9/12235
+flow.url.host | keyword | | www.example.com | host of the URL | sFlow flow 1005, 2206; Cisco 9/12235
 flow.mpls.next_hop.ip.addr | ip | | 203.0.113.9 | next hop of the label-switched path | sFlow flow 1006
 flow.mpls.in.labels | long[] | | [100] | label stack on the way in | sFlow flow 1006
 flow.mpls.out.labels | long[] | | [200,201] | label stack on the way out | sFlow flow 1006
@@ -97,4 +97,32 @@ flow.tcp_info.rtt_variance.microseconds | long | microseconds | 900 | variance o
 flow.tcp_info.congestion_window | long | packets | 10 | congestion window | sFlow flow 2209
 flow.tcp_info.reordering | long | packets | 3 | reordering metric | sFlow flow 2209
 flow.tcp_info.rtt_min.microseconds | long | microseconds | 9000 | least round-trip time | sFlow flow 2209
+flow.proxy.socket.l4.proto.id | long | | 6 | protocol of a proxy's socket to the server | sFlow flow 2102, 2103
+flow.proxy.socket.local.ip.addr | ip | | 192.0.2.1 | the proxy's address there | sFlow flow 2102, 2103
+flow.proxy.socket.remote.ip.addr | ip | | 198.51.100.2 | the server's address | sFlow flow 2102, 2103
+flow.proxy.socket.local.l4.port.id | long | | 49152 | the proxy's port there | sFlow flow 2102, 2103
+flow.proxy.socket.remote.l4.port.id | long | | 8080 | the server's port | sFlow flow 2102, 2103
+flow.proxy.url.text | keyword | | /index.html | URL that a proxy asks the server for | sFlow flow 2207
+flow.proxy.url.host | keyword | | app-1.example.com | host of that URL | sFlow flow 2207
+flow.http.method.id | long | | 2 | method of an HTTP request: 1 OPTIONS, 2 GET, 3 HEAD, 4 POST, 5 PUT, 6 DELETE, 7 TRACE, 8 CONNECT, 0 another | sFlow flow 2206
+flow.http.version.id | long | | 1001 | version of HTTP: 1000 for the major number, and the minor one | sFlow flow 2206
+flow.http.x_forwarded_for | keyword | | 198.51.100.2 | X-Forwarded-For of an HTTP request | sFlow flow 2206
+flow.http.mime_type | keyword | | text/html | type of the response | sFlow flow 2206
+flow.http.request.bytes | unsigned_long | bytes | 120 | content of the request | sFlow flow 2206
+flow.http.response.bytes | unsigned_long | bytes | 5400 | content of the response | sFlow flow 2206
+flow.http.duration.microseconds | long | microseconds | 800 | time until the response was sent | sFlow flow 2206
+flow.http.status.id | long | | 200 | status of the response | sFlow flow 2206
+flow.application.name | keyword | | shop | application that did an operation | sFlow flow 2202
+flow.application.operation | keyword | | payment | the operation | sFlow flow 2202
+flow.application.attributes | keyword | | cc=visa | its attributes | sFlow flow 2202
+flow.application.status.id | long | | 0 | how it ended: 0 success, 1 other, 2 time-out, 3 internal error, 4 bad request, 5 forbidden, 6 too large, 7 not implemented, 8 not found, 9 unavailable, 10 unauthorized | sFlow flow 2202
+flow.application.status.descr | keyword | | unknown client | more of how it ended | sFlow flow 2202
+flow.application.request.bytes | unsigned_long | bytes | 120 | content of the request | sFlow flow 2202
+flow.application.response.bytes | unsigned_long | bytes | 5400 | content of the response | sFlow flow 2202
+flow.application.duration.microseconds | long | microseconds | 800 | time that it took | sFlow flow 2202
+flow.application.parent.name | keyword | | portal | application for which it was done | sFlow flow 2203
+flow.application.parent.operation | keyword | | checkout | operation for which it was done | sFlow flow 2203
+flow.application.parent.attributes | keyword | | step=3 | attributes of that operation | sFlow flow 2203
+flow.application.initiator | keyword | | alice | who asked for it | sFlow flow 2204
+flow.application.target | keyword | | bob | whom it was for | sFlow flow 2205
 `);

@@ -11,9 +11,12 @@ function row(group: string, names: string): XdrLayout<CounterType> {
   });
 }
 
+/** An enterprise number. */
+const nvidia = 5703;
+
 /**
  * Counter records of sFlow.org by format: "sFlow Version 5", and those for 802.11, LAG, hosts, virtual machines, Java,
- * HTTP, applications, Open vSwitch, energy. Names are those that SNMP's records have for the same, where there are.
+ * HTTP, applications, Memcached, Open vSwitch, energy; that of NVIDIA for its processors. Names are those that SNMP's records have for the same, where there are.
  */
 export const counterLayouts: ReadonlyMap<number, XdrLayout<CounterType>> = new Map<number, XdrLayout<CounterType>>([
   [
@@ -193,6 +196,17 @@ export const counterLayouts: ReadonlyMap<number, XdrLayout<CounterType>> = new M
       "user.milliseconds system.milliseconds mem.used.bytes:count64 mem.max.bytes:count64 fd.open fd.max connections.open connections.max",
     ),
   ],
+  [
+    2204,
+    row(
+      "memcache",
+      `commands.set commands.touch commands.flush get.hits get.misses delete.hits delete.misses incr.hits incr.misses decr.hits
+      decr.misses cas.hits cas.misses cas.bad_values auth.commands auth.errors threads connections.yields
+      connections.listen_disabled connections.open connections.rejected connections.total connections.structures
+      items.evicted items.reclaimed items.current items.total bytes.in:count64 bytes.out:count64 mem.used.bytes:count64
+      mem.max.bytes:count64`,
+    ),
+  ],
   [2206, row("application", "workers.active workers.idle workers.max requests.delayed requests.dropped")],
   [2207, row("ovs", "hits misses lost mask_hits flows masks")],
   [
@@ -205,4 +219,12 @@ export const counterLayouts: ReadonlyMap<number, XdrLayout<CounterType>> = new M
   [3001, row("temperature", "min.celsius:int32 max.celsius:int32 errors")],
   [3002, row("humidity", "relative.pct:uint32")],
   [3003, row("cooling_fan", "total failed speed.pct:uint32")],
+  [
+    nvidia * 4096 + 1,
+    row(
+      "gpu",
+      `count processes.running busy.milliseconds mem.busy.milliseconds mem.total.bytes:count64 mem.free.bytes:count64 errors.ecc
+      energy.millijoules temperature.celsius fan.pct`,
+    ),
+  ],
 ]);

@@ -3,7 +3,7 @@ import type { FlowType, XdrLayout } from "./xdr-layout.ts";
 /** Formats of flow records that are more than a row of fields, and that of the switch's VLANs. */
 export const flowFormats = { header: 1, ethernet: 2, ipv4: 3, ipv6: 4, switch: 1001, gateway: 1003 } as const;
 
-/** Flow records of sFlow.org by format: "sFlow Version 5", and the extensions for tunnels, drops, transit delay, sockets. */
+/** Flow records of sFlow.org by format: "sFlow Version 5", and the extensions for tunnels, drops, transit delay, sockets, applications, HTTP. */
 export const flowRecordLayouts: ReadonlyMap<number, XdrLayout<FlowType>> = new Map<number, XdrLayout<FlowType>>([
   [
     flowFormats.switch,
@@ -118,8 +118,49 @@ export const flowRecordLayouts: ReadonlyMap<number, XdrLayout<FlowType>> = new M
     ],
   ],
   [1042, [["flow.drop.linux.reason.name", "text"]]],
-  [2100, socket("ipv4")],
-  [2101, socket("ipv6")],
+  [2100, socket("flow.socket", "ipv4")],
+  [2101, socket("flow.socket", "ipv6")],
+  [2102, socket("flow.proxy.socket", "ipv4")],
+  [2103, socket("flow.proxy.socket", "ipv6")],
+  [
+    2202,
+    [
+      ...context("flow.application"),
+      ["flow.application.status.descr", "text"],
+      ["flow.application.request.bytes", "uint64"],
+      ["flow.application.response.bytes", "uint64"],
+      ["flow.application.duration.microseconds", "uint32"],
+      ["flow.application.status.id", "uint32"],
+    ],
+  ],
+  [2203, context("flow.application.parent")],
+  [2204, [["flow.application.initiator", "text"]]],
+  [2205, [["flow.application.target", "text"]]],
+  [
+    2206,
+    [
+      ["flow.http.method.id", "uint32"],
+      ["flow.http.version.id", "uint32"],
+      ["flow.url.text", "text"],
+      ["flow.url.host", "text"],
+      ["flow.http.referer", "text"],
+      ["flow.http.user_agent", "text"],
+      ["flow.http.x_forwarded_for", "text"],
+      ["flow.user.name", "text"],
+      ["flow.http.mime_type", "text"],
+      ["flow.http.request.bytes", "uint64"],
+      ["flow.http.response.bytes", "uint64"],
+      ["flow.http.duration.microseconds", "uint32"],
+      ["flow.http.status.id", "uint32"],
+    ],
+  ],
+  [
+    2207,
+    [
+      ["flow.proxy.url.text", "text"],
+      ["flow.proxy.url.host", "text"],
+    ],
+  ],
   [
     2209,
     [
@@ -195,12 +236,22 @@ function ipTunnel(side: "in" | "out", family: "ipv4" | "ipv6"): XdrLayout<FlowTy
   ];
 }
 
-function socket(family: "ipv4" | "ipv6"): XdrLayout<FlowType> {
+/** The socket at which a request came in, or the one to the back end of a proxy. */
+function socket(group: "flow.socket" | "flow.proxy.socket", family: "ipv4" | "ipv6"): XdrLayout<FlowType> {
   return [
-    ["flow.socket.l4.proto.id", "uint32"],
-    ["flow.socket.local.ip.addr", family],
-    ["flow.socket.remote.ip.addr", family],
-    ["flow.socket.local.l4.port.id", "uint32"],
-    ["flow.socket.remote.l4.port.id", "uint32"],
+    [`${group}.l4.proto.id`, "uint32"],
+    [`${group}.local.ip.addr`, family],
+    [`${group}.remote.ip.addr`, family],
+    [`${group}.local.l4.port.id`, "uint32"],
+    [`${group}.remote.l4.port.id`, "uint32"],
+  ];
+}
+
+/** What an application does ("sFlow Application Structures"). */
+function context(group: "flow.application" | "flow.application.parent"): XdrLayout<FlowType> {
+  return [
+    [`${group}.name`, "text"],
+    [`${group}.operation`, "text"],
+    [`${group}.attributes`, "text"],
   ];
 }
