@@ -98,6 +98,7 @@ test("rediscover-device checks its body, names an unknown device, and may wait",
     ['{"ip":"192.0.2.1","port":161,"community":"x"}', /unknown field "community"/],
     ["[]", /must be an object/],
     ["{", /malformed JSON/],
+    ["", /malformed JSON at line 1, column 1: expected a value, found the end/],
   ];
   for (const [body, expected] of bad) {
     const answer = await postJson(url + rediscover, body);

@@ -47,6 +47,11 @@ test("what was taken is answered, and there after a restart", async (t) => {
   assert.equal(parquet.toString("latin1", 0, 4) + parquet.toString("latin1", parquet.length - 4), "PAR1PAR1");
 });
 
+test("in CSV names of fields stay as they are, and what a spreadsheet would take for a formula is none, in lists, too", () => {
+  const table = { head: ["@timestamp", "tags", "n"], lines: [["=1+1", ["=cmd()", "b"], -7]] };
+  assert.equal(tableCsv(table), "@timestamp,tags,n\r\n'=1+1,'=cmd();b,-7\r\n");
+});
+
 test("keys of metadata become columns by themselves, and are there at once after a restart", async (t) => {
   const directory = exploreDirectory(t);
   const first = await openExplore(t, { directory });

@@ -262,14 +262,14 @@ class Parser {
   }
 
   #readLiteral<T extends JsonNode>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) this.#fail(`unexpected ${this.#found()}`);
+    if (!this.#text.startsWith(word, this.#at)) this.#fail(`expected a value, found ${this.#found()}`);
     this.#at += word.length;
     return value;
   }
 
   #readNumber(): JsonNumber {
     number.lastIndex = this.#at;
-    if (!number.test(this.#text)) this.#fail(`unexpected ${this.#found()}`);
+    if (!number.test(this.#text)) this.#fail(`expected a value, found ${this.#found()}`);
     const literal = this.#text.slice(this.#at, number.lastIndex);
     this.#at = number.lastIndex;
     return new JsonNumber(literal);

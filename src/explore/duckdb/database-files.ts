@@ -16,7 +16,10 @@ export interface DatabaseFilesOptions {
 export interface DatabaseFiles {
   /** The oldest first. Of a file and the sorted one that replaces it both, the sorted one first. */
   list(): readonly string[];
-  /** A name that no file has. @param time as the file is called, such as `20261122T04`. */
+  /**
+   * A name behind those of all files of this time, also of those that are gone or set aside: the order of names is that of files, and what is
+   * noted of a file by its name is never taken for one of another. @param time as the file is called, such as `20261122T04`.
+   */
   newName(time: string): string;
   /** @param prepare makes the tables; when it fails, the file is detached again. */
   attach<T>(name: string, prepare: () => Promise<T>): Promise<T>;
@@ -67,6 +70,7 @@ export function firstName(name: string): string {
 export function createDatabaseFiles({ connection, directory, kind, log }: DatabaseFilesOptions): DatabaseFiles {
   const pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}(?:${sorted})?\\${ending}$`);
   let setAsideCount = 0;
+  let lastName = "";
 
   const pathOf = (name: string): string => join(directory, `${name}${ending}`);
   const list = (): readonly string[] =>
@@ -103,11 +107,12 @@ export function createDatabaseFiles({ connection, directory, kind, log }: Databa
   return {
     list,
     newName(time) {
-      const taken = new Set(list().map(firstName));
-      for (let number = 0; ; number++) {
-        const name = `${kind}-${time}-${String(number).padStart(4, "0")}`;
-        if (!taken.has(name)) return name;
-      }
+      const begin = `${kind}-${time}-`;
+      // Names of earlier files may be of files that are gone by now.
+      const taken = [...readdirSync(directory), lastName].filter((name) => name.startsWith(begin));
+      const number = Math.max(-1, ...taken.map((name) => Number.parseInt(name.slice(begin.length), 10))) + 1;
+      lastName = `${begin}${String(number).padStart(4, "0")}`;
+      return lastName;
     },
     attach,
     async attachOld(name, prepare) {

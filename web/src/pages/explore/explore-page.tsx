@@ -220,8 +220,15 @@ function Origin({
         (records === undefined
           ? "from sums by minute; "
           : `from sums by minute, since ${shown(records.from)} from records; `)}
-      {missing !== undefined && <strong>{missingText(missing, fields)}; </strong>}
-      {missingBefore !== undefined && <strong>to compare with, {missingText(missingBefore, fields)}; </strong>}
+      {missing !== undefined && (
+        <strong>
+          {missingText(missing, fields)}
+          {missingBefore !== undefined && ", so there is nothing to compare with"};{" "}
+        </strong>
+      )}
+      {missing === undefined && missingBefore !== undefined && (
+        <strong>to compare with, {missingText(missingBefore, fields)}; </strong>
+      )}
     </>
   );
 }

@@ -18,6 +18,8 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
   const { rows, others, total, dimensions } = answer;
   const isCompared = total.previous !== undefined;
   const hasSeries = answer.times !== undefined;
+  // On a narrow screen there is room for one of the two.
+  const shareClass = isCompared ? "number minor" : "number";
   const change = ({ value, previous }: ExploreValue): string =>
     formatChange(value, answer.missingBefore === undefined ? previous : undefined);
   return (
@@ -42,7 +44,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
             <th scope="col" class="number">
               {unit === "bit/s" || unit === "packets/s" ? "Average" : "Sum"}
             </th>
-            <th scope="col" class="number">
+            <th scope="col" class={shareClass}>
               Share
             </th>
             {isCompared && (
@@ -87,7 +89,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                 </td>
               )}
               <td class="number">{formatNumber(row.value, unit)}</td>
-              <ShareCell share={row.share} />
+              <ShareCell share={row.share} className={shareClass} />
               {isCompared && <td class="number">{change(row)}</td>}
             </tr>
           ))}
@@ -103,7 +105,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                 </td>
               )}
               <td class="number">{formatNumber(others.value, unit)}</td>
-              <ShareCell share={others.share} />
+              <ShareCell share={others.share} className={shareClass} />
               {isCompared && <td class="number">{change(others)}</td>}
             </tr>
           )}
@@ -120,7 +122,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
               </td>
             )}
             <td class="number">{formatNumber(total.value, unit)}</td>
-            <td class="number" />
+            <td class={shareClass} />
             {isCompared && <td class="number">{change(total)}</td>}
           </tr>
         </tfoot>
@@ -132,9 +134,9 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
 /** A bar of less would be a speck. */
 const leastBar = 0.02;
 
-function ShareCell({ share }: { readonly share: number }): JSX.Element {
+function ShareCell({ share, className }: { readonly share: number; readonly className: string }): JSX.Element {
   return (
-    <td class="number share">
+    <td class={`${className} share`}>
       {formatShare(share)}
       {share >= leastBar && <span class="share-bar" style={{ width: `${String(Math.min(1, share) * 100)}%` }} />}
     </td>
