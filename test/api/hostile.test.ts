@@ -17,7 +17,7 @@ test("JSON that is not, or not quite", async (t) => {
   const bodies: readonly [string, Uint8Array | string, RegExp][] = [
     ["nested a million times", `{"udm":${"[".repeat(million)}`, /nested deeper than 64 levels/],
     ["nested objects", `{"udm":{"metadata":${'{"a":'.repeat(million)}`, /nested deeper than 64 levels/],
-    ["empty", "", /line 1, column 1: unexpected the end/],
+    ["empty", "", /line 1, column 1: expected a value, found the end/],
     ["a NUL byte", bytesOf('{"udm":{"key":"10.0.0.1"}}\0'), /unexpected "\\u0000" after the value/],
     ["a NUL byte in a string", bytesOf('{"udm":{"key":"10.0.0.1\0"}}'), /a control character must be escaped/],
     ["an escaped NUL", '{"udm":{"key":"10.0.0.1","name":"\\u0000"}}', /control character/],
