@@ -142,3 +142,21 @@ test("Metadata: two clicks save once; a collector without a history says so wher
   assert.deepEqual(await axeFindings(page), []);
   assert.deepEqual(errors(), []);
 });
+
+test("Metadata: a long difference scrolls in its own box, and makes the page no longer", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url } = await startWithFlows(t);
+  const { page } = await openPage(browser);
+  await page.goto(`${url}/metadata?view=import`);
+  const rows = Array.from({ length: 400 }, (_, i) => `10.0.${i >> 8}.${i % 256},host-${i}`);
+  const buffer = Buffer.from(`ip,name\n${rows.join("\n")}\n`);
+  await page.getByLabel(/Drop a CSV/).setInputFiles({ name: "hosts.csv", mimeType: "text/csv", buffer });
+  await page.getByRole("button", { name: "See what would change" }).click();
+  await page.getByRole("region", { name: "Changes of entries" }).getByText("+ name: host-0").waitFor();
+  const rest = await page.evaluate(() => {
+    const main = document.querySelector(".page");
+    return document.documentElement.scrollHeight - scrollY - (main?.getBoundingClientRect().bottom ?? 0);
+  });
+  assert.ok(rest < 100, `${rest} px below the page`);
+});
