@@ -120,7 +120,7 @@ test("Metadata: two clicks save once; a collector without a history says so wher
   await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("campus");
   const saves: string[] = [];
   page.on("request", (request) => request.url().endsWith("/BatchUpsertUdms") && saves.push(request.url()));
-  await dialog.getByRole("button", { name: "Save" }).evaluate((button: HTMLElement) => {
+  await dialog.getByRole("button", { name: "Save" }).evaluate((button: { click(): void }) => {
     button.click();
     button.click();
   });
@@ -154,9 +154,9 @@ test("Metadata: a long difference scrolls in its own box, and makes the page no 
   await page.getByLabel(/Drop a CSV/).setInputFiles({ name: "hosts.csv", mimeType: "text/csv", buffer });
   await page.getByRole("button", { name: "See what would change" }).click();
   await page.getByRole("region", { name: "Changes of entries" }).getByText("+ name: host-0").waitFor();
-  const rest = await page.evaluate(() => {
-    const main = document.querySelector(".page");
-    return document.documentElement.scrollHeight - scrollY - (main?.getBoundingClientRect().bottom ?? 0);
+  const rest = await page.locator(".page").evaluate((main) => {
+    const { documentElement, defaultView } = main.ownerDocument;
+    return documentElement.scrollHeight - (defaultView?.scrollY ?? 0) - main.getBoundingClientRect().bottom;
   });
   assert.ok(rest < 100, `${rest} px below the page`);
 });

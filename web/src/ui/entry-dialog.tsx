@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiFailure } from "../api/api-failure.ts";
-import { deleteEntries, readEntry, saveEntry, type Entry } from "../api/entries.ts";
+import { deleteEntries, readEntry, saveEntry } from "../api/entries.ts";
+import type { Entry } from "../api/entry.ts";
 import { ActionButton } from "./action-button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { draftOf, EntryForm, entryOf } from "./entry-form.tsx";

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import type { Entry, EntryChange } from "../api/entries.ts";
+import type { EntryChange } from "../api/entries.ts";
+import type { Entry } from "../api/entry.ts";
 
 /** A change of an entry, a line for each value: what goes, what comes. */
 export function EntryDiff({ change: { key, before, after } }: { readonly change: EntryChange }): JSX.Element {

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 import type { FieldViolation } from "../api/api-failure.ts";
-import { splitTags, type Entry } from "../api/entries.ts";
+import { splitTags } from "../api/entries.ts";
+import type { Entry } from "../api/entry.ts";
 
 /** What stands in the fields of the form. */
 export interface EntryDraft {

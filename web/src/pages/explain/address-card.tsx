@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { toolsPath, type ApiCall } from "../../api/call.ts";
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";

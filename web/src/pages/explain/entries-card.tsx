@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { searchCall, type Entry, type SearchAnswer } from "../../api/entries.ts";
+import { searchCall, type SearchAnswer } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import type { ApiCall } from "../../api/call.ts";
 import type { Loaded } from "../../api/use-call.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { DataTable } from "../../ui/data-table.tsx";

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiCall } from "../../api/call.ts";
-import type { Entry, SearchAnswer } from "../../api/entries.ts";
+import type { SearchAnswer } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
 import { hrefOf, usePlace } from "../../navigation/place.ts";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";

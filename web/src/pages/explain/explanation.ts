@@ -1,4 +1,4 @@
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 
 /** What ExplainAddress answers; what is empty is left out. */
 export interface Explanation {

@@ -1,4 +1,4 @@
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { quoted, type Asked } from "./what-is-asked.ts";
 
 /** Keys of entries in one filter: each is compared with each record. */

@@ -1,4 +1,4 @@
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { holds, spanOf } from "../../format/addresses.ts";
 
 /** Of entries that cover the first address of a prefix or a range, those that cover all of it and more. */

@@ -1,5 +1,6 @@
 import { callApi } from "../../api/call.ts";
-import { searchCall, type Entry, type SearchAnswer } from "../../api/entries.ts";
+import { searchCall, type SearchAnswer } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 
 /** What is searched for. */
 export interface EntrySearch {

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { splitTags, type Entry } from "../../api/entries.ts";
+import { splitTags } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { useLack } from "../../api/session.ts";
 import { Badge } from "../../ui/tile.tsx";
 

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { formatWhole } from "../../format/numbers.ts";
 import { Loading } from "../../ui/states.tsx";
 import { pageSize, type EntryPages } from "./entry-pages.ts";

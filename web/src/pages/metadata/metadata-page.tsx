@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiCall } from "../../api/call.ts";
-import type { Entry } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";

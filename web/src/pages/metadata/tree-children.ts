@@ -1,5 +1,6 @@
 import { callApi } from "../../api/call.ts";
-import { searchCall, type Entry, type SearchAnswer } from "../../api/entries.ts";
+import { searchCall, type SearchAnswer } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { holds, restBehind, spanOf, type KeySpan } from "../../format/addresses.ts";
 
 /** Children that are listed of one prefix before somebody asks for more. */

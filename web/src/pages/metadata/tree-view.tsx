@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { searchCall, type Entry } from "../../api/entries.ts";
+import { searchCall } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
 import { useLoad } from "../../api/use-call.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { Section } from "../../ui/page.tsx";
