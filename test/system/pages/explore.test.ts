@@ -120,6 +120,20 @@ async function faultsAndNothing({ page, errors }: WatchedPage): Promise<void> {
   await filter.press("Enter");
   await page.getByText("No flow of this time matches the filter").waitFor();
   assert.deepEqual(await axeFindings(page), []);
+
+  // By nothing: all flows together, also after a reload.
+  await filter.fill("");
+  await filter.press("Enter");
+  const dimensions = page.getByRole("group", { name: "Dimensions" });
+  await dimensions.getByRole("combobox").nth(1).selectOption({ label: "remove" });
+  await dimensions.getByRole("combobox").first().selectOption({ label: "remove" });
+  await page.waitForURL(/by=nothing/);
+  await page.reload();
+  await page.getByRole("img", { name: /over time/ }).waitFor();
+  await ranking(page)
+    .getByRole("row", { name: /^All .*bit\/s$/ })
+    .waitFor();
+  assert.deepEqual(await axeFindings(page), []);
   assert.deepEqual(errors(400), []);
 }
 

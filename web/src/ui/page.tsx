@@ -52,7 +52,7 @@ export function Section({
     <section class="card">
       <header class="card-head">
         <h2>{title}</h2>
-        {note !== undefined && <span class="note">{note}</span>}
+        {note !== undefined && note !== false && <span class="note">{note}</span>}
         {actions !== undefined && <div class="card-actions">{actions}</div>}
       </header>
       {children}

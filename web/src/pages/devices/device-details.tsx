@@ -7,7 +7,7 @@ import { formatAge } from "../../format/times.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Failure, Shown } from "../../ui/states.tsx";
+import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import type { DeviceDetail } from "./device.ts";
 import { DeviceState } from "./device-table.tsx";
@@ -63,16 +63,22 @@ export function DeviceDetails({ id, changed }: { readonly id: string; readonly c
         {outcome !== "" && <p class="state">{outcome}</p>}
       </div>
       {action.failure !== undefined && <Failure failure={action.failure} />}
-      <Shown of={device}>
-        {(answer) => (
-          <>
-            <Facts device={answer} />
-            <h3 class="sub">Interfaces</h3>
-            <Interfaces states={answer.interfaceStates} name={answer.name} />
-            <Plan device={answer} />
-          </>
-        )}
-      </Shown>
+      {device.failure?.status === 404 ? (
+        <Empty title="This device is not polled">
+          The definitions do not have it, or no longer. Close shows the others.
+        </Empty>
+      ) : (
+        <Shown of={device}>
+          {(answer) => (
+            <>
+              <Facts device={answer} />
+              <h3 class="sub">Interfaces</h3>
+              <Interfaces states={answer.interfaceStates} name={answer.name} />
+              <Plan device={answer} />
+            </>
+          )}
+        </Shown>
+      )}
     </Section>
   );
 }

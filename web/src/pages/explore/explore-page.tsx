@@ -120,7 +120,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
   const { times, series } = useMemo(() => chartOf(answer), [answer]);
   const pick = (dimension: string, value: KeyValue, isExcluded = false): void =>
     onChange({ filter: andTerm(state.filter, filterTerm(dimension, value, isExcluded)) });
-  if (answer.rows.length === 0 && answer.others.keys === 0) {
+  if (answer.rows.length === 0 && answer.total.value === 0) {
     return (
       <Empty title={state.filter === "" ? "No flows in this time" : "No flow of this time matches the filter"}>
         {answer.missing === undefined ? "" : `${sentence(missingText(answer.missing, fields))} `}
@@ -158,7 +158,11 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
       <div class={hasColumns ? "explore-columns" : "results"}>
         <Section
           title="Ranking"
-          note={<span class="on-screen">Choose a value to filter by it, ≠ to leave it out.</span>}
+          note={
+            answer.dimensions.length > 0 && (
+              <span class="on-screen">Choose a value to filter by it, ≠ to leave it out.</span>
+            )
+          }
         >
           <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
         </Section>
@@ -251,10 +255,13 @@ function chartOf(answer: ExploreAnswer): {
 } {
   const times = (answer.times ?? []).map((time) => Date.parse(time) / 1000);
   const rows: ChartSeries[] = answer.rows.map(({ key, series }, index) => ({
-    label: key.length === 0 ? "All" : rowText(key, answer.dimensions),
+    label: rowText(key, answer.dimensions),
     color: colorName(index),
     values: series ?? [],
   }));
+  if (answer.dimensions.length === 0) {
+    rows.push({ label: "All", color: colorName(0), values: answer.total.series ?? [] });
+  }
   const { keys, series = [] } = answer.others;
   if (keys > 0) rows.push({ label: "Others", color: "--c-others", values: series });
   return { times, series: rows };

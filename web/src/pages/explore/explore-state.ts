@@ -14,6 +14,9 @@ export const measures: readonly (readonly [Measure, string])[] = [
   ["flows", "Flows"],
 ];
 
+/** All flows together, in the address bar: what is empty there is left out, and stands for the usual fields. */
+const noDimension = "nothing";
+
 /** Ranges to choose; they end now. */
 export const ranges: readonly (readonly [string, string])[] = [
   ["-15m", "Last 15 minutes"],
@@ -39,7 +42,7 @@ export function readState(query: URLSearchParams): ExploreState {
         ? defaultDimensions
         : dimensions
             .split(",")
-            .filter((name) => name !== "")
+            .filter((name) => name !== "" && name !== noDimension)
             .slice(0, 4),
     measure: measures.find(([name]) => name === measure)?.[0] ?? "bits_per_second",
     limit: Number.isInteger(limit) && limit >= 1 && limit <= 100 ? limit : 10,
@@ -56,7 +59,7 @@ export function writeState(state: Partial<ExploreState>): QueryValues {
     ...(to !== undefined && { to: to === "now" ? undefined : to }),
     ...(filter !== undefined && { filter }),
     ...(dimensions !== undefined && {
-      by: dimensions.join() === defaultDimensions.join() ? undefined : dimensions.join(),
+      by: dimensions.join() === defaultDimensions.join() ? undefined : dimensions.join() || noDimension,
     }),
     ...(measure !== undefined && { measure: measure === "bits_per_second" ? undefined : measure }),
     ...(limit !== undefined && { limit: limit === 10 ? undefined : limit }),

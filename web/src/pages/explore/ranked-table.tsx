@@ -25,12 +25,19 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label="Ranking">
       <table class="data ranked">
-        <caption class="hidden">The largest by {labels.join(" and ")}</caption>
+        <caption class="hidden">
+          {labels.length === 0 ? "All flows together" : `The largest by ${labels.join(" and ")}`}
+        </caption>
         <thead>
           <tr>
             <th scope="col">
               <span class="hidden">Colour</span>
             </th>
+            {labels.length === 0 && (
+              <th scope="col">
+                <span class="hidden">What</span>
+              </th>
+            )}
             {labels.map((label) => (
               <th key={label} scope="col">
                 {label}

@@ -38,7 +38,8 @@ function callsOf(view: string, query: URLSearchParams): readonly ApiCall[] {
 /** The names of addresses: a table, a tree, who changed what, and sheets to bring in. */
 export default function MetadataPage(): JSX.Element {
   const [query, setQuery] = useQueryState();
-  const view = query.get("view") ?? "";
+  const asked = query.get("view") ?? "";
+  const view = views.some(([name]) => name === asked) ? asked : "";
   const [turn, setTurn] = useState(0);
   const [said, setSaid] = useState("");
   const [edited, setEdited] = useState<{ readonly entry: Entry; readonly isNew: boolean } | undefined>(undefined);
