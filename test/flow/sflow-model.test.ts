@@ -62,7 +62,9 @@ test("whatever the samples: they are those that a slow reading finds", async () 
 const payload = fc.oneof(
   fc.integer({ min: 0, max: 511 }).map((flags) => [6, tcp(flags)] as const),
   // The last ones are ports of tunnels.
-  fc.constantFrom(53, 443, 2152, 3544, 4789, 4790, 5247, 6081, 6635, 8472).map((port) => [17, udp(port)] as const),
+  fc
+    .constantFrom(53, 443, 1701, 2152, 3544, 4789, 4790, 5247, 6081, 6635, 8472)
+    .map((port) => [17, udp(port)] as const),
   fc.constantFrom(1, 58, 50).map((protocol) => [protocol, Buffer.from("0300000000000000", "hex")] as const),
 );
 const packet = fc

@@ -40,6 +40,8 @@ const tunnel = fc.constantFrom(
     protocol: 17,
     payload: udp(4790, Buffer.concat([hex("0c000004 00002a00 0fc20203 0000ff05"), Buffer.alloc(0), innerFrame])),
   },
+  { protocol: 17, payload: udp(1701, Buffer.concat([hex("0002 0001 0002 0021"), ipv4Packet(tcp(2))])) },
+  { protocol: 47, payload: Buffer.concat([hex("3001880b 00280007 00000001 0021"), ipv4Packet(tcp(2))]) },
   { protocol: 17, payload: udp(5247, Buffer.concat([hex("00100000 00000000"), innerFrame])) },
   {
     protocol: 47,

@@ -73,6 +73,8 @@ export const tunnels = [
   "nsh",
   "capwap",
   "wccp",
+  "l2tp",
+  "pptp",
 ] as const;
 export type Tunnel = (typeof tunnels)[number];
 export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i])) as Readonly<Record<Tunnel, number>>;

@@ -11,13 +11,17 @@ const hasSequence = 0x1000;
 const erspan = 0x88be;
 const erspan3 = 0x22eb;
 const wccp = 0x883e;
+const ppp = 0x880b;
+/** Of version 1. */
+const hasAcknowledgement = 0x80;
 
-/** RFC 2784 and 2890, with ERSPAN and WCCP. @returns as {@link parseTunnel}. */
+/** RFC 2784 and 2890, with ERSPAN and WCCP; RFC 2637. @returns as {@link parseTunnel}. */
 export function parseGre(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   if (end - at < 4) return -1;
   const flags = u16(b, at);
   const type = u16(b, at + 2);
-  // Version 1 is PPTP's; source routes are not used any more.
+  if ((flags & 7) === 1) return parsePptp(b, at, end, outer, inner);
+  // Source routes are not used any more.
   if ((flags & 7) !== 0 || (flags & hasRouting) !== 0) return -1;
   outer.tunnel = tunnelKinds.gre;
   let position = at + 4 + ((flags & hasChecksum) === 0 ? 0 : 4);
@@ -30,6 +34,18 @@ export function parseGre(b: Uint8Array, at: number, end: number, outer: PacketHe
   if (type === erspan || type === erspan3) return parseErspan(b, position, end, type, isNumbered, outer, inner);
   if (type === wccp) return parseWccp(b, position, end, outer, inner);
   return parseProtocolType(b, position, end, type, inner);
+}
+
+/** RFC 2637 section 4.1: version 1, with PPP behind a sequence number; a packet without one acknowledges others. The identifier is that of the call. */
+function parsePptp(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
+  const flags = u16(b, at);
+  if (u16(b, at + 2) !== ppp || (flags & hasKey) === 0 || (flags & (hasChecksum | hasRouting)) !== 0) return -1;
+  if (end - at < 8) return -1;
+  outer.tunnel = tunnelKinds.pptp;
+  outer.tunnelId = u16(b, at + 6);
+  if ((flags & hasSequence) === 0) return -1;
+  const position = at + 12 + ((flags & hasAcknowledgement) === 0 ? 0 : 4);
+  return position > end ? -1 : parseFrom(b, position, end, "ppp", inner);
 }
 
 function parseErspan(

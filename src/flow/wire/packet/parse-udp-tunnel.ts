@@ -16,6 +16,7 @@ const ports = {
   teredo: 3544,
   mpls: 6635,
   capwap: 5247,
+  l2tp: 1701,
 } as const;
 
 /**
@@ -51,6 +52,7 @@ export function parseUdpTunnel(
       // These answer from their port.
       if (port === ports.teredo || outer.sourcePort === ports.teredo) return parseTeredo(b, at, end, outer, inner);
       if (port === ports.capwap || outer.sourcePort === ports.capwap) return parseCapwap(b, at, end, outer, inner);
+      if (port === ports.l2tp || outer.sourcePort === ports.l2tp) return parseL2tp(b, at, end, outer, inner);
       return -1;
   }
 }
@@ -140,6 +142,33 @@ function parseTeredo(b: Uint8Array, at: number, end: number, outer: PacketHeader
   const content = parseIpv6(b, position, end, inner);
   if (inner.ipVersion >= 0) outer.tunnel = tunnelKinds.teredo;
   return content;
+}
+
+const l2tp = {
+  control: 0x8000,
+  length: 0x4000,
+  sequence: 0x0800,
+  offset: 0x0200,
+  reserved: 0x34f0,
+  version: 2,
+} as const;
+
+/**
+ * RFC 2661 section 3.1: version 2 with PPP, of data messages; what is optional is there by its flag. The identifier is that of the
+ * tunnel in the upper 16 bits, and of the session.
+ */
+function parseL2tp(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
+  const flags = u16(b, at);
+  if ((flags & 15) !== l2tp.version || (flags & (l2tp.control | l2tp.reserved)) !== 0) return -1;
+  let position = at + 2 + ((flags & l2tp.length) === 0 ? 0 : 2);
+  outer.tunnel = tunnelKinds.l2tp;
+  outer.tunnelId = u32(b, position);
+  position += 4 + ((flags & l2tp.sequence) === 0 ? 0 : 4);
+  if ((flags & l2tp.offset) !== 0) {
+    if (end - position < 2) return -1;
+    position += 2 + u16(b, position);
+  }
+  return position > end ? -1 : parseFrom(b, position, end, "ppp", inner);
 }
 
 const capwap = { native: 0x100, fragment: 0x80, wireless: 1, keepAlive: 8 } as const;

@@ -42,12 +42,20 @@ function isTag(type: u32): bool {
   return type == 0x8100 || type == 0x88a8 || type == 0x9100;
 }
 
-/** Ports at which tunnels answer: VXLAN and that of Linux, VXLAN-GPE, Geneve, GTP, Teredo, MPLS, CAPWAP. */
+/** Ports at which tunnels answer: VXLAN and that of Linux, VXLAN-GPE, Geneve, GTP, Teredo, MPLS, CAPWAP, L2TP. */
 @inline
 function isTunnel(port: u32): bool {
-  if (port < 2152 || port > 8472) return false;
+  if (port < 1701 || port > 8472) return false;
   return (
-    port == 4789 || port == 8472 || port == 4790 || port == 6081 || port == 2152 || port == 3544 || port == 6635 || port == 5247
+    port == 4789 ||
+    port == 8472 ||
+    port == 4790 ||
+    port == 6081 ||
+    port == 2152 ||
+    port == 3544 ||
+    port == 6635 ||
+    port == 5247 ||
+    port == 1701
   );
 }
 
