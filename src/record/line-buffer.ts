@@ -1,3 +1,4 @@
+import { copyLines } from "./copy-bytes.ts";
 import type { RecordFields, Value } from "./record-fields.ts";
 import type { RenderedFields } from "./rendered-fields.ts";
 import type { ShapeLines } from "./shape-lines.ts";
@@ -92,9 +93,8 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
     slab = allocate(Math.max(slabSize, 2 * (pending.length + bytes)));
     buffer.bytes = slab;
     buffer.view = viewOf(slab);
-    slab.set(pending);
     start = 0;
-    end = pending.length;
+    end = copyLines(pending, 0, pending.length, slab, 0);
   };
 
   const putText = (text: string): void => {
@@ -238,7 +238,7 @@ export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: 
       const length = shaped?.lines.length ?? 0;
       end = start;
       reserve(length);
-      if (shaped !== undefined) slab.set(shaped.lines, start);
+      if (shaped !== undefined) copyLines(shaped.lines, 0, length, slab, start);
       end = start + length;
       buffer.count = shaped?.count ?? 0;
       buffer.byteLength = length;

@@ -1,4 +1,4 @@
-import type { AllocateSlab, Sink, Workspace } from "../../record/index.ts";
+import { copyLines, type AllocateSlab, type Sink, type Workspace } from "../../record/index.ts";
 import { lines, linesEnd } from "./kernel/layout.ts";
 
 /** Memory of a workspace for lines that a sink may keep: it is used again and again, and the sink gets copies. */
@@ -11,7 +11,13 @@ export function copyingLines(
     allocate: (bytes) => (bytes <= slab.length ? slab : Buffer.allocUnsafeSlow(bytes)),
     sink: {
       ...sink,
-      write: (written, count) => sink.write(written.buffer === memory.buffer ? Buffer.from(written) : written, count),
+      write: (written, count) => sink.write(written.buffer === memory.buffer ? copyOf(written) : written, count),
     },
   };
+}
+
+function copyOf(written: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(written.length);
+  copyLines(written, 0, written.length, copy, 0);
+  return copy;
 }
