@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { interfaceTable, recordTable, type DemoRecord } from "../../src/app/demo/record-table.ts";
+import { runs } from "../support/runs.ts";
 
 /** A flow of 80 columns and no more. */
 const flow: DemoRecord = {
@@ -61,6 +62,6 @@ test("demo: no line is wider than 80 columns, whatever the values", () => {
       isNarrow(interfaceTable(counted));
       for (const one of some) assert.ok(table.includes(String(one["flow.bytes"])));
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { ownerOf, pointOf } from "../../src/fleet/index.ts";
+import { runs } from "../support/runs.ts";
 
 const keys = Array.from({ length: 2000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:161`);
 const points = keys.map(pointOf);
@@ -20,7 +21,7 @@ suite("rendezvous hashing", () => {
         assert.deepEqual(owners(members), owners(members.toReversed()));
         assert.ok(owners(members).every((owner) => owner !== undefined));
       }),
-      { numRuns: 20 },
+      runs(20),
     );
     assert.equal(ownerOf(pointOf("a"), []), -1);
   });
@@ -33,7 +34,7 @@ suite("rendezvous hashing", () => {
         const after = owners(members.filter((name) => name !== gone));
         for (const [i, owner] of before.entries()) if (owner !== gone) assert.equal(after[i], owner);
       }),
-      { numRuns: 20 },
+      runs(20),
     );
   });
 
@@ -48,7 +49,7 @@ suite("rendezvous hashing", () => {
         for (const name of members)
           assert.ok(Math.abs((counts.get(name) ?? 0) - fair) <= most, `${name}: ${counts.get(name)}`);
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 });

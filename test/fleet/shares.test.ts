@@ -7,6 +7,7 @@ import { createMembership, createShares, type Membership, type Shares } from "..
 import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
 import { createMemoryFleet, type MemoryFleet } from "../support/memory-fleet.ts";
+import { runs } from "../support/runs.ts";
 
 const leaseMs = 15_000;
 const devices = Array.from({ length: 60 }, (_, i) => `10.0.0.${i}:161`);
@@ -238,7 +239,7 @@ suite("devices of a fleet", () => {
         check();
         if (living.size > 0) assertOne([...living.values()]);
       }),
-      { numRuns: 15 },
+      runs(15),
     );
   });
 });

@@ -15,6 +15,7 @@ import {
 } from "../support/flow-packets.ts";
 import { createSharedRig, type SharedCollector, type SharedRig } from "../support/shared-rig.ts";
 import { until } from "../support/until.ts";
+import { runs } from "../support/runs.ts";
 
 const flow: PacketTemplate = { id: 300, fields: fields([1, 4], [10, 4]) };
 /** The same length as `flow`, so that nothing but the template says what it is. */
@@ -302,7 +303,7 @@ test("whatever stands in the database: no error, the limits hold, and the export
           (await victim.rig.value("netgloss_flow_drops_total", { reason: "internal", protocol: "ipfix" })) === 0,
       );
     }),
-    { numRuns: 20 },
+    runs(20),
   );
 });
 
@@ -363,7 +364,7 @@ test("however exporters go to and fro between two collectors: what comes out is 
       };
       assert.deepEqual(run(2), run(1));
     }),
-    { numRuns: 15 },
+    runs(15),
   );
 });
 
@@ -414,7 +415,7 @@ test("however exporters start again with other templates, from other ports (IPFI
         layouts.map((each, number) => [number, each]),
       );
     }),
-    { numRuns: 30 },
+    runs(30),
   );
 });
 

@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { MibFault, ModuleLibrary, moduleFacts, type ObjectFacts } from "../../src/mib/index.ts";
 import { acmeModule, oldModule } from "../support/mib-texts.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
+import { runs } from "../support/runs.ts";
 
 interface Read {
   readonly of: (name: string) => ObjectFacts;
@@ -164,6 +165,6 @@ test("whatever is cut out of a module or put into it, reading ends with facts or
         assert.ok(error instanceof MibFault, String(error));
       }
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createGapSearch, type GapSearch } from "../../src/snmp/poller/gap-search.ts";
 import { compareOids, oidStartsWith, type Oid } from "../../src/snmp/session/oid.ts";
+import { runs } from "../support/runs.ts";
 
 const columns = (...numbers: number[]): Oid[] => numbers.map((number) => [1, 3, number]);
 
@@ -105,7 +106,7 @@ test("what appears is found, whatever else does, and what is not there is not; e
         if (found !== undefined) assert.equal(found, target);
       }
     }),
-    { numRuns: 400 },
+    runs(400),
   );
 });
 
@@ -120,6 +121,6 @@ test("once all gaps are known a round asks once for each of them", () => {
       const gaps = new Set(watched.map((oid) => String(after(others, oid))));
       assert.equal(look(search, watched, others, max).asked.length, gaps.size);
     }),
-    { numRuns: 200 },
+    runs(200),
   );
 });

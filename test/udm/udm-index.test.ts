@@ -85,7 +85,7 @@ test("addresses that are alike in some of their words, and their neighbours, are
         }
       }
     }),
-    { numRuns: 30 },
+    runs(30),
   );
 });
 
