@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ApiFailure } from "../../api/api-failure.ts";
-import { request } from "../../api/call.ts";
 import type { ExploreAnswer, KeyValue, MissingPart } from "../../api/explore-answer.ts";
 import {
   exploreQueryCall,
@@ -25,6 +24,7 @@ import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import { Controls } from "./controls.tsx";
+import { Download } from "./download.tsx";
 import { readState, writeState, type ExploreState } from "./explore-state.ts";
 import { FlowSankey } from "./flow-sankey.tsx";
 import { rowText } from "../../format/key-text.ts";
@@ -269,38 +269,4 @@ function chartOf(answer: ExploreAnswer): {
 
 function isAboutFilter(failure: ApiFailure | undefined): boolean {
   return failure?.status === 400 && /^filter\b/.test(failure.message);
-}
-
-/** The answer as a file. It is asked by a script, which has the password where there is one. */
-function Download({ call }: { readonly call: ReturnType<typeof exploreQueryCall> }): JSX.Element {
-  const [fault, setFault] = useState<string | undefined>(undefined);
-  const save = async (): Promise<void> => {
-    try {
-      setFault(undefined);
-      const response = await request(
-        { ...call, path: `${call.path}?format=csv`, accept: "text/csv" },
-        { timeoutMs: 60_000 },
-      );
-      const url = URL.createObjectURL(await response.blob());
-      const link = document.createElement("a");
-      link.href = url;
-      link.download = "netgloss-explore.csv";
-      link.click();
-      URL.revokeObjectURL(url);
-    } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
-    }
-  };
-  return (
-    <>
-      <button type="button" class="button" onClick={() => void save()}>
-        CSV
-      </button>
-      {fault !== undefined && (
-        <span class="fault" role="alert">
-          {fault}
-        </span>
-      )}
-    </>
-  );
 }
