@@ -47,6 +47,14 @@ test("history shows who changed what, undo puts it back and refuses what others 
   assert.match(wrong.err, /'abc' is invalid for argument 'number'\. expected a whole number from 1/);
 });
 
+test("history says when the collector keeps none", async (t) => {
+  const { run } = await startCommandWorld(t, {});
+  await run("udm", "set", "10.0.0.1", "--name", "one");
+  const shown = await run("udm", "history");
+  assert.deepEqual([shown.code, shown.out], [0, ""]);
+  assert.match(shown.err, /keeps no changes: .*SVC_STATE_DIRECTORY_PATH/);
+});
+
 test("apply is one change; --replace deletes what is not in the file, within bounds", async (t) => {
   const { run, runWith } = await startCommandWorld(t, { SVC_STATE_DIRECTORY_PATH: tempDirectory(t) });
   await runWith({ input: [plan] }, "udm", "apply", "-f", "-", "--yes");

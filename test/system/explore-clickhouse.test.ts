@@ -42,5 +42,12 @@ test("answers of ClickHouse are those of a slow model over the records that the 
   const answer = await explore.query(readQuery({ dimensions: ["flow.src.ip.addr"], granularity: "none" }, now), never);
   const parquet = Buffer.from(await explore.parquet(answerTable(answer)));
   assert.equal(parquet.toString("latin1", 0, 4) + parquet.toString("latin1", parquet.length - 4), "PAR1PAR1");
+  const hour = 3_600_000;
+  const ago = (hours: number): string => new Date(now - hours * hour).toISOString();
+  const compared = await explore.query(
+    readQuery({ from: ago(1), to: ago(0), compare: true, granularity: "none" }, now),
+    never,
+  );
+  assert.equal(compared.missingBefore?.from, ago(2));
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 100);
 });

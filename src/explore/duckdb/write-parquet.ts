@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { AnswerTable } from "../query/answer-table.ts";
+import { columnOf } from "../columns/column.ts";
+import { timeHead, type AnswerTable } from "../query/answer-table.ts";
 import type { PlainValue } from "../query/query-engine.ts";
 import { quoted } from "./duckdb-dialect.ts";
 
-/** A table as a file of Parquet. @param directory for files under way. */
+/** A table as a file of Parquet; times are of its own type, in UTC. @param directory for files under way. */
 export async function writeParquet(
   connection: DuckDBConnection,
   directory: string,
@@ -17,7 +18,15 @@ export async function writeParquet(
   const [source, target] = [`${name}.json`, `${name}.parquet`];
   // Names by number: those of fields may be any.
   const json = lines.map((line) => `${JSON.stringify(Object.fromEntries(line.map((cell, i) => [`c${i}`, cell])))}\n`);
-  const columns = head.map((_, i) => `c${i}: '${typeOf(lines.map((line) => line[i] ?? null))}'`).join(", ");
+  const columns = head
+    .map(
+      (name, i) =>
+        `c${i}: '${typeOf(
+          name,
+          lines.map((line) => line[i] ?? null),
+        )}'`,
+    )
+    .join(", ");
   const cells = head.map((each, i) => `c${i} AS ${quoted(each)}`).join(", ");
   const text = (path: string): string => `'${path.replaceAll("'", "''")}'`;
   try {
@@ -30,8 +39,12 @@ export async function writeParquet(
   }
 }
 
-function typeOf(values: readonly PlainValue[]): string {
+function typeOf(name: string, values: readonly PlainValue[]): string {
   const there = values.filter((value) => value !== null);
+  const isTime = name === timeHead || columnOf(name)?.type === "time";
+  if (isTime && there.every((value) => typeof value === "string" && !Number.isNaN(Date.parse(value)))) {
+    return "TIMESTAMPTZ";
+  }
   if (there.length === 0) return "VARCHAR";
   if (there.every((value) => typeof value === "number")) {
     return there.every((value) => Number.isSafeInteger(value)) ? "BIGINT" : "DOUBLE";

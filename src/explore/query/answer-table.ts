@@ -8,6 +8,9 @@ export interface AnswerTable {
   readonly lines: readonly (readonly PlainValue[])[];
 }
 
+/** The name of the column with the times of an answer. */
+export const timeHead = "time";
+
 /**
  * An answer as a table. Without granularity a line for each row; else one for each row and time. The last lines are those of the
  * others and the total, whose keys are `(others)` and `(total)`.
@@ -22,7 +25,7 @@ export function answerTable(answer: ExploreAnswer): AnswerTable {
     [keyOf("(total)"), { ...total, share: 1 }],
   ];
   const head = [
-    ...(times === undefined ? [] : ["time"]),
+    ...(times === undefined ? [] : [timeHead]),
     ...dimensions,
     measure,
     ...(times === undefined ? ["share"] : []),

@@ -16,6 +16,9 @@ interface HistoryOptions {
   readonly output: "text" | "short" | "ndjson";
 }
 
+const changesAreOff =
+  "the collector keeps no changes: it has no state directory (SVC_STATE_DIRECTORY_PATH), or SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE is 0";
+
 /** `udm history`. */
 export const defineHistory: DefineCommand = (history, { terminal }) => {
   addClientOptions(history)
@@ -35,7 +38,9 @@ export const defineHistory: DefineCommand = (history, { terminal }) => {
         ...(!sources && { without_layers: true }),
       };
       const text = output === "ndjson" ? (change: ChangeJson) => `${JSON.stringify(change)}\n` : showCommit;
-      const changes = listChanges(await clientOf(history, terminal), request, limit);
+      const changes = listChanges(await clientOf(history, terminal), request, limit, () => {
+        terminal.err(`${changesAreOff}\n`);
+      });
       await writeAll(terminal, changes, (batch) => batch.map(text).join(""));
     });
 };

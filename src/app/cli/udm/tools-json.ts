@@ -72,11 +72,16 @@ export interface HistoryRequest {
   readonly without_layers?: boolean;
 }
 
-/** Changes, the newest first. */
+/** Changes, the newest first. @param whenOff called when the collector keeps none. */
 export function listChanges(
   client: ApiClient,
   request: HistoryRequest,
   limit: number,
+  whenOff: () => void,
 ): AsyncGenerator<readonly ChangeJson[]> {
-  return pages(client, "ListChanges", { ...request }, limit, (page) => (page as { changes?: ChangeJson[] }).changes);
+  return pages(client, "ListChanges", { ...request }, limit, (page) => {
+    const { changes, off = false } = page as { changes?: ChangeJson[]; off?: boolean };
+    if (off) whenOff();
+    return changes;
+  });
 }
