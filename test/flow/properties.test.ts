@@ -18,6 +18,7 @@ import {
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { goldenCases } from "./golden-cases.ts";
 import { runs } from "../support/runs.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 /** A value as bytes on the wire and as it has to come out. */
 interface Sample {
@@ -71,7 +72,7 @@ const octets = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((array): Samp
 });
 
 const text = fc
-  .string({ unit: "binary", maxLength: 80 })
+  .string({ unit: anyCharacter, maxLength: 80 })
   .filter((value) => !value.endsWith("\0"))
   .map((value): Sample => ({ bytes: Buffer.from(value), value }));
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createLineBuffer, renderFields, type RecordFields, type Scalar, type Value } from "../../src/record/index.ts";
 import { runs } from "../support/runs.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
@@ -21,7 +22,7 @@ function model(record: RecordFields): string {
 
 const string = fc.oneof(
   fc.string(),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 40 }),
   fc.constantFrom("__proto__", "0", "", "\n", "\ud800", "a\udc00b", "\u2028\u2029", '"\\', "é", "日本", "😀", "\x7f"),
 );
