@@ -19,10 +19,9 @@ export interface PacketFields {
 }
 
 export function createPacketFields(): PacketFields {
-  const book = createStepBook(undefined);
-  const list = createStepList(book, undefined);
-  const steps = createPacketSteps(book);
   const packet = createParsedPacket();
+  /** Made with the first packet: thousands of entries, and most exporters send none. */
+  let made: ReturnType<typeof createFieldSteps> | undefined;
 
   return {
     get ipLength() {
@@ -30,6 +29,7 @@ export function createPacketFields(): PacketFields {
     },
     read(source, at, end, start, of) {
       parsePacket(source.bytes, at, end, start, packet);
+      const { list, steps } = (made ??= createFieldSteps());
       list.clear();
       steps.add(list, packet, -1, levelWithin(packet, source, of));
       const fields: RecordFields = new Map();
@@ -37,4 +37,10 @@ export function createPacketFields(): PacketFields {
       return fields;
     },
   };
+}
+
+/** Steps that only make fields. */
+function createFieldSteps() {
+  const book = createStepBook(undefined);
+  return { list: createStepList(book, undefined), steps: createPacketSteps(book) };
 }
