@@ -54,7 +54,14 @@ export function createSearchTree(
 
   // IPv4 addresses lie below ::/96.
   const ipv4Start = ipVersion === 4 ? 0 : walk(walk(walk(0, 0, 32), 0, 32), 0, 32);
-  const firsts = Uint32Array.from({ length: 1 << firstBits }, (_, word) => walk(ipv4Start, word, firstBits));
+  const firsts = new Uint32Array(1 << firstBits);
+  /** For all words that begin with the `depth` bits that lead to a node. */
+  const putFirsts = (node: number, word: number, depth: number): void => {
+    const open = firstBits - depth;
+    if (open === 0 || node >= nodeCount) firsts.fill(node, word << open, (word + 1) << open);
+    else for (let bit = 0; bit < 2; bit++) putFirsts(next(node, bit), 2 * word + bit, depth + 1);
+  };
+  putFirsts(ipv4Start, 0, 0);
 
   // Of each: the network + 1, where its walk came to.
   const known = new Uint32Array(2 * knownNetworks);
