@@ -9,6 +9,7 @@ import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
 import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
+import type { JsonSchema } from "./openapi/message-schema.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
 import { sendJson } from "./http/send.ts";
 import { serveStream, type StreamPage } from "./stream-page.ts";
@@ -94,7 +95,9 @@ export function createRoutes(parts: RouteParts): Routes {
   const routes = new Map<string, Route>();
   const servicePaths: string[] = [];
 
-  const files = readSchemaFiles();
+  // Made when somebody asks: reading the schema takes longer than all the rest of a start of the API.
+  let read: SchemaFiles | undefined;
+  const files = (): SchemaFiles => (read ??= readSchemaFiles());
   for (const service of allServices(parts, files)) {
     const { typeName, name } = service.schema;
     servicePaths.push(...prefixes.map((prefix) => `${prefix}/${typeName}/`));
@@ -169,18 +172,19 @@ export function createRoutes(parts: RouteParts): Routes {
 
   if (parts.signIn !== undefined) addSignIn(routes, parts.signIn);
 
-  // With the comments of the schema; what is none of ours has none.
-  const described = parts.services.map(({ schema }) => files.registry.getService(schema.typeName) ?? schema);
-  const document = openApiDocument({
-    ...parts,
-    services: described,
-    isGuarded: parts.proofs.length > 0 || parts.signIn !== undefined,
-    sessionCookie: parts.signIn?.cookie,
-    hasEvents: feed !== undefined,
-    prefix: contractPrefix,
-    views: [...parts.views.keys()],
-  });
-  const pages = createPages({ ...parts, health: parts.health.health, openApi: () => document });
+  let document: JsonSchema | undefined;
+  const openApi = (): JsonSchema =>
+    (document ??= openApiDocument({
+      ...parts,
+      // With the comments of the schema; what is none of ours has none.
+      services: parts.services.map(({ schema }) => files().registry.getService(schema.typeName) ?? schema),
+      isGuarded: parts.proofs.length > 0 || parts.signIn !== undefined,
+      sessionCookie: parts.signIn?.cookie,
+      hasEvents: feed !== undefined,
+      prefix: contractPrefix,
+      views: [...parts.views.keys()],
+    }));
+  const pages = createPages({ ...parts, health: parts.health.health, openApi });
   const openPages = new Set(["/livez", "/readyz", signInWaysPath, ...(parts.authMetrics ? [] : ["/metrics"])]);
   const ways = signInWays(parts.proofs, parts.signIn !== undefined);
   pages.set(signInWaysPath, (call) => sendJson(call, 200, ways, { "cache-control": "no-store" }));
@@ -192,7 +196,7 @@ export function createRoutes(parts: RouteParts): Routes {
   }
   // Without data: whoever may not see any has to see how to sign in.
   const anybody: RouteAccess = { role: undefined, area: undefined };
-  for (const [path, serve] of webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(document) })) {
+  for (const [path, serve] of webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(openApi()) })) {
     routes.set(path, { kind: "page", label: "pages", access: anybody, serve });
   }
   return { routes, servicePaths };
@@ -213,7 +217,7 @@ function areaOfPage(path: string): Area | undefined {
   return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";
 }
 
-function allServices({ services, health }: RouteParts, files: SchemaFiles): readonly RpcService[] {
+function allServices({ services, health }: RouteParts, files: () => SchemaFiles): readonly RpcService[] {
   const names = services.map(({ schema }) => schema.typeName);
   const all = [...names, Health.typeName, ...reflectionVersions];
   return [...services, healthMethods({ ...health, services: new Set(all) }), ...reflectionMethods(files, all)];

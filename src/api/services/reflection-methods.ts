@@ -28,7 +28,7 @@ type Answer =
 export const reflectionVersions = [V1.typeName, V1Alpha.typeName] as const;
 
 /** grpc.reflection in both versions: answers the questions of a stream in order. The schema has no extensions. */
-export function reflectionMethods(files: SchemaFiles, services: readonly string[]): readonly RpcService[] {
+export function reflectionMethods(files: () => SchemaFiles, services: readonly string[]): readonly RpcService[] {
   const answer = createAnswerer(files, services);
   return [
     {
@@ -52,24 +52,24 @@ export function reflectionMethods(files: SchemaFiles, services: readonly string[
   ];
 }
 
-function createAnswerer(files: SchemaFiles, services: readonly string[]) {
+function createAnswerer(files: () => SchemaFiles, services: readonly string[]) {
   const file = (found: DescFile | undefined, what: string): Answer => {
     if (found === undefined) return refuse(Code.NotFound, `there is no ${what}`);
-    return { case: "fileDescriptorResponse", value: { fileDescriptorProto: files.withImports(found) } };
+    return { case: "fileDescriptorResponse", value: { fileDescriptorProto: files().withImports(found) } };
   };
 
   const answer = ({ messageRequest: question }: ReflectionQuestion): Answer => {
     switch (question.case) {
       case "fileByFilename":
-        return file(files.byName(question.value), `file ${quote(question.value)}`);
+        return file(files().byName(question.value), `file ${quote(question.value)}`);
       case "fileContainingSymbol":
-        return file(files.bySymbol(question.value), `symbol ${quote(question.value)}`);
+        return file(files().bySymbol(question.value), `symbol ${quote(question.value)}`);
       case "fileContainingExtension": {
         const { containingType, extensionNumber } = question.value;
         return refuse(Code.NotFound, `there is no extension ${extensionNumber} of ${quote(containingType)}`);
       }
       case "allExtensionNumbersOfType":
-        if (files.registry.getMessage(question.value) === undefined) {
+        if (files().registry.getMessage(question.value) === undefined) {
           return refuse(Code.NotFound, `there is no message ${quote(question.value)}`);
         }
         return {
