@@ -5,6 +5,7 @@ import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { DefinitionTree } from "../support/definition-tree.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
@@ -94,10 +95,24 @@ test("snmp discover --from searches without a collector, and writes only where i
   assert.deepEqual([missing.code, /none\.yml: ENOENT/.test(missing.err)], [5, true]);
 });
 
+/** The settings of a small tree of definitions: that of the program takes longer to read than all else that is checked. */
+async function fewDefinitions(t: TestContext): Promise<Settings> {
+  const { directory } = await DefinitionTree.make(t);
+  return {
+    SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH: join(directory, "device_groups"),
+    SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH: join(directory, "object_groups"),
+    SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH: join(directory, "objects"),
+    SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH: join(directory, "defaults"),
+    SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH: join(directory, "autodiscover"),
+    SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH: join(directory, "enums"),
+  };
+}
+
 test("config check judges the networks and where their devices go", async (t) => {
   const directory = tempDirectory(t);
+  const few = await fewDefinitions(t);
   const file = join(directory, "networks.yml");
-  const check = async (text: string, settings: Settings = {}): Promise<string[]> => {
+  const check = async (text: string, settings: Settings = few): Promise<string[]> => {
     writeFileSync(file, text);
     const { err } = await program(["config", "check"], {
       SVC_API_PORT: "0",
@@ -114,10 +129,14 @@ test("config check judges the networks and where their devices go", async (t) =>
   };
   const good = "lab:\n  ranges: [192.0.2.0/24]\n  communities: [hush]\n";
   assert.deepEqual(await check(good), []);
-  assert.deepEqual(await check(good, { SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH: "" }), [
+  assert.deepEqual(await check(good, { ...few, SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH: "" }), [
     "error: SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH must be set, because SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is set",
   ]);
-  const candidates = { SVC_INPUT_SNMP_DISCOVERY_CANDIDATES: "flow", SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH: "" };
+  const candidates = {
+    ...few,
+    SVC_INPUT_SNMP_DISCOVERY_CANDIDATES: "flow",
+    SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH: "",
+  };
   assert.deepEqual(await check(good, candidates), [
     "error: SVC_INPUT_SNMP_DISCOVERY_CANDIDATES has no use without SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH",
   ]);
@@ -152,5 +171,5 @@ test("config check judges the networks and where their devices go", async (t) =>
     assert.ok(!found.join().includes("hush"), found.join());
   }
   mkdirSync(join(directory, "found"));
-  assert.deepEqual(await check(good), []);
+  assert.deepEqual(await check(good, {}), [], "with the definitions of the program");
 });
