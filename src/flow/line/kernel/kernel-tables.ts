@@ -68,7 +68,7 @@ export function writeKernelTables({ bytes, view }: Workspace, counters: CounterN
   put(partnerTable(icmpPartners), layout.icmpPartnerTable);
   put(partnerTable(icmpV6Partners), layout.icmpV6PartnerTable);
   put(icmpV6Types, layout.icmpV6TypeTable);
-  writeIcmpNames({ bytes, view });
+  put((icmpNames ??= renderIcmpNames()), layout.icmpNames);
   view.setFloat64(layout.renderedRate, Number.NaN, true);
   for (const [number, text] of [...kernelTexts, ...estimateTexts(counters)]) {
     const at = layout.texts + layout.textBytes * number;
@@ -85,8 +85,12 @@ export function writeKernelTables({ bytes, view }: Workspace, counters: CounterN
   }
 }
 
-/** Names of types and codes of ICMP, as they stand in a line. */
-function writeIcmpNames({ bytes, view }: Pick<Workspace, "bytes" | "view">): void {
+/** What {@link renderIcmpNames} made: the same for all kernels. */
+let icmpNames: Uint8Array | undefined;
+
+/** Names of types and codes of ICMP, as they stand in a line: the memory from {@link layout.icmpNames} on. */
+function renderIcmpNames(): Uint8Array {
+  const bytes = Buffer.alloc(layout.icmpTextsEnd - layout.icmpNames);
   let end: number = layout.icmpTexts;
   const take = (size: number): number => {
     const at = end;
@@ -94,12 +98,15 @@ function writeIcmpNames({ bytes, view }: Pick<Workspace, "bytes" | "view">): voi
     if (end > layout.icmpTextsEnd) throw new RangeError("there is no room for the names of ICMP");
     return at;
   };
+  const putPair = (place: number, first: number, second: number): void => {
+    bytes.writeUInt32LE(first, place - layout.icmpNames);
+    bytes.writeUInt32LE(second, place - layout.icmpNames + 4);
+  };
   const putField = (entry: number, name: string, value: string): void => {
     const text = renderFields([[name, value]]);
     const at = take(text.length);
-    bytes.set(text, at);
-    view.setUint32(entry, at, true);
-    view.setUint32(entry + 4, text.length, true);
+    bytes.set(text, at - layout.icmpNames);
+    putPair(entry, at, text.length);
   };
   const putAll = (table: number, names: readonly IcmpName[]): void => {
     for (const [type, name, codes = []] of names) {
@@ -107,13 +114,13 @@ function writeIcmpNames({ bytes, view }: Pick<Workspace, "bytes" | "view">): voi
       putField(entry, "icmp.type.name", name);
       const count = Math.max(0, ...codes.map(([code]) => code + 1));
       const codesAt = take(8 * count);
-      view.setUint32(entry + 8, codesAt, true);
-      view.setUint32(entry + 12, count, true);
+      putPair(entry + 8, codesAt, count);
       for (const [code, codeName] of codes) putField(codesAt + 8 * code, "icmp.code.name", codeName);
     }
   };
   putAll(layout.icmpNames, icmpNamesOf.get(1) ?? []);
   putAll(layout.icmpV6Names, icmpNamesOf.get(58) ?? []);
+  return bytes;
 }
 
 /** By type: its partner, -1 where it has none. */

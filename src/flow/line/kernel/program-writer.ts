@@ -43,7 +43,7 @@ export interface ProgramWriter {
 /** Longer texts are written by several operations. */
 const maxText = 4096;
 const alignment = 16;
-const firstBytes = 4096;
+const firstBytes = 256;
 
 /** @param hasEnds whether what is written of the ends is noted, because more follows from it. */
 export function createProgramWriter(hasEnds: boolean): ProgramWriter {

@@ -82,8 +82,45 @@ export function createPacketSteps(book: StepBook): PacketSteps {
   };
 }
 
+type EntryFields = Parameters<StepBook["entry"]>[1];
+
+interface LevelEntries {
+  readonly trafficClass: EntryFields;
+  readonly protocol: EntryFields;
+  readonly tcpFlags: EntryFields;
+  readonly tunnel: EntryFields;
+}
+
+/** The same functions for all books. */
+const levelEntries = new Map<PacketRole, LevelEntries>();
+
+function entriesOf(role: PacketRole): LevelEntries {
+  let entries = levelEntries.get(role);
+  if (entries === undefined) {
+    const names = packetNames(role);
+    entries = {
+      trafficClass: (value) => [
+        [names.dscp, value >> 2],
+        [names.ecn, value & 3],
+      ],
+      protocol: (value) => [
+        [names.protocol, value],
+        [names.protocolName, protocolNames[value]],
+      ],
+      tcpFlags: (value) => [
+        [names.tcpFlags, value],
+        [names.tcpTags, tcpFlagNames(value)],
+      ],
+      tunnel: (value) => [[names.tunnel, tunnels[value]]],
+    };
+    levelEntries.set(role, entries);
+  }
+  return entries;
+}
+
 function createLevelSteps(book: StepBook, role: PacketRole) {
   const names = packetNames(role);
+  const entries = entriesOf(role);
   const steps = {
     sourceMac: book.field(names.sourceMac, "mac"),
     destinationMac: book.field(names.destinationMac, "mac"),
@@ -102,42 +139,21 @@ function createLevelSteps(book: StepBook, role: PacketRole) {
     source6: book.field(names.source, "ipv6"),
     destination4: book.field(names.destination, "ipv4"),
     destination6: book.field(names.destination, "ipv6"),
-    trafficClass: book.entry(
-      256,
-      (value) => [
-        [names.dscp, value >> 2],
-        [names.ecn, value & 3],
-      ],
-      { upper: names.dscp },
-    ),
+    trafficClass: book.entry(256, entries.trafficClass, { upper: names.dscp }),
     ttl: book.field(names.ttl, "number"),
     length: book.field(names.length, "number"),
     flowLabel: book.field(names.flowLabel, "number"),
     fragmentId: book.field(names.fragmentId, "number"),
     fragmentOffset: book.field(names.fragmentOffset, "number"),
     fragmentFlags: book.field(names.fragmentFlags, "number"),
-    protocol: book.entry(
-      256,
-      (value) => [
-        [names.protocol, value],
-        [names.protocolName, protocolNames[value]],
-      ],
-      { number: names.protocol },
-    ),
+    protocol: book.entry(256, entries.protocol, { number: names.protocol }),
     sourcePort: book.field(names.sourcePort, "number"),
     destinationPort: book.field(names.destinationPort, "number"),
-    tcpFlags: book.entry(
-      512,
-      (value) => [
-        [names.tcpFlags, value],
-        [names.tcpTags, tcpFlagNames(value)],
-      ],
-      { number: names.tcpFlags },
-    ),
+    tcpFlags: book.entry(512, entries.tcpFlags, { number: names.tcpFlags }),
     icmpType: book.field(names.icmpType, "number"),
     icmpCode: book.field(names.icmpCode, "number"),
     igmpType: book.field(names.igmpType, "number"),
-    tunnel: book.entry(tunnels.length, (value) => [[names.tunnel, tunnels[value]]]),
+    tunnel: book.entry(tunnels.length, entries.tunnel),
     tunnelId: book.field(names.tunnelId, "number"),
     servicePath: book.field(names.servicePath, "number"),
     serviceIndex: book.field(names.serviceIndex, "number"),

@@ -31,6 +31,8 @@ export interface Step {
 
 type Fields = readonly (readonly [name: string, value: Value | undefined])[];
 
+type EntryFields = (number: number) => Fields;
+
 /** Defines steps. */
 export interface StepBook {
   /** A field whose value is of a kind. @param before fields that are always the same before it. */
@@ -42,9 +44,10 @@ export interface StepBook {
   /**
    * Fields that follow from a number below `size`; those undefined are left out.
    *
+   * @param fieldsOf always says the same; the very same function spares its texts being made again.
    * @param names of what others of the line follow from: the number itself, and the number without its lower two bits.
    */
-  entry(size: number, fieldsOf: (number: number) => Fields, names?: EntryNames): Step;
+  entry(size: number, fieldsOf: EntryFields, names?: EntryNames): Step;
   /** Fields that are given as they are, and arrays of bytes in hex; only lists make use of them. */
   readonly given: Step;
   readonly hexes: Step;
@@ -218,10 +221,9 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       });
     },
     entry(size, fieldsOf, { number, upper } = {}) {
-      const { texts, names } = renderEntries(size, fieldsOf);
-      const lengths = texts.map((text) => Buffer.byteLength(text));
+      const { bytes, lengths, names } = entryTexts(size, fieldsOf);
       const table = Buffer.alloc(8 * size);
-      let at = place(Buffer.from(texts.join("")));
+      let at = place(bytes);
       lengths.forEach((length, i) => {
         table.writeUInt32LE(at, 8 * i);
         table.writeUInt32LE(length, 8 * i + 4);
@@ -246,8 +248,24 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
   };
 }
 
-/** There are thousands of entries at each start: a name is quoted once. */
-function renderEntries(size: number, fieldsOf: (number: number) => Fields): { texts: string[]; names: Set<string> } {
+interface EntryTexts {
+  /** One behind the other. */
+  readonly bytes: Uint8Array;
+  readonly lengths: readonly number[];
+  readonly names: ReadonlySet<string>;
+}
+
+/** There are thousands of entries, and books of a thread have the same. */
+const knownTexts = new WeakMap<EntryFields, EntryTexts>();
+
+function entryTexts(size: number, fieldsOf: EntryFields): EntryTexts {
+  let texts = knownTexts.get(fieldsOf);
+  if (texts?.lengths.length !== size) knownTexts.set(fieldsOf, (texts = renderEntries(size, fieldsOf)));
+  return texts;
+}
+
+/** A name is quoted once. */
+function renderEntries(size: number, fieldsOf: EntryFields): EntryTexts {
   const quoted = new Map<string, string>();
   const texts: string[] = [];
   for (let number = 0; number < size; number++) {
@@ -260,7 +278,11 @@ function renderEntries(size: number, fieldsOf: (number: number) => Fields): { te
     }
     texts.push(text);
   }
-  return { texts, names: new Set(quoted.keys()) };
+  return {
+    bytes: Buffer.from(texts.join("")),
+    lengths: texts.map((text) => Buffer.byteLength(text)),
+    names: new Set(quoted.keys()),
+  };
 }
 
 function present(fields: Fields): [string, Value][] {
