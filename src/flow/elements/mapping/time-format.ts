@@ -16,12 +16,12 @@ export interface TimeFormat {
 
 const lastSecond = 253_402_300_799;
 const cacheSize = 1024;
+const milliTails = Array.from({ length: 1000 }, (_, i) => `.${String(i).padStart(3, "0")}Z`);
 
 /** A format that remembers recent seconds: the records of a datagram fall into few of them, and a Date costs most. */
 export function createTimeFormat(): TimeFormat {
   const cachedSeconds = new Float64Array(cacheSize).fill(-1);
   const cachedTexts = Array<string>(cacheSize).fill("");
-  const milliTails = Array.from({ length: 1000 }, (_, i) => `.${String(i).padStart(3, "0")}Z`);
 
   /** `YYYY-MM-DDTHH:MM:SS` */
   const prefix = (seconds: number): string | undefined => {

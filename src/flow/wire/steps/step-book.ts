@@ -129,7 +129,7 @@ export function createStepBook(memory: StepMemory | undefined): StepBook {
       end += 1;
       return at;
     }
-    const key = Buffer.from(bytes).toString("latin1");
+    const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
     const known = places.get(key);
     if (known !== undefined) return known;
     places.set(key, at);
