@@ -19,7 +19,7 @@ test("definitions applied again and again while devices are polled with 1 000 re
     quickDevice
       .replace("r1:", `d${i}:`)
       .replace("192.0.2.1", address)
-      .replace("timeout: 50", "timeout: 60000")
+      .replace("timeout: 400", "timeout: 60000")
       .replace("poll_interval: 1", `poll_interval: ${interval}`)
       .replace("{dynamic: 1, stable: 1}", `{dynamic: ${interval}, stable: ${interval}}`),
   );

@@ -6,7 +6,7 @@ import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
 test("a poll in flight with old credentials says nothing about a device that answers to new ones", async (t) => {
-  const patient = quickDevice.replace("timeout: 50", "timeout: 500");
+  const patient = quickDevice.replace("timeout: 400", "timeout: 500");
   const rig = await startSnmpRig(t, { files: { "devices/lab.yml": patient } });
   await rig.polled();
   const renewed = createSnmpAgent({ table: rigTable, communities: ["fresh"] });

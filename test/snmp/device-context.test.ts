@@ -7,7 +7,7 @@ import { createSnmpAgent, listenTcp } from "../support/snmp-agent/index.ts";
 import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 
-const patient = quickDevice.replace("timeout: 50", "timeout: 5000");
+const patient = quickDevice.replace("timeout: 400", "timeout: 5000");
 
 test("a context follows the community of versions 1 and 2c, and another one is other access", async (t) => {
   const rig = await startSnmpRig(t, {

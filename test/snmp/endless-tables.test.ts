@@ -27,7 +27,7 @@ describe("tables without an end", () => {
   test("are cut off at max_rows, marked, counted, reported, and left out for some polls", async (t) => {
     const rig = await startSnmpRig(t, {
       agent: { maxMessageSize: 60_000 },
-      files: { "devices/lab.yml": `${quickDevice.replace("timeout: 50", "timeout: 2000")}  max_rows: 500\n` },
+      files: { "devices/lab.yml": `${quickDevice.replace("timeout: 400", "timeout: 2000")}  max_rows: 500\n` },
     });
     await rig.polled();
     goOnForEver(rig, "1.3.6.1.2.1.2.2.1");

@@ -105,7 +105,7 @@ describe("polling", { concurrency: 6 }, () => {
     const etherStats = "1.3.6.1.2.1.10.7.2.1.3";
     const rig = await startSnmpRig(t, {
       files: {
-        "devices/lab.yml": quickDevice.replace("timeout: 50", "timeout: 200").replace("retries: 0", "retries: 8"),
+        "devices/lab.yml": quickDevice.replace("timeout: 400", "timeout: 200").replace("retries: 0", "retries: 8"),
         "objects/ether.yml":
           "EtherLike-MIB::dot3StatsTable:\n  type: stable\n  index:\n    - type: Integer\n" +
           "      oid: .1.3.6.1.2.1.10.7.2.1.1\n      name: netif\n      syntax: InterfaceIndex\n  attributes:\n" +
@@ -161,7 +161,7 @@ describe("polling", { concurrency: 6 }, () => {
   });
 
   test("a poll that has not ended when the next is due makes that one left out", async (t) => {
-    const slow = quickDevice.replace("timeout: 50", "timeout: 60000");
+    const slow = quickDevice.replace("timeout: 400", "timeout: 60000");
     const rig = await startSnmpRig(t, { files: { "devices/lab.yml": slow } });
     await rig.polled();
     rig.agent.faults.drops = () => true;
@@ -172,7 +172,7 @@ describe("polling", { concurrency: 6 }, () => {
     const second = quickDevice
       .replace("r1:", "r2:")
       .replace("192.0.2.1", "192.0.2.2")
-      .replace("timeout: 50", "timeout: 60000");
+      .replace("timeout: 400", "timeout: 60000");
     const rig = await startSnmpRig(t, { files: { "devices/second.yml": second } });
     await rig.polled();
     const before = rig.of("SNMPv2-MIB::system").length;

@@ -130,13 +130,13 @@ function quickDiscovery(directory: string, devicesDirectory: string): DiscoveryS
   };
 }
 
-/** A device polled each second for everything; it gives up on silence after 50 ms. */
+/** A device polled each second for everything; it gives up on silence after 0.4 s. */
 export const quickDevice =
-  "r1:\n  ip: 192.0.2.1\n  communities: [public]\n  device_groups: [router]\n  timeout: 50\n  retries: 0\n" +
+  "r1:\n  ip: 192.0.2.1\n  communities: [public]\n  device_groups: [router]\n  timeout: 400\n  retries: 0\n" +
   "  poll_interval: 1\n  poll_intervals: {dynamic: 1, stable: 1}\n";
 
 /** The same device with a time-out that a busy machine does not reach. */
-export const patientDevice = quickDevice.replace("timeout: 50", "timeout: 10000");
+export const patientDevice = quickDevice.replace("timeout: 400", "timeout: 10000");
 
 export async function startSnmpRig(
   t: TestContext,
