@@ -8,12 +8,14 @@ import { ipfix, ipfixTemplates, type PacketField } from "../support/flow-packets
 import { until } from "../support/until.ts";
 
 /** How much has to be freed, so that old garbage is sure to have been made. */
-const freedMib = 512;
+const freedMib = 384;
 const senders = 16;
 const templatesEach = 4;
 const fieldsEach = 50;
 const domains = 5000;
 const round = 2000;
+/** A busy host drops most of what is sent. */
+const patienceMs = 240_000;
 /** What a receive buffer of an ordinary host takes. */
 const burst = 40;
 const mib = 1024 * 1024;
@@ -60,13 +62,17 @@ test("a flood of templates takes little more memory than the bound of what expor
   const freed = async (): Promise<number> =>
     ((await collector.metric("netgloss_flow_memory_freed_bytes_total")) ?? 0) / mib;
   let sent = 0;
-  await until("much more was remembered than there is room for", async () => {
-    for (const end = sent + round; sent < end; sent++) {
-      sockets[sent % senders]?.send(hostile(sent), collector.flowPort, "127.0.0.1");
-      if (sent % burst === 0) await setTimeout(1);
-    }
-    return (await freed()) > freedMib;
-  });
+  await until(
+    "much more was remembered than there is room for",
+    async () => {
+      for (const end = sent + round; sent < end; sent++) {
+        sockets[sent % senders]?.send(hostile(sent), collector.flowPort, "127.0.0.1");
+        if (sent % burst === 0) await setTimeout(1);
+      }
+      return (await freed()) > freedMib;
+    },
+    patienceMs,
+  );
   const [held = 0, most = 0] = await collector.metrics([
     "netgloss_flow_memory_bytes",
     "netgloss_flow_memory_max_bytes",
