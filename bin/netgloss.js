@@ -2,8 +2,8 @@
 // The entry that stays: finds the built program and runs it.
 import { existsSync } from "node:fs";
 
-const major = Number(process.versions.node.split(".")[0]);
-if (major < 20) {
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`netgloss: needs Node 20.19 or later, this is ${process.versions.node}.`);
   process.exit(1);
 }

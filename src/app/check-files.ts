@@ -8,7 +8,6 @@ import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
 import { formatFinding, readNetworks, readTrapRules } from "../snmp/index.ts";
-import { readSourcesFile, SourcesFileError } from "../sources/index.ts";
 import { checkMetadataFile } from "../udm/index.ts";
 import { shapingProblems } from "./shaping-problems.ts";
 import { receivesFlows, type Settings } from "./settings/index.ts";
@@ -75,6 +74,8 @@ async function checkSnmpFile(
 }
 
 async function checkSources(path: string): Promise<string[]> {
+  // With it come readers of sheets and clients of proxies, which few checks need.
+  const { readSourcesFile, SourcesFileError } = await import("../sources/index.ts");
   try {
     readSourcesFile(await readFile(path, "utf8"));
     return [];

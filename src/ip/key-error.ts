@@ -4,20 +4,22 @@ import { quote } from "../text/index.ts";
 export class KeyError extends Error {
   readonly code = "bad_key";
 
-  /** @param why what is wrong with it; a blank in the text is named instead, because it is easily overlooked. */
+  /** @param why what is wrong with it; a blank or an invisible character in the text is named instead, because it is easily overlooked. */
   constructor(text: string, why: string) {
-    super(`key ${quote(text)} ${blankFault(text) ?? why}`);
+    super(`key ${quote(text)} ${unseenFault(text) ?? why}`);
     this.name = "KeyError";
   }
 }
 
-function blankFault(text: string): string | undefined {
-  const [, before = "", blank, after = ""] = /^(.*?)(\s)\s*(.*)$/su.exec(text) ?? [];
-  if (blank === undefined) return undefined;
-  const name = blankNames[blank] ?? `U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
-  if (before === "") return `begins with a blank (${name}), which no key has`;
-  if (after === "") return `ends with a blank (${name}), which no key has`;
-  return `has a blank (${name}) after ${quote(before)}, which no key has`;
+function unseenFault(text: string): string | undefined {
+  const [, before = "", unseen, after = ""] = /^(.*?)([\s\p{Cf}])[\s\p{Cf}]*(.*)$/su.exec(text) ?? [];
+  if (unseen === undefined) return undefined;
+  const kind = /\s/u.test(unseen) ? "a blank" : "an invisible character";
+  const number = (unseen.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  const what = `${kind} (${blankNames[unseen] ?? `U+${number}`})`;
+  if (before === "") return `begins with ${what}, which no key has`;
+  if (after === "") return `ends with ${what}, which no key has`;
+  return `has ${what} after ${quote(before)}, which no key has`;
 }
 
 const blankNames: Readonly<Record<string, string>> = {

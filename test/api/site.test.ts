@@ -81,6 +81,15 @@ test("the authority of HTTP/2 is a host too", async (t) => {
   assert.equal(grpc.headers["grpc-status"], "7");
 });
 
+test("the authority of an absolute target, and that of HTTP/2, stand before the Host header", async (t) => {
+  const { port, url } = await startApi(t);
+  assert.equal(await status(port, "http://evil.example/livez", "GET", { host: "localhost" }), 403);
+  assert.equal(await status(port, `http://127.0.0.1:${port}/livez`, "GET", { host: "evil.example" }), 200);
+  const session = openHttp2(t, url);
+  const headers = { ":authority": "evil.example", host: "localhost" };
+  assert.equal((await postHttp2(session, rpc, "application/json", "{}", headers)).status, 403);
+});
+
 test("on another address any host is answered", async (t) => {
   const { port } = await startApi(t, { ip: "0.0.0.0" });
   assert.equal(await status(port, "/livez", "GET", { host: "collector.example" }), 200);

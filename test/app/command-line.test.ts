@@ -47,6 +47,21 @@ test("the program runs as a process: version, usage error, bad settings", () => 
   assert.equal(bad.stdout, "");
 });
 
+test("a Node that is too old is refused by name", () => {
+  const pretend = (version: string): ReturnType<typeof spawnSync> => {
+    const change = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
+    return spawnSync(process.execPath, ["--import", `data:text/javascript,${change}`, bin, "--version"], {
+      encoding: "utf8",
+    });
+  };
+  for (const version of ["18.20.8", "20.18.3"]) {
+    const { status, stderr } = pretend(version);
+    assert.equal(status, 1);
+    assert.equal(stderr, `netgloss: needs Node 20.19 or later, this is ${version}.\n`);
+  }
+  for (const version of ["20.19.0", "22.1.0"]) assert.equal(pretend(version).status, 0, version);
+});
+
 test("help lists every command, and serve every setting but secrets, in groups", async () => {
   const { code, out } = await run("--help");
   assert.equal(code, 0);

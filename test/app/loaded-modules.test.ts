@@ -77,6 +77,15 @@ test("only a command that has settings loads their table, and no more rooms than
   assert.ok(!files.some((file) => file.includes("/cli/udm/")));
 });
 
+test("a check of settings without sources loads no readers of sheets", async () => {
+  const files = await loadedBy(["config", "check", "--running"]);
+  assert.ok(files.includes(inProgram("check-files")));
+  assert.deepEqual(
+    files.filter((file) => file === "csv-parse" || /^dist\/src\/(?:sources|exchange)\//.test(file)),
+    [],
+  );
+});
+
 test("what a thread runs is in the file of its entry alone: no command that shares parts with it starts its work", () => {
   const program = join(root, "dist/program");
   const threads = ["receive-thread", "decode-thread", "output-thread", "explore-thread"].map((name) =>

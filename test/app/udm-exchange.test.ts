@@ -89,6 +89,16 @@ test("import shows all faults with row and column, and changes nothing; export r
   }
 });
 
+test("import warns of new entries with host bits", async (t) => {
+  const { runWith } = await startCommandWorld(t);
+  const sheet = { input: ["key,name\n10.20.30.40/24,a\n"] };
+  const imported = await runWith(sheet, "udm", "import", "-", "--yes");
+  assert.equal(imported.code, 0);
+  assert.equal(imported.err, "warning: 10.20.30.40/24 has host bits: it covers all of 10.20.30.0/24\n");
+  assert.match(imported.out, /^1 row; 1 change: /m);
+  assert.equal((await runWith(sheet, "udm", "import", "-", "--yes")).err, "", "it is there already");
+});
+
 test("a sheet in UTF-16 is read as it is; bytes in another encoding are refused, and nothing changes", async (t) => {
   const { run } = await startCommandWorld(t);
   const directory = tempDirectory(t);

@@ -81,6 +81,34 @@ test("a biflow is one record unless the operator wants two", async () => {
   assert.equal(record?.["flow.reverse.start.timestamp"], "2023-11-14T22:13:10.100Z");
 });
 
+test("a count since the last record wins over a total in each direction, also where it is zero", () => {
+  const counters: PacketTemplate = {
+    id: 256,
+    fields: fields(
+      [85, 4],
+      [86, 4],
+      [1, 4],
+      [2, 4],
+      [85, 4, reverse],
+      [86, 4, reverse],
+      [1, 4, reverse],
+      [2, 4, reverse],
+    ),
+  };
+  const sent = ipfix([
+    ipfixTemplates(counters),
+    dataSet(
+      counters,
+      [9000, 90, 7, 1, 8000, 80, 0, 0].map((n) => uint(n, 4)),
+    ),
+  ]);
+  const [record] = createFlowRig().send(sent);
+  assert.equal(record?.["flow.raw.bytes"], 7);
+  assert.equal(record["flow.reverse.raw.bytes"], 0);
+  assert.equal(record["flow.reverse.raw.packets"], 0);
+  assert.equal(record["flow.reverse.ie.octetTotalCount"], 8000);
+});
+
 test("two records: each has its direction's values, the second the sides in each other's place", async () => {
   const rig = createFlowRig({ splitBiflows: true, communityId: true });
   const records = rig.send(datagram(9000, 12));

@@ -19,3 +19,27 @@ test("type and code of ICMPv6 in each other's place are put right where the type
   assert.deepEqual(sent(0x0008, 1), [0, 8], "ICMP is left as it is");
   assert.equal(await rig.value("netgloss_flow_icmp_swapped_total"), 1);
 });
+
+test("where both are types, the order that the exporter showed last decides", async () => {
+  const rig = createFlowRig();
+  const send = (address: string, ...ports: number[]): unknown[] => {
+    const records = ports.map((port) => [uint(1, 16), uint(2, 16), uint(58, 1), uint(0, 2), uint(port, 2)]);
+    const lines = rig.send(netflow9([netflow9Templates(template), dataSet(template, ...records)]), { address });
+    return lines.map((line) => [line["icmp.type.id"], line["icmp.code.id"]]);
+  };
+  const unreachable = 0x0401;
+  const swapped = "192.0.2.1";
+  const usual = "192.0.2.2";
+  assert.deepEqual(send(swapped, unreachable, 134, unreachable), [
+    [4, 1],
+    [134, 0],
+    [1, 4],
+  ]);
+  assert.deepEqual(send(usual, unreachable), [[4, 1]], "of another exporter nothing is known");
+  assert.deepEqual(send(swapped, unreachable), [[1, 4]], "it is remembered");
+  assert.deepEqual(send(swapped, 135 * 256, unreachable), [
+    [135, 0],
+    [4, 1],
+  ]);
+  assert.equal(await rig.value("netgloss_flow_icmp_swapped_total"), 3);
+});

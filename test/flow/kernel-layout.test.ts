@@ -33,6 +33,7 @@ const places: Readonly<Partial<Record<Name, number>>> = {
   isBare: 1,
   takenNames: 8,
   icmpSwapped: 4,
+  icmpOrder: 1,
   listedSteps: 4,
   filterStart: 4,
   filterDropped: 4,

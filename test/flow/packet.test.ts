@@ -147,6 +147,7 @@ const tunnelHeads = [
   ethernet(0x0800, ipv4Packet(udp(2152, hex("34ff00300000abcd0000008501")), { protocol: 17, length: 0 })),
   ethernet(0x0800, ipv4Packet(hex("3000"), { protocol: 97, length: 0 })),
   ethernet(0x0800, ipv4Packet(hex("00064140"), { protocol: 137, length: 0 })),
+  ethernet(0x0800, ipv4Packet(Buffer.alloc(0), { protocol: 143, length: 0 })),
   ...[
     [3544, "0001 0104 aa bbccddee 0011223344556677 00 0000 1234 c0000201"],
     [3544, "0000 1234 c0000201 60"],

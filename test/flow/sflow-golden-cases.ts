@@ -153,6 +153,8 @@ const tunnelCases: readonly GoldenCase[] = [
   ["sflow-wccp-with-redirect-header", [ofIp(47, join("0000 883e 80 3d 0000", dns4))]],
   ["sflow-wccp-without-redirect-header", [ofIp(47, join("0000 883e", dns4))]],
   ["sflow-wccp-cut-in-its-header", [ofIp(47, hex("0000 883e 803d"))]],
+  ["sflow-ethernet-in-srv6", [ofPacket(ethernet(0x86dd, ipv6Packet(143, web)))]],
+  ["sflow-ethernet-in-srv6-cut", [ofPacket(ethernet(0x86dd, ipv6Packet(143, web.subarray(0, 13))))]],
   ["sflow-backbone-bridge", [ofPacket(ethernet(0x88e7, join("20 00abcd", web), "88a8 0007"))]],
   ["sflow-backbone-bridge-of-arp", [ofPacket(ethernet(0x88e7, join("00 00abcd", arp)))]],
   ["sflow-backbone-bridge-cut-in-its-tag", [ofPacket(ethernet(0x88e7, hex("0000ab")))]],

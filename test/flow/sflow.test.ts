@@ -64,6 +64,20 @@ test("the exporter's view has rates, missing samples and drops of its data sourc
   ]);
 });
 
+test("samples whose number jumps ahead by more than can have been sent begin a new count, those of an agent that does so, too", async () => {
+  const rig = createFlowRig();
+  const send = (sequence: number, sample: number): void =>
+    void rig.send(sflow([flowSample([header], { sequence: sample }), counterSample([], sample)], { sequence }));
+  const missing = (): Promise<number> => rig.value("netgloss_flow_samples_missing_total", { protocol: "sflow" });
+  send(1, 100);
+  send(2, 70_000_000);
+  assert.equal(await missing(), 0, "the source alone");
+  send(3, 70_000_003);
+  assert.equal(await missing(), 4, "two of each kind");
+  send(90_000_000, 70_050_000);
+  assert.equal(await missing(), 4, "the agent");
+});
+
 test("data sources are bounded, the oldest gives way and is counted", async () => {
   const rig = createFlowRig({ limits: { sources: 3 } });
   for (let source = 1; source <= 5; source++) rig.send(sflow([flowSample([header], { source })], { sequence: source }));

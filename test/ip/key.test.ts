@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { addressKey, KeyError, parseAddress, parseKey, type Key } from "../../src/ip/index.ts";
+import { quote } from "../../src/text/index.ts";
 import { keyText, nearKeyText } from "../support/ip-arbitrary.ts";
 import { modelKey } from "../support/ip-model.ts";
 import { runs } from "../support/runs.ts";
@@ -56,6 +57,9 @@ const rejected: readonly (readonly [string, RegExp])[] = [
   ["1.1.1.0/24\t", /ends with a blank \(tab\)/],
   ["\u00a01.1.1.0/24", /begins with a blank \(no-break space\)/],
   [" ", /begins with a blank/],
+  ["\u200b1.1.1.0/24", /begins with an invisible character \(U\+200B\)/],
+  ["1.1.1.0/24\u202c", /ends with an invisible character \(U\+202C\)/],
+  ["\ufeff1.1.1.1", /begins with a blank \(U\+FEFF\)/],
   ["router 1", /has a blank \(space\) after "router"/],
   ["1.1.1.0/24.0", /prefix length/],
   ["1.1.1.0/1e1", /prefix length/],
@@ -104,7 +108,7 @@ test("what is no key is refused with its text and the reason", () => {
       (error) =>
         error instanceof KeyError &&
         error.code === "bad_key" &&
-        error.message.startsWith(`key ${JSON.stringify(text)} `) &&
+        error.message.startsWith(`key ${quote(text)} `) &&
         reason.test(error.message),
       JSON.stringify(text),
     );

@@ -11,6 +11,8 @@ test("a long or hostile text is cut and quoted in messages", () => {
   assert.equal(quote("a".repeat(10_000_000)).length, 131);
   assert.equal(quote('say "hi"\n'), String.raw`"say \"hi\"\n"`);
   assert.equal(quote("\x1b[31m\x7f\x9b\u2028\ud800"), String.raw`"\u001b[31m\u007f\u009b\u2028\ud800"`);
+  assert.equal(quote("\u200b10.0.0.1\ufeff\u202e"), String.raw`"\u200b10.0.0.1\ufeff\u202e"`);
+  assert.equal(quote("👩\u200d💻"), '"👩\u200d💻"', "a joiner is a part of what is seen");
 });
 
 test("the nearest name is offered, two edits away at most", () => {

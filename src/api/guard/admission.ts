@@ -33,7 +33,7 @@ export interface Refusal {
 }
 
 /** What of a call is looked at. */
-export type Applicant = Pick<Call, "headers" | "method" | "peer" | "clientCertificate" | "principal">;
+export type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal">;
 
 /**
  * Everything that is checked before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
@@ -58,7 +58,7 @@ export function createAdmission({ allowedHosts, authenticate, takesPasswords }: 
   };
 
   return (call, access = unknownRoute) => {
-    const host = headerOf(call.headers, "host") ?? headerOf(call.headers, ":authority");
+    const { host } = call;
     if (!isHostKnown(host)) {
       const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
       return { reason: "host", error };

@@ -25,6 +25,7 @@ export abstract class ActiveCall implements Call {
   readonly method: string;
   readonly headers: RequestHeaders;
   readonly path: string;
+  readonly host: string | undefined;
   readonly wire: Wire;
   /** When its header came, on the monotonic clock, milliseconds. */
   readonly since: number;
@@ -48,7 +49,10 @@ export abstract class ActiveCall implements Call {
   constructor(method: string, target: string, headers: RequestHeaders, surroundings: CallSurroundings) {
     this.method = method;
     this.headers = headers;
-    [this.path, this.#queryText] = splitTarget(target);
+    const { authority, path, query } = splitTarget(target);
+    this.path = path;
+    this.#queryText = query;
+    this.host = authority ?? headerOf(headers, ":authority") ?? headerOf(headers, "host");
     this.wire = wireOf(headerOf(headers, "content-type"));
     this.surroundings = surroundings;
     this.since = surroundings.clock.monotonic();
@@ -129,10 +133,18 @@ export function deadlineExceeded(): ConnectError {
   return new ConnectError("the deadline of the request has passed", Code.DeadlineExceeded);
 }
 
-/** Path and query of a request target, which a proxy's client may send in absolute form. */
-function splitTarget(target: string): [path: string, query: string] {
-  const origin = target.startsWith("/") ? "" : (/^https?:\/\/[^/?]*/i.exec(target)?.[0] ?? "");
+interface Target {
+  /** Undefined for most, which are a path. */
+  readonly authority: string | undefined;
+  readonly path: string;
+  readonly query: string;
+}
+
+/** The parts of a request target, which a proxy's client may send in absolute form (RFC 9112 section 3.2.2). */
+function splitTarget(target: string): Target {
+  const [origin = "", authority] = target.startsWith("/") ? [] : (/^https?:\/\/([^/?]+)/i.exec(target) ?? []);
   const local = target.slice(origin.length);
   const mark = local.indexOf("?");
-  return mark < 0 ? [local === "" ? "/" : local, ""] : [local.slice(0, mark), local.slice(mark + 1)];
+  const path = mark < 0 ? local : local.slice(0, mark);
+  return { authority, path: path === "" ? "/" : path, query: mark < 0 ? "" : local.slice(mark + 1) };
 }

@@ -20,6 +20,8 @@ export interface Call extends Caller {
   readonly method: string;
   readonly headers: RequestHeaders;
   readonly path: string;
+  /** The authority of an absolute target or of HTTP/2, which stand before the `Host` header; else that. */
+  readonly host: string | undefined;
   readonly query: URLSearchParams;
   readonly wire: Wire;
   /** Aborted when the client has gone, or the server stops; its reason is an error fit to be answered. */

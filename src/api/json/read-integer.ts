@@ -19,10 +19,11 @@ export function readInteger(
     throw fieldError(field, "must be a number or a string of digits");
   }
   const text = typeof node === "string" ? node : node.text;
+  const shown = typeof node === "string" ? quote(text) : quote(text).slice(1, -1);
   const value = exactInteger(text);
-  if (value === undefined) throw fieldError(field, `${quote(text)} is not an integer`);
+  if (value === undefined) throw fieldError(field, `${shown} is not an integer`);
   if (value === "large" || value < min || value > max) {
-    throw fieldError(field, `${quote(text)} is not within ${min} to ${max}`);
+    throw fieldError(field, `${shown} is not within ${min} to ${max}`);
   }
   return value;
 }

@@ -39,7 +39,7 @@ export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal)
   const unknown = unknownNamesWarning(reading);
   if (unknown !== undefined) log.warn({}, unknown);
 
-  if (settings.SVC_INPUT_SNMP_ENABLE) limitHeapGrowth();
+  limitHeapGrowth();
   if (settings.SVC_QUICKSTART_ENABLE) prepareQuickstart(settings, packagePath("config/ipaddrs.sample.yml"));
   let collector: Collector;
   try {

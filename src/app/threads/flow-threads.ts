@@ -93,16 +93,16 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
   let { streams } = options;
   let isOpen = false;
 
-  const tellHealth = (): void => {
+  const reportHealth = (): void => {
     const detail = isOpen ? "a thread died and is being started again" : "not listening";
     health.set(isOpen && dead === 0 ? { name: checkName, ready: true } : { name: checkName, ready: false, detail });
   };
   const onChange = (thread: string) => (isAlive: boolean) => {
     dead += isAlive ? -1 : 1;
     if (isAlive) restarts.add(1, { thread });
-    tellHealth();
+    reportHealth();
   };
-  tellHealth();
+  reportHealth();
 
   const unwatch: ((() => void) | undefined)[] = [];
   const decoders = rings.map((ring, number) =>
@@ -187,11 +187,11 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
       }
       await keeper?.start();
       isOpen = true;
-      tellHealth();
+      reportHealth();
     },
     async stop() {
       isOpen = false;
-      tellHealth();
+      reportHealth();
       await receiver.stop((thread) => thread.call("stop"), closeMs);
       await within(askAll(decoders, "drain"), drainMs);
       await within(keeper?.stop(), closeMs);

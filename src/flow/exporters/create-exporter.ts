@@ -105,6 +105,7 @@ export function createExporter(options: ExporterOptions): Exporter {
 
   const exporter: Exporter = {
     address,
+    icmp: { isSwapped: false },
     isRelay: options.isRelay,
     relay: undefined,
     named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),

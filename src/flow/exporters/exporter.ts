@@ -12,9 +12,15 @@ import type { Limits, Evictions } from "./limits/limits.ts";
 export type { TemplateRecord } from "./templates/plan-cache.ts";
 
 /** One sender of flows and everything that it said for later datagrams. Bounded, so that it fills only its own share. */
+/** In which order an exporter sends type and code of ICMPv6 in a port, by the last flow that showed it. */
+export interface IcmpOrder {
+  isSwapped: boolean;
+}
+
 export interface Exporter {
   /** Its address in canonical text; IPv4-mapped ones as IPv4. */
   readonly address: string;
+  readonly icmp: IcmpOrder;
   /** Whether the operator lets it name other exporters in its records. */
   readonly isRelay: boolean;
   /** The relay that named it last; undefined where none did. */

@@ -2,6 +2,7 @@ import type { RecordFields, Value } from "../../record/index.ts";
 import { icmpName } from "./kernel/icmp-names.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { isSwappedIcmpV6 } from "./kernel/icmp-types.ts";
+import type { IcmpOrder } from "../exporters/exporter.ts";
 import { scaleCounters } from "../exporters/sampling/scale-counters.ts";
 
 /**
@@ -50,9 +51,9 @@ function isEstablished(protocol: Value | undefined, bits: Value | undefined): bo
 const icmpV6 = 58;
 const icmpProtocols: ReadonlySet<unknown> = new Set([1, icmpV6]);
 
-/** Adds type and code of ICMP where the exporter gives them as a port, and their names. */
-export function addIcmp(record: RecordFields): void {
-  addIcmpNumbers(record);
+/** Adds type and code of ICMP where the exporter gives them as a port, and their names. @param order of the exporter, where it is learned. */
+export function addIcmp(record: RecordFields, order?: IcmpOrder): void {
+  addIcmpNumbers(record, order);
   const [protocol, type, code] = [record.get("l4.proto.id"), record.get("icmp.type.id"), record.get("icmp.code.id")];
   if (typeof protocol !== "number" || typeof type !== "number") return;
   const known = icmpName(protocol, type);
@@ -67,7 +68,7 @@ export function addIcmp(record: RecordFields): void {
  * it is in NetFlow v5, which has no fields for them, and with many exporters of the later versions. Port 0 is an echo reply; of
  * ICMPv6, where type 0 is reserved, it says nothing.
  */
-function addIcmpNumbers(record: RecordFields): void {
+function addIcmpNumbers(record: RecordFields, order: IcmpOrder | undefined): void {
   const protocol = record.get("l4.proto.id");
   if (!icmpProtocols.has(protocol)) return;
   if (record.has("icmp.type.id") || record.has("icmp.code.id")) return;
@@ -75,7 +76,7 @@ function addIcmpNumbers(record: RecordFields): void {
   if (typeof port !== "number" || port > 0xffff || (port === 0 && protocol === icmpV6)) return;
   if ((record.get("flow.src.l4.port.id") ?? 0) !== 0) return;
   const [first, second] = [port >>> 8, port & 0xff];
-  const isSwapped = protocol === icmpV6 && isSwappedIcmpV6(first, second);
+  const isSwapped = protocol === icmpV6 && isSwappedIcmpV6(first, second, order);
   record.set("icmp.type.id", isSwapped ? second : first);
   record.set("icmp.code.id", isSwapped ? first : second);
 }

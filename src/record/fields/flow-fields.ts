@@ -169,7 +169,7 @@ mpls.vpn.rd | keyword | | 65000:100 | route distinguisher (RFC 4364) | IE 90
 mpls.label.id | long[] | | [100,101] | labels, the top first | IE 70; packet
 mpls.label.exp | long[] | | [0,0] | experimental bits of the labels | IE 70; packet
 mpls.label.bottom | boolean[] | | [false,true] | bottom-of-stack bits of the labels | IE 70
-flow.tunnel.type.name | keyword | | vxlan | tunnel that the packet came in: ipip, gre, erspan, vxlan, geneve, gtp-u, mpls-in-ip, etherip, eompls, pbb, teredo, mpls-in-udp, vxlan-gpe, nsh, capwap, wccp, l2tp, pptp | packet; IE 4
+flow.tunnel.type.name | keyword | | vxlan | tunnel that the packet came in: ipip, gre, erspan, vxlan, geneve, gtp-u, mpls-in-ip, etherip, eompls, pbb, teredo, mpls-in-udp, vxlan-gpe, nsh, capwap, wccp, l2tp, pptp, ethernet-in-ip | packet; IE 4
 flow.tunnel.id | long | | 4096 | VNI, key, session, TEID, I-SID, radio or service of the tunnel | packet
 flow.tunnel.service_path.id | long | | 42 | service path of an NSH (RFC 8300) | packet
 flow.tunnel.service_path.index | long | | 255 | place on the service path | packet

@@ -1,3 +1,4 @@
+import { hashText } from "../../text/index.ts";
 import type { PolledRow } from "./poll-object.ts";
 
 /** Remembers which rows each object had in its last complete poll. */
@@ -13,7 +14,7 @@ export function createVanishedRows(): VanishedRows {
   const last = new Map<string, Uint32Array>();
   return {
     see(objectId, rows) {
-      const present = Uint32Array.from(rows, ({ key }) => hashOf(key));
+      const present = Uint32Array.from(rows, ({ key }) => hashText(key));
       const before = last.get(objectId);
       last.set(objectId, present);
       if (before === undefined || isSame(before, present)) return 0;
@@ -28,11 +29,4 @@ export function createVanishedRows(): VanishedRows {
 
 function isSame(a: Uint32Array, b: Uint32Array): boolean {
   return a.length === b.length && a.every((value, i) => value === b[i]);
-}
-
-/** FNV-1a. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash;
 }

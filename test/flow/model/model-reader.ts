@@ -22,7 +22,7 @@ export function createModelReader(
       const rates = rateSources(sources);
       const head = new Set(context.head.map(([name]) => name));
       const complete = (record: RecordFields, isReverse: boolean): void => {
-        addIcmp(record);
+        addIcmp(record, sources.icmp);
         completeFlow(record, flowRate(record, plan.namesSampling, rates), counters);
         if (own !== undefined) addNames(record, own.names, whole?.names, applications?.());
         output.flow(record, { hasInitiator: plan.hasInitiator, isReverse });

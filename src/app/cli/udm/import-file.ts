@@ -8,6 +8,7 @@ import { readInput } from "../read-input.ts";
 import type { Terminal } from "../terminal.ts";
 import type { EntryChange } from "./entry-changes.ts";
 import type { ImportOptions } from "./exchange-commands.ts";
+import { hostBitsWarning } from "./host-bits.ts";
 import { countChanges, showChanges } from "./show-changes.ts";
 import { callTools } from "./tools-json.ts";
 
@@ -71,7 +72,8 @@ export async function importFile(
   }
   if (faultCount > faults.length) terminal.err(`and ${faultCount - faults.length} more faults\n`);
   terminal.out(showChanges(changes));
-  terminal.out(`${rows} rows; ${countChanges(changes)}; ${unchanged} unchanged\n`);
+  for (const { key, before } of changes) if (before === undefined) terminal.err(hostBitsWarning(key));
+  terminal.out(`${rows === 1 ? "1 row" : `${rows} rows`}; ${countChanges(changes)}; ${unchanged} unchanged\n`);
   if (faultCount > 0 && !skipFaulty) {
     const isOfColumns = faults.some(({ row = 0, line = 0 }) => row + line === 0);
     const isByName = options.map === undefined && isOfColumns;

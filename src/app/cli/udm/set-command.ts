@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option } from "commander";
-import { networkOfKey, parseKey } from "../../../ip/index.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import type { UdmContext } from "../../../udm/index.ts";
 import { collect } from "../config-option.ts";
 import { CommandError } from "../command-error.ts";
 import type { DefineCommand } from "../command-row.ts";
+import { hostBitsWarning } from "./host-bits.ts";
 import { callTools } from "./tools-json.ts";
 import { callUdm, type UdmJson } from "./udm-json.ts";
 
@@ -59,8 +59,7 @@ export const defineSet: DefineCommand = (set, { terminal }) => {
         set.error("error: --tag: either all have a sign (+ or -), or none");
       }
       terminal.out(`${JSON.stringify(await setEntry(await clientOf(set, terminal), key, options))}\n`);
-      const network = networkOfKey(parseKey(key));
-      if (network !== undefined) terminal.err(`warning: ${key} has host bits: it covers all of ${network}\n`);
+      terminal.err(hostBitsWarning(key));
     });
 };
 

@@ -57,6 +57,7 @@ const tunnelTypes: ReadonlyMap<number, string> = new Map([
   [47, "gre"],
   [97, "etherip"],
   [137, "mpls-in-ip"],
+  [143, "ethernet-in-ip"],
 ]);
 
 /** The classification engine of RFC 6759 whose selectors begin with an enterprise number. */

@@ -28,6 +28,10 @@ export interface SampleSources {
    * @returns the same object every time.
    */
   account(key: number, sequence: number, drops: number | undefined, rate: number): Readonly<SampleStep>;
+  /**
+   * Called before the samples of each datagram: a source whose number jumps ahead by more than `possible` samples begins a new count.
+   */
+  limit(possible: number): void;
   /** The agent has started again: every source begins a new count. */
   restart(): void;
   /** Gives back what it takes of the budget. */
@@ -38,8 +42,9 @@ export interface SampleSources {
   rates(): readonly { readonly scope: string; readonly rate: number }[];
 }
 
-/** A number that jumps ahead by more is another count, one that lies back by less is a sample overtaken on its way. */
-const maxGap = 0x1000_0000;
+/** A number that jumps ahead by more is another count. */
+const maxJump = 0x1000_0000;
+/** A number that lies back by less is a sample overtaken on its way. */
 const maxLate = 4096;
 
 /**
@@ -56,6 +61,7 @@ export function createSampleSources(
   /** The last one, with its key: most samples of a datagram are of one source. */
   let lastKey = -1;
   let last: SampleSource | undefined;
+  let maxGap = maxJump;
 
   const sourceOf = (key: number): SampleSource => {
     if (key === lastKey && last !== undefined) return last;
@@ -108,11 +114,14 @@ export function createSampleSources(
       if (drops === undefined || step.recovered > 0) return step;
       const more = source.drops < 0 ? 0 : (drops - source.drops) | 0;
       source.drops = drops;
-      if (more > 0 && more <= maxGap) {
+      if (more > 0 && more <= maxJump) {
         all.drops += more;
         step.drops = more;
       }
       return step;
+    },
+    limit(possible) {
+      maxGap = Math.min(maxJump, possible);
     },
     restart() {
       for (const source of sources.values()) source.sequence = source.drops = -1;
@@ -136,6 +145,7 @@ const noStep: Readonly<SampleStep> = { missing: 0, recovered: 0, drops: 0 };
 /** Of domains of other protocols. */
 export const noSampleSources: SampleSources = {
   account: () => noStep,
+  limit() {},
   restart() {},
   forget() {},
   missing: 0,

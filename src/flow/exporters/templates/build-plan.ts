@@ -6,7 +6,7 @@ import {
   type ElementSource,
   type OuterHeader,
 } from "../../elements/mapping/element-names.ts";
-import { elementKey } from "../../elements/registry/registry.ts";
+import { elementKey, reversePen } from "../../elements/registry/registry.ts";
 import { samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
 import { headerLevels, type HeaderLevels } from "./header-levels.ts";
@@ -172,7 +172,7 @@ function stepsOf(
       const outputs = all as [Output, ...Output[]];
       claims.set(fallback.name, { kind: "list", outputs, when });
     }
-    const isTotal = group.pen === 0 && totalCounts.has(group.id);
+    const isTotal = (group.pen === 0 || group.pen === reversePen) && totalCounts.has(group.id);
     const claim = (output: Output, preference: number): void => {
       const others = claims.get(output.name);
       if (Array.isArray(others)) others.push({ output, preference, isTotal });
@@ -197,7 +197,7 @@ function stepsOf(
   });
 }
 
-/** octetTotalCount, postOctetTotalCount, layer2OctetTotalCount, packetTotalCount, postPacketTotalCount. */
+/** octetTotalCount, postOctetTotalCount, layer2OctetTotalCount, packetTotalCount, postPacketTotalCount; of either direction. */
 const totalCounts: ReadonlySet<number> = new Set([85, 171, 353, 86, 172]);
 
 /**

@@ -1,3 +1,5 @@
+import type { IcmpOrder } from "../../exporters/exporter.ts";
+
 /** Types of ICMPv6 that are assigned (IANA, "ICMPv6 Parameters"), 1 each; reserved and unassigned ones are 0. */
 export const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type) =>
   (type >= 1 && type <= 4) ||
@@ -11,11 +13,17 @@ export const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type
 );
 
 /**
- * Whether type and code of ICMPv6 arrived in each other's place, as Cisco IOS XR sends them: the type is none that is assigned, and
- * the code would be one.
+ * Whether type and code of ICMPv6 arrived in each other's place, as Cisco IOS XR sends them. Where only one of them is an assigned type,
+ * that shows it; where both are, the exporter's order decides.
+ *
+ * @param order of the exporter; what is shown here is noted in it.
  */
-export function isSwappedIcmpV6(type: number, code: number): boolean {
-  return icmpV6Types[type] === 0 && icmpV6Types[code] === 1;
+export function isSwappedIcmpV6(type: number, code: number, order?: IcmpOrder): boolean {
+  const isType = icmpV6Types[type] === 1;
+  const isCodeType = icmpV6Types[code] === 1;
+  if (isType === isCodeType) return isType && order?.isSwapped === true;
+  if (order !== undefined) order.isSwapped = isCodeType;
+  return isCodeType;
 }
 
 /** ICMP types that come as request and reply, each with its partner (Community ID specification, "ICMP"). */

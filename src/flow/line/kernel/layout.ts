@@ -219,6 +219,11 @@ export const rateTextsLength = 227_612;
 export const rateTexts = 227_616;
 /** How often type and code of ICMPv6 were in each other's place, 32 bits. */
 export const icmpSwapped = 352;
+/** In which order the exporter sends them, by the last flow that showed it; the kernel learns it unless it is {@link orderIsNotLearnt}. */
+export const icmpOrder = 337;
+export const orderIsNotLearnt = 0;
+export const orderIsUsual = 1;
+export const orderIsSwapped = 2;
 
 export const hexPairTable = 4096;
 export const gapTable = 4608;

@@ -12,6 +12,7 @@ import * as layout from "../kernel/layout.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { flowRate, isOneRate } from "../../exporters/sampling/flow-rate.ts";
+import type { IcmpOrder } from "../../exporters/exporter.ts";
 import type { Applications } from "../../exporters/options/name-table.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
@@ -177,6 +178,9 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       headLength: head.length,
       exporterLength: isBare ? 0 : exporter.length(),
     });
+    if (sources.icmp !== undefined) {
+      view.setUint8(layout.icmpOrder, sources.icmp.isSwapped ? layout.orderIsSwapped : layout.orderIsUsual);
+    }
     if (compiled.helpers.length === 0) return;
     helpers.begin({
       plan: of,
@@ -253,10 +257,17 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       }
     } finally {
       handOver(output, pending);
+      if (sources.icmp !== undefined) takeIcmpOrder(sources.icmp);
       context.takeNumbersAdded(exporter.numbersAdded);
       appWriter.done();
       exporter.done();
     }
+  };
+
+  /** Takes what the kernel has learned; nothing is learned of what it does next, of samples. */
+  const takeIcmpOrder = (order: IcmpOrder): void => {
+    order.isSwapped = view.getUint8(layout.icmpOrder) === layout.orderIsSwapped;
+    view.setUint8(layout.icmpOrder, layout.orderIsNotLearnt);
   };
 
   const handOver = (output: DecodeOutput, written: number): number => {
@@ -280,5 +291,6 @@ const noSources: FlowSources = {
   fallbackRate: undefined,
   own: undefined,
   whole: undefined,
+  icmp: undefined,
   lists: undefined,
 };

@@ -1,4 +1,5 @@
 import type { DecodeOutput } from "./decoder.ts";
+import type { IcmpOrder } from "../../exporters/exporter.ts";
 import type { DomainOptions } from "../../exporters/options/domain-options.ts";
 import type { RateSources } from "../../exporters/sampling/flow-rate.ts";
 import type { ListSource } from "../structured/read-list.ts";
@@ -28,6 +29,8 @@ export interface FlowSources {
   readonly fallbackRate: number | undefined;
   readonly own: DomainOptions | undefined;
   readonly whole: DomainOptions | undefined;
+  /** Undefined: it is not learned. */
+  readonly icmp: IcmpOrder | undefined;
   /** For plans with lists. */
   readonly lists: ListSource | undefined;
 }

@@ -136,7 +136,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times, co
         plan,
         range,
         context,
-        { manualRate, fallbackRate, own: undefined, whole: undefined, lists: undefined },
+        { manualRate, fallbackRate, own: undefined, whole: undefined, icmp: undefined, lists: undefined },
         output,
       );
       const hasRestarted = noteUptime(domain, uptime);

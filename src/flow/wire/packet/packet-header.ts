@@ -75,6 +75,7 @@ export const tunnels = [
   "wccp",
   "l2tp",
   "pptp",
+  "ethernet-in-ip",
 ] as const;
 export type Tunnel = (typeof tunnels)[number];
 export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i])) as Readonly<Record<Tunnel, number>>;

@@ -47,6 +47,9 @@ function parseIpTunnel(b: Uint8Array, at: number, end: number, outer: PacketHead
     case 137:
       outer.tunnel = tunnelKinds["mpls-in-ip"];
       return parseMpls(b, at, end, inner);
+    case 143:
+      outer.tunnel = tunnelKinds["ethernet-in-ip"];
+      return parseFrom(b, at, end, "ethernet", inner);
     default:
       return -1;
   }

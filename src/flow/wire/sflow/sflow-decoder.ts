@@ -2,7 +2,7 @@ import { createAgentText } from "./agent-text.ts";
 import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
 import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
-import { accountSequence } from "../../exporters/sequence/sequence.ts";
+import { accountSequence, possibleGap } from "../../exporters/sequence/sequence.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { createHeadField, createRecordHeads, type RecordHead } from "../decoder/record-head.ts";
 import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
@@ -17,6 +17,8 @@ import { padded } from "./xdr-layout.ts";
 const sampleFormats = { flow: 1, counters: 2, expandedFlow: 3, expandedCounters: 4, discard: 5 } as const;
 
 const oneDatagram = { counted: 1, flows: 1 } as const;
+/** Samples that a datagram has at most where it is not a jumbo frame; for guessing how many may be missing. */
+const samplesInDatagram = 16;
 
 /** Which samples become records. */
 export interface SflowSamples {
@@ -110,8 +112,10 @@ export function createSflowDecoder({
       lastDomain = domain;
       noteHeader(domain, datagram, undefined, uptime);
       const hasRestarted = noteUptime(domain, uptime);
-      if (hasRestarted) domain.samples.restart();
-      output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
+      domain.samples.limit(samplesInDatagram * possibleGap(domain.sequence, datagram.receivedAt));
+      const step = accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt);
+      if (step.event === "reset") domain.samples.restart();
+      output.sequence(step);
 
       const head = flowHead(datagram, exporter, domain, header);
       if (exporter !== sender) nameRelay(head, sender);

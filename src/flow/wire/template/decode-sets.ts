@@ -205,7 +205,8 @@ function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: By
   const domain = domainOf(message, exporter);
   const { manualRate, fallbackRate } = exporter.rates();
   const lists = listsOf(message, plan);
-  const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), lists };
+  const { icmp } = exporter;
+  const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), icmp, lists };
   return flows.read(plan, range, context, sources, output);
 }
 

@@ -128,6 +128,19 @@ export function countAdditions(): void {
 }
 
 /**
+ * Whether type and code of ICMPv6 are in each other's place. Where only one of them is an assigned type, that shows it; where both are,
+ * the exporter's order decides.
+ */
+function isSwapped(type: u32, code: u32): bool {
+  const isType = load<u8>(L.icmpV6TypeTable + type) != 0;
+  const isCodeType = load<u8>(L.icmpV6TypeTable + code) != 0;
+  const order = load<u8>(L.icmpOrder);
+  if (isType == isCodeType) return isType && order == L.orderIsSwapped;
+  if (order != L.orderIsNotLearnt) store<u8>(L.icmpOrder, isCodeType ? L.orderIsSwapped : L.orderIsUsual);
+  return isCodeType;
+}
+
+/**
  * Type and code of ICMP where an exporter gives them as destination port. Port 0 is an echo reply of ICMP; of ICMPv6, where type 0
  * is reserved, it says nothing.
  */
@@ -139,7 +152,7 @@ function writeIcmp(p: usize): usize {
   if (slot(L.icmpTypeSlot) != L.isAbsent || slot(L.icmpCodeSlot) != L.isAbsent) return p;
   let type = <u32>port >>> 8;
   let code = <u32>port & 255;
-  if (protocol == 58 && load<u8>(L.icmpV6TypeTable + type) == 0 && load<u8>(L.icmpV6TypeTable + code) != 0) {
+  if (protocol == 58 && isSwapped(type, code)) {
     type = code;
     code = <u32>port >>> 8;
     store<u32>(L.icmpSwapped, load<u32>(L.icmpSwapped) + 1);
