@@ -25,8 +25,8 @@ const rawInstance: FieldDefinition = {
 };
 
 /**
- * The parts of the index, then the values that the row has. Some agents leave out the length of the last part, as if it
- * were IMPLIED: it is read so. A row with an odd index also has what the agent sent.
+ * The parts of the index, then the values that the row has. A row with an odd index also has what the agent sent; its
+ * parts are there when it is odd in one of the ways of {@link decodeOddIndex}.
  */
 export function rowCells(object: PolledObject, row: PolledRow): RowCells {
   const cells: Cell[] = [];
@@ -36,7 +36,7 @@ export function rowCells(object: PolledObject, row: PolledRow): RowCells {
     let parts = decodeIndex(object.indexTypes, suffix);
     if (parts === undefined) {
       isOddIndex = true;
-      parts = decodeWithoutLength(object.indexTypes, suffix);
+      parts = decodeOddIndex(object.indexTypes, suffix);
       cells.push([rawInstance, { type: "ObjectIdentifier", value: suffix }]);
     }
     for (let i = 0; i < object.indexFields.length; i++) {
@@ -69,6 +69,16 @@ const withoutLength: Readonly<Record<string, IndexType>> = {
   OctetString: "ImplicitOctetString",
   ObjectIdentifier: "ImplicitObjectIdentifier",
 };
+
+/**
+ * Some agents leave out the length of the last part, as if it were IMPLIED. Others put the 0 of a scalar behind the index
+ * of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB).
+ */
+function decodeOddIndex(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
+  const byImplied = decodeWithoutLength(types, suffix);
+  if (byImplied !== undefined || suffix.at(-1) !== 0) return byImplied;
+  return decodeIndex(types, suffix.slice(0, -1));
+}
 
 function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
   const implied = withoutLength[types.at(-1) ?? ""];
