@@ -29,6 +29,8 @@ const octets = (value: string | readonly number[]): SnmpValue => ({
 });
 const hex = (value: string): SnmpValue => octets([...Buffer.from(value, "hex")]);
 const oid = (value: string): SnmpValue => ({ type: "ObjectIdentifier", value: parseOid(value) ?? [] });
+/** Text of which the last octets are missing. */
+const cut = (text: string, missing: number): SnmpValue => octets([...Buffer.from(text).subarray(0, -missing)]);
 const opaque = (value: string): SnmpValue => ({ type: "Opaque", value: Uint8Array.from(Buffer.from(value, "hex")) });
 const none: SnmpValue = { type: "noSuchInstance", value: null };
 
@@ -61,7 +63,17 @@ test("values by their syntax", () => {
     ["DisplayString", octets("name\0\0"), "name"],
     ["DisplayString", octets(""), ""],
     ["DisplayString", hex("00"), "00"],
-    ["DisplayString", hex("5aff72"), "5aff72"],
+    ["DisplayString", hex("4d43204b32202d20736bf8ed"), "MC K2 - skøí"],
+    ["DisplayString", hex("436166e9"), "Café"],
+    ["DisplayString", hex("d6d0cec42d31"), "d6d0cec42d31"],
+    ["DisplayString", hex("5a80726963682d31"), "5a80726963682d31"],
+    ["DisplayString", octets("北京-核心"), "北京-核心"],
+    ["DisplayString", cut("北京-核心", 1), "北京-核"],
+    ["DisplayString", cut("北京-核心", 2), "北京-核"],
+    ["DisplayString", cut("Zürich 🏢", 1), "Zürich "],
+    ["OctetString", hex("4d43204b32202d20736bf8ed"), "4d43204b32202d20736bf8ed"],
+    ["OctetString", hex("a8d0e5f5afc0"), "a8d0e5f5afc0"],
+    ["OctetString", octets("Zürich"), "Zürich"],
     ["DisplayString", hex("1b5b31"), "1b5b31"],
     ["DisplayString", int(7), "7"],
     ["DisplayString", oid(".1.3.6"), ".1.3.6"],

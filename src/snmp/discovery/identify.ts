@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { Device } from "../definitions/definitions.ts";
 import { errorStatus as statusNumbers, errorStatusName } from "../session/error-status.ts";
@@ -76,9 +77,10 @@ export function refusal(status: number): SnmpError {
   return new SnmpError("refused", `the device answers with the error ${errorStatusName(status)}${hint}`);
 }
 
-/** Text of an OctetString; undefined when it is none, or empty. */
+/** Text of an OctetString, in Latin-1 where it is not UTF-8; undefined when it is none, or empty. */
 export function textOf(varbind: VarBind | undefined): string | undefined {
   if (varbind?.type !== "OctetString") return undefined;
-  const text = Buffer.from(varbind.value).toString("utf8").replace(/\0+$/, "").trim();
+  const encoding = isUtf8(varbind.value) ? "utf8" : "latin1";
+  const text = Buffer.from(varbind.value).toString(encoding).replace(/\0+$/, "").trim();
   return text === "" ? undefined : text;
 }

@@ -8,6 +8,7 @@ export type SyntaxKind =
   | "text-number"
   | "text-percent"
   | "text"
+  | "octets"
   | "hex"
   | "mac"
   | "address"
@@ -95,7 +96,9 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("entity", "PhysicalIndex PhysicalIndexOrZero"),
   ...named("lldp-port", "LldpPortNumber"),
   ...named("host-device", "HostDeviceIndex"),
-  ...named("text", "DisplayString OctetString SnmpAdminString Utf8String OwnerString LongUtf8String"),
+  ...named("text", "DisplayString SnmpAdminString Utf8String OwnerString LongUtf8String"),
+  // Text where they are text: a chassis id of LLDP may be a name or a MAC address.
+  ...named("octets", "OctetString"),
   ...named("hex", "HexString Opaque Bits"),
   ...named("mac", "MacAddress PhysAddress"),
   ...named(
