@@ -378,6 +378,28 @@ test("a sensor's value is moved by the scale and precision in the same row", () 
   );
 });
 
+test("an id of LLDP is the kind of address or name that its subtype says", () => {
+  const id = (kind: "Chassis" | "Port", subtype: number, value: SnmpValue): unknown =>
+    row([
+      ["type", `Lldp${kind}IdSubtype`, int(subtype)],
+      ["value", `Lldp${kind}Id`, value],
+    ]).fields["value"];
+  const mac = "586a314f427d";
+  assert.equal(id("Chassis", 4, hex(mac)), "58:6a:31:4f:42:7d");
+  assert.equal(id("Port", 3, hex(mac)), "58:6a:31:4f:42:7d");
+  assert.equal(id("Chassis", 4, octets("58-6A-31-4F-42-7D")), "58:6a:31:4f:42:7d");
+  assert.equal(id("Chassis", 4, octets("586a.314f.427d")), "586a.314f.427d");
+  assert.equal(id("Chassis", 3, hex(mac)), "Xj1OB}");
+  assert.equal(id("Chassis", 7, hex("a8d0e5f5afc0")), "a8d0e5f5afc0");
+  assert.equal(id("Chassis", 5, hex("01c0000201")), "192.0.2.1");
+  assert.equal(id("Port", 4, hex("0220010db8000000000000000000000001")), "2001:db8::1");
+  assert.equal(id("Port", 4, hex("01c00002")), "01c00002");
+  assert.equal(id("Port", 5, octets("ge-0/0/1")), "ge-0/0/1");
+  assert.equal(id("Port", 5, octets("")), undefined);
+  assert.deepEqual(row([["value", "LldpPortId", octets("1")]]), { fields: { value: "1" }, unreadable: [] });
+  assert.deepEqual(row([["value", "LldpPortId", none]]).unreadable, ["value"]);
+});
+
 test("what cannot be read in a row is named, and the rest is there", () => {
   assert.deepEqual(
     row([

@@ -56,6 +56,8 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   "text-percent": percentInText,
   text: ofText(formatDisplayString),
   octets: ofText(formatText),
+  "lldp-chassis-id": ofText(formatText),
+  "lldp-port-id": ofText(formatText),
   hex,
   "enum-bitmap": hex,
   mac: ofOctets(formatMac),

@@ -9,6 +9,8 @@ export type SyntaxKind =
   | "text-percent"
   | "text"
   | "octets"
+  | "lldp-chassis-id"
+  | "lldp-port-id"
   | "hex"
   | "mac"
   | "address"
@@ -97,7 +99,6 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("lldp-port", "LldpPortNumber"),
   ...named("host-device", "HostDeviceIndex"),
   ...named("text", "DisplayString SnmpAdminString Utf8String OwnerString LongUtf8String"),
-  // Text where they are text: a chassis id of LLDP may be a name or a MAC address.
   ...named("octets", "OctetString"),
   ...named("hex", "HexString Opaque Bits"),
   ...named("mac", "MacAddress PhysAddress"),
@@ -109,6 +110,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("truth", "TruthValue"),
   ...named("date", "DateAndTime"),
   ...named("enum-integer", "EnumInteger IANAifType RowStatus StorageType InetAddressType"),
+  ...named("enum-integer", "LldpChassisIdSubtype LldpPortIdSubtype"),
   ...named("enum-integer", "EnumIntegerKeepID", { keepsId: true }),
   ...named("enum-bitmap", "EnumBitmap"),
   ...named("enum-oid", "EnumObjectIdentifier"),
@@ -162,5 +164,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
   ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision ValueFactor"),
   ...named("sensor", "EntitySensorValue"),
+  ...named("lldp-chassis-id", "LldpChassisId"),
+  ...named("lldp-port-id", "LldpPortId"),
   ...named("factored", "FactoredValue"),
 ]);
