@@ -232,9 +232,10 @@ describe("polling", { concurrency: 6 }, () => {
   });
 
   test("a name in Latin-1 is one text, of the device and in its records", async (t) => {
-    const name = { type: "OctetString", value: Buffer.from("Zürich-9", "latin1") } as const;
+    const latin1 = (text: string) => ({ type: "OctetString", value: Buffer.from(text, "latin1") }) as const;
+    const names = { "1.3.6.1.2.1.1.5.0": latin1("Zürich-9"), "1.3.6.1.2.1.31.1.1.1.1.1": latin1("Büro") };
     const rig = await startSnmpRig(t, {
-      agent: { table: rigTable.with(tableOf({ "1.3.6.1.2.1.1.5.0": name }).rows) },
+      agent: { table: rigTable.with(tableOf(names).rows) },
       files: {
         "objects/name.yml":
           "SNMPv2-MIB::name:\n  attributes:\n    sysName:\n      oid: .1.3.6.1.2.1.1.5\n      name: system.name\n" +
@@ -245,6 +246,7 @@ describe("polling", { concurrency: 6 }, () => {
     });
     await until("polled", () => rig.of("SNMPv2-MIB::name").length > 0);
     assert.equal(rig.device().sysName, "Zürich-9");
+    assert.equal(rig.device().interfaces["1"], "Büro");
     assert.equal(rig.of("SNMPv2-MIB::name")[0]?.["system.name"], "Zürich-9");
   });
 

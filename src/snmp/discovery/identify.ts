@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { Device } from "../definitions/definitions.ts";
 import { errorStatus as statusNumbers, errorStatusName } from "../session/error-status.ts";
@@ -7,6 +6,7 @@ import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { VarBind } from "../session/var-bind.ts";
+import { readName } from "../values/format-text.ts";
 import { getScalars } from "./get-scalars.ts";
 
 // SNMPv2-MIB (RFC 3418): sysObjectID, sysDescr, sysUpTime, sysName.
@@ -77,10 +77,8 @@ export function refusal(status: number): SnmpError {
   return new SnmpError("refused", `the device answers with the error ${errorStatusName(status)}${hint}`);
 }
 
-/** Text of an OctetString, in Latin-1 where it is not UTF-8; undefined when it is none, or empty. */
+/** Text of an OctetString; undefined when it is none, or empty. */
 export function textOf(varbind: VarBind | undefined): string | undefined {
   if (varbind?.type !== "OctetString") return undefined;
-  const encoding = isUtf8(varbind.value) ? "utf8" : "latin1";
-  const text = Buffer.from(varbind.value).toString(encoding).replace(/\0+$/, "").trim();
-  return text === "" ? undefined : text;
+  return readName(varbind.value);
 }

@@ -20,6 +20,14 @@ export function formatDisplayString(bytes: Uint8Array): string {
   return readText(octets) ?? readCutText(octets) ?? readLatin1(octets) ?? formatHex(bytes);
 }
 
+/** What a name says, as {@link formatDisplayString} reads text, without blanks around it. Undefined where that is nothing. */
+export function readName(bytes: Uint8Array): string | undefined {
+  const octets = withoutZeros(bytes);
+  const text = readText(octets) ?? readCutText(octets) ?? octets.toString(isUtf8(octets) ? "utf8" : "latin1");
+  const name = text.replace(/\0+$/, "").trim();
+  return name === "" ? undefined : name;
+}
+
 /** Nothing but zeros is no text, and stays. */
 function withoutZeros(bytes: Uint8Array): Buffer {
   let end = bytes.length;
