@@ -33,10 +33,10 @@ export function rowCells(object: PolledObject, row: PolledRow): RowCells {
   let isOddIndex = false;
   if (object.isTable) {
     const suffix = suffixOf(row);
-    let parts = decodeIndex(object.indexTypes, suffix);
+    let parts: (SnmpValue | undefined)[] | undefined = decodeIndex(object.indexTypes, suffix);
     if (parts === undefined) {
       isOddIndex = true;
-      parts = decodeOddIndex(object.indexTypes, suffix);
+      parts = decodeOddIndex(object, suffix);
       cells.push([rawInstance, { type: "ObjectIdentifier", value: suffix }]);
     }
     for (let i = 0; i < object.indexFields.length; i++) {
@@ -72,12 +72,22 @@ const withoutLength: Readonly<Record<string, IndexType>> = {
 
 /**
  * Some agents leave out the length of the last part, as if it were IMPLIED. Others put the 0 of a scalar behind the index
- * of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB).
+ * of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB), or leave out the TimeFilter at its beginning.
  */
-function decodeOddIndex(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
-  const byImplied = decodeWithoutLength(types, suffix);
-  if (byImplied !== undefined || suffix.at(-1) !== 0) return byImplied;
-  return decodeIndex(types, suffix.slice(0, -1));
+function decodeOddIndex(
+  { indexTypes: types, indexFields: fields }: PolledObject,
+  suffix: Oid,
+): (SnmpValue | undefined)[] | undefined {
+  return (
+    decodeWithoutLength(types, suffix) ??
+    (suffix.at(-1) === 0 ? decodeIndex(types, suffix.slice(0, -1)) : undefined) ??
+    (fields[0]?.syntax.name === "TimeTicks" ? decodeWithoutFirst(types, suffix) : undefined)
+  );
+}
+
+function decodeWithoutFirst(types: readonly IndexType[], suffix: Oid): (SnmpValue | undefined)[] | undefined {
+  const others = decodeIndex(types.slice(1), suffix);
+  return others && [undefined, ...others];
 }
 
 function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
