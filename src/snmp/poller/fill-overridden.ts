@@ -45,14 +45,17 @@ export async function fillOverridden(
   const missing: Cell[] = [];
   const doubted: DoubtedCell[] = [];
   for (const { column, by } of object.overridden) {
-    const cellOf = await overridingCells(by, by.object === object.id ? { object, polled } : readingOf(by.object));
+    const overriding = await overridingColumn(by, by.object === object.id ? { object, polled } : readingOf(by.object));
     const isWalked = object.walked.includes(column);
     for (const row of polled.rows) {
-      const overriding = cellOf(row);
+      const other = overriding.rows.get(row.key);
       const isDoubted =
-        typeof overriding === "object" && isZero(overriding) && zeros.isLookedAt(nameOf({ row, column }));
-      if (isDoubted) doubted.push({ row, column, zero: overriding });
-      const isWanted = isDoubted || overriding === "none";
+        other !== undefined &&
+        !zeros.isOff &&
+        isZero(other.values[overriding.column]) &&
+        zeros.isLookedAt(nameOf({ row, column }));
+      if (isDoubted) doubted.push({ row, column, zero: { row: other, column: overriding.column } });
+      const isWanted = isDoubted || (other === undefined && overriding.isComplete);
       if (!isWanted && isWalked) row.values[column] = undefined;
       if (isWanted && !isWalked) missing.push({ row, column });
     }
@@ -92,28 +95,34 @@ async function fill(
   }
 }
 
-/** Gives the value that overrides those of a row: "none" where the row has none, undefined where that is not known. */
-async function overridingCells(
+/** A column that overrides another one, with the rows that have a value of it. */
+interface OverridingColumn {
+  readonly column: number;
+  readonly rows: ReadonlyMap<string, PolledRow>;
+  /** Whether the other rows have no value of it. */
+  readonly isComplete: boolean;
+}
+
+const unknownColumn: OverridingColumn = { column: -1, rows: new Map(), isComplete: false };
+
+async function overridingColumn(
   by: AttributeReference,
   reading: ReadObject | undefined | Promise<ReadObject | undefined>,
-): Promise<(row: PolledRow) => Cell | "none" | undefined> {
+): Promise<OverridingColumn> {
   const read = await reading;
   const column = read?.object.columns.findIndex(({ attribute }) => attribute.name === by.attribute) ?? -1;
-  if (read === undefined || column < 0) return () => undefined;
+  if (read === undefined || column < 0) return unknownColumn;
   const { rows, isComplete } = read.polled;
-  const cells = new Map(
-    rows.filter(({ values }) => values[column] !== undefined).map((row) => [row.key, { row, column }]),
-  );
-  return ({ key }) => cells.get(key) ?? (isComplete ? "none" : undefined);
+  const present = rows.filter(({ values }) => values[column] !== undefined);
+  return { column, rows: new Map(present.map((row) => [row.key, row])), isComplete };
 }
 
 function nameOf({ row, column }: Cell): string {
   return `${column} ${row.key}`;
 }
 
-function isZero({ row, column }: Cell): boolean {
-  const value = row.values[column]?.value;
-  return value === 0 || value === 0n;
+function isZero(value: HeldValue | undefined): boolean {
+  return value?.value === 0 || value?.value === 0n;
 }
 
 function isAboveZero(value: HeldValue | undefined): boolean {

@@ -12,6 +12,8 @@ export interface StuckZeros {
 }
 
 export interface ZeroLook {
+  /** No zero is looked at. */
+  readonly isOff: boolean;
   /** Whether to read what stands behind a zero. @param cell of the overridden column. */
   isLookedAt(cell: string): boolean;
   /** The cell has more than 0. */
@@ -28,6 +30,7 @@ export function createStuckZeros(): StuckZeros {
       if (isDue) known.stuck = new Set();
       const { stuck } = known;
       return {
+        isOff: !isDue && stuck.size === 0,
         isLookedAt: (cell) => isDue || stuck.has(cell),
         isStuck: (cell) => void stuck.add(cell),
       };
