@@ -54,12 +54,12 @@ function readCutText(octets: Buffer): string | undefined {
 
 function readLatin1(octets: Buffer): string | undefined {
   const ascii = octets.filter(isPrintableAscii).length;
-  const isLatin1 = octets.every((octet) => isPrintableAscii(octet) || octet >= 0xa0 || lineEnds.includes(octet));
+  const isLatin1 = octets.every((octet) => isPrintableAscii(octet) || octet >= 0xa0 || lineEnds.has(octet));
   return isLatin1 && 2 * ascii >= octets.length ? octets.toString("latin1") : undefined;
 }
 
 /** Tab, line feed, carriage return. */
-const lineEnds = [0x09, 0x0a, 0x0d];
+const lineEnds = new Set([0x09, 0x0a, 0x0d]);
 
 function isPrintableAscii(octet: number): boolean {
   return octet >= 0x20 && octet < 0x7f;
