@@ -5,7 +5,7 @@ import {
   createInterfaceDirectory,
   createInterfaceEnricher,
   createSnmpClient,
-  formatText,
+  formatDisplayString,
   walk,
   type Credential,
   type InterfaceChange,
@@ -177,7 +177,7 @@ async function readNames(session: Session): Promise<ReadonlyMap<number, string> 
       for (const { oid, value } of varbinds) {
         const index = oid.at(-1);
         if (index !== undefined && value instanceof Uint8Array && value.length > 0) {
-          columns[root === 0 ? 0 : 1].set(index, formatText(value));
+          columns[root === 0 ? 0 : 1].set(index, formatDisplayString(value));
         }
       }
     },

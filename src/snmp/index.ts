@@ -64,7 +64,7 @@ export { convertValue } from "./values/convert-value.ts";
 export { decodeIndex, indexTypes, isImplicit, type IndexType } from "./values/decode-index.ts";
 export { putRow, type Cell } from "./values/put-row.ts";
 export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameTables } from "./values/put-value.ts";
-export { formatText } from "./values/format-text.ts";
+export { formatDisplayString } from "./values/format-text.ts";
 export type { SnmpValue } from "./values/snmp-value.ts";
 export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
 export type {

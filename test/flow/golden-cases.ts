@@ -142,9 +142,12 @@ const ipv6Packet = hex(
 const options: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([1, 4], [48, 1], [49, 1], [50, 4]) };
 const samplerFlow: PacketTemplate = { id: 401, fields: fields([8, 4], [12, 4], [1, 4], [2, 4], [48, 1]) };
 
-/** Datagrams that softflowd 1.1.0 sent for a small capture of UDP over IPv4 and IPv6, one a line in hex. */
-const softflowd = (protocol: string): Buffer[] => {
-  const path = resolve(import.meta.dirname, "../../../test/flow/fixtures", `softflowd-${protocol}.hex`);
+/**
+ * Datagrams of real exporters, one a line in hex: softflowd 1.1.0 for a small capture of UDP over IPv4 and IPv6, and
+ * softflowd, pmacctd 1.7.7 (nfprobe) and Open vSwitch 3.1 for one of many protocols, with VLAN tags, MPLS labels and tunnels.
+ */
+const sentBy = (exporter: string): Buffer[] => {
+  const path = resolve(import.meta.dirname, "../../../test/flow/fixtures", `${exporter}.hex`);
   return readFileSync(path, "utf8").trim().split("\n").map(hex);
 };
 
@@ -168,9 +171,15 @@ export const goldenCases: readonly GoldenCase[] = [
       ]),
     ],
   ],
-  ["softflowd-netflow5", softflowd("netflow5")],
-  ["softflowd-netflow9", softflowd("netflow9")],
-  ["softflowd-ipfix", softflowd("ipfix")],
+  ...[
+    "softflowd-netflow5",
+    "softflowd-netflow9",
+    "softflowd-ipfix",
+    "softflowd-ipfix-biflow",
+    "pmacct-netflow9",
+    "openvswitch-ipfix",
+    "openvswitch-sflow",
+  ].map((exporter): GoldenCase => [exporter, sentBy(exporter)]),
 
   ["netflow5-two-records", [netflow5([{}, { source: "192.0.2.77", protocol: 17, tcpFlags: 0, tos: 0xb8 }])]],
   ["netflow5-nanoseconds-in-header", [netflow5([{}], { nanoseconds: 123_456_789 })]],

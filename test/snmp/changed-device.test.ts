@@ -121,6 +121,63 @@ describe("a device that changes", { concurrency: 6 }, () => {
   });
 });
 
+test("the 0 of a scalar behind the index of a row leaves the row its index; any other number does not", async (t) => {
+  const voltage = "1.3.6.1.2.1.33.1.3.3.1.3";
+  const rows = ["1.0", "2.0", "3.1"].map((suffix, i) => ({
+    oid: oidOf(`${voltage}.${suffix}`),
+    value: integer(230 + i),
+  }));
+  const rig: SnmpRig = await startSnmpRig(t, {
+    agent: { table: rigTable.with(rows) },
+    files: {
+      ...address,
+      "objects/ups.yml":
+        "UPS-MIB::upsInputTable:\n  type: dynamic\n  index:\n" +
+        "    - {type: Integer, oid: .1.3.6.1.2.1.33.1.3.3.1.1, name: ups.line.index, syntax: Integer32}\n" +
+        `  attributes:\n    upsInputVoltage: {oid: .${voltage}, name: ups.input.voltage, syntax: VoltageVolt}\n`,
+      "object_groups/ip.yml": "ip:\n  objects: [UPS-MIB::upsInputTable]\n",
+    },
+  });
+  await until("the rows", () => rig.of("UPS-MIB::upsInputTable").length >= 3);
+  const facts = rig
+    .of("UPS-MIB::upsInputTable")
+    .slice(0, 3)
+    .map((record) => ["ups.line.index", "ups.input.voltage", "snmp.object.instance"].map((field) => record[field]));
+  assert.deepEqual(facts, [
+    [1, 230, ".1.0"],
+    [2, 231, ".2.0"],
+    [undefined, 232, ".3.1"],
+  ]);
+  assert.equal(await rig.count("rows_bad_index_total"), 3);
+});
+
+test("a row without the TimeFilter of its table has the rest of its index", async (t) => {
+  const status = "1.3.6.1.2.1.17.7.1.4.2.1.6";
+  const rows = ["0.10", "20", "0.30.1"].map((suffix) => ({ oid: oidOf(`${status}.${suffix}`), value: integer(2) }));
+  const rig: SnmpRig = await startSnmpRig(t, {
+    agent: { table: rigTable.with(rows) },
+    files: {
+      ...address,
+      "objects/ip.yml":
+        "Q-BRIDGE-MIB::dot1qVlanCurrentTable:\n  type: dynamic\n  index:\n" +
+        "    - {type: Unsigned32, oid: .1.3.6.1.2.1.17.7.1.4.2.1.1, name: vlan.time_mark, syntax: TimeTicks}\n" +
+        "    - {type: Unsigned32, oid: .1.3.6.1.2.1.17.7.1.4.2.1.2, name: vlan.tag.id, syntax: VlanIndex}\n" +
+        `  attributes:\n    dot1qVlanStatus: {oid: .${status}, name: vlan.status.id, syntax: Integer32}\n`,
+      "object_groups/ip.yml": "ip:\n  objects: [Q-BRIDGE-MIB::dot1qVlanCurrentTable]\n",
+    },
+  });
+  await until("the rows", () => rig.of("Q-BRIDGE-MIB::dot1qVlanCurrentTable").length >= 3);
+  const facts = rig
+    .of("Q-BRIDGE-MIB::dot1qVlanCurrentTable")
+    .slice(0, 3)
+    .map((record) => ["vlan.time_mark", "vlan.tag.id", "snmp.object.instance"].map((field) => record[field]));
+  assert.deepEqual(facts, [
+    [0, 10, undefined],
+    [undefined, undefined, ".0.30.1"],
+    [undefined, 20, ".20"],
+  ]);
+});
+
 test("a row with an odd index stays, with what the device sent, and is counted", async (t) => {
   const inet = "1.3.6.1.2.1.4.34.1.3";
   const rows = ["1.4.192.0.2.1", "1.192.0.2.2", "1.4.192.0.2.3.9"].map((suffix, i) => ({

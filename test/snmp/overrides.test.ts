@@ -56,6 +56,37 @@ describe("an attribute overrides another one in the rows that have it", { concur
     assert.deepEqual(await bytesIn(rig, 3), { 1: 1, 2: 2, 7: 7 });
   });
 
+  test("a wide counter that stays 0 gives way to a narrow one that counts, and no other is asked for later", async (t) => {
+    const wide = (index: number, value: bigint) => ({
+      oid: oidOf(`1.3.6.1.2.1.31.1.1.1.6.${index}`),
+      value: counter64(value),
+    });
+    const idle: [string, ReturnType<typeof counter32>] = ["1.3.6.1.2.1.2.2.1.10.2", counter32(0, 0)];
+    const table = smallTable
+      .with(tableOf(Object.fromEntries([narrow(1), idle, narrow(7)])).rows)
+      .with([wide(1, 0n), wide(2, 0n), wide(7, 5n)]);
+    const rig = await startSnmpRig(t, { agent: { table }, files: patient });
+    assert.deepEqual(await bytesIn(rig, 3), { 1: 1000, 2: 0, 7: 5 });
+    const asked = new Set<string>();
+    rig.agent.faults.liesAbout = (response, request) => {
+      for (const { oid } of request.varbinds) asked.add(oid.join("."));
+      return response;
+    };
+    const seen = rig.records.length;
+    await until(
+      "two more polls",
+      () => rig.of("IF-MIB::ifXTable").length >= 9 && rig.of("IF-MIB::ifTable").length >= 9,
+    );
+    assert.deepEqual(
+      [...asked].filter((oid) => oid.startsWith("1.3.6.1.2.1.2.2.1.10")),
+      ["1.3.6.1.2.1.2.2.1.10.1"],
+    );
+    const later = rig.records.slice(seen).filter((record) => record["netif.index"] === 1 && "netif.bytes.in" in record);
+    assert.ok(later.length > 0);
+    assert.ok(later.every((record) => record["snmp.object.name"] === "IF-MIB::ifTable"));
+    assert.ok(later.every((record) => record["netif.bytes.in"] === 1000));
+  });
+
   test("a wide counter that could not be read is not stood in for by a narrow one", async (t) => {
     const rig = await startSnmpRig(t, { agent: { table: smallTable }, files: patient });
     await bytesIn(rig, 3);

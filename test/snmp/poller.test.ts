@@ -231,6 +231,25 @@ describe("polling", { concurrency: 6 }, () => {
     assert.equal(rig.device().sysName, "r9");
   });
 
+  test("a name in Latin-1 is one text, of the device and in its records", async (t) => {
+    const latin1 = (text: string) => ({ type: "OctetString", value: Buffer.from(text, "latin1") }) as const;
+    const names = { "1.3.6.1.2.1.1.5.0": latin1("Zürich-9"), "1.3.6.1.2.1.31.1.1.1.1.1": latin1("Büro") };
+    const rig = await startSnmpRig(t, {
+      agent: { table: rigTable.with(tableOf(names).rows) },
+      files: {
+        "objects/name.yml":
+          "SNMPv2-MIB::name:\n  attributes:\n    sysName:\n      oid: .1.3.6.1.2.1.1.5\n      name: system.name\n" +
+          "      syntax: DisplayString\n",
+        "object_groups/name.yml": "name:\n  objects: [SNMPv2-MIB::name]\n",
+        "device_groups/all.yml": "generic:\n  object_groups: [name]\nrouter:\n  object_groups: [name]\n",
+      },
+    });
+    await until("polled", () => rig.of("SNMPv2-MIB::name").length > 0);
+    assert.equal(rig.device().sysName, "Zürich-9");
+    assert.equal(rig.device().interfaces["1"], "Büro");
+    assert.equal(rig.of("SNMPv2-MIB::name")[0]?.["system.name"], "Zürich-9");
+  });
+
   test("interfaces and addresses that a device has no longer name nothing", async (t) => {
     const address = (text: string, octetsOf: number[]) => ({
       oid: oidOf(`1.3.6.1.2.1.4.20.1.1.${text}`),

@@ -29,6 +29,8 @@ const octets = (value: string | readonly number[]): SnmpValue => ({
 });
 const hex = (value: string): SnmpValue => octets([...Buffer.from(value, "hex")]);
 const oid = (value: string): SnmpValue => ({ type: "ObjectIdentifier", value: parseOid(value) ?? [] });
+/** Text of which the last octets are missing. */
+const cut = (text: string, missing: number): SnmpValue => octets([...Buffer.from(text).subarray(0, -missing)]);
 const opaque = (value: string): SnmpValue => ({ type: "Opaque", value: Uint8Array.from(Buffer.from(value, "hex")) });
 const none: SnmpValue = { type: "noSuchInstance", value: null };
 
@@ -61,7 +63,17 @@ test("values by their syntax", () => {
     ["DisplayString", octets("name\0\0"), "name"],
     ["DisplayString", octets(""), ""],
     ["DisplayString", hex("00"), "00"],
-    ["DisplayString", hex("5aff72"), "5aff72"],
+    ["DisplayString", hex("4d43204b32202d20736bf8ed"), "MC K2 - skøí"],
+    ["DisplayString", hex("436166e9"), "Café"],
+    ["DisplayString", hex("d6d0cec42d31"), "d6d0cec42d31"],
+    ["DisplayString", hex("5a80726963682d31"), "5a80726963682d31"],
+    ["DisplayString", octets("北京-核心"), "北京-核心"],
+    ["DisplayString", cut("北京-核心", 1), "北京-核"],
+    ["DisplayString", cut("北京-核心", 2), "北京-核"],
+    ["DisplayString", cut("Zürich 🏢", 1), "Zürich "],
+    ["OctetString", hex("4d43204b32202d20736bf8ed"), "4d43204b32202d20736bf8ed"],
+    ["OctetString", hex("a8d0e5f5afc0"), "a8d0e5f5afc0"],
+    ["OctetString", octets("Zürich"), "Zürich"],
     ["DisplayString", hex("1b5b31"), "1b5b31"],
     ["DisplayString", int(7), "7"],
     ["DisplayString", oid(".1.3.6"), ".1.3.6"],
@@ -364,6 +376,28 @@ test("a sensor's value is moved by the scale and precision in the same row", () 
     ]).unreadable,
     ["value"],
   );
+});
+
+test("an id of LLDP is the kind of address or name that its subtype says", () => {
+  const id = (kind: "Chassis" | "Port", subtype: number, value: SnmpValue): unknown =>
+    row([
+      ["type", `Lldp${kind}IdSubtype`, int(subtype)],
+      ["value", `Lldp${kind}Id`, value],
+    ]).fields["value"];
+  const mac = "586a314f427d";
+  assert.equal(id("Chassis", 4, hex(mac)), "58:6a:31:4f:42:7d");
+  assert.equal(id("Port", 3, hex(mac)), "58:6a:31:4f:42:7d");
+  assert.equal(id("Chassis", 4, octets("58-6A-31-4F-42-7D")), "58:6a:31:4f:42:7d");
+  assert.equal(id("Chassis", 4, octets("586a.314f.427d")), "586a.314f.427d");
+  assert.equal(id("Chassis", 3, hex(mac)), "Xj1OB}");
+  assert.equal(id("Chassis", 7, hex("a8d0e5f5afc0")), "a8d0e5f5afc0");
+  assert.equal(id("Chassis", 5, hex("01c0000201")), "192.0.2.1");
+  assert.equal(id("Port", 4, hex("0220010db8000000000000000000000001")), "2001:db8::1");
+  assert.equal(id("Port", 4, hex("01c00002")), "01c00002");
+  assert.equal(id("Port", 5, octets("ge-0/0/1")), "ge-0/0/1");
+  assert.equal(id("Port", 5, octets("")), undefined);
+  assert.deepEqual(row([["value", "LldpPortId", octets("1")]]), { fields: { value: "1" }, unreadable: [] });
+  assert.deepEqual(row([["value", "LldpPortId", none]]).unreadable, ["value"]);
 });
 
 test("what cannot be read in a row is named, and the rest is there", () => {

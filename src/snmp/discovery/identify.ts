@@ -6,6 +6,7 @@ import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { VarBind } from "../session/var-bind.ts";
+import { readName } from "../values/format-text.ts";
 import { getScalars } from "./get-scalars.ts";
 
 // SNMPv2-MIB (RFC 3418): sysObjectID, sysDescr, sysUpTime, sysName.
@@ -79,6 +80,5 @@ export function refusal(status: number): SnmpError {
 /** Text of an OctetString; undefined when it is none, or empty. */
 export function textOf(varbind: VarBind | undefined): string | undefined {
   if (varbind?.type !== "OctetString") return undefined;
-  const text = Buffer.from(varbind.value).toString("utf8").replace(/\0+$/, "").trim();
-  return text === "" ? undefined : text;
+  return readName(varbind.value);
 }

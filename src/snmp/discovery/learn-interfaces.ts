@@ -1,3 +1,4 @@
+import { readName } from "../values/format-text.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
@@ -169,9 +170,7 @@ export function interfaceNames({ descriptions, names }: LearntInterfaces): Reado
 }
 
 function nameOf({ value }: SnmpValue): string | undefined {
-  if (!(value instanceof Uint8Array)) return undefined;
-  const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
-  return text === "" ? undefined : text;
+  return value instanceof Uint8Array ? readName(value) : undefined;
 }
 
 /**

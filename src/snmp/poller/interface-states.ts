@@ -1,3 +1,4 @@
+import { readName } from "../values/format-text.ts";
 import { heldValue, type HeldValue } from "../values/held-value.ts";
 import { readNumber } from "../values/read-number.ts";
 import type { PolledRows } from "./poll-object.ts";
@@ -90,8 +91,8 @@ export function createInterfaceStates(): InterfaceStates {
 
   const put = (index: number, meaning: Meaning, value: HeldValue): void => {
     if (meaning === "alias") {
-      const text = typeof value.value === "string" ? Buffer.from(value.value, "latin1").toString("utf8") : "";
-      if (text === "") aliases.delete(index);
+      const text = typeof value.value === "string" ? readName(Buffer.from(value.value, "latin1")) : undefined;
+      if (text === undefined) aliases.delete(index);
       else aliases.set(index, text);
       return;
     }

@@ -9,6 +9,7 @@ import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
 import type { LearntDevice } from "./learnt-device.ts";
 import type { Limiter } from "./limiter.ts";
 import type { NameTurn } from "./name-order.ts";
+import { createStuckZeros } from "./stuck-zeros.ts";
 import { createOversizedObjects } from "./oversized-objects.ts";
 import { pollObject, type PolledRows } from "./poll-object.ts";
 import type { PolledObject } from "./poll-plan.ts";
@@ -60,6 +61,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
   const { clock } = shared;
   const repetitions = createRepetitions();
   const oversized = createOversizedObjects();
+  const zeros = createStuckZeros();
   const memory = createMemoryBudget(maxDeviceBytes, shared.memory);
   const isWanted = (): boolean => !now().isStopped;
 
@@ -89,7 +91,14 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     const by = sessionFor(object);
     const { device } = now();
     if (object.overridden.length > 0 && by !== undefined)
-      polled = await fillOverridden(by, readObject, readingOf, (work) => limiter.run(work), device.maxOids);
+      polled = await fillOverridden(
+        by,
+        readObject,
+        readingOf,
+        (work) => limiter.run(work),
+        device.maxOids,
+        zeros.begin(object.id),
+      );
     if (polled.error?.code === "closed") return undefined;
     if (polled.isCut) noteCut(device.id, object, polled);
     else oversized.fits(object.id);

@@ -50,6 +50,8 @@ export async function runPollTurn(
   const finish = async (object: PolledObject, ready: Promise<PolledRows | undefined>): Promise<void> => {
     try {
       const rows = await ready;
+      // What it overrides may take values away from it.
+      if (overriding.has(object.id)) await overriddenDone();
       await names.known();
       if (rows !== undefined) await write(object, rows);
     } finally {
@@ -63,6 +65,10 @@ export async function runPollTurn(
       limiter.run(() => read(object)),
     );
   const ready = new Map(first.map((object) => [object, completed(readings.get(object.id) as ReturnType<ReadingOf>)]));
+  const overriddenDone = async (): Promise<unknown> =>
+    Promise.allSettled(
+      first.filter(({ overridden }) => overridden.length > 0).map(async (object) => ready.get(object)),
+    );
   const naming = first.filter(isNaming);
   const learn = async (): Promise<void> => {
     await Promise.all(naming.map(async (object) => ready.get(object)));

@@ -25,18 +25,18 @@ const rawInstance: FieldDefinition = {
 };
 
 /**
- * The parts of the index, then the values that the row has. Some agents leave out the length of the last part, as if it
- * were IMPLIED: it is read so. A row with an odd index also has what the agent sent.
+ * The parts of the index, then the values that the row has. A row with an odd index also has what the agent sent; its
+ * parts are there when it is odd in one of the ways of {@link decodeOddIndex}.
  */
 export function rowCells(object: PolledObject, row: PolledRow): RowCells {
   const cells: Cell[] = [];
   let isOddIndex = false;
   if (object.isTable) {
     const suffix = suffixOf(row);
-    let parts = decodeIndex(object.indexTypes, suffix);
+    let parts: (SnmpValue | undefined)[] | undefined = decodeIndex(object.indexTypes, suffix);
     if (parts === undefined) {
       isOddIndex = true;
-      parts = decodeWithoutLength(object.indexTypes, suffix);
+      parts = decodeOddIndex(object, suffix);
       cells.push([rawInstance, { type: "ObjectIdentifier", value: suffix }]);
     }
     for (let i = 0; i < object.indexFields.length; i++) {
@@ -69,6 +69,26 @@ const withoutLength: Readonly<Record<string, IndexType>> = {
   OctetString: "ImplicitOctetString",
   ObjectIdentifier: "ImplicitObjectIdentifier",
 };
+
+/**
+ * Some agents leave out the length of the last part, as if it were IMPLIED. Others put the 0 of a scalar behind the index
+ * of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB), or leave out the TimeFilter at its beginning.
+ */
+function decodeOddIndex(
+  { indexTypes: types, indexFields: fields }: PolledObject,
+  suffix: Oid,
+): (SnmpValue | undefined)[] | undefined {
+  return (
+    decodeWithoutLength(types, suffix) ??
+    (suffix.at(-1) === 0 ? decodeIndex(types, suffix.slice(0, -1)) : undefined) ??
+    (fields[0]?.syntax.name === "TimeTicks" ? decodeWithoutFirst(types, suffix) : undefined)
+  );
+}
+
+function decodeWithoutFirst(types: readonly IndexType[], suffix: Oid): (SnmpValue | undefined)[] | undefined {
+  const others = decodeIndex(types.slice(1), suffix);
+  return others && [undefined, ...others];
+}
 
 function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
   const implied = withoutLength[types.at(-1) ?? ""];

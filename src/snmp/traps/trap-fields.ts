@@ -58,7 +58,7 @@ function arcAt(root: Arc, oid: Oid): Arc {
 
 /** snmpTrapOID: its enumeration has the names of notifications. */
 const snmpTrapOidText = ".1.3.6.1.6.3.1.1.4.1";
-const text = syntaxes.get("DisplayString") as Syntax;
+const text = syntaxes.get("OctetString") as Syntax;
 
 /**
  * Puts a notification into a record: what it is below `snmp.trap`, its values under the names that polled objects have.

@@ -2,7 +2,7 @@ import { formatAddress, formatAddressBytes, parseAddress } from "../../ip/index.
 import type { Scalar } from "../../record/index.ts";
 import { formatOid } from "../session/oid.ts";
 import { formatDateAndTime } from "./format-date.ts";
-import { formatHex, formatMac, formatText } from "./format-text.ts";
+import { formatDisplayString, formatHex, formatMac, formatText } from "./format-text.ts";
 import { readNumber, scaleNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
 import type { Syntax, SyntaxKind } from "./syntax.ts";
@@ -27,7 +27,15 @@ const ofOctets =
 const oid: Converter = (value) =>
   value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : undefined;
 
-const hex: Converter = (value) => (value.value instanceof Uint8Array ? formatHex(value.value) : text(value));
+const ofText =
+  (convert: (octets: Uint8Array) => string): Converter =>
+  (value) => {
+    if (value.value === null) return undefined;
+    if (value.value instanceof Uint8Array) return convert(value.value);
+    return value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : String(value.value);
+  };
+
+const hex = ofText(formatHex);
 
 const converters: { readonly [kind in SyntaxKind]: Converter } = {
   number: readNumber,
@@ -46,7 +54,10 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   truth,
   "text-number": firstNumber,
   "text-percent": percentInText,
-  text,
+  text: ofText(formatDisplayString),
+  octets: ofText(formatText),
+  "lldp-chassis-id": ofText(formatText),
+  "lldp-port-id": ofText(formatText),
   hex,
   "enum-bitmap": hex,
   mac: ofOctets(formatMac),
@@ -87,12 +98,6 @@ function roundToMilli(value: number): number {
 function truth(value: SnmpValue): boolean | undefined {
   const number = readNumber(value);
   return number === 1 ? true : number === 2 ? false : undefined;
-}
-
-function text(value: SnmpValue): string | undefined {
-  if (value.value === null) return undefined;
-  if (value.value instanceof Uint8Array) return formatText(value.value);
-  return value.type === "ObjectIdentifier" ? formatOid(value.value as readonly number[]) : String(value.value);
 }
 
 /**

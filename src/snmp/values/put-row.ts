@@ -1,7 +1,11 @@
-import type { RecordFields } from "../../record/index.ts";
+import { formatAddressBytes } from "../../ip/index.ts";
+import type { RecordFields, Scalar } from "../../record/index.ts";
+import { convertValue } from "./convert-value.ts";
+import { formatMac } from "./format-text.ts";
 import { putValue, type FieldDefinition, type NameTables } from "./put-value.ts";
 import { readNumber, scaleNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
+import type { SyntaxKind } from "./syntax.ts";
 
 /** One attribute's definition and its value in a row. */
 export type Cell = readonly [FieldDefinition, SnmpValue];
@@ -9,7 +13,8 @@ export type Cell = readonly [FieldDefinition, SnmpValue];
 /**
  * Puts the values of one row, or of a group of scalars, into a record. Some syntaxes need a neighbour in the row:
  * `BytesBlocks` is times the `BytesBlockSize`, `EntitySensorValue` is shifted by its `EntitySensorScale` and
- * `EntitySensorPrecision` (RFC 3433), and `FactoredValue` is times its `ValueFactor`, or divided by a negative one.
+ * `EntitySensorPrecision` (RFC 3433), `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
+ * `LldpChassisId` and `LldpPortId` are the kind of address or name that `LldpChassisIdSubtype` and `LldpPortIdSubtype` say.
  *
  * @returns the definitions whose value is not one of their syntax; the record has nothing of them.
  */
@@ -19,11 +24,11 @@ export function putRow(fields: RecordFields, cells: readonly Cell[], names: Name
     const cell = cells[i] as Cell;
     const target = cell[0];
     const value = cell[1];
-    const { kind } = target.syntax;
-    if (kind === "blocks" || kind === "sensor" || kind === "factored") {
-      const number = ofNeighbour[kind](value, cells);
-      if (number === undefined) unreadable.push(target);
-      else fields.set(target.field, number);
+    const read = byNeighbour[target.syntax.kind];
+    if (read !== undefined) {
+      const converted = read(value, cells, target);
+      if (converted === undefined) unreadable.push(target);
+      else if (converted !== "") fields.set(target.field, converted);
     } else if (!putValue(fields, target, value, names)) {
       unreadable.push(target);
     }
@@ -62,4 +67,31 @@ function readFactored(value: SnmpValue, cells: readonly Cell[]): number | bigint
   return factor < 0 ? scaleNumber(number, 1, -factor) : scaleNumber(number, Math.max(1, factor), 1);
 }
 
-const ofNeighbour = { blocks: readBlocks, sensor: readSensor, factored: readFactored };
+/** Of six octets as text. */
+const macLength = 17;
+
+/** Subtypes (IEEE 802.1AB): macAddress and networkAddress, which is a number of an address family before the address. */
+const readLldpId =
+  (subtypeSyntax: string, macAddress: number, networkAddress: number): Reader =>
+  (value, cells, { syntax }) => {
+    const octets = value.value;
+    const subtype = neighbour(cells, subtypeSyntax);
+    if (octets instanceof Uint8Array) {
+      const mac = subtype === macAddress ? formatMac(octets) : "";
+      if (mac.length === macLength) return mac;
+      const family = subtype === networkAddress ? octets[0] : undefined;
+      if (family === 1 && octets.length === 5) return formatAddressBytes(octets, 1, 4);
+      if (family === 2 && octets.length === 17) return formatAddressBytes(octets, 1, 6);
+    }
+    return convertValue(syntax, value);
+  };
+
+type Reader = (value: SnmpValue, cells: readonly Cell[], target: FieldDefinition) => Scalar | undefined;
+
+const byNeighbour: { readonly [kind in SyntaxKind]?: Reader } = {
+  blocks: readBlocks,
+  sensor: readSensor,
+  factored: readFactored,
+  "lldp-chassis-id": readLldpId("LldpChassisIdSubtype", 4, 5),
+  "lldp-port-id": readLldpId("LldpPortIdSubtype", 3, 4),
+};

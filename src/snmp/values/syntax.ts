@@ -8,6 +8,9 @@ export type SyntaxKind =
   | "text-number"
   | "text-percent"
   | "text"
+  | "octets"
+  | "lldp-chassis-id"
+  | "lldp-port-id"
   | "hex"
   | "mac"
   | "address"
@@ -95,7 +98,8 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("entity", "PhysicalIndex PhysicalIndexOrZero"),
   ...named("lldp-port", "LldpPortNumber"),
   ...named("host-device", "HostDeviceIndex"),
-  ...named("text", "DisplayString OctetString SnmpAdminString Utf8String OwnerString LongUtf8String"),
+  ...named("text", "DisplayString SnmpAdminString Utf8String OwnerString LongUtf8String"),
+  ...named("octets", "OctetString"),
   ...named("hex", "HexString Opaque Bits"),
   ...named("mac", "MacAddress PhysAddress"),
   ...named(
@@ -106,6 +110,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("truth", "TruthValue"),
   ...named("date", "DateAndTime"),
   ...named("enum-integer", "EnumInteger IANAifType RowStatus StorageType InetAddressType"),
+  ...named("enum-integer", "LldpChassisIdSubtype LldpPortIdSubtype"),
   ...named("enum-integer", "EnumIntegerKeepID", { keepsId: true }),
   ...named("enum-bitmap", "EnumBitmap"),
   ...named("enum-oid", "EnumObjectIdentifier"),
@@ -159,5 +164,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
   ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision ValueFactor"),
   ...named("sensor", "EntitySensorValue"),
+  ...named("lldp-chassis-id", "LldpChassisId"),
+  ...named("lldp-port-id", "LldpPortId"),
   ...named("factored", "FactoredValue"),
 ]);
