@@ -107,7 +107,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   /** Those that are looked up. */
   const list = createAddressList(maxListed);
   const given = new Int32Array(workspace.memory.buffer);
-  /** The place of the one made last. */
+  /** The place of the one made last, and that for one alone. */
   let made = 0;
   /** What is read ahead is read only if something follows from it. */
   const reads = { sum: 0 };
@@ -187,8 +187,8 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       const b = words[4 * i + 1] as number;
       const c = words[4 * i + 2] as number;
       const d = words[4 * i + 3] as number;
-      const known = reuse(object, a, b, c, d);
-      // It is listed twice.
+      // One alone was just looked for; of several some are listed twice.
+      const known = list.count === 1 ? ~made : reuse(object, a, b, c, d);
       if (known >= 0) continue;
       made = makeRoom(~known, object, a, b, c, d);
       find(i);
@@ -202,6 +202,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       hits++;
       return known;
     }
+    made = ~known;
     list.count = 0;
     list.add(object, a, b, c, d);
     texts.findAll(list, makeListed);
@@ -209,7 +210,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   };
 
   const locateAll = (at: number, count: number): number => {
-    // What is not kept, or would push the first ones out, is looked up when its turn comes.
+    // What is not kept, or would push the first ones out, is looked up when its turn comes, and so is one alone.
     if (ttlMs === 0 || 2 * count > half) return 0;
     reads.sum = touchSlots(old, given, at / 4, count);
     list.count = 0;
@@ -221,6 +222,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       const d = given[from + 4] as number;
       if (reuse(object, a, b, c, d) < 0) list.add(object, a, b, c, d);
     }
+    if (list.count < 2) return 0;
     const before = misses;
     texts.findAll(list, makeListed);
     return misses - before;
@@ -270,21 +272,11 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         }
       }
     },
-    hits() {
-      return hits + control.hits();
-    },
-    misses() {
-      return misses;
-    },
-    matches() {
-      return control.matches();
-    },
-    evictions() {
-      return evictions;
-    },
-    size() {
-      return ttlMs === 0 ? 0 : young.used + old.used - takenOver;
-    },
+    hits: () => hits + control.hits(),
+    misses: () => misses,
+    matches: () => control.matches(),
+    evictions: () => evictions,
+    size: () => (ttlMs === 0 ? 0 : young.used + old.used - takenOver),
   };
 }
 

@@ -61,6 +61,7 @@ const nothing: CoveringEntryTexts = {
   count: 0,
   isOfOneAddress: false,
 };
+const readNothing = (): CoveringEntryTexts => nothing;
 const scopes: readonly (AddressScope | undefined)[] = [undefined, "private", "public", "multicast"];
 const firstScratch = 65_536;
 
@@ -83,6 +84,10 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
   }));
   const keys = parts.map(({ key }) => key);
   const alone = createAddressList(1);
+  // What is being found: functions that are made for each address cost more than it is worth.
+  let listed = alone;
+  let readTexts: (i: number) => CoveringEntryTexts = readNothing;
+  let useFound: (find: (i: number) => void) => void = () => {};
   const known: { -readonly [Name in keyof KnownOfAddress]: KnownOfAddress[Name] } = {
     entries: undefined,
     entryTexts: createPiece(nothing.bytes).view,
@@ -158,10 +163,23 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
     }
   };
 
+  const findAt = (i: number): void => find(parts[i] as Part, listed.objects[i] as number, readTexts(i));
+
+  const findListed = (read: (i: number) => CoveringEntryTexts): void => {
+    readTexts = read;
+    for (let i = 0; i < listed.count; i++) {
+      const texts = read(i);
+      useMemory(texts);
+      setKey(parts[i] as Part, listed.objects[i] as number, texts);
+    }
+    if (listed.count > 1) store.readAhead(keys, listed.count);
+    useFound(findAt);
+  };
+
   const withTexts = <T>(list: AddressList, use: (read: (i: number) => CoveringEntryTexts) => T): T => {
     for (let i = 0; i < list.count; i++) ask(parts[i] as Part, list, i);
     const current = index();
-    return current === undefined ? use(() => nothing) : current.texts(list.words, list.count, use);
+    return current === undefined ? use(readNothing) : current.texts(list.words, list.count, use);
   };
 
   const finder = {
@@ -169,16 +187,9 @@ export function createFindAddressText(options: FindAddressTextOptions): FindAddr
     lengths: 0,
     validMs: Number.POSITIVE_INFINITY,
     findAll(list: AddressList, use: (find: (i: number) => void) => void) {
-      const { objects, count } = list;
-      withTexts(list, (read) => {
-        for (let i = 0; i < count; i++) {
-          const texts = read(i);
-          useMemory(texts);
-          setKey(parts[i] as Part, objects[i] as number, texts);
-        }
-        if (count > 1) store.readAhead(keys, count);
-        use((i) => find(parts[i] as Part, objects[i] as number, read(i)));
-      });
+      listed = list;
+      useFound = use;
+      withTexts(list, findListed);
     },
     make(object: number, a: number, b: number, c: number, d: number) {
       alone.count = 0;
