@@ -15,6 +15,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-decode": "flow/flow-decode-bench.js",
   "flow-cliffs": "flow/flow-cliffs-bench.js",
   "flow-names": "flow/flow-names-bench.js",
+  "flow-first-seen": "flow/flow-first-seen-bench.js",
   "flow-filter": "flow/filter-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
   "flow-tee": "flow/tee-bench.js",

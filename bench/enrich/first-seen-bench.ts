@@ -14,12 +14,12 @@ import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, spaceFor, type Workspace } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock, type Component } from "../../src/report/index.ts";
 import { createUdmFileStore, type CollectorUdmStore } from "../../src/udm/index.ts";
-import { mmdbFile, type MmdbValue } from "../../test/support/mmdb-file.ts";
 import { createDatagramPool, type DatagramPool } from "../flow/datagram-pool.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { createRandom } from "../support/random.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
+import { writeAddressDatabases } from "./address-databases.ts";
 import { addressPlan, hostsOf, othersOf, type EntryShape } from "./address-plan.ts";
 
 const rounds = 5;
@@ -52,10 +52,8 @@ const cases: readonly Case[] = [
 ];
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
-const databases = { asn: join(directory, "asn.mmdb"), geoip: join(directory, "city.mmdb") };
+const databases = await writeAddressDatabases(directory);
 try {
-  await writeFile(databases.asn, mmdbFile(networks((n) => asSystem(n >> 3))));
-  await writeFile(databases.geoip, mmdbFile(networks((n) => place(n >> 2))));
   const cached = await cachedTime();
   reportRow({ what: "NetFlow v9 record, both addresses cached", value: cached, unit: "ns/record" });
   const wait = memoryWait(1);
@@ -247,29 +245,4 @@ async function openMetadata(path: string): Promise<CollectorUdmStore> {
   });
   await store.start();
   return store;
-}
-
-/** Each /24 of the plan's /8, in its order. */
-function networks(value: (n: number) => MmdbValue): Record<string, MmdbValue> {
-  const known = new Map<string, MmdbValue>();
-  return Object.fromEntries(
-    Array.from({ length: 65_536 }, (_, n) => {
-      const made = value(n);
-      const text = JSON.stringify(made);
-      if (!known.has(text)) known.set(text, made);
-      return [`20.${n >> 8}.${n & 255}.0/24`, known.get(text) as MmdbValue];
-    }),
-  );
-}
-
-function asSystem(n: number): MmdbValue {
-  return { autonomous_system_number: 64_512 + n, autonomous_system_organization: `Organisation ${n}` };
-}
-
-function place(n: number): MmdbValue {
-  return {
-    city: { names: { en: `City ${n}` } },
-    country: { iso_code: "NL", names: { en: "Netherlands" } },
-    location: { latitude: (n % 180) - 90, longitude: n % 180, time_zone: "Europe/Amsterdam" },
-  };
 }

@@ -34,6 +34,11 @@ export async function startCollectorTarget(options: CollectorTargetOptions): Pro
       NODE_OPTIONS: `--import=${nameThreads.href}`,
     },
   });
+  // What has no metadata costs less, and says nothing of those who have some.
+  if ((await running.metric("netgloss_udm_entries")) === 0) {
+    await running.end("SIGKILL");
+    throw new Error(`the collector has no metadata: ${JSON.stringify(running.log())}`);
+  }
   const pid = running.child.pid ?? 0;
   return {
     process: running,

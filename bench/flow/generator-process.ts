@@ -3,6 +3,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
+import { hostsOf } from "../enrich/address-plan.ts";
 import { addressPools, createDatagramPool, type DatagramPool } from "./datagram-pool.ts";
 import { protocols, type BenchProtocol } from "./packet-layout.ts";
 
@@ -17,8 +18,11 @@ export interface GeneratorOrder {
   readonly exporters: number;
   /** Of each exporter. */
   readonly templates: number;
-  /** `all`: hardly any address is met again while a cache of the usual size has it. Default: `traffic`. */
-  readonly addresses?: keyof typeof addressPools;
+  /**
+   * `all`: hardly any address is met again while a cache of the usual size has it. `hosts`: those of `enrich/address-plan.ts`, which come
+   * again after 160 000 others. Default: `traffic`.
+   */
+  readonly addresses?: keyof typeof addressPools | "hosts";
 }
 
 /** What was sent. */
@@ -45,7 +49,7 @@ const templatesPerMs = 20;
 const maxExporters = 15_000;
 /** With addresses that are all new: more than a million records before the first comes again. */
 const freshDatagrams = 40_000;
-const freshPools = new Map<BenchProtocol, DatagramPool>();
+const freshPools = new Map<string, DatagramPool>();
 
 if (process.send !== undefined) {
   process.on("message", (order: GeneratorOrder) => {
@@ -60,7 +64,10 @@ async function generate(order: GeneratorOrder): Promise<GeneratorResult> {
   const exporters: Exporter[] = [];
   for (let i = 0; i < order.exporters; i++) {
     const pool = pools[i % pools.length] as DatagramPool;
-    exporters.push({ socket: await open(order.port, i), pool, sequence: 0, turn: 17 * i });
+    // New addresses must not come from one exporter soon after another.
+    const isFresh = (order.addresses ?? "traffic") !== "traffic";
+    const turn = isFresh ? Math.floor((i * pool.datagrams.length) / order.exporters) : 17 * i;
+    exporters.push({ socket: await open(order.port, i), pool, sequence: 0, turn });
   }
   let refused = 0;
   for (const { socket } of exporters) socket.on("error", () => refused++);
@@ -75,11 +82,22 @@ async function generate(order: GeneratorOrder): Promise<GeneratorResult> {
 
 function poolOf(protocol: BenchProtocol, { templates, addresses = "traffic" }: GeneratorOrder): DatagramPool {
   if (addresses === "traffic") return createDatagramPool({ protocol, templates });
+  const name = `${protocol} ${addresses}`;
   const pool =
-    freshPools.get(protocol) ??
-    createDatagramPool({ protocol, templates, addresses: addressPools.all, count: freshDatagrams });
-  freshPools.set(protocol, pool);
+    freshPools.get(name) ??
+    (addresses === "hosts"
+      ? hostsPool(protocol, templates)
+      : createDatagramPool({ protocol, templates, addresses: addressPools.all, count: freshDatagrams }));
+  freshPools.set(name, pool);
   return pool;
+}
+
+function hostsPool(protocol: BenchProtocol, templates: number): DatagramPool {
+  const hosts = hostsOf();
+  let next = 0;
+  const nextAddress = (): number => hosts[next++ % hosts.length] as number;
+  const { records } = createDatagramPool({ protocol, count: 1 });
+  return createDatagramPool({ protocol, templates, nextAddress, count: Math.floor(hosts.length / 2 / records) });
 }
 
 async function open(port: number, i: number): Promise<Socket> {

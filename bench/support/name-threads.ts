@@ -2,11 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { isMainThread, workerData } from "node:worker_threads";
 
-writeFileSync("/proc/thread-self/comm", isMainThread ? "main" : nameOf(workerData as object | null));
+writeFileSync("/proc/thread-self/comm", isMainThread ? "main" : nameOf((workerData as object | null) ?? undefined));
 
-function nameOf(data: object | null): string {
-  if (data !== null && "rings" in data) return "receive";
-  if (data !== null && "store" in data) return "output";
-  if (data !== null && "feed" in data) return "explore";
-  return data !== null && "ring" in data ? "decode" : "other";
+/** @param data undefined in a thread that starts without any: that of the metadata file. */
+function nameOf(data: object = {}): string {
+  if ("rings" in data) return "receive";
+  if ("store" in data) return "output";
+  if ("feed" in data) return "explore";
+  return "ring" in data ? "decode" : "other";
 }

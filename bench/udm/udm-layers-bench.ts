@@ -80,9 +80,11 @@ async function costOf(fill: (shared: SharedIndex, loadPart: Load) => Promise<voi
   const reader = openSharedIndex(shared.handle());
   const ms = await best(() => {
     const random = createRandom(1);
+    const address = Int32Array.of(0, 0, 0xffff, 0);
     let found = 0;
     for (let i = 0; i < lookUps; i++) {
-      found += reader.texts(0, 0, 0xffff, (0x0a000000 + (random() & 0xffffff)) | 0, (texts) => texts.count);
+      address[3] = 0x0a000000 + (random() & 0xffffff);
+      found += reader.texts(address, 1, (read) => read(0).count);
     }
     if (found < lookUps) throw new Error("entries are missing");
   });

@@ -42,6 +42,10 @@ export const fieldShift = 12;
 export const fieldMask = 0xfff;
 export const tooManyFields = 0xffff;
 
+/** Addresses that are to be looked up together: of each its object, then its four words. */
+export const listedBytes = 20;
+export const maxListed = 128;
+
 /** The control block of a table. Where the slots in use begin, how many there are less one, where the arena in use begins. */
 export const controlSlots = 0;
 export const controlMask = 4;

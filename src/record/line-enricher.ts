@@ -67,6 +67,14 @@ export interface AddressTableAccess {
    * @returns the place of its slot, right until something else is asked for.
    */
   readonly locate: (object: number, a: number, b: number, c: number, d: number) => number;
+  /**
+   * Puts addresses into the table that are not there, or no longer right, at most {@link addressLayout.maxListed}: what they wait for, they
+   * wait for together.
+   *
+   * @param at where they are listed in the workspace, as {@link addressLayout} says.
+   * @returns how many were looked up; the others were known, or are to be asked for when their turn comes.
+   */
+  readonly locateAll: (at: number, count: number) => number;
   /** Asks for room in front of texts for where their fields begin, before anything is looked up. */
   readonly keepFields: () => void;
 }

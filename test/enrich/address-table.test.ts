@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
+import { setWords } from "../../src/enrich/address/words/address-words.ts";
+import {
+  addressTableBytes,
+  createAddressEnricher,
+  type AddressEnricherOptions,
+  type AddressSource,
+} from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress } from "../../src/ip/index.ts";
 import {
+  addressLayout,
+  createWorkspace,
+  createWorkspaceMemory,
   lineObjects,
   renderFields,
+  spaceFor,
   type RecordFields,
   type RenderedFields,
   type Value,
@@ -17,6 +27,7 @@ import { manualWatch } from "../support/udm-watch.ts";
 import { runs } from "../support/runs.ts";
 
 const objects = ["flow.src", "flow.dst", "flow.export"] as const;
+const { listedBytes, maxListed } = addressLayout;
 
 async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnricherOptions> = {}) {
   const watch = manualWatch(entries);
@@ -31,12 +42,17 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnric
     log: silentLog,
     ...options,
   });
-  const used = make();
+  const maxCached = options.maxCached ?? 8;
+  const memory = createWorkspaceMemory(addressTableBytes(maxCached) + spaceFor(maxListed * listedBytes));
+  const workspace = createWorkspace(memory);
+  const used = { ...make(), workspace };
   const byLines = createAddressEnricher(used);
   const byFields = createAddressEnricher(make());
   await byLines.start();
   await byFields.start();
   const into = new DataView(new ArrayBuffer(70_000));
+  const [{ table } = assert.fail("no lines")] = byLines.lines?.addresses ?? [];
+  const listAt = workspace.allocate(maxListed * listedBytes);
 
   /** What the bytes are that an address adds to a line; undefined when it has to go the way of fields. */
   const line = (object: number, address: string, hasVlan = false): string | undefined => {
@@ -59,7 +75,33 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnric
     for (const [field] of own) record.delete(field);
     return Buffer.concat([renderFields([...record]), ...rendered]).toString();
   };
-  return { watch, clock, line, model, count: (name: string) => used.metrics.value(`netgloss_enrich_udm_${name}`) };
+  /** Has addresses below objects put into the table together. @returns how many were looked up. */
+  const locateAll = (list: readonly Listed[]): number => {
+    const words = list.flatMap(({ object, address }) => [object, ...wordsOf(address)]);
+    new Int32Array(workspace.memory.buffer, listAt).set(words);
+    byLines.lines?.begin();
+    return table?.locateAll(listAt, list.length) ?? assert.fail("no table");
+  };
+  return {
+    watch,
+    clock,
+    line,
+    locateAll,
+    model,
+    count: (name: string) => used.metrics.value(`netgloss_enrich_udm_${name}`),
+  };
+}
+
+interface Listed {
+  readonly object: number;
+  readonly address: string;
+}
+
+/** The four words of an address, IPv4 in its mapped form. */
+function wordsOf(text: string): Int32Array {
+  const words = new Int32Array(4);
+  setWords(words, parseAddress(text) ?? assert.fail(text));
+  return words;
 }
 
 /** The bytes of an address, behind three others. */
@@ -158,20 +200,35 @@ test("whatever is asked for in whatever order, it is what fields say, and memory
     hasVlan: fc.boolean(),
     wait: fc.constantFrom(0, 0, 0, 400),
   });
+  const list = fc.record({
+    list: fc.array(fc.record({ object: fc.nat(2), address: key }), { minLength: 1, maxLength: 50 }),
+  });
   const change = fc.record({ entries: fc.uniqueArray(entry, { selector: ([k]) => k, maxLength: 30 }) });
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(0, 1, 4, 20, 100),
-      fc.array(fc.oneof({ weight: 9, arbitrary: ask }, { weight: 1, arbitrary: change }), { maxLength: 150 }),
+      fc.array(
+        fc.oneof({ weight: 18, arbitrary: ask }, { weight: 3, arbitrary: list }, { weight: 2, arbitrary: change }),
+        { maxLength: 150 },
+      ),
       async (maxCached, steps) => {
-        const { line, model, watch, clock, count } = await setUp([udmEntry("10.0.0.0/28", { name: "net" })], {
-          maxCached,
-        });
+        const { line, locateAll, model, watch, clock, count } = await setUp(
+          [udmEntry("10.0.0.0/28", { name: "net" })],
+          {
+            maxCached,
+          },
+        );
         for (const step of steps) {
           if ("entries" in step) {
             watch.set(
               step.entries.map(([k, values, pad]) => udmEntry(k, { ...values, tags: pad ? ["x".repeat(pad)] : [] })),
             );
+          } else if ("list" in step) {
+            const misses = await count("cache_misses_total");
+            const looked = locateAll(step.list);
+            assert.equal(await count("cache_misses_total"), (misses ?? 0) + looked);
+            if (step.list.length > maxCached / 2) assert.equal(looked, 0);
+            for (const { object, address } of step.list) assert.equal(line(object, address), model(object, address));
           } else {
             const { object, address, hasVlan, wait } = step;
             clock.time += wait;
@@ -183,4 +240,49 @@ test("whatever is asked for in whatever order, it is what fields say, and memory
     ),
     runs(60),
   );
+});
+
+test("addresses that are put into the table together are looked up once, and found then", async () => {
+  const entries = [udmEntry("10.0.0.0/24", { name: "net" }), udmEntry("10.0.0.9", { name: "own" })];
+  const list = ["10.0.0.9", "10.0.0.1", "10.0.0.9", "2001:db8::1", "10.0.0.1"].map((address) => ({
+    object: 0,
+    address,
+  }));
+  const { line, locateAll, watch, count } = await setUp(entries, { maxCached: 100 });
+  assert.match(line(0, "10.0.0.1") ?? "", /"net"/);
+  assert.equal(locateAll(list), 2);
+  assert.equal(locateAll(list), 0);
+  assert.equal(await count("cache_hits_total"), 0);
+  assert.match(line(0, "10.0.0.9") ?? "", /"own"/);
+  assert.equal(line(0, "2001:db8::1"), "");
+  assert.equal(await count("cache_hits_total"), 2);
+  watch.set([udmEntry("10.0.0.0/24", { name: "other" })]);
+  assert.equal(locateAll(list), 3);
+  assert.match(line(0, "10.0.0.9") ?? "", /"other"/);
+  for (const options of [{ ttlMs: 0 }, { maxCached: 9 }]) {
+    const small = await setUp(entries, options);
+    assert.equal(small.locateAll(list), 0);
+    assert.match(small.line(0, "10.0.0.9") ?? "", /"own"/);
+  }
+});
+
+test("metadata that changes while addresses are looked up together counts for all that comes after it", async () => {
+  for (const at of [0, 1, 2, 3]) {
+    let asked = 0;
+    const meanwhile: AddressSource = {
+      objects: new Set(["flow.src"]),
+      find() {
+        if (asked++ === at) watch.set([udmEntry("10.0.0.0/24", { name: "after" })]);
+        return Number.POSITIVE_INFINITY;
+      },
+      watch: () => () => {},
+    };
+    const { line, locateAll, watch } = await setUp([udmEntry("10.0.0.0/24", { name: "before" })], {
+      maxCached: 100,
+      sources: [meanwhile],
+    });
+    const list = [1, 2, 3, 4].map((n) => ({ object: 0, address: `10.0.0.${n}` }));
+    assert.equal(locateAll(list), 4);
+    for (const { object, address } of list) assert.match(line(object, address) ?? "", /"after"/);
+  }
 });

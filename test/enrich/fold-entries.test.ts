@@ -221,14 +221,15 @@ test("a text that is too long to keep is added to records all the same", async (
 test("a reader in a thread gives texts, and none before the first state", () => {
   const shared = createSharedIndex({ maxEntries: 10 });
   const reader = openSharedIndex(shared.handle());
-  const count = (): number => reader.texts(0x20010db8, 0, 0, 1, (texts) => texts.count);
+  const address = Int32Array.of(0x20010db8, 0, 0, 1);
+  const count = (): number => reader.texts(address, 1, (read) => read(0).count);
   assert.equal(count(), 0);
   const edit = shared.empty().edit();
   edit.put(udmEntry("2001:db8::/32"));
   edit.put(udmEntry("::/0"));
   shared.publish(edit.done());
   assert.equal(count(), 2);
-  assert.throws(() => reader.texts(0x20010db8, 0, 0, 1, () => assert.fail("out")), /out/);
+  assert.throws(() => reader.texts(address, 1, () => assert.fail("out")), /out/);
   assert.equal(shared.stats().activeReaders, 0);
   reader.close();
   assert.throws(() => count(), /closed/);

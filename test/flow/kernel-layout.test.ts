@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as layout from "../../src/flow/line/kernel/layout.ts";
+import { addressLayout } from "../../src/record/index.ts";
 
 type Name = keyof typeof layout;
 
@@ -73,6 +74,7 @@ const places: Readonly<Partial<Record<Name, number>>> = {
   input: 65_536 + 8,
   numberBlocks: layout.numberBlock * layout.maxNumbers,
   hashes: 2 * 4 * layout.maxPrefetched,
+  missingAddresses: addressLayout.listedBytes * addressLayout.maxListed,
   headText: layout.headTextBytes,
   exporterText: 10_240,
   exactValues: 8 * layout.maxSlots,
@@ -156,6 +158,10 @@ test("places of the kernel's memory do not overlap", () => {
     .flatMap(({ name, from }, i) => ((inOrder[i]?.to ?? 0) > from ? [`${inOrder[i]?.name} reaches into ${name}`] : []));
   assert.deepEqual(overlaps, []);
   assert.ok((inOrder.at(-1)?.to ?? 0) <= layout.linesEnd);
+});
+
+test("as many addresses are looked up together as are prefetched, sources and destinations", () => {
+  assert.equal(addressLayout.maxListed, 2 * layout.maxPrefetched);
 });
 
 test("each place of the kernel's memory has its length here", () => {

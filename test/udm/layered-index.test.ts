@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { createRandom } from "../../bench/support/random.ts";
-import { compareSpecificity, formatAddress, parseKey, type Key } from "../../src/ip/index.ts";
+import { compareSpecificity, formatAddress, parseKey, type Address, type Key } from "../../src/ip/index.ts";
 import { createSharedIndex, openSharedIndex, type SharedIndexReader, type UdmIndex } from "../../src/udm/index.ts";
 import { runs } from "../support/runs.ts";
 import { leastEntries } from "../support/shared-index.ts";
@@ -17,61 +17,65 @@ const step = fc.record({
   deletes: fc.array(fc.nat(20), { maxLength: 3 }),
 });
 
+const asked = fc.tuple(fc.constantFrom<4 | 6>(4, 6), fc.nat(63)).map(([family, n]) => denseAddress(family, n));
+
 suite("layers in one index", () => {
   test("are looked up together: the most specific first, of equal keys the earlier layer", () => {
     fc.assert(
-      fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), fc.nat(63), (steps, n) => {
-        const shared = createSharedIndex({ maxEntries: leastEntries });
-        const reader = openSharedIndex(shared.handle());
-        // One of them is always searched.
-        const places = [undefined, shared.layerPlaces(), shared.layerPlaces(), undefined];
-        const states: UdmIndex[] = [0, 1, 2, 3].map(() => shared.empty());
-        const model: Layer[] = states.map(() => new Map());
-        let version = 0;
-        for (const { layer, puts, deletes } of steps) {
-          const state = states[layer] as UdmIndex;
-          const entries = model[layer] as Layer;
-          const edit = state.edit();
-          for (const key of puts) {
-            const entry = udmEntry(key, { name: String(layer) });
-            edit.put(entry, "");
-            places[layer]?.add(entry.key);
-            entries.set(entry.key.text, entry.key);
-          }
-          for (const i of deletes) {
-            const key = [...entries.values()][i];
-            if (key !== undefined && edit.delete(key)) entries.delete(key.text);
-          }
-          const next = edit.done();
-          states[layer] = next;
-          if (layer === 0) shared.publish(next);
-          else {
-            const published = states.map((index, i) => ({ index, places: places[i] }));
-            shared.publishLayers(published.slice(1), undefined);
-          }
-          shared.release(state);
-          assert.ok(reader.version() > version, "the version grows");
-          version = reader.version();
-          for (const family of [4, 6] as const) {
-            const { value } = denseAddress(family, n);
-            const covering = model
-              .flatMap((keys, from) => [...keys.values()].map((key) => ({ key, from })))
-              .filter(({ key }) => key.family === family && key.first <= value && value <= key.last)
-              .toSorted((a, b) => compareSpecificity(a.key, b.key) || a.from - b.from);
-            assert.deepEqual(
-              textsOf(reader, family, value),
-              covering.map(({ key, from }) => `${key.text} ${from}`),
+      fc.property(
+        fc.array(step, { minLength: 1, maxLength: 6 }),
+        fc.array(asked, { maxLength: 12 }),
+        (steps, addresses) => {
+          const shared = createSharedIndex({ maxEntries: leastEntries });
+          const reader = openSharedIndex(shared.handle());
+          // One of them is always searched.
+          const places = [undefined, shared.layerPlaces(), shared.layerPlaces(), undefined];
+          const states: UdmIndex[] = [0, 1, 2, 3].map(() => shared.empty());
+          const model: Layer[] = states.map(() => new Map());
+          let version = 0;
+          for (const { layer, puts, deletes } of steps) {
+            const state = states[layer] as UdmIndex;
+            const entries = model[layer] as Layer;
+            const edit = state.edit();
+            for (const key of puts) {
+              const entry = udmEntry(key, { name: String(layer) });
+              edit.put(entry, "");
+              places[layer]?.add(entry.key);
+              entries.set(entry.key.text, entry.key);
+            }
+            for (const i of deletes) {
+              const key = [...entries.values()][i];
+              if (key !== undefined && edit.delete(key)) entries.delete(key.text);
+            }
+            const next = edit.done();
+            states[layer] = next;
+            if (layer === 0) shared.publish(next);
+            else {
+              const published = states.map((index, i) => ({ index, places: places[i] }));
+              shared.publishLayers(published.slice(1), undefined);
+            }
+            shared.release(state);
+            assert.ok(reader.version() > version, "the version grows");
+            version = reader.version();
+            const expected = addresses.map(({ family, value }) =>
+              model
+                .flatMap((keys, from) => [...keys.values()].map((key) => ({ key, from })))
+                .filter(({ key }) => key.family === family && key.first <= value && value <= key.last)
+                .toSorted((a, b) => compareSpecificity(a.key, b.key) || a.from - b.from)
+                .map(({ key, from }) => `${key.text} ${from}`),
             );
+            assert.deepEqual(textsOf(reader, addresses), expected);
             assert.deepEqual(
-              reader
-                .covering({ family, value })
-                .map(({ key, name }) => `${key.text} ${name}`)
-                .toSorted(),
-              covering.map(({ key, from }) => `${key.text} ${from}`).toSorted(),
+              addresses.map((address) => textsOf(reader, [address])[0]),
+              expected,
             );
+            for (const [i, address] of addresses.entries()) {
+              const covering = reader.covering(address).map(({ key, name }) => `${key.text} ${name}`);
+              assert.deepEqual(covering.toSorted(), expected[i]?.toSorted());
+            }
           }
-        }
-      }),
+        },
+      ),
       runs(150),
     );
   });
@@ -115,7 +119,7 @@ suite("layers in one index", () => {
             .filter(({ first, last }) => first <= value && value <= last)
             .map((key) => `${key.text} ${layer}`),
         );
-        assert.deepEqual(textsOf(reader, family, value).toSorted(), expected.toSorted());
+        assert.deepEqual(textsOf(reader, [{ family, value }])[0]?.toSorted(), expected.toSorted());
       }
     }
   });
@@ -159,20 +163,23 @@ suite("layers in one index", () => {
   });
 });
 
-/** The keys of the texts with the name of their entries. */
-function textsOf(reader: SharedIndexReader, family: 4 | 6, value: bigint): string[] {
-  const words =
+/** Of each address: the keys of the texts with the name of their entries. */
+function textsOf(reader: SharedIndexReader, addresses: readonly Address[]): string[][] {
+  const words = addresses.flatMap(({ family, value }) =>
     family === 4
       ? [0, 0, 0xffff, Number(value)]
-      : [96n, 64n, 32n, 0n].map((shift) => Number((value >> shift) & 0xffffffffn));
-  const [a = 0, b = 0, c = 0, d = 0] = words.map((word) => word | 0);
-  return reader.texts(a, b, c, d, ({ bytes, starts, ends, count }) =>
-    Array.from({ length: count }, (_, i) => {
-      const { key, name } = JSON.parse(Buffer.from(bytes.subarray(starts[i], ends[i])).toString()) as {
-        key: string;
-        name: string;
-      };
-      return `${key} ${name}`;
+      : [96n, 64n, 32n, 0n].map((shift) => Number((value >> shift) & 0xffffffffn)),
+  );
+  return reader.texts(Int32Array.from(words), addresses.length, (read) =>
+    addresses.map((_, address) => {
+      const { bytes, starts, ends, count } = read(address);
+      return Array.from({ length: count }, (_text, i) => {
+        const { key, name } = JSON.parse(Buffer.from(bytes.subarray(starts[i], ends[i])).toString()) as {
+          key: string;
+          name: string;
+        };
+        return `${key} ${name}`;
+      });
     }),
   );
 }

@@ -1,30 +1,124 @@
 import type { Family } from "../../ip/index.ts";
-import { findCovering4, findCovering6 } from "./find-covering.ts";
+import { findInLeaf4, findInLeaf6, listLeaves4, listLeaves6 } from "./find-covering.ts";
 import { rootOf } from "./snapshot-record.ts";
 
-/** Finds items by the words of an address ({@link KeyWords}) in a state that is held or pinned. */
+/**
+ * Finds items by the words of addresses ({@link KeyWords}) in states that are held or pinned. Several searches may go together: then they wait
+ * for memory side by side.
+ */
 export interface CoveringSearch {
-  /** The items found last, in list order; those beyond the count are left over from before. */
+  /** The items found last, in list order; those beyond the end are left over from before. */
   readonly items: Int32Array;
-  /** @returns how many there are. */
+  /** Of each search that went together: where its items end. */
+  readonly ends: readonly number[];
+  /** Begins with other searches. */
+  begin(): void;
+  /** A further search; its number is how many there were before it. */
+  add(snapshot: number, family: Family, address: Int32Array): void;
+  /** Finds the items of all searches. @returns where they end. */
+  findAll(): number;
+  /** One search alone. @returns how many items there are. */
   find(snapshot: number, family: Family, address: Int32Array): number;
 }
 
+const firstLength = 64;
+/** Words of a line of the processor's cache, and of the largest leaves of both families. */
+const lineWords = 16;
+const leafWords4 = 64;
+const leafWords6 = 128;
+
 export function createCoveringSearch(words: Int32Array): CoveringSearch {
-  const search = (root: number, family: Family, p: Int32Array): number =>
+  let leaves = new Int32Array(firstLength);
+  let count = 0;
+  let leavesEnd = 0;
+  /** Of each search: where its leaves end, its family, and four words of its address. */
+  const leafEnds: number[] = [];
+  const families: Family[] = [];
+  const asked: number[] = [];
+  const ends: number[] = [];
+  /** What is read ahead is read only if something follows from it. */
+  const reads = { sum: 0 };
+
+  const list = (root: number, family: Family, p: Int32Array): number =>
     family === 4
-      ? findCovering4(words, root, p[0] as number, found.items, 0)
-      : findCovering6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, found.items, 0);
-  const found = {
-    items: new Int32Array(64),
-    find(snapshot: number, family: Family, address: Int32Array) {
+      ? listLeaves4(words, root, p[0] as number, leaves, leavesEnd)
+      : listLeaves6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, leaves, leavesEnd);
+
+  const findIn = (leaf: number, i: number, from: number): number => {
+    const at = 4 * i;
+    const p = asked[at] as number;
+    if (families[i] === 4) return findInLeaf4(words, leaf, p, search.items, from);
+    return findInLeaf6(
+      words,
+      leaf,
+      p,
+      asked[at + 1] as number,
+      asked[at + 2] as number,
+      asked[at + 3] as number,
+      search.items,
+      from,
+    );
+  };
+
+  /** Reads a word of each line over which the leaves lie: they come from memory side by side. */
+  const touchLeaves = (): void => {
+    const size = families[0] === 4 ? leafWords4 : leafWords6;
+    let sum = 0;
+    for (let i = 0; i < leavesEnd; i++) {
+      const leaf = leaves[i] as number;
+      for (let at = leaf; at < leaf + size; at += lineWords) sum |= words[at] as number;
+    }
+    reads.sum = sum;
+  };
+
+  const search = {
+    items: new Int32Array(firstLength),
+    ends,
+    begin() {
+      count = 0;
+      leavesEnd = 0;
+    },
+    add(snapshot: number, family: Family, p: Int32Array) {
       const root = rootOf(words, snapshot, family);
-      if (root === 0) return 0;
-      const count = search(root, family, address);
-      if (count <= found.items.length) return count;
-      found.items = new Int32Array(2 * count);
-      return search(root, family, address);
+      if (root !== 0) {
+        let end = list(root, family, p);
+        if (end > leaves.length) {
+          const before = leaves;
+          leaves = new Int32Array(2 * end);
+          leaves.set(before.subarray(0, leavesEnd));
+          end = list(root, family, p);
+        }
+        leavesEnd = end;
+      }
+      for (let w = 0; w < 4; w++) asked[4 * count + w] = p[w] as number;
+      families[count] = family;
+      leafEnds[count++] = leavesEnd;
+    },
+    findAll() {
+      if (leavesEnd > 0) touchLeaves();
+      let end = 0;
+      let next = 0;
+      for (let i = 0; i < count; i++) {
+        for (; next < (leafEnds[i] as number); next++) {
+          const leaf = leaves[next] as number;
+          let to = findIn(leaf, i, end);
+          if (to > search.items.length) {
+            const before = search.items;
+            search.items = new Int32Array(2 * to);
+            search.items.set(before.subarray(0, end));
+            to = findIn(leaf, i, end);
+          }
+          end = to;
+        }
+        ends[i] = end;
+      }
+      return end;
+    },
+    find(snapshot: number, family: Family, address: Int32Array) {
+      search.begin();
+      search.add(snapshot, family, address);
+      return search.findAll();
     },
   };
-  return found;
+  return search;
 }

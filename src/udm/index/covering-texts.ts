@@ -2,15 +2,37 @@ import { parseKey, type Family } from "../../ip/index.ts";
 import type { CoveringEntryTexts } from "../model/udm-index.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
 import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord } from "./entry-block.ts";
+import { setPlainWords } from "./key-words.ts";
 import { blockOf } from "./node-layout.ts";
 
-/** Finds the texts of the entries that cover an address in states that are held or pinned. */
+/**
+ * Finds the texts of the entries that cover addresses in states that are held or pinned. All addresses are searched for, then what covers
+ * them is read: so their memory is waited for side by side.
+ */
 export interface CoveringTexts {
   /**
-   * @param states holds `count` states from `from` on, one for each layer; of equal keys the earlier layer's comes first.
-   * @returns what may be read until the next call, while the states are held.
+   * @param addresses four words of each, IPv4 in its mapped form.
+   * @param statesOf puts the states that may have entries that cover an address into `states`, one for each layer; of equal keys the
+   * earlier layer's comes first. It returns how many there are.
    */
-  find(states: Int32Array, from: number, count: number, family: Family, address: Int32Array): CoveringEntryTexts;
+  find(
+    addresses: Int32Array,
+    count: number,
+    states: Int32Array,
+    statesOf: (family: Family, address: Int32Array) => number,
+  ): void;
+  /** What covers the address at a position. @returns what may be read until `find` is called, while the states are held. */
+  readonly read: (i: number) => CoveringEntryTexts;
+}
+
+interface FoundTexts extends CoveringEntryTexts {
+  readonly starts: number[];
+  readonly ends: number[];
+  readonly ids: number[];
+  readonly contexts: number[];
+  count: number;
+  isOfOneAddress: boolean;
+  isRead: boolean;
 }
 
 const quote = 0x22;
@@ -23,21 +45,28 @@ const lengthOfIp = 1000;
 /** Ranges whose sizes are remembered. */
 const maxRanges = 1024;
 
+function createFoundTexts(bytes: Uint8Array): FoundTexts {
+  return { bytes, starts: [], ends: [], ids: [], contexts: [], count: 0, isOfOneAddress: false, isRead: false };
+}
+
 export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
   const words = new Int32Array(buffer);
   const bytes = new Uint8Array(buffer);
   const search = createCoveringSearch(words);
-  const starts: number[] = [];
-  const ends: number[] = [];
-  const ids: number[] = [];
-  const contexts: number[] = [];
-  const texts = { bytes, starts, ends, ids, contexts, count: 0, isOfOneAddress: false };
+  /** Of each address: what covers it, once it was read. */
+  const found: FoundTexts[] = [createFoundTexts(bytes)];
+  let texts = found[0] as FoundTexts;
+  let { starts, ends, ids, contexts } = texts;
   /** Of each text found: the length of its prefix, -1 for a range. */
   const lengths: number[] = [];
   /** Of each text found: the number of its layer. */
   const layers: number[] = [];
   /** Of each text found: how many addresses its key has, less one; undefined until it is asked for. */
   const sizes: (bigint | undefined)[] = [];
+  const scratch = new Int32Array(4);
+  /** Of each address: the bits of its family, and how many searches there were up to its last. */
+  const addressBits: number[] = [];
+  const addressRuns: number[] = [];
   const rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
   const put = (to: number, from: number): void => {
@@ -116,26 +145,25 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
     put(to, spare);
   };
 
-  /** Puts what a state has where it belongs among what earlier ones have. */
-  const place = (state: number, layer: number, family: Family, address: Int32Array): void => {
-    const bits = family === 4 ? 32 : 128;
-    const found = search.find(state, family, address);
-    if (found === 0) return;
+  /** Puts items of a state where they belong among those of earlier ones. */
+  const place = (from: number, end: number, layer: number, bits: number): void => {
+    const added = end - from;
+    if (added === 0) return;
     const { items } = search;
     const before = texts.count;
-    texts.count = before + found;
-    if (before === 0 && readAhead(words, items, found)) {
+    texts.count = before + added;
+    if (before === 0 && readAhead(words, items, from, end)) {
       // Prefixes that cover one address lie in each other, and lists have the wider first.
-      for (let i = 0; i < found; i++) {
-        take(items[found - 1 - i] as number, i, layer);
-        if (i > 0 && lengths[i] === lengths[i - 1]) putBeforeEqual(i, found);
+      for (let i = 0; i < added; i++) {
+        take(items[end - 1 - i] as number, i, layer);
+        if (i > 0 && lengths[i] === lengths[i - 1]) putBeforeEqual(i, added);
       }
       return;
     }
     // The one to be placed is kept behind the others meanwhile.
-    const last = before + found;
-    for (let i = 0; i < found; i++) {
-      take(items[i] as number, last, layer);
+    const last = before + added;
+    for (let i = 0; i < added; i++) {
+      take(items[from + i] as number, last, layer);
       let to = before + i;
       // Most go to the front.
       for (; to > 0 && isBefore(last, to - 1, bits); to--) put(to, to - 1);
@@ -144,11 +172,39 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
   };
 
   return {
-    find(states, from, stateCount, family, address) {
+    find(addresses, count, states, statesOf) {
+      search.begin();
+      let runs = 0;
+      for (let i = 0; i < count; i++) {
+        const family = setPlainWords(scratch, addresses, 4 * i);
+        const stateCount = statesOf(family, scratch);
+        for (let s = 0; s < stateCount; s++) search.add(states[s] as number, family, scratch);
+        runs += stateCount;
+        addressBits[i] = family === 4 ? 32 : 128;
+        addressRuns[i] = runs;
+        const known = (found[i] ??= createFoundTexts(bytes));
+        known.isRead = false;
+      }
+      const end = search.findAll();
+      if (count > 1) readAhead(words, search.items, 0, end);
+    },
+    read(i) {
+      texts = found[i] as FoundTexts;
+      if (texts.isRead) return texts;
+      texts.isRead = true;
+      ({ starts, ends, ids, contexts } = texts);
       texts.count = 0;
-      for (let s = 0; s < stateCount; s++) place(states[from + s] as number, s, family, address);
-      const { count } = texts;
-      texts.isOfOneAddress = count > 0 && lengths[0] === lengthOfIp;
+      const first = i === 0 ? 0 : (addressRuns[i - 1] as number);
+      const end = addressRuns[i] as number;
+      for (let run = first; run < end; run++) {
+        place(
+          run === 0 ? 0 : (search.ends[run - 1] as number),
+          search.ends[run] as number,
+          run - first,
+          addressBits[i] as number,
+        );
+      }
+      texts.isOfOneAddress = texts.count > 0 && lengths[0] === lengthOfIp;
       return texts;
     },
   };
@@ -160,10 +216,10 @@ export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
  *
  * @returns whether all are prefixes or addresses; what follows from words read would else not be read.
  */
-function readAhead(words: Int32Array, items: Int32Array, count: number): boolean {
+function readAhead(words: Int32Array, items: Int32Array, from: number, end: number): boolean {
   let ranks = 0;
   let sum = 0;
-  for (let i = 0; i < count; i++) {
+  for (let i = from; i < end; i++) {
     const item = items[i] as number;
     const block = blockOf(item);
     ranks |= item;

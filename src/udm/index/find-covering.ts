@@ -18,48 +18,50 @@ import {
 const highest = 0x7fff_ffff;
 
 /**
- * Writes the items of all entries that cover an IPv4 address into `out`, from position `found` on, in list order.
+ * Writes the leaves in which entries that cover an IPv4 address may be into `out`, from position `found` on, in list order. Branches stay in
+ * a processor's caches, leaves do not: they are listed, so that whoever searches them waits for all of them together.
  *
  * @param root not 0.
  * @returns the position after the last. More than `out` holds means that the rest is missing.
  */
-export function findCovering4(words: Int32Array, root: number, p: number, out: Int32Array, found: number): number {
+export function listLeaves4(words: Int32Array, root: number, p: number, out: Int32Array, found: number): number {
   let node = root;
   let n = found;
   for (;;) {
     const head = words[node] as number;
+    if ((head & leafBit) !== 0) {
+      out[n++] = node;
+      return n;
+    }
     const count = head >>> 16;
     const firsts = node + headWords;
     const starts = countUpTo(words, firsts, count, p);
     if (starts === 0) return n;
-    if ((head & leafBit) !== 0) return findInLeaf4(words, node, starts, p, out, n);
     const rows = firsts + count;
     const row = rows + branchRow * (starts - 1);
-    if ((words[row + 2] as number) >= p) {
-      for (let at = rows; at < row; at += branchRow) {
-        if ((words[at + 1] as number) >= p) n = findCovering4(words, words[at] as number, p, out, n);
-      }
+    let at = row;
+    while (at > rows && (words[at + 2] as number) >= p) at -= branchRow;
+    for (; at < row; at += branchRow) {
+      if ((words[at + 1] as number) >= p) n = listLeaves4(words, words[at] as number, p, out, n);
     }
     if ((words[row + 1] as number) < p) return n;
     node = words[row] as number;
   }
 }
 
-/** @param starts how many start at or before the address; not 0. */
-function findInLeaf4(
-  words: Int32Array,
-  node: number,
-  starts: number,
-  p: number,
-  out: Int32Array,
-  found: number,
-): number {
+/**
+ * Writes the items of all entries of a leaf that cover an IPv4 address into `out`, from position `found` on, in list order.
+ *
+ * @returns as {@link listLeaves4}.
+ */
+export function findInLeaf4(words: Int32Array, node: number, p: number, out: Int32Array, found: number): number {
   const head = words[node] as number;
   const count = head >>> 16;
   const firsts = node + headWords;
   const infos = firsts + count;
   const rows = infos + infoWords(count);
   const hasLasts = (head & lastsBit) !== 0;
+  const starts = countUpTo(words, firsts, count, p);
   let n = found;
   for (let next = starts; next > 0;) {
     const i = next - 1;
@@ -73,8 +75,8 @@ function findInLeaf4(
   return n - found < 2 ? n : reverse(out, found, n);
 }
 
-/** {@link findCovering4} for an IPv6 address of four words. */
-export function findCovering6(
+/** {@link listLeaves4} for an IPv6 address of four words. */
+export function listLeaves6(
   words: Int32Array,
   root: number,
   p0: number,
@@ -88,39 +90,30 @@ export function findCovering6(
   let n = found;
   for (;;) {
     const head = words[node] as number;
+    if ((head & leafBit) !== 0) {
+      out[n++] = node;
+      return n;
+    }
     const count = head >>> 16;
     const common = commonWords(head);
-    const firsts = node + headWords + common;
-    const isLeaf = (head & leafBit) !== 0;
-    const rows = isLeaf ? firsts + count + infoWords(count) : firsts + count;
-    const further = isLeaf ? rows + leafRowHead : rows + branchRow * count;
-    if (isLeaf && readAhead(words, node) === 0 && count === 0) return n;
-    const stride = isLeaf ? rowWords(layouts[6], head) : boundsWords(layouts[6], head);
-    let p = common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
-    let starts = count;
     const order = common === 0 ? 0 : compareSome(words, node + headWords, common, p0, p1, p2);
-    // All start after it.
-    if (order > 0) return n;
-    if (order === 0) {
-      starts = countUpTo(words, firsts, count, p);
-      while (starts > 0 && (words[firsts + starts - 1] as number) === p) {
-        if (compareFurther(words, further + (starts - 1) * stride, common, p1, p2, p3) <= 0) break;
-        starts--;
-      }
-      if (starts === 0) return n;
-    }
-    if (isLeaf) return findInLeaf6(words, node, starts, order !== 0, p0, p1, p2, p3, out, n);
+    const firsts = node + headWords + common;
+    const rows = firsts + count;
+    const further = rows + branchRow * count;
+    const stride = boundsWords(layouts[6], head);
+    const starts = countStarts6(words, order, firsts, count, common, further, stride, p0, p1, p2, p3);
+    if (starts === 0) return n;
     // All start before it: only those count that reach beyond the common words.
-    if (order < 0) p = highest;
+    const p = order < 0 ? highest : common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
     const greatest = further + 3 - common;
     const row = rows + branchRow * (starts - 1);
-    if ((words[row + 2] as number) >= p) {
-      for (let i = 0; i < starts - 1; i++) {
-        const reach = words[rows + branchRow * i + 1] as number;
-        if (reach < p) continue;
-        if (reach === p && compareAll(words, greatest + i * stride, p0, p1, p2, p3) < 0) continue;
-        n = findCovering6(words, words[rows + branchRow * i] as number, p0, p1, p2, p3, out, n);
-      }
+    let i = starts - 1;
+    while (i > 0 && (words[rows + branchRow * i + 2] as number) >= p) i--;
+    for (; i < starts - 1; i++) {
+      const reach = words[rows + branchRow * i + 1] as number;
+      if (reach < p) continue;
+      if (reach === p && compareAll(words, greatest + i * stride, p0, p1, p2, p3) < 0) continue;
+      n = listLeaves6(words, words[rows + branchRow * i] as number, p0, p1, p2, p3, out, n);
     }
     const reach = words[row + 1] as number;
     if (reach < p) return n;
@@ -129,12 +122,39 @@ export function findCovering6(
   }
 }
 
-/** @param isOther whether the address has other words than those that are common. */
-function findInLeaf6(
+/**
+ * How many items of a node start at or before an address.
+ *
+ * @param order how the common words compare with those of the address.
+ * @param further where the further words of the first one are, and how far from there to those of the next.
+ */
+function countStarts6(
+  words: Int32Array,
+  order: number,
+  firsts: number,
+  count: number,
+  common: number,
+  further: number,
+  stride: number,
+  p0: number,
+  p1: number,
+  p2: number,
+  p3: number,
+): number {
+  if (order !== 0) return order > 0 ? 0 : count;
+  const p = common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
+  let starts = countUpTo(words, firsts, count, p);
+  while (starts > 0 && (words[firsts + starts - 1] as number) === p) {
+    if (compareFurther(words, further + (starts - 1) * stride, common, p1, p2, p3) <= 0) break;
+    starts--;
+  }
+  return starts;
+}
+
+/** {@link findInLeaf4} for an IPv6 address of four words. */
+export function findInLeaf6(
   words: Int32Array,
   node: number,
-  starts: number,
-  isOther: boolean,
   p0: number,
   p1: number,
   p2: number,
@@ -151,6 +171,9 @@ function findInLeaf6(
   const rowSize = rowWords(layouts[6], head);
   const hasLasts = (head & lastsBit) !== 0;
   const p = common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
+  const order = common === 0 ? 0 : compareSome(words, node + headWords, common, p0, p1, p2);
+  const isOther = order !== 0;
+  const starts = countStarts6(words, order, firsts, count, common, rows + leafRowHead, rowSize, p0, p1, p2, p3);
   // Of how many bits the common words and the address are the same.
   const same = isOther ? sameBits(words, node + headWords, p0, p1, p2) : 32 * common;
   let n = found;
@@ -172,24 +195,6 @@ function findInLeaf6(
     out[n++] = words[row] as number;
   }
   return n - found < 2 ? n : reverse(out, found, n);
-}
-
-/**
- * Reads a word of each line of the processor's cache over which a full leaf of IPv6 lies. They come from memory side by side,
- * whereas the search waits for one before it knows the next: that is a quarter of its time among a million entries.
- *
- * @returns something that depends on all of them, because otherwise nothing would be read.
- */
-function readAhead(words: Int32Array, node: number): number {
-  return (
-    (words[node + 16] as number) |
-    (words[node + 32] as number) |
-    (words[node + 48] as number) |
-    (words[node + 64] as number) |
-    (words[node + 80] as number) |
-    (words[node + 96] as number) |
-    (words[node + 112] as number)
-  );
 }
 
 /** How many words of an ascending column are not greater than another. */

@@ -42,16 +42,13 @@ export function setAddressWords(words: Int32Array, family: Family, value: bigint
   words[3] = Number(BigInt.asUintN(32, value)) ^ flip;
 }
 
-/** Sets an address of four words with the highest bits as they are, IPv4 in its mapped form. @returns its family. */
-export function setPlainWords(words: Int32Array, a: number, b: number, c: number, d: number): Family {
-  if (a === 0 && b === 0 && c === 0xffff) {
-    words[0] = d ^ flip;
+/** Sets an address of four plain words at a position of others, IPv4 in its mapped form. @returns its family. */
+export function setPlainWords(words: Int32Array, plain: Int32Array, at: number): Family {
+  if (plain[at] === 0 && plain[at + 1] === 0 && plain[at + 2] === 0xffff) {
+    words[0] = (plain[at + 3] as number) ^ flip;
     return 4;
   }
-  words[0] = a ^ flip;
-  words[1] = b ^ flip;
-  words[2] = c ^ flip;
-  words[3] = d ^ flip;
+  for (let w = 0; w < 4; w++) words[w] = (plain[at + w] as number) ^ flip;
   return 6;
 }
 

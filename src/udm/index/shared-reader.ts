@@ -5,7 +5,7 @@ import { createChangeReader, type Changes } from "./change-ring.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
 import { createCoveringTexts } from "./covering-texts.ts";
 import { createEntryReader } from "./entry-block.ts";
-import { addressWords, setBytesWords, setPlainWords } from "./key-words.ts";
+import { addressWords, setBytesWords } from "./key-words.ts";
 import { blockOf } from "./node-layout.ts";
 import { createSnapshotPin, type ReaderSlot } from "./reader-slots.ts";
 import { createPlacesReader } from "./layer-places.ts";
@@ -57,6 +57,8 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
   const scratch = new Int32Array(4);
   const searched = new Int32Array(mostStates);
   let isOpen = true;
+  /** The view that is pinned for texts. */
+  let pinned = 0;
 
   /** Finds the states of a view that may have entries that cover an address. @returns how many there are. */
   const choose = (view: number, family: Family, address: Int32Array): number => {
@@ -88,6 +90,8 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
     }
   };
 
+  const chooseForTexts = (family: Family, address: Int32Array): number => choose(pinned, family, address);
+
   return {
     version: () => pin.version(),
     changes: createChangeReader(changes, () => pin.version()),
@@ -96,12 +100,12 @@ export function openSharedIndex(handle: SharedIndexHandle): SharedIndexReader {
       setBytesWords(scratch, family, bytes, offset);
       return covering(family, scratch);
     },
-    texts(a, b, c, d, use) {
+    texts(addresses, count, use) {
       if (!isOpen) throw new Error("this reader was closed");
-      const family = setPlainWords(scratch, a, b, c, d);
-      const view = pin.pin();
+      pinned = pin.pin();
       try {
-        return use(texts.find(searched, 0, choose(view, family, scratch), family, scratch));
+        texts.find(addresses, count, searched, chooseForTexts);
+        return use(texts.read);
       } finally {
         pin.unpin();
       }

@@ -6,7 +6,7 @@ import { createCoveringTexts } from "./covering-texts.ts";
 import type { EntryReader } from "./entry-block.ts";
 import { createRenderedTexts } from "./rendered-texts.ts";
 import { findKey } from "./find-key.ts";
-import { addressWords, createKeyWords, setKeyWords, setPlainWords } from "./key-words.ts";
+import { addressWords, createKeyWords, setKeyWords } from "./key-words.ts";
 import { blockOf, layouts } from "./node-layout.ts";
 import { renderItems } from "./render-items.ts";
 import { showTexts } from "./show-texts.ts";
@@ -32,6 +32,8 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
   const coveringTexts = createCoveringTexts(buffer);
   const keyWords = createKeyWords();
   const state = new Int32Array(1);
+
+  const oneState = (): number => 1;
 
   const of = (held: () => number): Questions => {
     const root = (family: Family): number => rootOf(words, held(), family);
@@ -80,10 +82,10 @@ export function createStateQuestions(buffer: SharedArrayBuffer, reader: EntryRea
         for (let i = 0; i < count; i++) found.push(entryOf(search.items[i] as number));
         return found;
       },
-      texts(a, b, c, d, use) {
-        const family = setPlainWords(keyWords.first, a, b, c, d);
+      texts(addresses, count, use) {
         state[0] = held();
-        return use(coveringTexts.find(state, 0, 1, family, keyWords.first));
+        coveringTexts.find(addresses, count, state, oneState);
+        return use(coveringTexts.read);
       },
       within: (bounds) => iterable(() => read([inBounds(bounds)])),
       entries: () => iterable(() => read(all())),

@@ -9,13 +9,14 @@ export interface AddressIndex {
   /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
   /**
-   * The JSON texts of the entries that cover an address of four words, IPv4 in its mapped form; the most specific comes first
-   * ({@link compareSpecificity}).
+   * The JSON texts of the entries that cover addresses, all of one view; the most specific comes first ({@link compareSpecificity}). What
+   * the addresses wait for, they wait for together.
    *
-   * @param use must not keep what it is given.
+   * @param addresses four words of each, IPv4 in its mapped form.
+   * @param use gets what reads the texts of the address at a position; it must not keep what it is given.
    * @returns what `use` returns.
    */
-  texts<T>(a: number, b: number, c: number, d: number, use: (texts: CoveringEntryTexts) => T): T;
+  texts<T>(addresses: Int32Array, count: number, use: (read: (i: number) => CoveringEntryTexts) => T): T;
 }
 
 /** Texts of entries as {@link udmJson} has them, where they lie. */

@@ -3,6 +3,7 @@ import { hashOf } from "../words/address-words.ts";
 
 const { maxProbes, slotBytes, objectMask } = addressLayout;
 const slotWords = slotBytes / 4;
+const listedWords = addressLayout.listedBytes / 4;
 export const tagWord = addressLayout.slotTag / 4;
 export const startWord = addressLayout.slotStart / 4;
 export const lengthsWord = addressLayout.slotLengths / 4;
@@ -68,6 +69,26 @@ export function findSlot(
   return ~(home * slotWords);
 }
 
+/**
+ * Asks for the memory of the slots of addresses that are listed as {@link addressLayout} says: it comes side by side.
+ *
+ * @returns something that depends on all of it, because otherwise nothing would be read.
+ */
+export function touchSlots({ words, mask }: AddressSlots, list: Int32Array, start: number, count: number): number {
+  let sum = 0;
+  for (let i = 0, at = start; i < count; i++, at += listedWords) {
+    const hash = hashOf(
+      list[at] as number,
+      list[at + 1] as number,
+      list[at + 2] as number,
+      list[at + 3] as number,
+      list[at + 4] as number,
+    );
+    sum |= words[(hash & mask) * slotWords + tagWord] as number;
+  }
+  return sum;
+}
+
 /** Puts an address at a place. @param tag its stamp, shifted by `objectBits`. */
 export function fillSlot(
   slots: AddressSlots,
@@ -86,6 +107,12 @@ export function fillSlot(
   words[at + 2] = c;
   words[at + 3] = d;
   words[at + tagWord] = tag | (object + 1);
+}
+
+/** Puts what is at a place of other slots at a place that is free. */
+export function copySlot(from: AddressSlots, at: number, to: AddressSlots, place: number): void {
+  if (to.words[place + tagWord] === 0) to.used++;
+  for (let w = 0; w < slotWords; w++) to.words[place + w] = from.words[at + w] as number;
 }
 
 export function clearSlots(slots: AddressSlots): void {

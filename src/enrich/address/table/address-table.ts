@@ -3,16 +3,19 @@ import { addressLayout, type AddressTableAccess, type Workspace } from "../../..
 import {
   addressSlotsBytes,
   clearSlots,
+  copySlot,
   createAddressSlots,
   expiresWord,
   fillSlot,
   findSlot,
+  touchSlots,
   lengthsWord,
   startWord,
   tagWord,
   type AddressSlots,
 } from "./address-slots.ts";
 import type { AddressText } from "../text/address-text.ts";
+import { createAddressList } from "../words/address-list.ts";
 import { setWords } from "../words/address-words.ts";
 import { isLater } from "./change-history.ts";
 import { createControlBlock, controlBlockBytes } from "./control-block.ts";
@@ -75,7 +78,8 @@ const averageLength = 256;
 /** Expiry is kept in 32 bits of milliseconds: after this many the count begins again with an empty table. */
 const epochMs = 2 ** 29;
 const expired = -1;
-const { objectBits, objectMask } = addressLayout;
+const { objectBits, objectMask, maxListed } = addressLayout;
+const listedWords = addressLayout.listedBytes / 4;
 
 /**
  * Two generations: what is used is kept in the young one; when that is full, or its texts are, it becomes the old one, and what
@@ -100,6 +104,13 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   /** How many of the old generation the young one has, too. */
   let takenOver = 0;
   const ofForgotten = new Int32Array(4);
+  /** Those that are looked up. */
+  const list = createAddressList(maxListed);
+  const given = new Int32Array(workspace.memory.buffer);
+  /** The place of the one made last, and that for one alone. */
+  let made = 0;
+  /** What is read ahead is read only if something follows from it. */
+  const reads = { sum: 0 };
 
   const shown = { words: young.words, arenaAt: store.arenaAt };
   const showYoung = (): void => {
@@ -128,51 +139,93 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
   };
 
   /** Takes over what the old generation has at a place. @returns whether there was room. */
-  const takeOver = (
-    aged: number,
-    place: number,
-    object: number,
-    a: number,
-    b: number,
-    c: number,
-    d: number,
-  ): boolean => {
+  const takeOver = (aged: number, place: number): boolean => {
     if (young.used >= half) return false;
     const from = old.words[aged + startWord] as number;
     const start = from === 0 ? 0 : store.promote(from);
     if (start === 0 && from !== 0) return false;
     takenOver++;
-    fillSlot(young, place, tagBase, object, a, b, c, d);
-    young.words[place + expiresWord] = old.words[aged + expiresWord] as number;
-    young.words[place + lengthsWord] = old.words[aged + lengthsWord] as number;
+    copySlot(old, aged, young, place);
     young.words[place + startWord] = start;
     return true;
   };
 
-  const find = (object: number, a: number, b: number, c: number, d: number): number => {
+  /**
+   * Looks for an address in both generations.
+   *
+   * @returns its place in the young one; where nothing right is known of it, the place for it, less than 0 as its complement.
+   */
+  const reuse = (object: number, a: number, b: number, c: number, d: number): number => {
     const found = findSlot(young, object, a, b, c, d);
-    if (found >= 0 && isFresh(young, found, a, b, c, d)) {
-      hits++;
-      return found;
-    }
-    let place = found >= 0 ? found : ~found;
-    const aged = found >= 0 ? -1 : findSlot(old, object, a, b, c, d);
-    if (aged >= 0 && isFresh(old, aged, a, b, c, d) && takeOver(aged, place, object, a, b, c, d)) {
-      hits++;
-      return place;
-    }
+    if (found >= 0) return isFresh(young, found, a, b, c, d) ? found : ~found;
+    const aged = findSlot(old, object, a, b, c, d);
+    const isOld = aged >= 0 && isFresh(old, aged, a, b, c, d);
+    return isOld && takeOver(aged, ~found) ? ~found : found;
+  };
+
+  /** Makes room for a further address and its text. @returns the place for it. */
+  const makeRoom = (place: number, object: number, a: number, b: number, c: number, d: number): number => {
     misses++;
-    if (young.used >= half || !store.hasRoom()) {
-      rotate();
-      place = ~findSlot(young, object, a, b, c, d);
-    }
-    texts.find(object, a, b, c, d);
+    if (young.used < half && store.hasRoom()) return place;
+    rotate();
+    return ~findSlot(young, object, a, b, c, d);
+  };
+
+  const keep = (place: number, object: number, a: number, b: number, c: number, d: number): void => {
     fillSlot(young, place, tagBase, object, a, b, c, d);
     const { words } = young;
     words[place + expiresWord] = Math.min(expires, Math.floor(now + texts.validMs));
     words[place + lengthsWord] = texts.lengths;
     words[place + startWord] = texts.start;
-    return place;
+  };
+
+  const makeListed = (find: (i: number) => void): void => {
+    const { objects, words } = list;
+    for (let i = 0; i < list.count; i++) {
+      const object = objects[i] as number;
+      const a = words[4 * i] as number;
+      const b = words[4 * i + 1] as number;
+      const c = words[4 * i + 2] as number;
+      const d = words[4 * i + 3] as number;
+      // One alone was just looked for; of several some are listed twice.
+      const known = list.count === 1 ? ~made : reuse(object, a, b, c, d);
+      if (known >= 0) continue;
+      made = makeRoom(~known, object, a, b, c, d);
+      find(i);
+      keep(made, object, a, b, c, d);
+    }
+  };
+
+  const find = (object: number, a: number, b: number, c: number, d: number): number => {
+    const known = reuse(object, a, b, c, d);
+    if (known >= 0) {
+      hits++;
+      return known;
+    }
+    made = ~known;
+    list.count = 0;
+    list.add(object, a, b, c, d);
+    texts.findAll(list, makeListed);
+    return made;
+  };
+
+  const locateAll = (at: number, count: number): number => {
+    // What is not kept, or would push the first ones out, is looked up when its turn comes, and so is one alone.
+    if (ttlMs === 0 || 2 * count > half) return 0;
+    reads.sum = touchSlots(old, given, at / 4, count);
+    list.count = 0;
+    for (let i = 0, from = at / 4; i < count; i++, from += listedWords) {
+      const object = given[from] as number;
+      const a = given[from + 1] as number;
+      const b = given[from + 2] as number;
+      const c = given[from + 3] as number;
+      const d = given[from + 4] as number;
+      if (reuse(object, a, b, c, d) < 0) list.add(object, a, b, c, d);
+    }
+    if (list.count < 2) return 0;
+    const before = misses;
+    texts.findAll(list, makeListed);
+    return misses - before;
   };
 
   return {
@@ -183,6 +236,7 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         const place = find(object, a, b, c, d);
         return young.at + 4 * place;
       },
+      locateAll,
       keepFields() {
         if (store.keepFields()) control.setFields();
       },
@@ -218,21 +272,11 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
         }
       }
     },
-    hits() {
-      return hits + control.hits();
-    },
-    misses() {
-      return misses;
-    },
-    matches() {
-      return control.matches();
-    },
-    evictions() {
-      return evictions;
-    },
-    size() {
-      return ttlMs === 0 ? 0 : young.used + old.used - takenOver;
-    },
+    hits: () => hits + control.hits(),
+    misses: () => misses,
+    matches: () => control.matches(),
+    evictions: () => evictions,
+    size: () => (ttlMs === 0 ? 0 : young.used + old.used - takenOver),
   };
 }
 

@@ -2,6 +2,7 @@
 export interface TextKey {
   readonly words: Int32Array;
   readonly length: number;
+  readonly hash: number;
   clear(): void;
   /** More than the key has room for is refused: `length` then goes beyond {@link maxKeyWords}. */
   put(word: number): void;
@@ -13,11 +14,14 @@ export function createTextKey(): TextKey {
   const key = {
     words: new Int32Array(maxKeyWords),
     length: 0,
+    hash: 0,
     clear() {
       key.length = 0;
+      key.hash = 0;
     },
     put(word: number) {
       key.words[key.length++] = word;
+      key.hash = Math.imul(key.hash ^ word, 0x9e3779b1) ^ (key.hash >>> 15);
     },
   };
   return key;

@@ -13,6 +13,8 @@ import { maxKeyWords, type TextKey } from "./text-key.ts";
 // Before that, where it is kept: where its fields begin; then its key.
 const { textHead, withVlanShift, localityShift, systemBit, metadataBit } = addressLayout;
 const headWords = textHead / 4;
+/** Shared keys are rarely shorter. */
+const leastKey = 8;
 const fieldsWords = addressLayout.fieldsBytes / 4;
 const [forward, allWords, keyWords, lengthsWord, systemWord, systemLengths, openLength] = [8, 7, 6, 5, 4, 3, 2];
 
@@ -42,6 +44,8 @@ export interface TextStore {
    * @returns where it begins in the young arena; 0 when it is not there.
    */
   find(key: TextKey): number;
+  /** Asks for the memory that {@link TextStore.find} reads of the first `count` keys. */
+  readAhead(keys: readonly TextKey[], count: number): void;
   /** Where the next text may be written in the workspace's memory: {@link maxTextLength} bytes. @param key of it; empty for none. */
   begin(key: TextKey): number;
   /** Keeps the text that was written there. @returns where it begins in the young arena; 0 when it cannot be kept. */
@@ -77,12 +81,11 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
   let old = createArena();
   /** Words of a text before its first byte, but for its key. */
   let ahead = headWords;
+  const starts: number[] = [];
+  /** What is read ahead is read only if something follows from it. */
+  const reads = { sum: 0 };
 
-  const slotOf = (key: TextKey): number => {
-    let hash = key.length;
-    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ (key.words[i] as number), 0x9e3779b1) ^ (hash >>> 15);
-    return (hash ^ (hash >>> 13)) & (slots - 1);
-  };
+  const slotOf = ({ hash }: TextKey): number => (hash ^ (hash >>> 13)) & (slots - 1);
 
   const wordOf = (arena: Arena, start: number): number => (arena.at + start) >>> 2;
 
@@ -128,6 +131,15 @@ export function createTextStore(workspace: Workspace, arenaBytes: number, maxTex
       const copied = promote(aged);
       if (copied !== 0) young.byKey[slot] = copied;
       return copied;
+    },
+    readAhead(keys, count) {
+      for (let i = 0; i < count; i++) starts[i] = young.byKey[slotOf(keys[i] as TextKey)] as number;
+      let sum = 0;
+      for (let i = 0; i < count; i++) {
+        const at = wordOf(young, starts[i] as number);
+        sum |= (words[at - lengthsWord] as number) | (words[at - ahead - leastKey] as number);
+      }
+      reads.sum = sum;
     },
     begin: (key) => young.at + young.end + 4 * (ahead + evened(key.length)),
     keep(key, text) {

@@ -43,6 +43,8 @@ export interface KernelImports {
   judgeLine(start: number, end: number): number;
   /** As {@link AddressTableAccess.locate}. */
   readonly locate: AddressTableAccess["locate"];
+  /** As {@link AddressTableAccess.locateAll}. */
+  readonly locateAll: AddressTableAccess["locateAll"];
 }
 
 /** Writes lines by the programs made of templates: WebAssembly, compiled from `assembly/`. */

@@ -253,6 +253,8 @@ export const input = 135_168;
 /** Hashes of the addresses that are prefetched together: of this many sources, then of as many destinations. */
 export const hashes = 203_264;
 export const maxPrefetched = 64;
+/** Those of them that are not in the table. */
+export const missingAddresses = 5_763_072;
 
 /** The head of the lines, and what the exporter's address adds. */
 export const headText = 204_800;

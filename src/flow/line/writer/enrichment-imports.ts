@@ -14,7 +14,7 @@ export function enrichmentImports(
   enricher: LineEnricher,
   numberTables: ExporterAdditions["numberTables"],
   filter: RecordFilter | undefined,
-): Pick<KernelImports, "addNumber" | "judgeLine" | "locate"> {
+): Pick<KernelImports, "addNumber" | "judgeLine" | "locate" | "locateAll"> {
   return {
     addNumber(index, at, value, scope) {
       const table = numberTables[index];
@@ -24,5 +24,6 @@ export function enrichmentImports(
     },
     judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
     locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
+    locateAll: enricher.addresses[0]?.table?.locateAll ?? (() => 0),
   };
 }

@@ -5,26 +5,16 @@ import {
   controlHasFinish,
   controlHits,
   controlIsOn,
-  controlMask,
   controlMatches,
-  controlNow,
-  controlSlots,
-  controlTag,
-  fieldsBytes,
   headNumberLength,
   headOrganisationLength,
   headSystem,
   lengthMask,
   localityMask,
   localityShift,
-  maxProbes,
   metadataBit,
-  objectMask,
-  slotBytes,
-  slotExpires,
   slotLengths,
   slotStart,
-  slotTag,
   systemBit,
   textHead,
   withVlanShift,
@@ -32,23 +22,22 @@ import {
 import {
   destinationAsSlot,
   destinationLabelText,
-  hashes,
   isAbsent,
   joinOfLabel,
   markDestination,
   markJoinShift,
   markSource,
-  maxPrefetched,
   sourceAsSlot,
   sourceLabelText,
 } from "../layout";
 import { moveDigest } from "./community-id";
-import { keepsFields, moveNoted, note, noteText } from "./noted";
+import { control, search, setControl, word } from "./address-search";
+import { moveNoted, note, noteText } from "./noted";
 import { locate } from "./imports";
+import { countMissed, foundBefore } from "./missing-addresses";
 import { placeOfNumber, setPlace, slot } from "./slots";
 import { copy, putText, writeUint32, writeUint64 } from "./values";
 
-let control: usize = 0;
 let hits: i32 = 0;
 let matches: i32 = 0;
 /** Of the record under way. */
@@ -67,7 +56,7 @@ export let grown: i32 = 0;
 
 @inline
 export function beginAddresses(at: usize): bool {
-  control = at;
+  setControl(at);
   hits = 0;
   matches = 0;
   return at != 0 && load<u32>(at, controlIsOn) != 0;
@@ -76,7 +65,7 @@ export function beginAddresses(at: usize): bool {
 @inline
 export function endAddresses(): void {
   if (control == 0) return;
-  store<f64>(control, load<f64>(control, controlHits) + <f64>hits, controlHits);
+  store<f64>(control, load<f64>(control, controlHits) + <f64>foundBefore(hits), controlHits);
   store<f64>(control, load<f64>(control, controlMatches) + <f64>matches, controlMatches);
 }
 
@@ -94,99 +83,6 @@ export function beginRecord(): void {
 @inline
 export function endRecord(): void {
   matches += recordMatches;
-}
-
-@inline
-function hashOf(object: i32, a: u32, b: u32, c: u32, d: u32): u32 {
-  const mixed = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
-  const hash = (mixed ^ (mixed >>> 15) ^ object) * 0x85ebca6b;
-  return hash ^ (hash >>> 13);
-}
-
-@inline
-function hashAt(object: i32, at: usize, isIpv6: bool): u32 {
-  return isIpv6
-    ? hashOf(object, word(at), word(at + 4), word(at + 8), word(at + 12))
-    : hashOf(object, 0, 0, 0xffff, word(at));
-}
-
-@inline
-function word(at: usize): u32 {
-  return bswap(load<u32>(at));
-}
-
-/** Where the hashes of the addresses of an object are that are prefetched together. */
-@inline
-function hashesOf(object: i32): usize {
-  return hashes + 4 * maxPrefetched * object;
-}
-
-/** Makes the hashes of several addresses, at most {@link maxPrefetched}, which are going to be looked up. */
-export function hashSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): void {
-  const kept = hashesOf(object);
-  for (let i = 0; i < count; i++, at += stride) store<u32>(kept + 4 * i, hashAt(object, at, isIpv6));
-}
-
-/** The same of one address, at a position below {@link maxPrefetched}. */
-@inline
-export function hashSlot(object: i32, at: usize, isIpv6: bool, position: i32): void {
-  store<u32>(hashesOf(object) + 4 * position, hashAt(object, at, isIpv6));
-}
-
-@inline
-function startOf(slots: usize, mask: u32, hash: usize): u32 {
-  return load<u32>(slots + slotBytes * (load<u32>(hash) & mask), slotStart);
-}
-
-/**
- * Asks for the memory of the slots of as many addresses at once. Nothing else is done in between: a processor waits for several places together
- * only if they are a few hundred instructions apart.
- */
-export function prefetchSlots(object: i32, count: i32): u32 {
-  const slots = load<u32>(control, controlSlots);
-  const mask = load<u32>(control, controlMask);
-  let at = hashesOf(object);
-  const end = at + 4 * count;
-  let sum: u32 = 0;
-  for (; at + 16 <= end; at += 16) {
-    sum += startOf(slots, mask, at) + startOf(slots, mask, at + 4);
-    sum += startOf(slots, mask, at + 8) + startOf(slots, mask, at + 12);
-  }
-  for (; at < end; at += 4) sum += startOf(slots, mask, at);
-  return sum;
-}
-
-/** And for their texts, with what stands directly in front of them where that is used. */
-export function prefetchTexts(object: i32, count: i32): u32 {
-  const slots = load<u32>(control, controlSlots);
-  const mask = load<u32>(control, controlMask);
-  const kept = hashesOf(object);
-  const arena = load<u32>(control, controlArena);
-  const before: usize = keepsFields() ? textHead + fieldsBytes : 0;
-  let sum: u32 = 0;
-  for (let i = 0; i < count; i++) {
-    const text = arena + startOf(slots, mask, kept + 4 * i);
-    sum += load<u8>(text - before) + load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
-  }
-  return sum;
-}
-
-/** The slot of an address, right at the time; 0 when it is not in the table. */
-@inline
-function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
-  const slots = load<u32>(control, controlSlots);
-  const mask = load<u32>(control, controlMask);
-  let place = hashOf(object, a, b, c, d);
-  for (let probe = 0; probe < maxProbes; probe++, place++) {
-    const at: usize = slots + slotBytes * (place & mask);
-    const tag = load<i32>(at, slotTag);
-    if (tag == 0) return 0;
-    if (load<u32>(at, 12) != d || (tag & objectMask) != object + 1) continue;
-    if (load<u32>(at, 8) != c || load<u32>(at, 4) != b || load<u32>(at) != a) continue;
-    const isFresh = load<i32>(control, controlNow) < load<i32>(at, slotExpires);
-    return isFresh && (tag & ~objectMask) == load<i32>(control, controlTag) ? at : 0;
-  }
-  return 0;
 }
 
 /**
@@ -224,7 +120,10 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   const d = word(isIpv6 ? address + 12 : address);
   let at = search(object, a, b, c, d);
   if (at != 0) hits++;
-  else at = <usize>locate(object, a, b, c, d);
+  else {
+    countMissed();
+    at = <usize>locate(object, a, b, c, d);
+  }
   const lengths = load<i32>(at, slotLengths);
   if (lengths == 0) return p;
   // What is to be placed among the fields of a record.

@@ -39,5 +39,8 @@ export declare function addApp(
 @external("kernel", "judgeLine")
 export declare function judgeLine(start: i32, end: i32): i32;
 
+@external("kernel", "locateAll")
+export declare function locateAll(at: i32, count: i32): i32;
+
 @external("kernel", "locate")
 export declare function locate(object: i32, a: i32, b: i32, c: i32, d: i32): i32;

@@ -6,10 +6,9 @@ import {
   endAddresses,
   endRecord,
   grown,
-  hashSlots,
-  prefetchSlots,
-  prefetchTexts,
 } from "./addresses";
+import { hashSlots, prefetchSlots, prefetchTexts } from "./address-search";
+import { listMissing, listsMissing, locateMissing } from "./missing-addresses";
 import { beginDigests, writeDigests } from "./community-id";
 import { beginUptime, isPadding, locateFields, readBootTime } from "./fields";
 import { bare, noRoom, writeRecord } from "./record";
@@ -111,6 +110,10 @@ export function prefetch(program: usize, at: usize, count: i32): void {
   hashSlots(1, destination, destinationLength == 16, stride, destinations);
   const sum = prefetchSlots(0, sources) + prefetchSlots(1, destinations);
   store<u32>(L.prefetchedSum, sum + prefetchTexts(0, sources) + prefetchTexts(1, destinations));
+  if (!listsMissing()) return;
+  for (let i = 0; i < sources; i++) listMissing(0, source + stride * i, sourceLength == 16);
+  for (let i = 0; i < destinations; i++) listMissing(1, destination + stride * i, destinationLength == 16);
+  locateMissing();
 }
 
 export { listSamples } from "./listed-samples";

@@ -5,10 +5,9 @@ import {
   beginRecord,
   endAddresses,
   endRecord,
-  hashSlot,
-  prefetchSlots,
-  prefetchTexts,
 } from "./addresses";
+import { hashSlot, prefetchSlots, prefetchTexts } from "./address-search";
+import { listMissing, listsMissing, locateMissing } from "./missing-addresses";
 import { beginDigests, writeDigests } from "./community-id";
 import { forgetNoted } from "./noted";
 import { isLineWanted } from "./filter";
@@ -31,6 +30,15 @@ export function prefetchSamples(first: i32, end: i32): void {
   }
   const sum = prefetchSlots(0, position) + prefetchSlots(1, position);
   store<u32>(L.prefetchedSum, sum + prefetchTexts(0, position) + prefetchTexts(1, position));
+  if (!listsMissing()) return;
+  for (let i = first; i < end; i++) {
+    const block: usize = L.samples + L.sampleBlock * i;
+    const length = load<u32>(block, L.sampleAddressLength);
+    if (length == 0) continue;
+    listMissing(0, load<u32>(block, L.sampleSource), length == 16);
+    listMissing(1, load<u32>(block, L.sampleDestination), length == 16);
+  }
+  locateMissing();
 }
 
 export function writeSamples(first: i32, end: i32, out: usize, limit: usize): i32 {
