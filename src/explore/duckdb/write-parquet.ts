@@ -18,15 +18,13 @@ export async function writeParquet(
   const [source, target] = [`${name}.json`, `${name}.parquet`];
   // Names by number: those of fields may be any.
   const json = lines.map((line) => `${JSON.stringify(Object.fromEntries(line.map((cell, i) => [`c${i}`, cell])))}\n`);
-  const columns = head
-    .map(
-      (name, i) =>
-        `c${i}: '${typeOf(
-          name,
-          lines.map((line) => line[i] ?? null),
-        )}'`,
-    )
-    .join(", ");
+  const types = head.map((field, i) =>
+    typeOf(
+      field,
+      lines.map((line) => line[i] ?? null),
+    ),
+  );
+  const columns = types.map((type, i) => `c${i}: '${type}'`).join(", ");
   const cells = head.map((each, i) => `c${i} AS ${quoted(each)}`).join(", ");
   const text = (path: string): string => `'${path.replaceAll("'", "''")}'`;
   try {
@@ -39,9 +37,9 @@ export async function writeParquet(
   }
 }
 
-function typeOf(name: string, values: readonly PlainValue[]): string {
+function typeOf(field: string, values: readonly PlainValue[]): string {
   const there = values.filter((value) => value !== null);
-  const isTime = name === timeHead || columnOf(name)?.type === "time";
+  const isTime = field === timeHead || columnOf(field)?.type === "time";
   if (isTime && there.every((value) => typeof value === "string" && !Number.isNaN(Date.parse(value)))) {
     return "TIMESTAMPTZ";
   }
