@@ -32,6 +32,8 @@ export interface Exporter {
   lastSeen: number;
   datagrams: number;
   records: number;
+  /** The part of its latest datagrams that became records without a fault, from 0 to 1. */
+  quality: number;
   /** Over the time between the last two calls of {@link Exporter.measure}. */
   recordsPerSecond: number;
   /**
