@@ -39,7 +39,12 @@ const lossRows: readonly LossRow[] = [
   },
   { metric: "netgloss_flow_sampler_drops_total", what: "dropped by sFlow agents, as they say", unit: "samples" },
   { metric: "netgloss_flow_kernel_drops_total", what: "the receive buffer was full", unit: "datagrams", label: "port" },
-  { metric: "netgloss_flow_queue_drops_total", what: "the queue of a decoding thread was full", unit: "datagrams" },
+  {
+    metric: "netgloss_flow_queue_drops_total",
+    what: "the queue of a decoding thread was full",
+    unit: "datagrams",
+    label: "reason",
+  },
   { metric: "netgloss_flow_thread_lost_datagrams_total", what: "a decoding thread died", unit: "datagrams" },
   { metric: "netgloss_flow_stream_lost_bytes_total", what: "broken messages by TCP or TLS", unit: "bytes" },
   { metric: "netgloss_flow_drops_total", what: "could not be decoded", unit: "units", label: "reason" },

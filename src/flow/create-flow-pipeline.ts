@@ -3,6 +3,8 @@ import { scaledCounters, plainCounters } from "./elements/mapping/counter-names.
 import { type Limits, defaultLimits } from "./exporters/limits/limits.ts";
 import { createFlowCounts } from "./flow-counts.ts";
 import { createExporterTable } from "./exporters/exporter-table.ts";
+import { standingOf } from "./exporters/quality.ts";
+import { senderAddress } from "./intake/net/sender-address.ts";
 import { createManualRates } from "./exporters/sampling/manual-rates.ts";
 import { createRelays } from "./exporters/relays.ts";
 import { createStateExchange } from "./exporters/state/state-exchange.ts";
@@ -138,6 +140,10 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     },
     take: (bytes, address, port, receivedAt) => processor.take(bytes, address, port, receivedAt),
     flush: () => processor.flush(),
+    standing(address) {
+      const exporter = exporters.find(senderAddress(address));
+      return exporter === undefined ? "unknown" : standingOf(exporter, clock.now());
+    },
     tidy: () => exporters.tidy(clock.now(), templateTtlMs),
     exportState: (which) => states.give(which),
     importState: (known) => states.restore(known),

@@ -10,6 +10,7 @@ import type { Filter } from "../filter/index.ts";
 import type { Log, Metrics, Clock } from "../report/index.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
 import type { SharedAnswer } from "./exporters/state/shared-exporters.ts";
+import type { SenderStanding } from "./intake/ring/ring-layout.ts";
 import type { ExporterView } from "./exporters/exporter-view.ts";
 import type { ExporterTraffic } from "./exporters/interface-traffic.ts";
 
@@ -79,6 +80,8 @@ export interface FlowPipeline {
   /** The same of one of several datagrams: their lines are with the sink after the next call of {@link FlowPipeline.flush}. */
   take(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
   flush(): void;
+  /** How an exporter stands where not all have room. @param address as a socket gives it. */
+  standing(address: string): SenderStanding;
   /** Forgets what has become too old: sets that wait, templates, silent exporters. To be called every {@link tidyEveryMs}. */
   tidy(): void;
   /**

@@ -16,6 +16,7 @@ import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
+import { noteQuality } from "./exporters/quality.ts";
 import type { OpenQuestions } from "./exporters/open-questions.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
 import { isSessionEnd } from "./intake/tcp/session-port.ts";
@@ -91,7 +92,9 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     enricher.enrich(record, rendered);
     append(record);
   };
+  let faults = 0;
   const drop = (of: ProtocolCounts, reason: DropReason, detail: Detail): void => {
+    faults++;
     of.drops[reason]++;
     log.warn(detail, dropReasons[reason]);
   };
@@ -181,9 +184,18 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     try {
       run(outputs[protocol]);
     } catch (error) {
+      faults++;
       counts[protocol].drops.internal++;
       log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
     }
+  };
+
+  /** Who sent the datagrams taken last, and what was counted before them. */
+  let sender: Exporter | undefined;
+  const before = { records: 0, faults: 0 };
+  const recordsOf = ({ flows, options: said, counters }: ProtocolCounts): number => flows + said + counters;
+  const judge = (of: ProtocolCounts): void => {
+    if (sender !== undefined) noteQuality(sender, recordsOf(of) > before.records && faults === before.faults);
   };
 
   /** Of the datagrams taken last: their decoder may hold some of them back for more of the same exporter. */
@@ -196,6 +208,7 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
     holding = undefined;
     attempt(heldProtocol, source, () => decoder.flush?.());
     settle(counts[heldProtocol]);
+    judge(counts[heldProtocol]);
   };
 
   return {
@@ -222,8 +235,14 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       exporter.lastSeen = receivedAt;
       exporter.datagrams++;
       ends.begin(receivedAt);
+      if (holding === undefined) {
+        sender = exporter;
+        before.records = recordsOf(of);
+        before.faults = faults;
+      }
       decode(protocol, exporter, (output) => decoder.decode({ bytes, port, receivedAt }, exporter, output));
-      if (decoder.flush !== undefined) {
+      if (decoder.flush === undefined) judge(of);
+      else {
         holding = decoder;
         heldProtocol = protocol;
       }

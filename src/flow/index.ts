@@ -23,7 +23,7 @@ export {
 } from "./intake/flow-receiver.ts";
 export type { StreamCredentials } from "./intake/tcp/stream-receiver.ts";
 export { FlowListenError } from "./intake/net/flow-listen-error.ts";
-export { createRing, type RingHandle } from "./intake/ring/ring-layout.ts";
+export { createRing, type RingHandle, type SenderStanding } from "./intake/ring/ring-layout.ts";
 export { createRingReader, type RingReader } from "./intake/ring/ring-reader.ts";
 export { createRingWriter, type RingWriter } from "./intake/ring/ring-writer.ts";
 export { decodeStateFile, encodeStateFile } from "./exporters/state/state-file.ts";

@@ -32,6 +32,8 @@ const configurationErrors: ReadonlySet<string> = new Set([
   "EROFS",
   "EISDIR",
   "ENOTDIR",
+  // A folder that was missing could not be made, although the one above it is there.
+  "ENOENT",
   "EEXIST",
   "ELOOP",
   "ENAMETOOLONG",

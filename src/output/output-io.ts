@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
-import { mkdir, open, realpath, rename, stat, type FileHandle } from "node:fs/promises";
+import { open, realpath, rename, stat, type FileHandle } from "node:fs/promises";
+import { makeFolder } from "./make-folder.ts";
 
 export interface OutputFileState {
   /** Bytes. */
@@ -50,7 +51,7 @@ export const nodeOutputIo: OutputIo = {
   state: async (path) => fileState(await stat(path)),
   realPath: (path) => realpath(path),
   rename: (from, to) => rename(from, to),
-  makeFolder: async (path) => void (await mkdir(path, { recursive: true })),
+  makeFolder: (path) => makeFolder(path),
 };
 
 function outputFile(handle: FileHandle): OutputFile {

@@ -104,3 +104,20 @@ test("a file that cannot be read is named", async () => {
   assert.equal(code, 78);
   assert.match(err, /^error: cannot read the settings file: .*\/nowhere\.yml/);
 });
+
+test("of a secret and its file, of which a start takes one, the later one is printed", async (t) => {
+  const file = join(tempDirectory(t), "netgloss.yml");
+  const password = "SVC_API_BASIC_AUTH_PASSWORD";
+  for (const [first, second] of [
+    [password, `${password}_FILE`],
+    [`${password}_FILE`, password],
+    ["SVC_OUTPUT_KAFKA__EAST__SASL_PASSWORD", "SVC_OUTPUT_KAFKA__EAST__SASL_PASSWORD_FILE"],
+  ] as const) {
+    writeFileSync(file, `${first}: one\n${second}: two\n`);
+    const { out } = await run("config", "migrate", file);
+    const lines = out.split("\n");
+    assert.ok(lines.includes(`# ${first}: …  # ${file}:2:1 says ${second}, only one of both may be set`), out);
+    assert.ok(lines.some((line) => line.startsWith(`${second}: two`)));
+    assert.ok(!lines.some((line) => line.startsWith(`${first}:`)));
+  }
+});

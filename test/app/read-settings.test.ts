@@ -75,7 +75,7 @@ test("values are read by their type", () => {
     SVC_FLOW_SERVER_UDP_IP: "::1",
     SVC_API_UNKNOWN_FIELDS: "ignore",
     SVC_OUTPUT_STDOUT_ENABLE: "TRUE",
-    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: "192.0.2.1=1000, 2001:DB8::0=2, 10.0.0.0/8=4",
+    SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF: "192.0.2.1=1000, 2001:DB8::0=2, 10.0.0.0/8=4,",
   });
   assert.deepEqual(settings.SVC_FLOW_SERVER_UDP_PORT, [2055, 4739]);
   assert.equal(settings.SVC_API_MAX_BODY_SIZE, 2 * 2 ** 20);
@@ -111,6 +111,7 @@ const badValues: [string, string, RegExp][] = [
   ["SVC_OUTPUT_FILE_PATH", "a\u0000b", /a path/],
   ["SVC_API_BASIC_AUTH_USERNAME", "a:b", /without a colon/],
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=0", /<IP address>=<rate>/],
+  ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=1,,", /<IP address>=<rate>/],
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1=1=2", /<IP address>=<rate>/],
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "::ffff:192.0.2.1=1,192.0.2.1=2", /nothing twice/],
   ["SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF", "192.0.2.1-192.0.2.9=1", /<CIDR>=<rate>/],

@@ -177,7 +177,7 @@ test("connections leave half of a ring to datagrams", () => {
   const reader = createRingReader(ring);
   const bytes = Buffer.alloc(1000);
   let ofStreams = 0;
-  while (writer.hasRoomForStreams()) {
+  while (writer.hasRoomForStreams("192.0.2.1")) {
     assert.ok(writer.write(bytes, "192.0.2.1", 65_536 + 2055, 0));
     ofStreams++;
   }
@@ -186,7 +186,7 @@ test("connections leave half of a ring to datagrams", () => {
   while (writer.write(bytes, "192.0.2.1", 2055, 0)) ofDatagrams++;
   assert.ok(ofDatagrams > 28);
   readAll(reader, ofDatagrams + 1);
-  assert.ok(writer.hasRoomForStreams());
+  assert.ok(writer.hasRoomForStreams("192.0.2.1"));
 });
 
 test("a read ends after so many bytes, and goes on there", () => {

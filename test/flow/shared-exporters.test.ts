@@ -87,6 +87,32 @@ test("rates and names come before the first record, although its own template co
   assert.equal(b.records[0]?.["flow.bytes"], 1000);
 });
 
+for (const [what, silence, templates] of [
+  ["is new", 0, flow],
+  ["comes back", 45_000, other],
+] as const) {
+  test(`an exporter that ${what} with templates alone is asked about when its data come, however late`, () => {
+    const [shared, a, b] = pair();
+    if (silence > 0) b.send(ipfix([ipfixTemplates(flow)]));
+    shared.pass(silence);
+    a.send(ipfix([ipfixTemplates(flow), ipfixTemplates(about), named(10)]));
+    shared.pass(1000);
+    b.send(ipfix([ipfixTemplates(templates)]));
+    shared.pass(5000);
+    assert.deepEqual(shared.asked.length, 1, "by who has heard data only");
+    b.send(ipfix([dataSet(templates, [uint(5, 4), uint(7, 4)])]));
+    shared.pass(400);
+    assert.deepEqual(
+      b.records.map((record) => [
+        record["flow.raw.bytes"] ?? record["flow.raw.packets"],
+        record["flow.sample_rate"],
+        record["flow.in.netif.name"],
+      ]),
+      [[5, 10, "eth7"]],
+    );
+  });
+}
+
 test("a template of its own that is newer stands before a shared one", () => {
   const [shared, a, b] = pair();
   a.send(netflow9([netflow9Templates(flow)]));
@@ -342,7 +368,8 @@ test("however exporters go to and fro between two collectors: what comes out is 
           } else if (what === "options" && isIpfix) {
             to.send(wrap([ipfixTemplates(about), named(10, `eth${exporter}`)]), from);
           } else to.send(wrap([dataSet(template(id, layout), [uint(value, 4), uint(7, 4)])]), from);
-          shared.pass(pauseMs);
+          // A collector that has heard an exporter less than half a minute ago does not ask what it said elsewhere since.
+          shared.pass(what === "options" ? 45_000 : pauseMs);
         }
         shared.pass(61_000);
         return shared.collectors

@@ -203,7 +203,7 @@ test("half a line left by a crash is ended, not continued", async (t) => {
 test("a path that can never be written to stops the start and is named", async (t) => {
   const { folder } = await outputFixture(t);
   await writeFile(join(folder, "file"), "");
-  for (const path of [folder, join(folder, "file/below")]) {
+  for (const path of [folder, join(folder, "file/below"), "/proc/netgloss/below/flows.ndjson"]) {
     const { sink } = await fileCase(t, { path });
     await assert.rejects(sink.start(), (error: Error & { code: string }) => {
       assert.equal(error.code, "unusable_output");

@@ -1,5 +1,5 @@
 import type { Role } from "../../access/index.ts";
-import { type SettingType, hasControl, int } from "./setting-type.ts";
+import { type SettingType, hasControl, int, partsOf } from "./setting-type.ts";
 import { addressOrCidr } from "./address-types.ts";
 
 /** Those of the room of access, which is too large to be loaded for their names. */
@@ -9,7 +9,7 @@ const roles = Object.keys({ viewer: true, editor: true, admin: true } satisfies 
 export const headers: SettingType<ReadonlyMap<string, string>> = {
   expected: "a list separated by commas, nothing twice, each <name of an HTTP header>=<value>",
   parse(value) {
-    const pairs = value.trim() === "" ? [] : value.split(",").map((pair) => pair.trim().split("="));
+    const pairs = partsOf(value).map((pair) => pair.split("="));
     const found = new Map<string, string>();
     for (const [name = "", ...parts] of pairs) {
       const text = parts.join("=");
@@ -25,7 +25,7 @@ export const headers: SettingType<ReadonlyMap<string, string>> = {
 export const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
   expected: `a list separated by commas, nothing twice, each <value of the claim>=<role>, the role one of ${roles.join(", ")}`,
   parse(value) {
-    const pairs = value.trim() === "" ? [] : value.split(",").map((pair) => pair.trim());
+    const pairs = partsOf(value);
     const found = new Map<string, Role>();
     for (const pair of pairs) {
       const equals = pair.lastIndexOf("=");
@@ -44,7 +44,7 @@ export const samplingRates: SettingType<ReadonlyMap<string, number>> = {
     "a list separated by commas, nothing twice, each <IP address>=<rate> or <CIDR>=<rate>, the rate an integer from 1 to 4294967295",
   parse(value) {
     const rate = int(1, 0xffff_ffff);
-    const pairs = value.trim() === "" ? [] : value.split(",").map((pair) => pair.trim().split("="));
+    const pairs = partsOf(value).map((pair) => pair.split("="));
     const rates = new Map<string, number>();
     for (const [exporter = "", rateText = "", ...rest] of pairs) {
       const key = addressOrCidr(exporter);

@@ -136,14 +136,19 @@ export const secret: SettingType<Secret> = {
   secret: true,
 };
 
-/** Values separated by commas, blanks around them and a comma behind the last allowed; no text is the empty list. A value may not repeat. */
+/** The parts of a list: separated by commas, blanks around them and a comma behind the last allowed; no text is the empty list. */
+export function partsOf(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  if (parts.at(-1) === "") parts.pop();
+  return parts;
+}
+
+/** Values of a list; see {@link partsOf}. A value may not repeat. */
 export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {
   return {
     expected: `a list separated by commas, nothing twice, each ${element.expected}`,
     parse(value) {
-      const texts = value.split(",").map((part) => part.trim());
-      if (texts.at(-1) === "") texts.pop();
-      const parts = texts.map((text) => element.parse(text));
+      const parts = partsOf(value).map((text) => element.parse(text));
       const values = parts.filter((part) => part !== undefined);
       return values.length === parts.length && new Set(values).size === values.length ? values : undefined;
     },

@@ -84,7 +84,10 @@ const options = decodingOptions(settings, {
   clock: systemClock,
 });
 const pipeline = createFlowPipeline(options);
-const reader = createRingReader(ring);
+const reader = createRingReader(ring, {
+  standing: (address) => pipeline.standing(address),
+  monotonic: () => systemClock.monotonic(),
+});
 metrics.counterFrom(
   "netgloss_flow_thread_lost_datagrams_total",
   "Datagrams lost because the thread that was to decode them died.",

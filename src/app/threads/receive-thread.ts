@@ -18,8 +18,8 @@ const limited = limitLog(log, systemClock);
 const writers = rings.map((ring, thread) =>
   createRingWriter(ring, () => postNote({ wake: thread } satisfies WakeNote)),
 );
-const ringSwitch = createRingSwitch(writers, metrics, (thread) => {
-  limited.warn({ thread }, "flow datagram dropped: the queue of its decoding thread is full");
+const ringSwitch = createRingSwitch(writers, metrics, (thread, exporter, reason) => {
+  limited.warn({ thread, exporter, reason }, "flow datagram dropped: the queue of its decoding thread is full");
 });
 const receiver = createFlowReceiver({
   ...options,

@@ -33,7 +33,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   const sources = { used: 0, max: limits.sources };
   /** The one that was used last. */
   let last: Domain | undefined;
-  /** By protocol; forgotten with every change of what it follows from. */
+  /** By protocol; forgotten with every change of what it follows from: domains with options, and which of them have templates of flows. */
   const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
   /** Made with the first flow of the sample. */
   let seen: SeenFlows | undefined;
@@ -55,7 +55,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     return optionsDomains.get(protocol);
   };
   const forgetDomain = (key: string, domain: Domain): void => {
-    optionsDomains.clear();
+    noteTemplates(domain);
     templates.clear(domain);
     memory.add(-memoryCosts.domain);
     domain.samples.forget();
@@ -93,6 +93,10 @@ export function createExporter(options: ExporterOptions): Exporter {
     optionsDomains.clear();
     exporter.isChanged = true;
   };
+  /** Templates of a domain come or go: damaged datagrams have new ones all the time, and few domains have options. */
+  function noteTemplates({ options: said }: Domain): void {
+    if (!said.isEmpty()) optionsDomains.clear();
+  }
 
   const rate = (): ManualRate => {
     const version = rates.version();
@@ -114,6 +118,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     lastSeen: firstSeen,
     datagrams: 0,
     records: 0,
+    quality: 0,
     recordsPerSecond: 0,
     heldUntil: 0,
     isChanged: false,
@@ -131,7 +136,6 @@ export function createExporter(options: ExporterOptions): Exporter {
           evictions.domains++;
         }
         domain = createDomain(protocol, id, port, agent);
-        optionsDomains.clear();
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
@@ -148,7 +152,10 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
-      if (change === "added" || change === "changed") noteChange();
+      if (change === "added" || change === "changed") {
+        noteTemplates(domain);
+        exporter.isChanged = true;
+      }
       return change;
     },
     restoreTemplate(domain, record, plan, from, now) {
@@ -157,7 +164,10 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     withdraw(domain, id) {
       const isKnown = templates.withdraw(domain, id);
-      if (isKnown) noteChange();
+      if (isKnown) {
+        noteTemplates(domain);
+        exporter.isChanged = true;
+      }
       return isKnown;
     },
     template(domain, id) {
@@ -166,7 +176,10 @@ export function createExporter(options: ExporterOptions): Exporter {
       return templateOfOtherPorts(domains.values(), domain, id);
     },
     learnOptions(domain, record) {
-      if (domain.options.learn(record, exporter.lastSeen)) noteChange();
+      const wasEmpty = domain.options.isEmpty();
+      if (!domain.options.learn(record, exporter.lastSeen)) return;
+      exporter.isChanged = true;
+      if (wasEmpty) optionsDomains.clear();
     },
     restoreOptions(domain, state) {
       optionsDomains.clear();

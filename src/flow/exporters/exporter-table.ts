@@ -2,6 +2,7 @@ import type { ManualRates } from "./sampling/manual-rates.ts";
 import type { Budget } from "./limits/options-share.ts";
 import { createExporter } from "./create-exporter.ts";
 import type { Exporter, SharedBudgets } from "./exporter.ts";
+import { provenAfterMs } from "./quality.ts";
 import { stateKey } from "./relays.ts";
 import { createEvictions, type Evictions, type Limits } from "./limits/limits.ts";
 import { createPlanCache } from "./templates/plan-cache.ts";
@@ -52,8 +53,6 @@ const freedShare = 1 / 16;
 
 const maxRounds = 4;
 
-/** An exporter is proven this long after its first datagram. */
-const provenAfterMs = 60_000;
 /** How often the time an exporter was last seen is saved while nothing else of it changes. */
 const keptAgainMs = 6 * 3_600_000;
 /** Of the places, this much is there for the others: one in ten. */

@@ -38,11 +38,13 @@ export interface Exporter {
   lastSeen: number;
   datagrams: number;
   records: number;
+  /** The part of its latest datagrams that became records without a fault, from 0 to 1. */
+  quality: number;
   /** Over the time between the last two calls of {@link Exporter.measure}. */
   recordsPerSecond: number;
   /**
    * Until then its data sets are held: it is new here or comes back, so that other collectors may know more of it. Milliseconds since the
-   * epoch; 0 where nobody is asked.
+   * epoch; infinite before the first of these data sets, 0 where nobody is asked.
    */
   heldUntil: number;
   /** Whether what is worth keeping over a restart has changed since this was last set to false. */

@@ -2,10 +2,15 @@ import type { Exporter } from "./exporter.ts";
 
 /** About which exporters other collectors are to be asked: those of which data sets wait. Times in milliseconds since the epoch. */
 export interface OpenQuestions {
-  /** An exporter has sent a datagram. To be called before its `lastSeen` is set. One that is new, or was away, is held. */
-  heard(exporter: Exporter, now: number): void;
   /**
-   * An exporter has started again, maybe after it sent other templates elsewhere: it is held.
+   * An exporter has sent a datagram. To be called before its `lastSeen` is set. Of one that is new, or was away, the data sets are held, from
+   * the first on: templates alone are no reason to ask, and data may come much later.
+   */
+  heard(exporter: Exporter, now: number): void;
+  /** A data set of an exporter has come: if its data sets are to be held, the time runs from here. */
+  data(exporter: Exporter, now: number): void;
+  /**
+   * An exporter has started again, maybe after it sent other templates elsewhere: its data sets are held, from the first on.
    *
    * @returns false so soon after the last time: several devices behind one address look as if one started again and again.
    */
@@ -26,6 +31,8 @@ const awayMs = 30_000;
 const restartsMs = 15_000;
 /** Nobody is waited for longer. */
 const holdMs = 1000;
+/** In place of the end of that time: its first data set has not come yet. */
+const untilData = Number.POSITIVE_INFINITY;
 /** Another collector may be about to write what it has just learnt. */
 const firstDelayMs = 250;
 const mostDelayMs = 60_000;
@@ -42,14 +49,21 @@ export function createOpenQuestions(find: (address: string) => Exporter | undefi
   const restarts = new WeakMap<Exporter, number>();
   let refused = 0;
 
+  const hold = (exporter: Exporter, now: number): void => {
+    exporter.heldUntil = exporter.isWaiting() ? now + holdMs : untilData;
+  };
+
   return {
     heard(exporter, now) {
-      if (exporter.datagrams === 0 || now - exporter.lastSeen > awayMs) exporter.heldUntil = now + holdMs;
+      if (exporter.datagrams === 0 || now - exporter.lastSeen > awayMs) hold(exporter, now);
+    },
+    data(exporter, now) {
+      if (exporter.heldUntil === untilData) exporter.heldUntil = now + holdMs;
     },
     restarted(exporter, now) {
       if (now - (restarts.get(exporter) ?? Number.NEGATIVE_INFINITY) < restartsMs) return false;
       restarts.set(exporter, now);
-      exporter.heldUntil = now + holdMs;
+      hold(exporter, now);
       return true;
     },
     need({ address, heldUntil }, now) {

@@ -12,10 +12,10 @@ export function optionsOnly(domains: Iterable<Domain>, protocol: Protocol): Doma
   const withOptions = new Set<DomainOptions>();
   const withFlows = new Set<DomainOptions>();
   for (const domain of domains) {
-    if (domain.protocol !== protocol) continue;
+    if (domain.protocol !== protocol || domain.options.isEmpty()) continue;
     // The ports of a domain share their options, and flows may come from one of them alone.
     if (hasFlowTemplate(domain)) withFlows.add(domain.options);
-    else if (!domain.options.isEmpty()) withOptions.add(domain.options);
+    else withOptions.add(domain.options);
   }
   let only: DomainOptions | undefined;
   for (const options of withOptions) {

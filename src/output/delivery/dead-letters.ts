@@ -1,10 +1,10 @@
 import { open, rename, stat, type FileHandle } from "node:fs/promises";
-import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { limitLog, type Clock, type Log } from "../../report/index.ts";
 import { errorCode, reasonOf } from "../errno.ts";
 import { forEachLine, type Batch } from "./batch.ts";
 import type { Refusal } from "./output-adapter.ts";
+import { makeFolder } from "../make-folder.ts";
 
 /** Where records go that a store will never take. */
 export interface DeadLetters {
@@ -41,7 +41,7 @@ export function createDeadLetters(options: DeadLetterOptions): DeadLetters {
       await rename(path, `${path}.1`);
     }
     if (file === undefined) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+      await makeFolder(dirname(path), 0o750);
       file = await open(path, "a", 0o640);
       size = (await stat(path)).size;
     }

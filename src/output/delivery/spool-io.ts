@@ -1,4 +1,5 @@
-import { mkdir, open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
+import { open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
+import { makeFolder } from "../make-folder.ts";
 
 /** A file of the spool. */
 export interface SpoolFile {
@@ -27,7 +28,7 @@ export interface SpoolIo {
 }
 
 export const nodeSpoolIo: SpoolIo = {
-  makeDirectory: async (path) => void (await mkdir(path, { recursive: true, mode: 0o750 })),
+  makeDirectory: (path) => makeFolder(path, 0o750),
   list: (directory) => readdir(directory),
   async open(path) {
     try {

@@ -21,7 +21,7 @@ export const lostResults: ReadonlySet<Migrated["result"]> = new Set(["missing", 
 
 /**
  * The same settings by our names, in the order in which they were given. A later one wins, `SVC_` over `EF_`, and a
- * setting's own name over another name for it. What belongs to something that is off is not missing: it is `unset`.
+ * setting's own name over another name for it. Of a secret and its `_FILE` there is one. What belongs to something that is off is not missing: it is `unset`.
  *
  * @param given of all files, the later ones behind.
  */
@@ -31,8 +31,9 @@ export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
   for (const one of given) {
     const setting = targetOf(one);
     if (setting === undefined || one.text.trim() === "") continue;
-    const before = winners.get(setting);
-    if (before === undefined || rankOf(one, setting) >= rankOf(before, setting)) winners.set(setting, one);
+    const key = withoutFile(setting);
+    const before = winners.get(key);
+    if (before === undefined || rankOf(one, setting) >= rankOf(before, targetOf(before) ?? "")) winners.set(key, one);
   }
   const migrated = given.map((one) => migrate(one, winners, texts));
   const turnedOn = inputsTurnedOn(given);
@@ -52,6 +53,13 @@ function rankOf({ name }: GivenSetting, setting: string): number {
 /** The name after either prefix. */
 function suffixOf(name: string): string | undefined {
   return /^(?:SVC|EF)_(.*)$/.exec(name)?.[1];
+}
+
+/** The secret whose file a name gives: only one of both may be set. Any other name is itself. */
+function withoutFile(name: string): string {
+  const instance = parseInstanceName(name);
+  const setting = typeof instance === "object" ? instance.setting : name;
+  return secretOfFileName.has(setting) ? name.replace(/_FILE$/, "") : name;
 }
 
 /** The setting, the `_FILE` of a secret, or the setting of an instance that a name means. */
@@ -80,8 +88,11 @@ function migrate(
   };
   if (text.trim() === "") return asComment("unset", "");
   if (target !== undefined) {
-    const winner = winners.get(target);
-    if (winner !== given) return asComment("overridden", `${winner?.origin ?? ""} says ${target}`);
+    const winner = winners.get(withoutFile(target)) ?? given;
+    const winning = targetOf(winner) ?? target;
+    if (winning !== target)
+      return asComment("overridden", `${winner.origin} says ${winning}, only one of both may be set`);
+    if (winner !== given) return asComment("overridden", `${winner.origin} says ${target}`);
     const instance = parseInstanceName(name);
     const setting = typeof instance === "object" ? instance.setting : target;
     if (!isSettingName(setting)) return { given, result: "same", line: `${target}: ${yamlScalar(text)}`, comment: "" };

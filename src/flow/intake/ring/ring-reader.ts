@@ -1,4 +1,14 @@
-import { addressMark, control, entryHeader, entrySize, marks, type RingHandle } from "./ring-layout.ts";
+import {
+  addressMark,
+  control,
+  entryHeader,
+  entrySize,
+  marks,
+  notesFrom,
+  senderBits,
+  type RingHandle,
+  type SenderStanding,
+} from "./ring-layout.ts";
 
 /** Takes a datagram; its bytes are valid during the call only. */
 export type TakeDatagram = (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
@@ -20,14 +30,30 @@ export interface RingReader {
   readonly lost: number;
 }
 
+/** What the writer learns of senders while the ring is filling up. */
+export interface AboutSenders {
+  readonly standing: (address: string) => SenderStanding;
+  /** Milliseconds. */
+  readonly monotonic: () => number;
+}
+
+/** Of the time that a sender's datagrams take, this part is that of the latest one. */
+const latestPart = 1 / 16;
+/** The time of a good sender counts only in part: records come of it. */
+const goodPart = 1 / 8;
+/** A datagram counts as no more than this many usual ones: what takes so long is as a rule the garbage collector. */
+const maxTimes = 8;
+
 /** The longest datagram that UDP can carry, as a ring of 64 KiB could hold it. */
 const maxDatagram = 65_536;
 
-export function createRingReader(ring: RingHandle): RingReader {
+/** @param about left out: all senders are alike. */
+export function createRingReader(ring: RingHandle, about?: AboutSenders): RingReader {
   const words = new Int32Array(ring.control);
   const bytesOf = new Uint8Array(ring.data);
   const uints = new Uint32Array(ring.data);
   const doubles = new Float64Array(ring.data);
+  const senders = new Uint32Array(ring.senders);
   const mask = bytesOf.length - 1;
   const addresses: string[] = [];
   let lost = 0;
@@ -36,13 +62,27 @@ export function createRingReader(ring: RingHandle): RingReader {
   // A copy of its own: decoders and libraries behind them need not know of shared memory.
   const scratch = Buffer.allocUnsafeSlow(Math.min(bytesOf.length, maxDatagram));
 
+  const average = (before: number, ns: number): number =>
+    before === 0 ? ns : Math.ceil(before + (ns - before) * latestPart);
+  /** Says how long a datagram took. */
+  const note = (exporter: number, ms: number, standing: SenderStanding): void => {
+    const ofAll = Atomics.load(words, control.meanTime);
+    const own = (senders[exporter] as number) & senderBits.time;
+    const most = ofAll === 0 ? senderBits.time : Math.min(maxTimes * Math.max(own, ofAll), senderBits.time);
+    const isGood = standing !== "unknown";
+    const ns = Math.min(Math.ceil(ms * (isGood ? 1e6 * goodPart : 1e6)), most);
+    senders[exporter] = average(own, ns) | (standing === "unknown" ? 0 : senderBits[standing]);
+    Atomics.store(words, control.meanTime, average(ofAll, ns));
+  };
+
   return {
     read(take, limit, maxBytes = Number.POSITIVE_INFINITY) {
       let count = 0;
       let taken = 0;
       while (count < limit && taken < maxBytes) {
         const read = Atomics.load(words, control.read);
-        if (read === Atomics.load(words, control.written)) break;
+        const written = Atomics.load(words, control.written);
+        if (read === written) break;
         const at = (read >>> 0) & mask;
         const length = uints[at >>> 2] as number;
         if (length === marks.wrap) {
@@ -62,7 +102,13 @@ export function createRingReader(ring: RingHandle): RingReader {
           taken += length;
           const address = addresses[exporter];
           if (address === undefined) lost++;
-          else take(bytes, address, port, receivedAt);
+          else if (about === undefined || (written - read) >>> 0 < bytesOf.length * notesFrom) {
+            take(bytes, address, port, receivedAt);
+          } else {
+            const began = about.monotonic();
+            take(bytes, address, port, receivedAt);
+            note(exporter, about.monotonic() - began, about.standing(address));
+          }
         }
       }
       return count;

@@ -1,4 +1,14 @@
-import { addressMark, control, entryHeader, entrySize, marks, type RingHandle } from "./ring-layout.ts";
+import { createFairShare, type ShareRefusal } from "./fair-share.ts";
+import {
+  addressMark,
+  control,
+  entryHeader,
+  entrySize,
+  marks,
+  maxSenders,
+  senderBits,
+  type RingHandle,
+} from "./ring-layout.ts";
 
 /** The one side of a ring that puts datagrams in. */
 export interface RingWriter {
@@ -10,14 +20,21 @@ export interface RingWriter {
    * @returns false when there is no room; nothing has changed then.
    */
   write(bytes: Uint8Array, address: string, port: number, receivedAt: number): boolean;
+  /** Why a datagram of a sender is to be dropped, see {@link FairShare}; undefined: it is to be written if there is room. */
+  refuses(address: string): ShareRefusal | undefined;
+  /** Whether a sender decoded well, as far as that was looked at. */
+  isGood(address: string): boolean;
   /** Bytes in the ring. */
   used(): number;
-  /** Whether it is less than half full: who can wait leaves the other half to datagrams, which cannot. */
-  hasRoomForStreams(): boolean;
+  /**
+   * Whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
+   * of that half when datagrams fill it.
+   */
+  hasRoomForStreams(address: string): boolean;
 }
 
-/** Addresses come from the network: this many have a number, then numbering begins again. */
-const maxAddresses = 65_536;
+/** When all numbers are taken, those of unknown senders are given again; if these are fewer than this, all are. */
+const fewNumbers = maxSenders / 16;
 
 /**
  * @param wake is called after a write when the reader said that it sleeps: once for each time that it said so.
@@ -29,7 +46,11 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
   const doubles = new Float64Array(ring.data);
   const capacity = bytesOf.length;
   const mask = capacity - 1;
+  const senders = new Uint32Array(ring.senders);
   const numbers = new Map<string, number>();
+  /** Numbers that were given and are free again. */
+  let free: number[] = [];
+  const shares = createFairShare(ring);
   let written = Atomics.load(words, control.written);
 
   /** Puts one entry. @returns whether there was room. */
@@ -38,8 +59,10 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     const at = (written >>> 0) & mask;
     const rest = capacity - at;
     const skipped = rest < size ? rest : 0;
-    const used = (written - Atomics.load(words, control.read)) >>> 0;
+    const read = Atomics.load(words, control.read);
+    const used = (written - read) >>> 0;
     if (used + skipped + size > capacity) return false;
+    shares.release(read);
     if (skipped > 0) uints[at >>> 2] = marks.wrap;
     const start = skipped > 0 ? 0 : at;
     uints[start >>> 2] = content.length;
@@ -47,18 +70,41 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     uints[(start >>> 2) + 2] = port;
     doubles[(start + 16) >>> 3] = receivedAt;
     bytesOf.set(content, start + entryHeader);
+    if (port !== addressMark) shares.wrote(start, exporter, port);
     written = (written + skipped + size) | 0;
     Atomics.store(words, control.written, written);
     return true;
+  };
+
+  const isGood = (number: number): boolean =>
+    ((senders[number] as number) & (senderBits.proven | senderBits.good)) !== 0;
+
+  const forgetNumbers = (): void => {
+    numbers.clear();
+    free = [];
+    senders.fill(0);
+  };
+
+  const freeNumber = (): number => {
+    if (numbers.size >= maxSenders) {
+      for (const [address, number] of numbers) {
+        if (isGood(number)) continue;
+        numbers.delete(address);
+        senders[number] = 0;
+        free.push(number);
+      }
+      if (free.length < fewNumbers) forgetNumbers();
+    }
+    return free.at(-1) ?? numbers.size;
   };
 
   /** The number of an address; a new one is announced to the reader. @returns undefined when there is no room for that. */
   const numberOf = (address: string): number | undefined => {
     const known = numbers.get(address);
     if (known !== undefined) return known;
-    if (numbers.size >= maxAddresses) numbers.clear();
-    const number = numbers.size;
+    const number = freeNumber();
     if (!put(Buffer.from(address, "latin1"), number, addressMark, 0)) return undefined;
+    free.pop();
     numbers.set(address, number);
     return number;
   };
@@ -69,14 +115,19 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     write(bytes, address, port, receivedAt) {
       if (Atomics.load(words, control.forget) === 1) {
         Atomics.store(words, control.forget, 0);
-        numbers.clear();
+        forgetNumbers();
       }
       const number = numberOf(address);
       if (number === undefined || !put(bytes, number, port, receivedAt)) return false;
       if (Atomics.load(words, control.asleep) === 1 && Atomics.exchange(words, control.asleep, 0) === 1) wake();
       return true;
     },
+    isGood(address) {
+      const number = numbers.get(address);
+      return number !== undefined && isGood(number);
+    },
+    refuses: (address) => shares.refuses(numbers.get(address)),
     used,
-    hasRoomForStreams: () => used() < capacity / 2,
+    hasRoomForStreams: (address) => shares.admitsStreams(numbers.get(address)),
   };
 }

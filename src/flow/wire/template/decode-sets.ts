@@ -77,6 +77,7 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
 export function decodeDataSet(message: Message, templateId: number, range: ByteRange): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
   const { receivedAt } = datagram;
+  if (!isSessionPort(domain.port ?? 0)) message.questions?.data(exporter, receivedAt);
   const known = templateOf(message, templateId, receivedAt);
   if (known !== undefined && !mayHold(message, range)) return decodeRecords(message, known.plan, range, context);
   const set = { templateId, bytes: copyOf(range), context, receivedAt, isHeld: known !== undefined };
