@@ -57,37 +57,6 @@ const netflow9Record = (template: PacketTemplate, record: Values): Buffer =>
 
 const ntp = (seconds: number, fraction: number): Buffer => uints([seconds + 2_208_988_800, 4], [fraction, 4]);
 
-/** One template for all protocols, as Cisco ASA has it. */
-const ofAllProtocols: PacketTemplate = {
-  id: 263,
-  fields: fields([8, 4], [7, 2], [12, 4], [11, 2], [4, 1], [176, 1], [177, 1], [1, 4]),
-};
-const ofProtocol = (protocol: number): Buffer[] => [
-  v4Source,
-  uint(protocol === 6 || protocol === 17 ? 40_000 : 0, 2),
-  v4Destination,
-  uint(protocol === 6 || protocol === 17 ? 443 : 0, 2),
-  uint(protocol, 1),
-  uint(0, 1),
-  uint(0, 1),
-  uint(100 + protocol, 4),
-];
-const withoutProtocol: PacketTemplate = { id: 264, fields: fields([8, 4], [12, 4], [176, 1], [177, 1], [1, 4]) };
-/** Type and code before the protocol, and a field of variable length before all. */
-const mixedIcmp: PacketTemplate = {
-  id: 265,
-  fields: fields([82, "variable"], [32, 2], [139, 2], [8, 4], [12, 4], [4, 1], [1, 4]),
-};
-const mixedOf = (protocol: number): Buffer[] => [
-  Buffer.from("eth0"),
-  uint(0x0301, 2),
-  uint(0, 2),
-  v4Source,
-  v4Destination,
-  uint(protocol, 1),
-  uint(1, 4),
-];
-
 const everyday: PacketTemplate = {
   id: 300,
   fields: fields(
@@ -906,20 +875,6 @@ export const goldenCases: readonly GoldenCase[] = [
   [
     "ipfix-records-of-one-byte-are-not-padding",
     [ipfix([ipfixTemplates({ id: 256, fields: fields([4, 1]) }), packetSet(256, hex("0611000000"), { pad: false })])],
-  ],
-  [
-    "netflow9-icmp-type-and-code-in-flows-of-all-protocols",
-    [
-      netflow9([netflow9Templates(ofAllProtocols), dataSet(ofAllProtocols, ...[6, 17, 1, 58, 0].map(ofProtocol))]),
-      netflow9([
-        netflow9Templates(withoutProtocol),
-        dataSet(withoutProtocol, [v4Source, v4Destination, uint(0, 1), uint(0, 1), uint(1, 4)]),
-      ]),
-    ],
-  ],
-  [
-    "ipfix-icmp-type-and-code-in-flows-of-all-protocols",
-    [ipfixRecord(mixedIcmp, mixedOf(6)), ipfixRecord(mixedIcmp, mixedOf(1))],
   ],
   [
     "ipfix-icmp-type-and-code",

@@ -80,12 +80,9 @@ function buildSteps(template: Template, elements: ElementSource, slow: ReadonlyS
   const levels = headerLevels(template);
   const names = hasSection(template) ? withObservationTime : undefined;
   if (levels === undefined)
-    return ofIcmpOnly(
-      template,
-      stepsOf(
-        groupByElement(template, elements, (field) => !slow.has(field)),
-        { names },
-      ),
+    return stepsOf(
+      groupByElement(template, elements, (field) => !slow.has(field)),
+      { names },
     );
   const headers = headerSteps(template, elements, levels);
   const taken = new Set(headers.flatMap(({ outputs }) => outputs.map(({ name }) => name)));
@@ -126,20 +123,6 @@ function headerSteps(template: Template, elements: ElementSource, levels: Header
 /** The names of an element that has none of ours. */
 function ofElement(group: ElementFields): ElementNames {
   return { ...group, names: [{ ...group.fallback, preference: 0 }] };
-}
-
-const icmpNames: ReadonlySet<string> = new Set(["icmp.type.id", "icmp.code.id"]);
-
-/**
- * Type and code of ICMP are those of flows of ICMP, where the protocol is known: exporters have one template for all protocols, with
- * zeros in the flows of others.
- */
-function ofIcmpOnly({ fields }: Template, steps: readonly Step[]): Step[] {
-  const protocol = steps.find(({ outputs }) => outputs[0].name === "l4.proto.id");
-  const field = protocol?.outputs[0].field ?? -1;
-  if (protocol?.kind !== "field" || fields[field]?.length !== 1) return [...steps];
-  const when: readonly Presence[] = [{ fields: [field], isSet: true, ofIcmp: true }];
-  return steps.map((step) => (icmpNames.has(step.outputs[0].name) ? { ...step, when } : step));
 }
 
 /** observationTimeSeconds, -Milliseconds, -Microseconds, -Nanoseconds. */

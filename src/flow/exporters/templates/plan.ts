@@ -30,11 +30,10 @@ export interface Step {
   readonly when?: readonly Presence[] | undefined;
 }
 
-/** Whether one of these fields at least has a byte that is not zero; or, of a field of one byte, whether it is the number of ICMP or ICMPv6. */
+/** Whether one of these fields at least has a byte that is not zero. */
 export interface Presence {
   readonly fields: readonly number[];
   readonly isSet: boolean;
-  readonly ofIcmp?: boolean;
 }
 
 /**

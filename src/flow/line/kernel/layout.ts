@@ -621,8 +621,6 @@ export const byUptime = 3;
 export const byHelper = 4;
 export const byMicroseconds = 5;
 export const byNanoseconds = 6;
-/** The number of ICMP or ICMPv6. */
-export const byIcmp = 7;
 
 /**
  * How a run ended: all records are read; the memory for lines is full; the last line has no additions; the next record is cut

@@ -185,12 +185,8 @@ function mayKeep({ code, slot = layout.unusedSlot }: Operation): boolean {
   return helped.has(code) || (code === layout.opValue && slot !== layout.unusedSlot);
 }
 
-/** These are cleared for each record. */
-const icmpSlots: ReadonlySet<number> = new Set([layout.icmpTypeSlot, layout.icmpCodeSlot]);
-
 /** Whether it keeps one at all. */
 function keeps({ code, slot = layout.unusedSlot, length = 0 }: Operation): boolean {
-  if (icmpSlots.has(slot)) return false;
   const isCodePointKept = code === layout.opTable && length !== layout.unusedSlot;
   return slot !== layout.unusedSlot || isCodePointKept || helped.has(code);
 }

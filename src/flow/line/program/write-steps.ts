@@ -86,12 +86,7 @@ function writeWhen(context: StepContext, when: readonly Presence[], block: () =>
   // A first field without bytes never wins: 0 then means that none has a bit set.
   const tail = Buffer.concat([
     Buffer.alloc(layout.candidateBytes),
-    ...first.fields.map((field) => {
-      return candidate(context, field, {
-        kind: first.ofIcmp === true ? layout.byIcmp : layout.byLength,
-        fit: anyLength,
-      });
-    }),
+    ...first.fields.map((field) => candidate(context, field, { kind: layout.byLength, fit: anyLength })),
   ]);
   writer.operation({ code: layout.opSelect, length: 1 + first.fields.length, tail });
   writer.when(layout.selected, first.isSet ? "other" : "equal", 0, () => writeWhen(context, rest, block));

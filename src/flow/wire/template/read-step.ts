@@ -55,15 +55,11 @@ export function readStep(
   else putContest(record, source, outputs, places);
 }
 
-const icmp = 1;
-const icmpV6 = 58;
-
 /** Whether all of these hold for the record whose fields have been located. */
 function holds(bytes: Uint8Array, when: readonly Presence[], { offsets, lengths }: FieldPlaces): boolean {
-  return when.every(({ fields, isSet: wanted, ofIcmp }) => {
+  return when.every(({ fields, isSet: wanted }) => {
     const isPresent = fields.some((field) => {
       const at = offsets[field] as number;
-      if (ofIcmp === true) return bytes[at] === icmp || bytes[at] === icmpV6;
       return !isZeroRange(bytes, at, at + (lengths[field] as number));
     });
     return isPresent === wanted;

@@ -77,7 +77,6 @@ function hasAnyValue(candidate: usize, at: usize, length: i32): bool {
   if (kind == L.byMicroseconds) return secondOfNtp(at, 6) >= 0;
   if (kind == L.byNanoseconds) return secondOfNtp(at, 9) >= 0;
   const value = readUint(at, length);
-  if (kind == L.byIcmp) return value == 1 || value == 58;
   if (value > maxSafe) return false;
   if (kind == L.bySeconds) return value <= <u64>L.lastSecond;
   const time = kind == L.byUptime ? <u64>timeOfUptime(value) : value;
