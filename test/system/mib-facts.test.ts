@@ -167,6 +167,19 @@ const baseTypes: Readonly<Record<string, string>> = {
   OPAQUE: "Opaque",
 };
 
+/** Agents that write numbers as text: each syntax of a number reads these. */
+const ofText: readonly string[] = [
+  "hex",
+  "number",
+  "scaled",
+  "temperature",
+  "decibel",
+  "text-number",
+  "text-percent",
+  "mac",
+  "address",
+];
+
 /** Kinds of syntax that say more of a value than its module does in clauses: only its description has it. */
 const refinements: Readonly<Record<string, readonly string[]>> = {
   number: [
@@ -181,8 +194,8 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
     "enum-bitmap",
   ],
   scaled: ["number", "blocks", "decibel", "temperature"],
-  // Agents that write numbers as text: each syntax of a number reads these.
-  text: ["hex", "number", "scaled", "temperature", "decibel", "text-number", "text-percent", "mac", "address"],
+  text: ofText,
+  octets: ["text", "lldp-chassis-id", "lldp-port-id", ...ofText],
   hex: ["text", "mac", "address"],
   oid: ["enum-oid"],
   entity: ["number"],

@@ -216,6 +216,7 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
   number: ["scaled", "temperature", "duration", "blocks", "sensor", "enum-bitmap"],
   scaled: ["number"],
   text: ["hex", "number"],
+  octets: ["text", "hex", "number"],
   oid: ["enum-oid"],
   entity: ["number"],
   "enum-integer": ["number"],
