@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { contractPath, postJson, startApi, until } from "./api-fixture.ts";
 import { answerOf, envelope, exchange, openHttp2, openRaw, postHttp2 } from "./raw-http.ts";
@@ -67,6 +68,31 @@ test("gzip bodies are read, bombs and broken ones are not", async (t) => {
   assert.equal(grpc.trailers?.["grpc-status"] ?? grpc.headers["grpc-status"], "8");
   const connect = await postHttp2(session, rpc, "application/proto", bomb, { "content-encoding": "gzip" });
   assert.equal(connect.status, 429);
+});
+
+test("who is refused by the header gets to send the body, and the answer", async (t) => {
+  const { port } = await startApi(t);
+  const kinds = [
+    [rpc, "application/json", "content-encoding"],
+    [rpc, "application/grpc-web+proto", "grpc-encoding"],
+    [
+      "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+      "application/connect+json",
+      "connect-content-encoding",
+    ],
+  ];
+  for (const [path, type, header] of kinds) {
+    const raw = openRaw(t, port);
+    raw.socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\n${header}: odd\r\n` +
+        "Transfer-Encoding: chunked\r\n\r\n",
+    );
+    await until(() => /unimplemented|grpc-status: 12/.test(raw.received()), `${type} is refused`);
+    await setTimeout(100);
+    assert.equal(raw.socket.readyState, "open", type);
+    raw.socket.write("2\r\n{}\r\n0\r\n\r\n");
+    await raw.closed;
+  }
 });
 
 test("answers are compressed when asked for and worth it", async (t) => {

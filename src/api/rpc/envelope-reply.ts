@@ -68,10 +68,13 @@ class EnvelopeReply implements Reply {
       call.breakOff();
       return;
     }
-    // What a method put into the header must not end up in the trailer.
-    if (this.#protocol.framing === "grpc" && !call.isBegun() && call.extraHeader === undefined) {
+    // As one answer, so that a client of HTTP/1.1 may send the rest of its body first. What a method put into the header must not end up
+    // in the trailer.
+    if (!call.isBegun() && call.extraHeader === undefined) {
       call.code = codeToString(error.code);
-      call.answer(200, { ...this.#header(), ...this.#trailer(error) }, "");
+      const isGrpc = this.#protocol.framing === "grpc";
+      const header = isGrpc ? { ...this.#header(), ...this.#trailer(error) } : this.#header();
+      call.answer(200, header, isGrpc ? "" : this.#text(this.#last(error)));
       return;
     }
     this.#begin();
@@ -140,8 +143,13 @@ class EnvelopeReply implements Reply {
       call.end(bytes, this.#trailer(error));
       return;
     }
-    const last = this.#protocol.framing === "connect" ? this.#endOfStream(error) : this.#webTrailer(error);
-    call.end(bytes === undefined ? this.#text(last) : Buffer.concat([this.#text(bytes), this.#text(last)]));
+    const last = this.#text(this.#last(error));
+    call.end(bytes === undefined ? last : Buffer.concat([this.#text(bytes), last]));
+  }
+
+  /** What follows the messages, where that is no trailer of HTTP. */
+  #last(error: ConnectError | undefined): Buffer {
+    return this.#protocol.framing === "connect" ? this.#endOfStream(error) : this.#webTrailer(error);
   }
 
   #webTrailer(error: ConnectError | undefined): Buffer {
