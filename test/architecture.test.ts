@@ -23,7 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   flow: ["text", "ip", "report", "record", "filter", "yaml"],
   snmp: ["text", "ip", "report", "record", "yaml", "file"],
   mib: ["text", "yaml"],
-  output: ["ip", "report", "record", "filter"],
+  output: ["ip", "report", "record", "filter", "file"],
   explore: ["text", "ip", "report", "record", "filter"],
   api: ["text", "ip", "report", "access", "record", "filter", "udm", "exchange", "snmp"],
   app: [

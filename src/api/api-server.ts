@@ -76,7 +76,7 @@ export interface ApiServerOptions {
   readonly viewDescriptions?: ReadonlyMap<string, ViewDescription>;
   /** Without it the SNMP operations answer 503. */
   readonly snmp?: SnmpOperations;
-  /** Without it the operations on sources of metadata are not implemented. */
+  /** Without it the operations on sources of metadata answer 501. */
   readonly sources?: SourceOperations;
   /** Further operations, by path. */
   readonly operations?: ReadonlyMap<string, Operation>;

@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { makeFolderSync } from "../file/index.ts";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -50,7 +41,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   let retryAt = -Infinity;
 
   const open = (): number => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolderSync(dirname(path));
     fd = openSync(path, "a", 0o640);
     size = statSync(path).size;
     return fd;

@@ -1,5 +1,6 @@
-import { constants, copyFileSync, mkdirSync } from "node:fs";
+import { constants, copyFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolderSync } from "../file/index.ts";
 import type { Settings } from "./settings/index.ts";
 
 /**
@@ -8,9 +9,9 @@ import type { Settings } from "./settings/index.ts";
  */
 export function prepareQuickstart(settings: Settings, samplePath: string): void {
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
-  if (settings.SVC_OUTPUT_FILE_ENABLE) mkdirSync(dirname(settings.SVC_OUTPUT_FILE_PATH), { recursive: true });
+  if (settings.SVC_OUTPUT_FILE_ENABLE) makeFolderSync(dirname(settings.SVC_OUTPUT_FILE_PATH));
   if (metadataPath === "") return;
-  mkdirSync(dirname(metadataPath), { recursive: true });
+  makeFolderSync(dirname(metadataPath));
   try {
     copyFileSync(samplePath, metadataPath, constants.COPYFILE_EXCL);
   } catch (error) {

@@ -1,7 +1,7 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { limitLog, type Clock, type Component, type Log } from "../report/index.ts";
-import { LockedError, takeFileLock, type FileIo, type FileLock } from "../file/index.ts";
+import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock } from "../file/index.ts";
 
 /** What the lock is named after, with `.lock` behind it in the directory: it shows people who holds it. */
 const lockName = "collector";
@@ -23,7 +23,7 @@ export function createStateDirectory(
     name: "state directory",
     async start() {
       try {
-        await mkdir(path, { recursive: true });
+        await makeFolder(path);
         const target = join(await realpath(path), lockName);
         lock = await takeFileLock(io, target, { subject: `the state directory ${path}`, clock, log });
       } catch (error) {

@@ -1,7 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { StateFiles } from "../flow/index.ts";
-import { replaceContent, type FileIo } from "../file/index.ts";
+import { makeFolder, replaceContent, type FileIo } from "../file/index.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
@@ -19,7 +18,7 @@ export function createStateFiles(
   directory: string,
   io: FileIo,
   run: string,
-  makeDirectory: (path: string) => Promise<unknown> = (path) => mkdir(path, { recursive: true }),
+  makeDirectory: (path: string) => Promise<unknown> = (path) => makeFolder(path),
 ): StateFiles {
   let number = 0;
   return {

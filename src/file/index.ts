@@ -8,6 +8,7 @@ export {
   type FileState,
   type OpenFile,
 } from "./file-io.ts";
+export { makeFolder, makeFolderSync } from "./make-folder.ts";
 export { syncFileIo } from "./sync-file-io.ts";
 export { resolveTarget } from "./resolve-target.ts";
 export { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";

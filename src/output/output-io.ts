@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open, realpath, rename, stat, type FileHandle } from "node:fs/promises";
-import { makeFolder } from "./make-folder.ts";
+import { makeFolder } from "../file/index.ts";
 
 export interface OutputFileState {
   /** Bytes. */

@@ -32,7 +32,7 @@ test("operations on sources answer what the source says, and name what is wrong"
   }
 });
 
-test("without sources the operations are not implemented", async (t) => {
+test("a collector without sources answers 501", async (t) => {
   const { url } = await startApi(t);
   assert.deepEqual(await ask(url, "run", '{"name":"plan"}'), [
     501,

@@ -16,6 +16,7 @@ import {
   type TrapSettings,
 } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { freePort } from "../support/free-port.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -56,7 +57,8 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
     openSocket: network.open,
     traps: {
       address: "127.0.0.1",
-      port: 0,
+      // Both kinds of sockets need the same one, and ports of TCP are the scarce ones.
+      port: settings.tcp === true ? await freePort() : 0,
       credentialsDirectory: "",
       rulesPath: "",
       compileCondition: () => () => true,

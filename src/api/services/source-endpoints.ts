@@ -30,7 +30,7 @@ export class SourceRefusal extends Error {
 
 export const sourcePath = (operation: SourceOperation): string => `/api/v1/enrich/sources/${operation}`;
 
-/** The handler of an operation: its body is `{"name": …}`. Without sources it is not implemented. */
+/** The handler of an operation: its body is `{"name": …}`. A collector without sources answers 501 (`unimplemented`). */
 export function createSourceEndpoint(
   operation: SourceOperation,
   sources: SourceOperations | undefined,

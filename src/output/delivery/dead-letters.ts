@@ -4,7 +4,7 @@ import { limitLog, type Clock, type Log } from "../../report/index.ts";
 import { errorCode, reasonOf } from "../errno.ts";
 import { forEachLine, type Batch } from "./batch.ts";
 import type { Refusal } from "./output-adapter.ts";
-import { makeFolder } from "../make-folder.ts";
+import { makeFolder } from "../../file/index.ts";
 
 /** Where records go that a store will never take. */
 export interface DeadLetters {

@@ -1,6 +1,6 @@
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { nodeFileIo, replaceContent } from "../../file/index.ts";
+import { makeFolder, nodeFileIo, replaceContent } from "../../file/index.ts";
 import type { Log, Metrics } from "../../report/index.ts";
 import { planFromJson, planToJson, type DevicePlan } from "./device-plan.ts";
 
@@ -77,7 +77,7 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
     save: (plan) =>
       inTurn(plan.deviceId, async () => {
         try {
-          await mkdir(directory, { recursive: true });
+          await makeFolder(directory);
           await replaceFile(fileOf(plan.deviceId), JSON.stringify(planToJson(plan)));
         } catch (error) {
           fail("save", plan.deviceId, error);
@@ -89,7 +89,7 @@ export function createPlanStore(directory: string, metrics: Metrics, log: Log): 
       }),
     async noteStop(at) {
       try {
-        await mkdir(directory, { recursive: true });
+        await makeFolder(directory);
         await replaceFile(join(directory, stopName), `${Math.round(at)}\n`);
       } catch (error) {
         fail("save", stopName, error);

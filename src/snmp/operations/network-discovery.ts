@@ -1,4 +1,5 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { makeFolder } from "../../file/index.ts";
 import { type Clock, type Log, type Metrics, type Progress } from "../../report/index.ts";
 import { formatFinding, type Severity } from "../definitions/finding.ts";
 import type { Definitions } from "../definitions/definitions.ts";
@@ -250,7 +251,7 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
       ...(nextRunAt !== undefined && { nextRun: timeText(nextRunAt) }),
     }),
     async start() {
-      await mkdir(settings.devicesDirectory, { recursive: true });
+      await makeFolder(settings.devicesDirectory);
       if (settings.intervalMs === 0) return;
       const { lastRun } = await found.memory();
       const left = lastRun === undefined ? 0 : lastRun + settings.intervalMs - clock.now();

@@ -1,6 +1,6 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, nodeFileIo, replaceContent } from "../../file/index.ts";
+import { errorCode, makeFolder, nodeFileIo, replaceContent } from "../../file/index.ts";
 import { parseDefinitionFile } from "../definitions/parse-file.ts";
 import type { DeviceDraft } from "../definitions/read-device.ts";
 import { peerName } from "../session/peer.ts";
@@ -82,11 +82,11 @@ export function createFoundDevices(directory: string): FoundDevices {
       }
     },
     async remember({ lastRun, records }) {
-      await mkdir(directory, { recursive: true });
+      await makeFolder(directory);
       await replace(join(directory, recordsName), `${JSON.stringify({ format, lastRun, devices: [...records] })}\n`);
     },
     async add(name, device, at) {
-      await mkdir(directory, { recursive: true });
+      await makeFolder(directory);
       const text = deviceText(name, device, accessOf(device), at);
       const stem = fileStem(name);
       for (let i = 1; ; i++) {

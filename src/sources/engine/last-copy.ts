@@ -1,9 +1,8 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { exportEntries, importEntries, readyMap, toUdmEntry } from "../../exchange/index.ts";
-import { isMissing, replaceContent, type FileIo } from "../../file/index.ts";
+import { isMissing, makeFolder, replaceContent, type FileIo } from "../../file/index.ts";
 import type { UdmEntry } from "../../udm/index.ts";
 import type { Validators } from "../fetch/source-reader.ts";
 
@@ -51,7 +50,7 @@ export function createLastCopies(directory: string, io: FileIo, run: string): La
       return { ...head, entries: entries.map(toUdmEntry) };
     },
     async write(name, { entries, ...head }) {
-      await mkdir(directory, { recursive: true });
+      await makeFolder(directory);
       const lines = exportEntries(
         () => entries.map((entry) => Object.assign({ contexts: entry.fileOnly?.contexts }, entry)),
         "ndjson",

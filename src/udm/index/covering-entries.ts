@@ -3,19 +3,19 @@ import { findInLeaf4, findInLeaf6, listLeaves4, listLeaves6 } from "./find-cover
 import { rootOf } from "./snapshot-record.ts";
 
 /**
- * Finds items by the words of addresses ({@link KeyWords}) in states that are held or pinned. Several searches may go together: then they wait
- * for memory side by side.
+ * Finds the items that cover addresses, given as words ({@link KeyWords}), in states that are held or pinned. Searches can be batched: the
+ * leaves of all of them are read from memory in parallel.
  */
 export interface CoveringSearch {
   /** The items found last, in list order; those beyond the end are left over from before. */
   readonly items: Int32Array;
-  /** Of each search that went together: where its items end. */
+  /** Of each search of the batch: where its items end. */
   readonly ends: readonly number[];
-  /** Begins with other searches. */
+  /** Begins a new batch. */
   begin(): void;
-  /** A further search; its number is how many there were before it. */
+  /** Adds a search to the batch. Searches are numbered from 0. */
   add(snapshot: number, family: Family, address: Int32Array): void;
-  /** Finds the items of all searches. @returns where they end. */
+  /** Runs the searches of the batch. @returns where the items of the last one end. */
   findAll(): number;
   /** One search alone. @returns how many items there are. */
   find(snapshot: number, family: Family, address: Int32Array): number;

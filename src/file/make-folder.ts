@@ -1,3 +1,4 @@
+import { mkdirSync, statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -25,5 +26,18 @@ async function makeLast(path: string, mode: number): Promise<void> {
     await mkdir(path, { mode });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !(await stat(path)).isDirectory()) throw error;
+  }
+}
+
+/** {@link makeFolder} for what is done before the event loop runs. */
+export function makeFolderSync(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolderSync(dirname(path));
+    mkdirSync(path);
   }
 }
