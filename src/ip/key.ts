@@ -35,7 +35,7 @@ export function parseKey(text: string): Key {
   if (text.includes("-")) return parseRange(text);
   const address = parseAddress(text);
   if (address === undefined) throw new KeyError(text, "is not an IP address, a CIDR or a range <from>-<to>");
-  return addressKey(unmapAddress(address));
+  return addressKey(address);
 }
 
 /** Whether a text that was read as this key spells it by IPv4-mapped addresses: `::ffff:192.0.2.1`. */
@@ -52,10 +52,11 @@ export function networkOfKey({ kind, family, first, written, text }: Key): strin
   return `${formatAddress({ family, value: first })}${text.slice(text.indexOf("/"))}`;
 }
 
-/** The key of kind `ip` for an address. */
+/** The key of kind `ip` for an address; of an IPv4-mapped one that of the IPv4 address. */
 export function addressKey(address: Address): Key {
-  const { family, value } = address;
-  return { kind: "ip", family, first: value, last: value, written: value, text: formatAddress(address) };
+  const unmapped = unmapAddress(address);
+  const { family, value } = unmapped;
+  return { kind: "ip", family, first: value, last: value, written: value, text: formatAddress(unmapped) };
 }
 
 function parseCidr(text: string): Key {

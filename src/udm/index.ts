@@ -44,4 +44,4 @@ export type {
   UdmSelection,
   UdmText,
 } from "./model/udm-index.ts";
-export type { EditedEntry, UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";
+export type { EditedEntry, PlanWrites, UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";

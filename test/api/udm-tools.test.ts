@@ -2,10 +2,13 @@
 import type { ExplainedObject, ObjectQuestion } from "../../src/api/index.ts";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import * as fc from "fast-check";
 import { create, fromBinary, toBinary, type JsonValue } from "@bufbuild/protobuf";
 import { parseKey } from "../../src/ip/index.ts";
 import { createProgress, systemClock, type Progress } from "../../src/report/index.ts";
 import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/api/gen/udm/v1/tools_pb.ts";
+import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 import { clientKinds, type Outcome } from "./udm-clients.ts";
@@ -299,6 +302,49 @@ suite("replacing", { concurrency: true }, () => {
     assert.deepEqual({ ...(await ask("replaceUdms", request)), change: 0 }, { ...dry, change: 0 });
     assert.equal(store.current().size, 6);
     assert.deepEqual(await ask("replaceUdms", request), { unchanged: 3 });
+  });
+
+  test("replacements among writers without end are made, each as a whole, and no write is lost", async (t) => {
+    const scope = { within: "10.1.0.0/16" };
+    const names = fc.dictionary(fc.integer({ min: 1, max: 12 }).map((i) => `10.1.0.${i}`), fc.constantFrom("a", "b"));
+    const property = fc.asyncProperty(fc.array(names, { minLength: 1, maxLength: 4 }), async (wanted) => {
+      const { ask, store } = await startTools(t, "");
+      let isOver = false;
+      const acknowledged = new Map<string, string>();
+      const write = async (key: string): Promise<void> => {
+        for (let i = 0; !isOver; i++) {
+          const entry = udmEntry(key, { name: `${i}` });
+          await store.submit([{ op: "edit", key: entry.key, edit: () => ({ entry }) }]);
+          acknowledged.set(key, `${i}`);
+          await setImmediate();
+        }
+      };
+      // Two within the scope, others elsewhere.
+      const writers = ["10.1.0.1", "10.1.0.2", "10.2.0.1", "10.2.0.2", "2001:db8::1"].map(write);
+      const byChange = new Map<number, Record<string, string>>();
+      for (const all of wanted) {
+        const udms = Object.entries(all).map(([key, name]) => ({ key, name }));
+        const { change = 0 } = await ask("replaceUdms", { scope, udms, maxDeletes: "100%" });
+        byChange.set(change as number, all);
+      }
+      isOver = true;
+      await Promise.all(writers);
+      const state = new Map<string, string>();
+      for (const { number, changes } of (await store.history.list({ limit: 1e6 })).toReversed()) {
+        for (const { before, after } of changes) {
+          const key = (after ?? before)?.key.text ?? "";
+          assert.equal(before?.name, state.get(key), `change ${number} was made for another state`);
+          if (after === undefined) state.delete(key);
+          else state.set(key, after.name);
+        }
+        const all = byChange.get(number);
+        if (all === undefined) continue;
+        const inScope = [...state].filter(([key]) => key.startsWith("10.1."));
+        assert.deepEqual(Object.fromEntries(inScope), { ...all });
+      }
+      for (const [key, name] of acknowledged) if (!key.startsWith("10.1.")) assert.equal(state.get(key), name);
+    });
+    await fc.assert(property, runs(3));
   });
 
   test("fields of the file stay with an entry, its contexts when none are given", async (t) => {
