@@ -2,7 +2,7 @@
 import type { ExplainedObject, ObjectQuestion } from "../../src/api/index.ts";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { create, fromBinary, toBinary, type JsonValue } from "@bufbuild/protobuf";
 import { parseKey } from "../../src/ip/index.ts";
@@ -284,6 +284,31 @@ suite("batches", { concurrency: true }, () => {
   });
 });
 
+test("lists of a request are bounded, a layer is refused, and the error of a mask names contexts", async (t) => {
+  const { call, ask } = await startTools(t, plan);
+  const many = Array.from({ length: 1025 }, (_, i) => `t${i}`);
+  const fields = async (request: JsonValue): Promise<unknown[]> =>
+    refusal(await call("batchUpsertUdms", { requests: [request] }));
+  const udm = { key: "10.0.0.1" };
+  assert.deepEqual(await fields({ udm, addTags: many }), ["invalid_argument", "requests[0].add_tags"]);
+  assert.deepEqual(await fields({ udm, removeTags: many }), ["invalid_argument", "requests[0].remove_tags"]);
+  assert.deepEqual(await fields({ udm, removeMetadata: many }), ["invalid_argument", "requests[0].remove_metadata"]);
+  const contexts = many.map(() => "exporter");
+  assert.deepEqual(await fields({ udm: { ...udm, contexts } }), ["invalid_argument", "requests[0].udm.contexts"]);
+  assert.deepEqual(await fields({ udm: { ...udm, layer: "netbox" } }), ["invalid_argument", "requests[0].udm.layer"]);
+  const replaced = await call("replaceUdms", { scope: { all: true }, udms: [{ ...udm, layer: "netbox" }] });
+  assert.deepEqual(refusal(replaced), ["invalid_argument", "udms[0].layer"]);
+  const masked = await call("batchUpsertUdms", { requests: [{ udm }], updateMask: "nme" });
+  assert.match(message(masked), /"nme" is not a field: expected name, tags, vlan, internal, metadata, contexts$/);
+  const mask = { requests: [{ udm }], updateMask: many.map(() => "name").join(",") };
+  assert.match(message(await call("batchUpsertUdms", mask)), /update_mask has 1025 names, more than 1024/);
+  // Added singly, again and again.
+  const add = (from: number, to: number): JsonValue => ({ requests: [{ udm, addTags: many.slice(from, to) }] });
+  await ask("batchUpsertUdms", add(0, 1000));
+  const grown = await call("batchUpsertUdms", add(1000, 1025));
+  assert.match(message(grown), /the 1025 tags of key "10\.0\.0\.1" are more than 1024/);
+});
+
 suite("replacing", { concurrency: true }, () => {
   const site = (keys: readonly string[]): JsonValue[] => keys.map((key) => ({ key, metadata: { site: "A" } }));
 
@@ -316,7 +341,7 @@ suite("replacing", { concurrency: true }, () => {
           const entry = udmEntry(key, { name: `${i}` });
           await store.submit([{ op: "edit", key: entry.key, edit: () => ({ entry }) }]);
           acknowledged.set(key, `${i}`);
-          await setImmediate();
+          await nextTurn();
         }
       };
       // Two within the scope, others elsewhere.

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/ip/index.ts";
-import { UdmError, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
+import { UdmError, type UdmEntry, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
 import { memoryUdmStore } from "./memory-udm-store.ts";
 import { plainEntries } from "./udm-store-fixture.ts";
 import { anyWrite } from "./udm-write-arbitrary.ts";
@@ -45,6 +45,26 @@ export function udmStoreContract(name: string, openEmpty: () => Promise<OpenStor
       withStore(async (store) => {
         assert.deepEqual(keys(store.current()), []);
         assert.deepEqual(keys(await store.load()), []);
+      }));
+
+    test("no write makes an entry hold more than it may, whatever it held before", () =>
+      withStore(async (store) => {
+        const tags = (count: number): string[] => Array.from({ length: count }, (_, i) => `t${i}`);
+        await store.commit([create("10.0.0.1", { tags: tags(1024) })]);
+        const grow = (count: number): UdmWrite => ({
+          op: "edit",
+          key: parseKey("10.0.0.1"),
+          edit: (found) => ({ entry: { ...(found as UdmEntry), tags: tags(count) } }),
+        });
+        await assert.rejects(store.commit([grow(1025)]), (error) => {
+          assert.ok(error instanceof UdmError);
+          assert.equal(error.code, "invalid_argument");
+          const description = 'the 1025 tags of key "10.0.0.1" are more than 1024';
+          assert.deepEqual(error.violations, [{ index: 0, field: "tags", description }]);
+          return true;
+        });
+        assert.equal(store.current().get(parseKey("10.0.0.1"))?.tags.length, 1024);
+        await store.commit([grow(3)]);
       }));
 
     test("answers a commit with the entries as they are now, or as they were before a delete", () =>

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { checkMetadataFile, UdmError, type UdmEntry } from "../../src/udm/index.ts";
-import { memoryPath, plainEntries, readFileText } from "../support/udm-store-fixture.ts";
+import { memoryFileIo } from "../support/memory-file-io.ts";
+import { memoryPath, plainEntries, readFileText, storeOn } from "../support/udm-store-fixture.ts";
 import { runs } from "../support/runs.ts";
 
 async function entriesOf(text: string | Uint8Array): Promise<UdmEntry[]> {
@@ -255,6 +256,26 @@ suite("what a metadata file may say", () => {
       expected.map((one, i) => `warning ${i === 0 ? 1 : 4} ${one.replace(/^.*?:\d+:\d+: /, "")}`),
     );
     await assert.rejects(readFileText('"::ffff:10.0.0.1": {}\n"::ffff:a00:1": {}\n'), /:2:1: .*is given twice/);
+  });
+
+  test("an entry of the file that holds more than a request may say is used, with a warning; writes may make it less only", async () => {
+    const pairs = Array.from({ length: 2000 }, (_, i) => `k${i}: v`).join(", ");
+    const io = memoryFileIo();
+    io.put(memoryPath, `10.0.0.1: {metadata: {${pairs}}}\n10.0.0.2: {name: "a\\u202Eb"}\n`);
+    const { store, lines } = storeOn(io);
+    await store.start();
+    const { key, metadata } = [...store.current().entries()][0] as UdmEntry;
+    assert.equal(metadata.size, 2000);
+    const problems = lines.flatMap(({ fields }) => (fields?.["problems"] as string[] | undefined) ?? []);
+    assert.deepEqual(problems, [
+      "the 2000 metadata keys are more than 1024",
+      String.raw`name "a\u202eb" has a character that is not seen, or turns the text round (U+202E)`,
+    ]);
+    const values = { name: "n", tags: [], vlan: 0n, internal: false, metadata: new Map([...metadata, ["more", "v"]]) };
+    await assert.rejects(store.commit([{ op: "update", key, values }]), /the 2001 metadata keys of key "10\.0\.0\.1"/);
+    await store.commit([{ op: "update", key, values, fields: ["name"] }]);
+    await store.commit([{ op: "update", key, values: { ...values, metadata: new Map([...metadata].slice(1)) } }]);
+    await store.stop();
   });
 
   test("softer rules are warned of, entry by entry up to a number, and counted", async () => {

@@ -85,7 +85,7 @@ export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker 
 
   const finishEntries = (draft: Draft, bindings: Bindings, row: Row, before: number): readonly ExchangeEntry[] => {
     const values = valuesOf(draft, map);
-    for (const { field, description } of checkValues(values)) {
+    for (const { field, description } of checkValues(values, undefined, draft.keys[0])) {
       addFault(row, columnOf(bindings, field), field, description);
     }
     const keys = draft.keys.map((text) => readKey(text, row, bindings));

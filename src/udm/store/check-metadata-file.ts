@@ -10,7 +10,7 @@ import {
   type YamlNode,
   type YamlPair,
 } from "../../yaml/index.ts";
-import { checkValues } from "../model/check-udm.ts";
+import { checkValues, deceptiveTexts } from "../model/check-udm.ts";
 import { judgeTwice } from "../model/read-entries.ts";
 import { readEntry } from "../model/read-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
@@ -110,6 +110,7 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): Ud
   const covers = networkOfKey(key);
   if (covers !== undefined) note("warning", `key ${key.text} has host bits: it covers all of ${covers}`, keyNode.at);
   for (const { description } of checkValues(entry)) note("warning", `${key.text}: ${description}`, keyNode.at, true);
+  for (const text of deceptiveTexts(entry)) note("warning", `${key.text}: ${text}`, keyNode.at);
   if (entry.fileOnly?.contexts?.length === 0) {
     note("warning", `${key.text}: its contexts are not known, so that it applies nowhere`, keyNode.at);
   }

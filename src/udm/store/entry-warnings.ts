@@ -1,7 +1,7 @@
 import { networkOfKey, type Key } from "../../ip/index.ts";
 import type { Log } from "../../report/index.ts";
 import { hostBitsWarning } from "./audit-log.ts";
-import { checkValues } from "../model/check-udm.ts";
+import { checkValues, deceptiveTexts, measureEntry, excessOf } from "../model/check-udm.ts";
 import type { MappedTwice } from "../model/read-entries.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 
@@ -52,7 +52,7 @@ export function createWarnings(): WarningsGatherer {
     look(entry: UdmEntry): void {
       warnings.lookAtKey(entry.key);
       if (isSurelyFine(entry)) return;
-      const problems = checkValues(entry).map((violation) => violation.description);
+      const problems = [...checkValues(entry).map(({ description }) => description), ...deceptiveTexts(entry)];
       if (entry.fileOnly?.contexts?.length === 0)
         problems.push("its contexts are not known, so that it applies nowhere");
       if (problems.length === 0) return;
@@ -81,7 +81,9 @@ const printableAscii = /^[ -~]*$/;
 const asciiMetadataKey = /^\.?[!--/-~]+(?:\.[!--/-~]+)*$/;
 
 /** A cheap look that most entries pass; of the others nothing is said. */
-function isSurelyFine({ name, tags, metadata, fileOnly }: UdmEntry): boolean {
+function isSurelyFine(entry: UdmEntry): boolean {
+  const { name, tags, metadata, fileOnly } = entry;
+  if (excessOf(measureEntry(entry)) !== undefined) return false;
   if (fileOnly?.contexts !== undefined || name.length > 255 || !printableAscii.test(name)) return false;
   for (const tag of tags) if (tag === "" || tag.length > 255 || !printableAscii.test(tag)) return false;
   for (const [key, value] of metadata) {

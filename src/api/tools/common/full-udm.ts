@@ -2,6 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import {
   checkUdm,
   isChange,
+  maxItems,
+  maxViolations,
   otherFields,
   udmJson,
   udmContexts,
@@ -93,10 +95,24 @@ export function readFullUdm(
     return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
   const { key, name, tags, vlan, internal } = udm;
   const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields);
-  const faults = udm.contexts.flatMap((text, i) => (isContext(text) ? [] : [contextFault(text, i)]));
+  const faults = [...tooManyItems("contexts", udm.contexts)];
+  for (const [i, text] of faults.length > 0 ? [] : udm.contexts.entries()) {
+    if (!isContext(text) && faults.push(contextFault(text, i)) === maxViolations) break;
+  }
+  // An entry of a layer, as searches answer with it, is another entry than the one of the same key that people write.
+  if (udm.layer !== "") {
+    const description = `layer ${quote(udm.layer)} cannot be written: its entries come from the source of that name`;
+    faults.push({ field: "layer", description });
+  }
   if (!checked.ok) return { violations: [...checked.violations, ...faults] };
   if (faults.length > 0) return { violations: faults };
   return { entry: { key: checked.key, ...checked.values }, contexts: udm.contexts.filter(isContext) };
+}
+
+/** What is wrong with a list of a request that has more items than an entry may have. */
+export function tooManyItems(field: string, items: readonly unknown[]): readonly FieldViolation[] {
+  if (items.length <= maxItems) return [];
+  return [{ field, description: `${field} has ${items.length} items, more than ${maxItems}` }];
 }
 
 function isContext(text: string): text is UdmContext {
