@@ -1,6 +1,6 @@
 export { checkUdm, checkValues, maxItems, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
 export { parseUdmJson, udmJson } from "./model/entry-json.ts";
-export { otherFields, withContexts } from "./model/entry-contexts.ts";
+export { otherFields, readOtherFields, withContexts, withOtherFields } from "./model/entry-contexts.ts";
 export { sameEntry } from "./model/same-entry.ts";
 export { renderEntry } from "./model/render-entry.ts";
 export { createSharedIndex } from "./index/shared-index.ts";

@@ -1,8 +1,8 @@
 import { EVENT_ID, parseEvents, YAMLException } from "js-yaml";
 import { createPlainYamlReader, plainYamlSteps } from "./plain-yaml.ts";
 import { positionAt, YamlFault } from "./yaml-fault.ts";
-import { createYamlComposer } from "./yaml-composer.ts";
-import type { YamlNode } from "./yaml-node.ts";
+import { createYamlAnchors, createYamlComposer } from "./yaml-composer.ts";
+import { isNullNode, type YamlMapping, type YamlNode, type YamlSequence } from "./yaml-node.ts";
 
 /**
  * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed. What most people write
@@ -23,8 +23,88 @@ export function* readYamlSteps(text: string): Generator<void, YamlNode | undefin
   return plain === undefined ? readByLibrary(text) : plain.root;
 }
 
-function readByLibrary(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {
-  const composer = createYamlComposer(text, parse(text), twice);
+/** A part of a text, read as if it were one: some pairs or items of the outermost collection. */
+export interface YamlPart {
+  readonly root: YamlMapping | YamlSequence;
+  readonly text: string;
+  /** Lines of the text before it. */
+  readonly linesBefore: number;
+}
+
+/** Characters of a part, of a text that is read as a whole, and of one that can only be read so and is refused. */
+const partLength = 16 * 1024;
+const shortText = 256 * 1024;
+const longestWhole = 1024 * 1024;
+
+/**
+ * Reads a long text part by part, each of which takes some milliseconds. It does so where the outermost collection is in block style and
+ * begins at the start of a line. Keys that are there twice in different parts are for the caller to find.
+ *
+ * @param twice is given keys that are there twice in one part, and the line of the whole text.
+ * @throws YamlFault with the position in the whole text, also for a long text that can only be read as a whole.
+ */
+export function* readYamlParts(text: string, twice: (message: string, line: number) => void): Generator<YamlPart, void> {
+  const first = text.length <= shortText ? undefined : firstSign(text);
+  if (first === undefined || /[ \t{[|>]/.test(first)) {
+    if (text.length > longestWhole) {
+      const message = `a text of more than ${longestWhole} characters is read in parts: its entries must begin at the start of a line, in block style`;
+      throw new YamlFault(message, { line: 1, column: 1 });
+    }
+    const root = readYaml(text, (message, at) => twice(message, positionAt(text, at).line));
+    if (root !== undefined && !isNullNode(root)) yield { root: collection(root), text, linesBefore: 0 };
+    return;
+  }
+  const plain = createPlainYamlReader();
+  const anchors = createYamlAnchors(text);
+  let linesBefore = 0;
+  for (let start = 0; start < text.length;) {
+    const end = partEnd(text, start, first === "-");
+    const part = text.slice(start, end);
+    const note = (message: string, at: number): void => twice(message, linesBefore + positionAt(part, at).line);
+    try {
+      const read = plain(part);
+      const root = read === undefined ? readByLibrary(part, note, anchors) : read.root;
+      if (root !== undefined && !isNullNode(root)) {
+        if ((root.kind === "sequence") !== (first === "-")) {
+          throw new YamlFault("a list and a mapping, one behind the other", positionAt(part, root.at));
+        }
+        yield { root: collection(root), text: part, linesBefore };
+      }
+    } catch (error) {
+      if (!(error instanceof YamlFault)) throw error;
+      const { line, column } = error.position;
+      throw new YamlFault(error.message, { line: linesBefore + line, column });
+    }
+    linesBefore += part.split("\n").length - 1;
+    start = end;
+  }
+}
+
+function collection(root: YamlNode): YamlMapping | YamlSequence {
+  if (root.kind !== "scalar") return root;
+  throw new YamlFault("the text is neither a list nor a mapping", { line: 1, column: 1 });
+}
+
+/** The first sign of the first line that says anything. */
+function firstSign(text: string): string | undefined {
+  return /^(?:\uFEFF|---[ \t]*\r?\n|[ \t]*(?:#.*)?\r?\n)*([^])/.exec(text)?.[1];
+}
+
+/** Where the part that starts here may end: before the first line behind its length that begins a pair, or an item. */
+function partEnd(text: string, start: number, isList: boolean): number {
+  const begins = isList ? /^-[ \r\n]/ : /^(?!: |---|\.\.\.|- |-\r?\n)[^ \t\r\n#\]}%]/;
+  for (let at = text.indexOf("\n", start + partLength) + 1; at > 0 && at < text.length; at = text.indexOf("\n", at) + 1) {
+    if (begins.test(text.slice(at, at + 4))) return at;
+  }
+  return text.length;
+}
+
+function readByLibrary(
+  text: string,
+  twice?: (message: string, at: number) => void,
+  anchors = createYamlAnchors(text),
+): YamlNode | undefined {
+  const composer = createYamlComposer(text, parse(text), twice, anchors);
   let root: YamlNode | undefined;
   for (let event = composer.peek(); event !== undefined; event = composer.peek()) {
     composer.skip();

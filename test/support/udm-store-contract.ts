@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/ip/index.ts";
-import { UdmError, type UdmEntry, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
+import { UdmError, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
 import { memoryUdmStore } from "./memory-udm-store.ts";
 import { plainEntries } from "./udm-store-fixture.ts";
 import { anyWrite } from "./udm-write-arbitrary.ts";
@@ -51,11 +51,7 @@ export function udmStoreContract(name: string, openEmpty: () => Promise<OpenStor
       withStore(async (store) => {
         const tags = (count: number): string[] => Array.from({ length: count }, (_, i) => `t${i}`);
         await store.commit([create("10.0.0.1", { tags: tags(1024) })]);
-        const grow = (count: number): UdmWrite => ({
-          op: "edit",
-          key: parseKey("10.0.0.1"),
-          edit: (found) => ({ entry: { ...(found as UdmEntry), tags: tags(count) } }),
-        });
+        const grow = (count: number): UdmWrite => update("10.0.0.1", { tags: tags(count) }, ["tags"]);
         await assert.rejects(store.commit([grow(1025)]), (error) => {
           assert.ok(error instanceof UdmError);
           assert.equal(error.code, "invalid_argument");

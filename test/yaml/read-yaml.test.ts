@@ -8,6 +8,7 @@ import {
   createPlainYamlReader,
   positionAt,
   readYaml,
+  readYamlParts,
   readYamlSteps,
   YamlFault,
   type YamlNode,
@@ -275,5 +276,62 @@ suite("readYaml", () => {
   test("counts lines of all kinds and columns in characters", () => {
     assert.deepEqual(positionAt("a\r\nb\rc\n😀x", 8), { line: 4, column: 2 });
     assert.deepEqual(positionAt("\ufeffa", 1), { line: 1, column: 1 });
+  });
+});
+
+suite("a long text in parts", () => {
+  /** What a node says, without places and sizes. */
+  const said = (node: YamlNode): unknown => {
+    if (node.kind === "scalar") return [node.tag, node.text, node.isPlain];
+    if (node.kind === "sequence") return node.items.map(said);
+    return node.pairs.map(({ key, value }) => [said(key), said(value)]);
+  };
+  const inParts = (text: string): unknown => {
+    const all: unknown[] = [];
+    for (const { root } of readYamlParts(text, (message) => assert.fail(message))) all.push(...(said(root) as unknown[]));
+    return all;
+  };
+  const value = fc.constantFrom(
+    "a",
+    '"q: {"',
+    "|\n  block\n  # text",
+    "{x: 1,\n  y: 2}",
+    "*first",
+    "\n- one\n- two",
+    "\n# comment\n  x: [1, 2]\n\n  y:\n  - z",
+    "&anchor {b: 1}",
+    "'it''s\n  folded'",
+  );
+  const filler = "f".repeat(2000);
+
+  test("says what it says as a whole", () => {
+    const property = fc.property(
+      fc.array(value, { minLength: 200, maxLength: 220 }),
+      fc.boolean(),
+      fc.constantFrom("", "# start\n", "---\n"),
+      (values, isList, start) => {
+        const lines = values.map((one, i) =>
+          isList && !one.startsWith("\n-") ? `- k: ${one.replaceAll("\n", "\n  ")}\n  f: ${filler}\n` : `k${i}: ${one}\nf${i}: ${filler}\n`,
+        );
+        const first = isList ? "- &first {a: 1}\n" : "first: &first {a: 1}\n";
+        const text = start + first + lines.filter((line) => line.startsWith("-") === isList).join("");
+        const whole = readYaml(text);
+        assert.ok(whole !== undefined && text.length > 256 * 1024);
+        assert.deepEqual(inParts(text), said(whole));
+      },
+    );
+    fc.assert(property, runs(6));
+  });
+
+  test("has faults with their lines, keys twice in one part included", () => {
+    const long = Array.from({ length: 300 }, (_, i) => `k${i}:\n  f: ${filler}\n`);
+    const bad = [...long.slice(0, 250), "bad: [\n", ...long.slice(250)].join("");
+    assert.throws(() => inParts(bad), (error) => error instanceof YamlFault && error.position.line === 502);
+    const notes: unknown[] = [];
+    const twice = [...long.slice(0, 250), "k249: x\n", ...long.slice(250)].join("");
+    for (const _ of readYamlParts(twice, (...note) => notes.push(note)));
+    assert.equal((notes[0] as unknown[])[1], 501);
+    const flow = `{${long.map((_, i) => `k${i}: ${filler}${filler},\n`).join("")}}`;
+    assert.throws(() => inParts(flow), /more than 1048576 characters is read in parts/);
   });
 });

@@ -1,6 +1,7 @@
 import { ExchangeError } from "../exchange-error.ts";
 import type { FaultList } from "../fault-list.ts";
-import { isObject, parseJson } from "./json-rows.ts";
+import { isObject, nameTwice, parseJson } from "./json-rows.ts";
+import { JsonWalker, JsonWalkError } from "./json-walker.ts";
 import { rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
 
 /** The objects of a text that has one on each line. A line that cannot be read is a fault of its own; empty ones are skipped. */
@@ -26,8 +27,11 @@ function readLine(line: string, number: number, faults: FaultList): unknown {
   };
   try {
     const values = parseJson(line);
+    const { twice } = new JsonWalker(line).value();
+    if (twice !== undefined) return fault(nameTwice(twice));
     return isObject(values) ? values : fault("the line is not an object");
   } catch (error) {
+    if (error instanceof JsonWalkError) return fault(`the line cannot be read: ${error.message}`);
     if (!(error instanceof ExchangeError)) throw error;
     return fault(error.message.replace("the text is not JSON: ", "the line is not JSON: ").replace("line 1, ", ""));
   }

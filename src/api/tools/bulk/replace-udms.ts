@@ -167,8 +167,9 @@ async function differenceOf(
     before++;
     const requested = wanted.get(entry.key.text);
     if (requested !== undefined) met.add(entry.key.text);
-    // What is alike in all that the API shows differs in its contexts at most.
-    if (requested?.contexts.length === 0 && !isChange({ before: entry, after: requested.entry })) return true;
+    // What is alike in all that the API shows differs in what the file alone knows at most.
+    const isOfFile = requested !== undefined && (requested.contexts.length > 0 || requested.otherFields !== undefined);
+    if (requested !== undefined && !isOfFile && !isChange({ before: entry, after: requested.entry })) return true;
     const found = index.get(entry.key) as UdmEntry;
     const change = { before: found, after: requested && afterReplacement(found, requested) };
     if (isChange(change)) changes.push(change);

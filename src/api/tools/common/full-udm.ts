@@ -8,6 +8,7 @@ import {
   udmJson,
   udmContexts,
   withContexts,
+  withOtherFields,
   type EntryChange,
   type UdmContext,
   type UdmEntry,
@@ -79,6 +80,8 @@ export interface RequestedEntry {
   readonly entry: UdmEntry;
   /** As the request has them, where it names any. */
   readonly contexts: readonly UdmContext[];
+  /** Of an import, where it says any. */
+  readonly otherFields?: string;
 }
 
 /**
@@ -124,10 +127,15 @@ function contextFault(text: string, i: number): FieldViolation {
   return { field: `contexts[${i}]`, description };
 }
 
-/** The entry with its own contexts where it has any, else with what the file alone knows of the one before. */
-export function afterReplacement(before: UdmEntry | undefined, { entry, contexts }: RequestedEntry): UdmEntry {
+/** The entry with its own contexts and other fields where it says any, else with what the file alone knows of the one before. */
+export function afterReplacement(
+  before: UdmEntry | undefined,
+  { entry, contexts, otherFields: others }: RequestedEntry,
+): UdmEntry {
   const kept = before?.fileOnly === undefined ? entry : { ...entry, fileOnly: before.fileOnly };
-  return contexts.length === 0 ? kept : withContexts(kept, contexts);
+  const hasOthers = others !== undefined && others !== otherFields(kept);
+  const whole = hasOthers ? withOtherFields(kept, others) : kept;
+  return contexts.length === 0 ? whole : withContexts(whole, contexts);
 }
 
 /** What happened to how many entries. */
