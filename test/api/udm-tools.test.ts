@@ -8,6 +8,7 @@ import { create, fromBinary, toBinary, type JsonValue } from "@bufbuild/protobuf
 import { parseKey } from "../../src/ip/index.ts";
 import { createProgress, systemClock, type Progress } from "../../src/report/index.ts";
 import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/api/gen/udm/v1/tools_pb.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
@@ -165,6 +166,41 @@ suite("history", { concurrency: true }, () => {
       [dry["change"], keysOf(dry, "changes"), store.current().size],
       [undefined, ["10.1.0.0/16", "10.1.0.1"], 3],
     );
+  });
+
+  test("what later changes did to other fields stays", async (t) => {
+    const { ask, call, store } = await startTools(t, plan);
+    const upsert = (request: JsonValue): Promise<unknown> => ask("batchUpsertUdms", { requests: [request] });
+    const key = "10.1.0.1";
+    const write = { udm: { key, name: "wrong" }, setMetadata: { ".site": "FRA", rack: "7" } };
+    await ask("batchUpsertUdms", { requests: [write], updateMask: "name" });
+    const last = store.history.last();
+    await upsert({ udm: { key }, setMetadata: { owner: "bob" }, addTags: ["new"] });
+    const { changes } = await ask("undoChange", { id: last });
+    const back = { key, name: "gateway", tags: ["new"], vlan: "7", metadata: { ".site": "AMS1", owner: "bob" } };
+    assert.deepEqual((changes as { after: JsonValue }[]).map(({ after }) => after), [back]);
+    await upsert({ udm: { key }, setMetadata: { rack: "8" } });
+    await upsert({ udm: { key }, setMetadata: { rack: "9", shelf: "1" } });
+    await upsert({ udm: { key }, setMetadata: { rack: "10" } });
+    const refused = await call("undoChange", { id: store.history.last() - 1 });
+    assert.match(message(refused), /"10\.1\.0\.1" was changed since by change \d+, in its metadata "rack"$/);
+  });
+
+  test("a change of very many entries is listed and undone in turns", async (t) => {
+    const { ask, store } = await startTools(t, "");
+    const keys = Array.from({ length: 3000 }, (_, i) => parseKey(`10.0.${i >> 8}.${i & 255}`));
+    await store.submit(keys.map((key) => ({ op: "create", key, values: udmEntry("::", { name: "x" }) })));
+    const turns = countTurns();
+    const { changes } = await ask("listChanges", {});
+    const [change] = changes as { number: number; changes: { key: string; after: JsonValue }[] }[];
+    turns.stop();
+    assert.ok(turns.count > 2 * (3000 / 100), `${turns.count} turns`);
+    assert.deepEqual([change?.number, change?.changes.length], [1, 3000]);
+    assert.deepEqual(change?.changes[0], { key: "10.0.0.0", after: { key: "10.0.0.0", name: "x" } });
+    const dry = await ask("undoChange", { id: 1, dryRun: true });
+    assert.equal((dry["changes"] as unknown[]).length, 3000);
+    await ask("undoChange", { id: 1 });
+    assert.equal(store.current().size, 0);
   });
 
   test("what others have changed since is not undone, and they are named", async (t) => {

@@ -68,13 +68,21 @@ export function readHead(line: Buffer): LineHead | undefined {
   return JSON.parse(line.toString("utf8", checksumDigits + 1, end < 0 ? line.length : end)) as LineHead;
 }
 
-/** @param line as {@link readHead} takes it, found good. */
-export function readChange(line: Buffer): UdmChange {
-  const [, head = "", ...columns] = line.toString().split("\t");
-  const { group: _, ...rest } = JSON.parse(head) as LineHead;
+/** Reads a change, a big one in turns. @param line as {@link readHead} takes it, found good. */
+export async function readChange(line: Buffer): Promise<UdmChange> {
+  let at = line.indexOf(tab) + 1;
+  const column = (): string => {
+    const end = line.indexOf(tab, at);
+    const text = line.toString("utf8", at, end < 0 ? line.length : end);
+    at = end < 0 ? line.length + 1 : end + 1;
+    return text;
+  };
+  const { group: _, ...rest } = JSON.parse(column()) as LineHead;
   const changes: EntryChange[] = [];
-  for (let i = 0; i < columns.length; i += 4) {
-    changes.push({ before: readSide(columns[i], columns[i + 1]), after: readSide(columns[i + 2], columns[i + 3]) });
+  while (at <= line.length) {
+    const [before, beforeFileOnly, after, afterFileOnly] = [column(), column(), column(), column()];
+    changes.push({ before: readSide(before, beforeFileOnly), after: readSide(after, afterFileOnly) });
+    if (changes.length % itemsATurn === 0) await nextTurn();
   }
   return { ...rest, changes };
 }

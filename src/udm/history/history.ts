@@ -1,5 +1,5 @@
 import { limitLog } from "../../report/index.ts";
-import { isChange } from "../model/apply-writes.ts";
+import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
 import { encodeLine, encodeMark, isMark, keysOf, lineEnd, readChange, readHead, type LineHead } from "./change-line.ts";
@@ -115,7 +115,11 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     const changes: UdmChange[] = [];
     const numbers: (number | undefined)[] = [];
     for (const { author, method, changes: all, ...more } of group) {
-      const real = all.filter(isChange);
+      const real: EntryChange[] = [];
+      for (const [i, change] of all.entries()) {
+        if (i % keysATurn === keysATurn - 1) await nextTurn();
+        if (isChange(change)) real.push(change);
+      }
       numbers.push(real.length === 0 ? undefined : first + heads.length);
       if (real.length === 0) continue;
       const head = { number: first + heads.length, time, author, method, entries: real.length, ...more, group: first };

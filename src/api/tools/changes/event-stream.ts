@@ -2,6 +2,8 @@ import { ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { headerOf } from "../../http/http-message.ts";
 import type { Call } from "../../http/call.ts";
+import { writePieces } from "../../http/send.ts";
+import { isLong } from "../../rpc/encoded.ts";
 import { badRequest } from "../../udm/store-fault.ts";
 import { readFilter } from "../search/search-udms.ts";
 import type { ChangeFeed } from "./follow-changes.ts";
@@ -18,7 +20,8 @@ const keepAliveMs = 15_000;
  * which a browser goes on by itself (`Last-Event-ID`). What ends it is an event `error`, when the client is still there.
  */
 export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
-  const filter = readFilter(call.query.get("filter") ?? "");
+  const filterText = call.query.get("filter") ?? "";
+  const filter = readFilter(filterText);
   const after = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
   const header = {
     "content-type": "text/event-stream",
@@ -28,7 +31,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   call.isEndless = true;
   call.code = "ok";
   const withoutLayers = readFlag(call.query.get("without_layers"));
-  const changes = feed.follow({ after, filter, withoutLayers, signal: call.signal });
+  const changes = feed.follow({ after, filter, filterText, withoutLayers, signal: call.signal });
   // What is refused at once is refused with its status.
   let next = await changes.next();
   call.begin(200, header, { hasTrailers: false });
@@ -36,14 +39,23 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
     await changes.return(undefined as never);
     return call.end();
   }
-  const timer = setInterval(() => void (call.isGone() || call.write(": nothing new\n\n")), keepAliveMs);
+  let isWithinEvent = false;
+  const keepAlive = (): void => void (isWithinEvent || call.isGone() || call.write(": nothing new\n\n"));
+  const timer = setInterval(keepAlive, keepAliveMs);
   timer.unref();
   try {
     for (; ; next = await changes.next()) {
       const { change, last } = next.value;
-      const text = watchAnswer({ change, last }).encode("json") as string;
-      if (!call.write(`event: ${change === undefined ? "at" : "change"}\nid: ${last}\ndata: ${text}\n\n`))
-        await call.drained();
+      const head = `event: ${change === undefined ? "at" : "change"}\nid: ${last}\ndata: `;
+      const encoded = watchAnswer({ change, last }).encode("json");
+      if (isLong(encoded)) {
+        await encoded.size(() => true);
+        isWithinEvent = true;
+        call.write(head);
+        await writePieces(call, encoded.pieces());
+        call.write("\n\n");
+        isWithinEvent = false;
+      } else if (!call.write(`${head}${encoded.toString()}\n\n`)) await call.drained();
     }
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;

@@ -60,10 +60,10 @@ export function fullUdmJson(entry: UdmEntry, layer = ""): string {
 }
 
 /** The JSON of {@link entryChange}. */
-export function entryChangeJson({ before, after }: EntryChange): string {
+export function entryChangeJson({ before, after }: EntryChange, layer = ""): string {
   let json = `{"key":${JSON.stringify((after ?? before)?.key.text ?? "")}`;
-  if (before !== undefined) json += `,"before":${fullUdmJson(before)}`;
-  if (after !== undefined) json += `,"after":${fullUdmJson(after)}`;
+  if (before !== undefined) json += `,"before":${fullUdmJson(before, layer)}`;
+  if (after !== undefined) json += `,"after":${fullUdmJson(after, layer)}`;
   return `${json}}`;
 }
 
