@@ -243,11 +243,26 @@ suite("server-sent events", { concurrency: true }, () => {
       if (seen.length === 2) await put(tools, "10.0.0.3");
       if (seen.length === 3) break;
     }
+    const epoch = tools.store.history.epoch();
     assert.deepEqual(seen, [
-      ["at", "1", undefined],
-      ["change", "2", "10.0.0.2"],
-      ["change", "3", "10.0.0.3"],
+      ["at", `${epoch}.1`, undefined],
+      ["change", `${epoch}.2`, "10.0.0.2"],
+      ["change", `${epoch}.3`, "10.0.0.3"],
     ]);
+    // A client comes again with the id of the last event, after a history that was lost, too.
+    const follow = (id: string): Promise<Response> => fetch(tools.api.url + path, { headers: { "last-event-id": id } });
+    const again = await follow(`${epoch}.2`);
+    for await (const { id } of events(again.body as ReadableStream<Uint8Array>)) if (id === `${epoch}.3`) break;
+    const other = await follow(`${"0".repeat(32)}.2`);
+    assert.equal(other.status, 400);
+    assert.match(await other.text(), /changes are numbered anew since the client was here: list the entries again/);
+    const client = createClient(UdmToolsService, createGrpcTransport({ baseUrl: tools.api.url }));
+    for await (const first of client.watchUdms({ after: 2, epoch })) {
+      assert.equal(first.epoch, epoch);
+      break;
+    }
+    const refused = client.watchUdms({ after: 2, epoch: "0" })[Symbol.asyncIterator]().next();
+    await assert.rejects(refused, /failed_precondition.*numbered anew/);
   });
 
   test("what is wrong has its status", async (t) => {

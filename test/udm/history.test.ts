@@ -197,7 +197,7 @@ suite("at a start", { concurrency: true }, () => {
       const text = io.text(path) as string;
       const lines = text.split("\n");
       if (damage === "cut") io.put(path, text.slice(0, -5));
-      else if (damage === "flip") io.put(path, [lines[0], lines[1]?.replace("n2", "x2"), ...lines.slice(2)].join("\n"));
+      else if (damage === "flip") io.put(path, [...lines.slice(0, 2), lines[2]?.replace("n2", "x2"), ...lines.slice(3)].join("\n"));
       else io.put(path, Buffer.concat([Buffer.from(text), Buffer.alloc(500)]));
       const again = await started(io.afterPowerLoss("latest"));
       await store.stop();
@@ -209,6 +209,30 @@ suite("at a start", { concurrency: true }, () => {
       assert.equal(await again.metrics.value("netgloss_udm_history_failures_total", { step: "torn" }), 1);
       assert.equal((await again.store.submit([put(again.store, "10.0.0.1", "new")])).change, 5);
       await again.store.stop();
+    }
+  });
+
+  test("the numbering has a name, which is another one when numbers may be given again", async () => {
+    const io = memoryFileIo();
+    const { store } = await started(io, { historyBytes: 8000 });
+    const epoch = store.history.epoch();
+    assert.match(epoch, /^[0-9a-f]{32}$/);
+    // So many that the oldest files go.
+    for (let i = 0; i < 100; i++) await store.commit([put(store, "10.0.0.1", `${i}${"n".repeat(100)}`)]);
+    assert.ok(store.history.first() > 1);
+    await store.stop();
+    const again = await started(io.afterPowerLoss("latest"), { historyBytes: 8000 });
+    assert.equal(again.store.history.epoch(), epoch);
+    await again.store.stop();
+    const torn = io.afterPowerLoss("latest");
+    const path = historyPaths(torn).at(-1) as string;
+    torn.put(path, (torn.text(path) as string).slice(0, -5));
+    const lost = io.afterPowerLoss("latest");
+    for (const one of historyPaths(lost)) await lost.unlink(one);
+    for (const disk of [torn, lost]) {
+      const after = await started(disk, { historyBytes: 8000 });
+      assert.notEqual(after.store.history.epoch(), epoch);
+      await after.store.stop();
     }
   });
 

@@ -51,7 +51,25 @@ export async function encodeLine(
 
 /** A line that says that all changes before it are in the file. */
 export function encodeMark(): Buffer {
-  const rest = Buffer.from(`\t${savedMark}`);
+  return plainLine(savedMark);
+}
+
+/** A line that names the numbering to which the changes of its file belong. */
+export function encodeEpoch(epoch: string): Buffer {
+  return plainLine(JSON.stringify({ epoch }));
+}
+
+/** The numbering that a line of {@link encodeEpoch} names; undefined for any other line. */
+export function readEpoch(line: Buffer): string | undefined {
+  const text = line.toString("latin1", checksumDigits + 1, Math.min(line.length, 80));
+  const epoch = /^\{"epoch":"([0-9a-z]+)"\}$/.exec(text)?.[1];
+  return epoch !== undefined && line.toString("latin1", 0, checksumDigits) === checksum(line.subarray(checksumDigits))
+    ? epoch
+    : undefined;
+}
+
+function plainLine(json: string): Buffer {
+  const rest = Buffer.from(`\t${json}`);
   return Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]);
 }
 

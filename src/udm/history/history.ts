@@ -1,8 +1,20 @@
+import { randomUUID } from "node:crypto";
 import { limitLog } from "../../report/index.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import { encodeLine, encodeMark, isMark, keysOf, lineEnd, readChange, readHead, type LineHead } from "./change-line.ts";
+import {
+  encodeEpoch,
+  encodeLine,
+  encodeMark,
+  isMark,
+  keysOf,
+  lineEnd,
+  readChange,
+  readEpoch,
+  readHead,
+  type LineHead,
+} from "./change-line.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
 import type { ChangeHead, UdmChange } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
@@ -28,6 +40,11 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   const watchers = new Set<(change: UdmChange) => void>();
   const kept = createKeptChanges(files);
   let isOpen = false;
+  let epoch = "";
+  /** Whether the last file names it. */
+  let isEpochKept = false;
+  /** Whether lines were damaged, or the last ones not written whole. */
+  let isTorn = false;
   /** Whether the last change is known to be in the file. */
   let isSaved = true;
   let next = 1;
@@ -41,6 +58,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
 
   const readLines = (segment: Segment, bytes: Buffer): void => {
     let good = 0;
+    isEpochKept = false;
     for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(lineEnd, start) + 1;
       const line = bytes.subarray(start, end === 0 ? bytes.length : end - 1);
@@ -50,9 +68,18 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         start = end;
         continue;
       }
+      const named = end === 0 ? undefined : readEpoch(line);
+      if (named !== undefined) {
+        epoch = named;
+        isEpochKept = true;
+        good = end;
+        start = end;
+        continue;
+      }
       const head = end === 0 ? undefined : readHead(line);
       if (head === undefined || head.number < next) {
         metrics.failed("torn");
+        isTorn = true;
         log.warn({ path: segment.path, start }, "an incomplete line of the metadata history is skipped");
         if (end === 0) break;
       } else {
@@ -131,14 +158,16 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     }
     if (lines.length === 0) return numbers;
     let at: Awaited<ReturnType<typeof files.append>>;
+    const mark = isEpochKept && !files.isFull() ? [] : [encodeEpoch(epoch)];
     try {
-      at = await files.append(lines.length === 1 ? (lines[0] as Buffer) : Buffer.concat(lines), first);
+      at = await files.append(lines.length === 1 && mark.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...mark, ...lines]), first);
+      isEpochKept = true;
     } catch (error) {
       metrics.failed("append");
       log.error({ error }, cannotWrite);
       throw error;
     }
-    let { start } = at;
+    let start = at.start + (mark[0]?.length ?? 0);
     const appended: KeptChange[] = [];
     for (const [i, head] of heads.entries()) {
       const end = start + (lines[i] as Buffer).length;
@@ -205,6 +234,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     },
     keep,
     isOn: () => isOpen,
+    epoch: () => epoch,
     last: () => next - 1,
     first: () => kept.all()[0]?.number ?? next,
 
@@ -217,6 +247,11 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         }
         const last = files.segments().at(-1);
         if (last !== undefined) await files.cut(last.size);
+        // Numbers of changes that were lost will be given again.
+        if (epoch === "" || isTorn) {
+          epoch = randomUUID().replaceAll("-", "");
+          isEpochKept = false;
+        }
         await dropUnsaved(index);
         isOpen = true;
         await noteEdits(index);

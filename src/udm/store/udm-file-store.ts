@@ -132,6 +132,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
   const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
     try {
+      await hold.follow();
       return await saver.save(hold.target(), changes, next);
     } catch (error) {
       const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
@@ -181,7 +182,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
   const warnOfEdit = async (): Promise<void> => {
-    const there = await io.state(hold.target()).catch(() => undefined);
+    const there = await io.state(path).catch(() => undefined);
     if (sameStamp(seen, there)) return;
     report.editIgnored();
     const message =

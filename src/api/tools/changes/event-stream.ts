@@ -22,7 +22,7 @@ const keepAliveMs = 15_000;
 export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   const filterText = call.query.get("filter") ?? "";
   const filter = readFilter(filterText);
-  const after = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
+  const from = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
   const header = {
     "content-type": "text/event-stream",
     "cache-control": "no-store",
@@ -31,7 +31,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   call.isEndless = true;
   call.code = "ok";
   const withoutLayers = readFlag(call.query.get("without_layers"));
-  const changes = feed.follow({ after, filter, filterText, withoutLayers, signal: call.signal });
+  const changes = feed.follow({ ...from, filter, filterText, withoutLayers, signal: call.signal });
   // What is refused at once is refused with its status.
   let next = await changes.next();
   call.begin(200, header, { hasTrailers: false });
@@ -45,9 +45,9 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   timer.unref();
   try {
     for (; ; next = await changes.next()) {
-      const { change, last } = next.value;
-      const head = `event: ${change === undefined ? "at" : "change"}\nid: ${last}\ndata: `;
-      const encoded = watchAnswer({ change, last }).encode("json");
+      const { change, last, epoch } = next.value;
+      const head = `event: ${change === undefined ? "at" : "change"}\nid: ${epoch === "" ? "" : `${epoch}.`}${last}\ndata: `;
+      const encoded = watchAnswer(next.value).encode("json");
       if (isLong(encoded)) {
         await encoded.size(() => true);
         isWithinEvent = true;
@@ -79,10 +79,11 @@ function readFlag(text: string | null): boolean {
   throw badRequest([{ field: "without_layers", description }]);
 }
 
-/** Undefined: from now on. @throws ConnectError `invalid_argument` */
-function positionOf(text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
-  if (/^\d{1,10}$/.test(text)) return Number(text);
+/** The id of an event, or the number of a change; none is from now on. @throws ConnectError `invalid_argument` */
+function positionOf(text: string | undefined): { readonly after: number | undefined; readonly epoch?: string } {
+  if (text === undefined || text === "") return { after: undefined };
+  const [, epoch = "", number] = /^(?:([0-9a-z]{1,64})\.)?(\d{1,10})$/.exec(text) ?? [];
+  if (number !== undefined) return { after: Number(number), epoch };
   throw badRequest([
     { field: "after", description: `after must be the number of a change, not ${JSON.stringify(text)}` },
   ]);

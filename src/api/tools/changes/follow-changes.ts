@@ -20,11 +20,15 @@ const mostBehind = 5000;
 export interface FollowedChange {
   readonly change: UdmChange | undefined;
   readonly last: number;
+  /** {@link UdmHistory.epoch} */
+  readonly epoch: string;
 }
 
 export interface FollowOptions {
   /** Changes with higher numbers; undefined: those behind the last one of now. */
   readonly after: number | undefined;
+  /** The numbering that `after` is from; undefined or empty: not known. */
+  readonly epoch?: string | undefined;
   readonly filter: Filter | undefined;
   /** The text of the filter: who has the same gets the same. */
   readonly filterText?: string;
@@ -136,15 +140,18 @@ export function createChangeFeed(
       /** A big change is read alone: several may not fit into the memory. */
       let most = 1;
       let position = after ?? history().last();
+      const epoch = history().epoch();
+      if (options.epoch !== undefined && options.epoch !== "" && options.epoch !== epoch) throw numberedAnew();
       let hasCaughtUp = false;
       requireKept(position, history());
-      yield { change: undefined, last: position };
+      yield { change: undefined, last: position, epoch };
       for (;;) {
         if (position >= history().last()) {
           hasCaughtUp = true;
           await changeBehind(signal);
           continue;
         }
+        if (history().epoch() !== epoch) throw numberedAnew();
         if (hasCaughtUp && history().last() - position > mostBehind) {
           onEnd("behind");
           throw tooSlow(history().last() - position);
@@ -168,7 +175,7 @@ export function createChangeFeed(
           }
           held.take(seen);
           try {
-            yield { change: seen, last: position };
+            yield { change: seen, last: position, epoch };
           } finally {
             held.release(seen);
           }
@@ -248,6 +255,11 @@ function requireKept(position: number, history: UdmHistory): void {
       ? `there is no change ${position} yet: the last one is ${history.last()}; list the entries again`
       : `changes after ${position} are not kept any more: the oldest is ${history.first()}; list the entries again`;
   throw apiError("failed_precondition", "LIST_AGAIN", message);
+}
+
+function numberedAnew(): Error {
+  const message = "changes are numbered anew since the client was here: list the entries again";
+  return apiError("failed_precondition", "LIST_AGAIN", message);
 }
 
 function tooSlow(behind: number): Error {

@@ -12,19 +12,22 @@ const encoded = new WeakMap<object, Map<CodecName, Encoded>>();
 
 export async function* watchUdms(
   feed: ChangeFeed,
-  { after, fromNow, filter: text, withoutLayers }: WatchUdmsRequest,
+  { after, fromNow, filter: text, withoutLayers, epoch }: WatchUdmsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Encodable> {
   const filter = readFilter(text);
-  const follow = { after: fromNow ? undefined : after, filter, filterText: text, withoutLayers, signal };
+  const follow = { after: fromNow ? undefined : after, epoch: fromNow ? "" : epoch, filter, filterText: text, withoutLayers, signal };
   const changes = feed.follow(follow);
   for await (const followed of changes) yield watchAnswer(followed);
 }
 
 /** The message of a change that is followed. */
-export function watchAnswer({ change, last }: FollowedChange): Encodable {
+export function watchAnswer({ change, last, epoch }: FollowedChange): Encodable {
   const make = (codec: CodecName): Encoded => {
-    const message = create(WatchUdmsResponseSchema, { last, ...(change && { change: changeMessage(change) }) });
+    const message = create(WatchUdmsResponseSchema, {
+      last,
+      ...(change === undefined ? { epoch } : { change: changeMessage(change) }),
+    });
     return encode(codec, WatchUdmsResponseSchema, message);
   };
   if (change === undefined) return { encode: make };
