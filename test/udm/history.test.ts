@@ -249,6 +249,33 @@ suite("at a start", { concurrency: true }, () => {
     await again.store.stop();
   });
 
+  test("an edit by hand is noted with all of its entries, those that no change was about included, however the collector ended", async () => {
+    for (const ending of ["stop", "kill"] as const) {
+      const io = memoryFileIo();
+      io.put(memoryPath, "10.0.0.1: {name: a}\n10.0.0.2: {name: b}\n10.0.0.3: {name: c}\n10.0.0.4: {name: d}\n");
+      const { store } = await started(io);
+      await store.commit([put(store, "10.0.0.4", "changed")]);
+      await store.stop();
+      const second = await started(io);
+      assert.equal(second.store.history.last(), 1, "what nobody touched is no edit");
+      await second.store.commit([put(second.store, "10.0.0.3", "later")]);
+      if (ending === "stop") await second.store.stop();
+      const disk = io.afterPowerLoss("latest");
+      const text = (disk.text(memoryPath) as string).replace("name: a", "name: by hand").replace(/10\.0\.0\.2:\n.*\n/, "");
+      disk.put(memoryPath, `${text}10.0.0.5:\n  name: new\n`);
+      const { store: again, metrics } = await started(disk);
+      assert.deepEqual(shown([(await again.history.get(3)) as UdmChange]), [
+        [3, "file", "EditFile", "10.0.0.1 a > by hand", "10.0.0.2 b > -", "10.0.0.5 - > new"],
+      ]);
+      assert.equal(await metrics.value("netgloss_udm_history_edits_total"), 1);
+      await again.stop();
+      const last = await started(disk.afterPowerLoss("latest"));
+      assert.equal(last.store.history.last(), 3, "and is noted once");
+      await last.store.stop();
+      if (ending === "kill") await second.store.stop();
+    }
+  });
+
   test("without files that can be read there is no history, and writes go on", async () => {
     const io = memoryFileIo();
     const broken = { ...io, list: async () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" })) };
@@ -380,7 +407,7 @@ suite("faults of the disk", { concurrency: true }, () => {
 function historyPaths(io: MemoryFileIo): string[] {
   return io
     .names()
-    .filter((name) => name.includes(".history-"))
+    .filter((name) => /\.history-\d+$/.test(name))
     .map((name) => `/memory/${name}`);
 }
 

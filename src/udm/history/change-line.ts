@@ -9,7 +9,7 @@ import type { ChangeHead, UdmChange } from "./history-contract.ts";
 // then four for each entry: before as JSON, what the file alone knew of it as JSON, and the same two after. Empty: there is none.
 
 const checksumDigits = 8;
-const savedMark = '{"saved":true}';
+const savedMark = '{"saved":true';
 const tab = 0x09;
 export const lineEnd = 0x0a;
 /** Stands before each key of a line, and, for quotes in texts are escaped, nowhere else. */
@@ -49,9 +49,9 @@ export async function encodeLine(
   return { bytes: Buffer.concat([Buffer.from(checksum(...rest)), ...rest, Buffer.from("\n")]), isCut };
 }
 
-/** A line that says that all changes before it are in the file. */
-export function encodeMark(): Buffer {
-  return plainLine(savedMark);
+/** A line that says that all changes before it are in the file, which has this stamp. */
+export function encodeMark(stamp: string): Buffer {
+  return plainLine(`${savedMark},"stamp":${JSON.stringify(stamp)}}`);
 }
 
 /** A line that names the numbering to which the changes of its file belong. */
@@ -75,7 +75,12 @@ function plainLine(json: string): Buffer {
 
 /** Whether a line is the one of {@link encodeMark}. */
 export function isMark(line: Buffer): boolean {
-  return line.toString("latin1", checksumDigits + 1) === savedMark;
+  return line.toString("latin1", checksumDigits + 1, checksumDigits + 1 + savedMark.length) === savedMark;
+}
+
+/** The stamp that a mark names. */
+export function stampOf(mark: Buffer): string {
+  return /"stamp":"(.*)"\}$/.exec(mark.toString("latin1"))?.[1] ?? "";
 }
 
 /** @param line without its end. @returns undefined when it is not as it was written. */

@@ -13,8 +13,10 @@ import {
   readChange,
   readEpoch,
   readHead,
+  stampOf,
   type LineHead,
 } from "./change-line.ts";
+import { BaseFile, compareStates } from "./base-state.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
 import type { ChangeHead, UdmChange } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
@@ -45,6 +47,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   let isEpochKept = false;
   /** Whether lines were damaged, or the last ones not written whole. */
   let isTorn = false;
+  /** Of the file, when the collector was stopped last. */
+  let savedStamp = "";
   /** Whether the last change is known to be in the file. */
   let isSaved = true;
   let next = 1;
@@ -64,6 +68,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const line = bytes.subarray(start, end === 0 ? bytes.length : end - 1);
       if (isMark(line)) {
         isSaved = true;
+        savedStamp = stampOf(line);
         good = end;
         start = end;
         continue;
@@ -92,6 +97,59 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       start = end;
     }
     segment.size = good;
+  };
+
+  const baseFile = new BaseFile(io, `${options.path}base`, Math.floor(clock.now()).toString(36));
+  /** Of the last change in the file of the whole state; -1: there is none that can be used. */
+  let baseNumber = -1;
+  let baseWrite: Promise<void> | undefined;
+
+  /** Keeps the whole state, while others go on. */
+  const writeBase = (index: UdmIndex): void => {
+    const number = next - 1;
+    baseWrite ??= baseFile
+      .write(index, number)
+      .then(() => void (baseNumber = number))
+      .catch((error: unknown) => {
+        metrics.failed("base");
+        log.warn({ error }, "the state that changes of the metadata begin from cannot be kept");
+      })
+      .finally(() => (baseWrite = undefined));
+  };
+
+  /** What differs between the file and the state that all kept changes lead to; undefined when that is not known. */
+  const editsSinceBase = async (index: UdmIndex): Promise<readonly EntryChange[] | undefined> => {
+    const base = await baseFile.read().catch(() => undefined);
+    if (base === undefined || base.number > next - 1) return undefined;
+    const place = kept.all().findIndex(({ number }) => number > base.number);
+    const later = place < 0 ? [] : kept.all().slice(place);
+    // Without a gap, and each with its entries.
+    const firstLater = later[0]?.number ?? next;
+    const isWhole = firstLater === base.number + 1 && next - 1 === base.number + later.length;
+    if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
+    const made: UdmIndex[] = [];
+    try {
+      let expected = await options.load(base.bytes);
+      made.push(expected);
+      const edit = expected.edit();
+      for (const { layer, changes } of place < 0 ? [] : await kept.readFrom(place)) {
+        if (layer !== undefined) continue;
+        for (const { before, after } of changes) {
+          if (after !== undefined) edit.put(after);
+          else if (before !== undefined) edit.delete(before.key);
+        }
+        await nextTurn();
+      }
+      expected = edit.done();
+      made.push(expected);
+      baseNumber = base.number;
+      return await compareStates(expected, index);
+    } catch (error) {
+      log.warn({ error }, "the state that changes of the metadata begin from cannot be read");
+      return undefined;
+    } finally {
+      for (const one of made) options.release(one);
+    }
   };
 
   /** Gives up changes from a place on, which are the last lines of the last file. */
@@ -124,8 +182,9 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const { start, end } = all[place - 1] as KeptChange;
       size += end - start;
     }
-    const known = (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
-    const changes = findEdits(known, index);
+    const known = async (): Promise<readonly UdmChange[]> =>
+      (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
+    const changes = (await editsSinceBase(index)) ?? findEdits(await known(), index);
     if (changes.length === 0) return;
     metrics.edited();
     log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
@@ -211,6 +270,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const removed = await files.shrink(maxBytes);
       if (removed.length === 0) return;
       kept.forgetBelow(files.segments()[0]?.first ?? next);
+      const index = options.current();
+      if (index !== undefined && baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
       keyNumbers.forgetBelow(kept.all()[0]?.number ?? next);
     } catch (error) {
       metrics.failed("shrink");
@@ -238,7 +299,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     last: () => next - 1,
     first: () => kept.all()[0]?.number ?? next,
 
-    async open(index) {
+    async open(index, stamp) {
       if (maxBytes === 0 || isOpen) return;
       try {
         for (const segment of await files.find()) {
@@ -254,7 +315,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         }
         await dropUnsaved(index);
         isOpen = true;
-        await noteEdits(index);
+        const isUntouched = isSaved && stamp !== "" && stamp === savedStamp;
+        if (isUntouched) baseNumber = (await baseFile.read().catch(() => undefined))?.number ?? -1;
+        else await noteEdits(index);
+        if (!isUntouched || baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
         health.set({ name: checkName, ready: true });
       } catch (error) {
         isOpen = false;
@@ -275,9 +339,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
           .catch((error: unknown) => log.warn({ error }, "the history of the metadata cannot be shortened"));
     },
 
-    async close() {
+    async close(stamp) {
+      await baseWrite;
       if (isOpen && files.segments().length > 0) {
-        await files.append(encodeMark(), next).catch((error: unknown) => log.warn({ error }, cannotWrite));
+        await files.append(encodeMark(stamp), next).catch((error: unknown) => log.warn({ error }, cannotWrite));
       }
       isOpen = false;
       await files.close();

@@ -63,6 +63,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     io,
     path: join(stateDirectory, `${fileNameOf(path)}.history-`),
     maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
+    current: () => published.index(),
+    // Not in the thread, which keeps the bytes of the file.
+    load: async (bytes) => (await loadBytes({ shared, thread: undefined, threadBytes }, bytes, undefined, false)).index,
+    release: (index) => shared.release(index),
     clock,
     log,
     metrics: options.metrics,
@@ -166,7 +170,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
         throw contentError(error, path, stamp);
       });
       published.makeCurrent(found.index);
-      if (owned) await history.open(found.index);
+      if (owned) await history.open(found.index, stampText(stamp));
       isLoaded = true;
       if (owned) saver.loaded({ stamp, isOurs: found.isOurs, isInThread: found.isInThread });
       loads.loaded(found, stamp !== undefined);
@@ -238,7 +242,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
         isLoaded = false;
         fault = new UdmError("unavailable", "the metadata store was stopped");
       }
-      await history.close();
+      await history.close(stampText(seen));
       await thread?.stop();
       await hold.release();
     },
@@ -273,6 +277,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
     watch: published.watch,
   };
+}
+
+function stampText(stamp: FileStamp | undefined): string {
+  return stamp === undefined ? "" : [stamp.size, stamp.modified, stamp.inode, stamp.device].join("-");
 }
 
 function messageOf(error: unknown): string {
