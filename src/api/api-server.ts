@@ -222,4 +222,3 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     reloadCertificates: () => listener.reloadCertificates(),
   };
 }
-

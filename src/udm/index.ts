@@ -1,4 +1,11 @@
-export { checkUdm, checkValues, maxItems, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
+export {
+  checkUdm,
+  checkValues,
+  maxItems,
+  type FieldViolation,
+  type UdmCheck,
+  type UdmInput,
+} from "./model/check-udm.ts";
 export { parseUdmJson, udmJson } from "./model/entry-json.ts";
 export { otherFields, readOtherFields, withContexts, withOtherFields } from "./model/entry-contexts.ts";
 export { sameEntry } from "./model/same-entry.ts";

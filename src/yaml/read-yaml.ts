@@ -43,7 +43,10 @@ const longestWhole = 1024 * 1024;
  * @param twice is given keys that are there twice in one part, and the line of the whole text.
  * @throws YamlFault with the position in the whole text, also for a long text that can only be read as a whole.
  */
-export function* readYamlParts(text: string, twice: (message: string, line: number) => void): Generator<YamlPart, void> {
+export function* readYamlParts(
+  text: string,
+  twice: (message: string, line: number) => void,
+): Generator<YamlPart, void> {
   const first = text.length <= shortText ? undefined : firstSign(text);
   if (first === undefined || /[ \t{[|>]/.test(first)) {
     if (text.length > longestWhole) {
@@ -93,7 +96,11 @@ function firstSign(text: string): string | undefined {
 /** Where the part that starts here may end: before the first line behind its length that begins a pair, or an item. */
 function partEnd(text: string, start: number, isList: boolean): number {
   const begins = isList ? /^-[ \r\n]/ : /^(?!: |---|\.\.\.|- |-\r?\n)[^ \t\r\n#\]}%]/;
-  for (let at = text.indexOf("\n", start + partLength) + 1; at > 0 && at < text.length; at = text.indexOf("\n", at) + 1) {
+  for (
+    let at = text.indexOf("\n", start + partLength) + 1;
+    at > 0 && at < text.length;
+    at = text.indexOf("\n", at) + 1
+  ) {
     if (begins.test(text.slice(at, at + 4))) return at;
   }
   return text.length;

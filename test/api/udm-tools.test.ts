@@ -178,7 +178,10 @@ suite("history", { concurrency: true }, () => {
     await upsert({ udm: { key }, setMetadata: { owner: "bob" }, addTags: ["new"] });
     const { changes } = await ask("undoChange", { id: last });
     const back = { key, name: "gateway", tags: ["new"], vlan: "7", metadata: { ".site": "AMS1", owner: "bob" } };
-    assert.deepEqual((changes as { after: JsonValue }[]).map(({ after }) => after), [back]);
+    assert.deepEqual(
+      (changes as { after: JsonValue }[]).map(({ after }) => after),
+      [back],
+    );
     await upsert({ udm: { key }, setMetadata: { rack: "8" } });
     await upsert({ udm: { key }, setMetadata: { rack: "9", shelf: "1" } });
     await upsert({ udm: { key }, setMetadata: { rack: "10" } });
@@ -367,13 +370,16 @@ suite("replacing", { concurrency: true }, () => {
 
   test("replacements among writers without end are made, each as a whole, and no write is lost", async (t) => {
     const scope = { within: "10.1.0.0/16" };
-    const names = fc.dictionary(fc.integer({ min: 1, max: 12 }).map((i) => `10.1.0.${i}`), fc.constantFrom("a", "b"));
+    const names = fc.dictionary(
+      fc.integer({ min: 1, max: 12 }).map((i) => `10.1.0.${i}`),
+      fc.constantFrom("a", "b"),
+    );
     const property = fc.asyncProperty(fc.array(names, { minLength: 1, maxLength: 4 }), async (wanted) => {
       const { ask, store } = await startTools(t, "");
-      let isOver = false;
+      const over = new AbortController();
       const acknowledged = new Map<string, string>();
       const write = async (key: string): Promise<void> => {
-        for (let i = 0; !isOver; i++) {
+        for (let i = 0; !over.signal.aborted; i++) {
           const entry = udmEntry(key, { name: `${i}` });
           await store.submit([{ op: "edit", key: entry.key, edit: () => ({ entry }) }]);
           acknowledged.set(key, `${i}`);
@@ -388,7 +394,7 @@ suite("replacing", { concurrency: true }, () => {
         const { change = 0 } = await ask("replaceUdms", { scope, udms, maxDeletes: "100%" });
         byChange.set(change as number, all);
       }
-      isOver = true;
+      over.abort();
       await Promise.all(writers);
       const state = new Map<string, string>();
       for (const { number, changes } of (await store.history.list({ limit: 1e6 })).toReversed()) {

@@ -148,7 +148,10 @@ suite("a stream of changes", { concurrency: true }, () => {
     const size = (await one.size(() => true)) ?? 0;
     const text = Buffer.concat([...one.pieces()]).toString();
     assert.equal(text.length, size);
-    assert.deepEqual(JSON.parse(text), toJson(WatchUdmsResponseSchema, fromBinary(WatchUdmsResponseSchema, await protoOf(got[0]?.value))));
+    assert.deepEqual(
+      JSON.parse(text),
+      toJson(WatchUdmsResponseSchema, fromBinary(WatchUdmsResponseSchema, await protoOf(got[0]?.value))),
+    );
     const held = feed.heldBytes;
     assert.ok(held > 0.9 * size && held < 1.1 * size, `${held} for ${size}`);
     // None of them takes it. Others who are at older changes fill the memory, until one of them gets nothing.
@@ -159,12 +162,14 @@ suite("a stream of changes", { concurrency: true }, () => {
     assert.equal((await second.next()).value.last, 2);
     const third = await follow(2);
     await assert.rejects(third.next(), (error) =>
-      /resource_exhausted.*have not taken fill \d+ bytes: watch again after change 2/.test(ConnectError.from(error).message),
+      /resource_exhausted.*have not taken fill \d+ bytes: watch again after change 2/.test(
+        ConnectError.from(error).message,
+      ),
     );
     const newest = await follow(3);
     assert.equal((await newest.next()).value.last, 4, "what is newest is for everybody");
     assert.deepEqual(ends, ["bytes"]);
-    for (const followed of [...current, second, newest]) await followed.return(undefined as never);
+    for (const followed of [...current, second, newest]) await followed.return(undefined);
     assert.equal(feed.heldBytes, 0);
   });
 

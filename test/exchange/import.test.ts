@@ -317,7 +317,10 @@ suite("JSON", () => {
     const { entries } = await read(text, { format: "json" });
     assert.deepEqual(entries.map(asJson), [{ key: "10.0.0.3", metadata: { key: "k", name: "x" } }]);
     const lines = '{"key":"10.0.0.1","key":"10.0.0.2"}\n{"key":"10.0.0.3"}\n';
-    assert.deepEqual((await faultsOf(lines, { format: "ndjson" })).map((fault) => (fault as unknown[])[0]), [1]);
+    assert.deepEqual(
+      (await faultsOf(lines, { format: "ndjson" })).map((fault) => (fault as unknown[])[0]),
+      [1],
+    );
     const twice = /^ExchangeError: the text is not JSON that can be read: the name "data" is given twice/;
     await assert.rejects(read('{"data":[],"data":[{"key":"10.0.0.1"}]}', { format: "json" }), twice);
     await assert.rejects(read('{"data":[],"data":[]}', { format: "json", select: "data" }), twice);
@@ -326,15 +329,27 @@ suite("JSON", () => {
   test("is read as the engine reads it", async () => {
     const rows = fc.array(fc.jsonValue({ maxDepth: 4 }), { maxLength: 8 });
     const inList = fc.tuple(rows, fc.constantFrom(0, 1, "\t"));
-    const property = fc.asyncProperty(inList, fc.constantFrom("udms", "data", undefined), async ([all, space], name) => {
-      const objects = all.map((value, i) => ({ key: `10.0.0.${i}`, metadata: { value: JSON.stringify(value) }, value }));
-      const text = JSON.stringify(name === undefined ? objects : { before: all, [name]: objects, after: 1 }, null, space);
-      const { entries } = await read(text, { format: "json", map: { ...readyMap("netgloss"), rest: "ignore" } });
-      assert.deepEqual(
-        entries.map(({ metadata }) => JSON.parse(metadata.get("value") ?? "") as unknown),
-        JSON.parse(JSON.stringify(all)),
-      );
-    });
+    const property = fc.asyncProperty(
+      inList,
+      fc.constantFrom("udms", "data", undefined),
+      async ([all, space], name) => {
+        const objects = all.map((value, i) => ({
+          key: `10.0.0.${i}`,
+          metadata: { value: JSON.stringify(value) },
+          value,
+        }));
+        const text = JSON.stringify(
+          name === undefined ? objects : { before: all, [name]: objects, after: 1 },
+          null,
+          space,
+        );
+        const { entries } = await read(text, { format: "json", map: { ...readyMap("netgloss"), rest: "ignore" } });
+        assert.deepEqual(
+          entries.map(({ metadata }) => JSON.parse(metadata.get("value") ?? "") as unknown),
+          JSON.parse(JSON.stringify(all)),
+        );
+      },
+    );
     await fc.assert(property, runs(100));
   });
 

@@ -73,7 +73,10 @@ function modelKeyAsWritten(text: string): ModelKey | undefined {
   if (to === undefined) return undefined;
   if (from.family !== to.family) {
     // One end may be mapped alone.
-    const [a, b] = [from, to].map(({ family, value }) => (family === 4 ? value + firstMapped : value)) as [bigint, bigint];
+    const [a, b] = [from, to].map(({ family, value }) => (family === 4 ? value + firstMapped : value)) as [
+      bigint,
+      bigint,
+    ];
     const areMapped = [a, b].every((value) => value >> 32n === 0xffffn);
     return areMapped && a <= b ? { kind: "range", family: 6, first: a, last: b, written: a } : undefined;
   }

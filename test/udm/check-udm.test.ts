@@ -126,7 +126,10 @@ test("an entry holds 1024 tags, 1024 metadata keys and 64 KiB of texts at most; 
   for (const [values, field, description] of refused) {
     assert.deepEqual(checkUdm({ ...empty, ...values }), { ok: false, violations: [{ field, description }] });
   }
-  assert.ok(checkUdm({ ...empty, tags: tags(1025) }, ["name"]).ok, "a field that the mask does not name counts for nothing");
+  assert.ok(
+    checkUdm({ ...empty, tags: tags(1025) }, ["name"]).ok,
+    "a field that the mask does not name counts for nothing",
+  );
 });
 
 test("all violations of an entry are listed, in the order of its fields", () => {

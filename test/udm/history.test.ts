@@ -197,7 +197,8 @@ suite("at a start", { concurrency: true }, () => {
       const text = io.text(path) as string;
       const lines = text.split("\n");
       if (damage === "cut") io.put(path, text.slice(0, -5));
-      else if (damage === "flip") io.put(path, [...lines.slice(0, 2), lines[2]?.replace("n2", "x2"), ...lines.slice(3)].join("\n"));
+      else if (damage === "flip")
+        io.put(path, [...lines.slice(0, 2), lines[2]?.replace("n2", "x2"), ...lines.slice(3)].join("\n"));
       else io.put(path, Buffer.concat([Buffer.from(text), Buffer.alloc(500)]));
       const again = await started(io.afterPowerLoss("latest"));
       await store.stop();
@@ -261,7 +262,9 @@ suite("at a start", { concurrency: true }, () => {
       await second.store.commit([put(second.store, "10.0.0.3", "later")]);
       if (ending === "stop") await second.store.stop();
       const disk = io.afterPowerLoss("latest");
-      const text = (disk.text(memoryPath) as string).replace("name: a", "name: by hand").replace(/10\.0\.0\.2:\n.*\n/, "");
+      const text = (disk.text(memoryPath) as string)
+        .replace("name: a", "name: by hand")
+        .replace(/10\.0\.0\.2:\n.*\n/, "");
       disk.put(memoryPath, `${text}10.0.0.5:\n  name: new\n`);
       const { store: again, metrics } = await started(disk);
       assert.deepEqual(shown([(await again.history.get(3)) as UdmChange]), [

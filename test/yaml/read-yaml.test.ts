@@ -288,7 +288,8 @@ suite("a long text in parts", () => {
   };
   const inParts = (text: string): unknown => {
     const all: unknown[] = [];
-    for (const { root } of readYamlParts(text, (message) => assert.fail(message))) all.push(...(said(root) as unknown[]));
+    for (const { root } of readYamlParts(text, (message) => assert.fail(message)))
+      all.push(...(said(root) as unknown[]));
     return all;
   };
   const value = fc.constantFrom(
@@ -311,7 +312,9 @@ suite("a long text in parts", () => {
       fc.constantFrom("", "# start\n", "---\n"),
       (values, isList, start) => {
         const lines = values.map((one, i) =>
-          isList && !one.startsWith("\n-") ? `- k: ${one.replaceAll("\n", "\n  ")}\n  f: ${filler}\n` : `k${i}: ${one}\nf${i}: ${filler}\n`,
+          isList && !one.startsWith("\n-")
+            ? `- k: ${one.replaceAll("\n", "\n  ")}\n  f: ${filler}\n`
+            : `k${i}: ${one}\nf${i}: ${filler}\n`,
         );
         const first = isList ? "- &first {a: 1}\n" : "first: &first {a: 1}\n";
         const text = start + first + lines.filter((line) => line.startsWith("-") === isList).join("");
@@ -326,7 +329,10 @@ suite("a long text in parts", () => {
   test("has faults with their lines, keys twice in one part included", () => {
     const long = Array.from({ length: 300 }, (_, i) => `k${i}:\n  f: ${filler}\n`);
     const bad = [...long.slice(0, 250), "bad: [\n", ...long.slice(250)].join("");
-    assert.throws(() => inParts(bad), (error) => error instanceof YamlFault && error.position.line === 502);
+    assert.throws(
+      () => inParts(bad),
+      (error) => error instanceof YamlFault && error.position.line === 502,
+    );
     const notes: unknown[] = [];
     const twice = [...long.slice(0, 250), "k249: x\n", ...long.slice(250)].join("");
     for (const _ of readYamlParts(twice, (...note) => notes.push(note)));

@@ -95,11 +95,11 @@ export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker 
     const contexts = map.constants.contexts ?? draft.contexts ?? map.defaults.contexts;
     const { name, tags, vlan, internal, metadata } = values;
     const { otherFields } = draft;
-    return keys.map((key) => {
-      const entry: ExchangeEntry = { key: key as Key, name, tags, vlan, internal, metadata };
-      if (contexts === undefined && otherFields === undefined) return entry;
-      return { ...entry, ...(contexts !== undefined && { contexts }), ...(otherFields !== undefined && { otherFields }) };
-    });
+    const said = {
+      ...(contexts !== undefined && { contexts }),
+      ...(otherFields !== undefined && { otherFields }),
+    };
+    return keys.map((key) => Object.assign({ key: key as Key, name, tags, vlan, internal, metadata }, said));
   };
 
   const readKey = (text: string, row: Row, bindings: Bindings): Key | undefined => {

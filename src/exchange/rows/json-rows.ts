@@ -99,7 +99,8 @@ function* findRows(text: string): Generator<void, readonly JsonExtent[]> {
         } catch (error) {
           throw new JsonWalkError((error as Error).message);
         }
-        if (twice !== undefined) throw new ExchangeError("", `the text is not JSON that can be read: ${nameTwice(twice)}`);
+        if (twice !== undefined)
+          throw new ExchangeError("", `the text is not JSON that can be read: ${nameTwice(twice)}`);
       }
     }
   } else parseJson(text);

@@ -69,7 +69,9 @@ function itemsOf({ root }: YamlPart): readonly { at: number; key: string | undef
 function ownValues(node: YamlNode): unknown {
   if (node.kind !== "mapping") return valueOf(node);
   const pairs = mergedPairs(node, fail);
-  const others = pairs.filter(({ key }) => !ownFields.some((field) => isWithinASlip(key.text.toLowerCase(), field.toLowerCase())));
+  const others = pairs.filter(
+    ({ key }) => !ownFields.some((field) => isWithinASlip(key.text.toLowerCase(), field.toLowerCase())),
+  );
   if (others.length === 0) return valueOf(node);
   const known = pairs.filter((pair) => !others.includes(pair));
   const otherFields = others.map((pair) => renderPair(pair, "")).join("");

@@ -51,10 +51,7 @@ export function createLastCopies(directory: string, io: FileIo, run: string): La
     },
     async write(name, { entries, ...head }) {
       await makeFolder(directory);
-      const lines = exportEntries(
-        () => entries.map(fromUdmEntry),
-        "ndjson",
-      );
+      const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
       const pieces = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
       for (const piece of lines) {
         pieces.push(piece);

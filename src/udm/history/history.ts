@@ -219,7 +219,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     let at: Awaited<ReturnType<typeof files.append>>;
     const mark = isEpochKept && !files.isFull() ? [] : [encodeEpoch(epoch)];
     try {
-      at = await files.append(lines.length === 1 && mark.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...mark, ...lines]), first);
+      at = await files.append(
+        lines.length === 1 && mark.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...mark, ...lines]),
+        first,
+      );
       isEpochKept = true;
     } catch (error) {
       metrics.failed("append");

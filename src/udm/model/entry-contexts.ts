@@ -36,8 +36,8 @@ export function readOtherFields(text: string): string {
   if (root === undefined) return "";
   if (root.kind !== "mapping") return fail("expected a mapping from names to values", root.at);
   const pairs = mergedPairs(root, fail);
-  const known: readonly string[] = [...udmFields, "contexts"];
-  for (const { key } of pairs) if (known.includes(key.text)) fail(`${key.text} is a field of its own`, key.at);
+  const known: ReadonlySet<string> = new Set([...udmFields, "contexts"]);
+  for (const { key } of pairs) if (known.has(key.text)) fail(`${key.text} is a field of its own`, key.at);
   return pairs.map((pair) => renderPair(pair, "")).join("");
 }
 

@@ -78,7 +78,10 @@ export function checkMetadataFile(
     entries.set(key.text, entry);
     checkMetadataKeys(pair.value, keyConflict, note);
   }
-  return { entries: [...entries.values()], findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+  return {
+    entries: [...entries.values()],
+    findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column),
+  };
 }
 
 type Note = (severity: MetadataFinding["severity"], message: string, at: number, isRefusedByApi?: boolean) => void;

@@ -47,11 +47,7 @@ export interface UdmStoreWithHistory extends UdmStore {
    * @param onVersion of the state that the writes were made for, where they are good for no other one.
    * @throws UdmError; `failed_precondition` when the state is another one by then.
    */
-  submit(
-    writes: readonly UdmWrite[] | PlanWrites,
-    origin?: WriteOrigin,
-    onVersion?: number,
-  ): Promise<UdmCommit>;
+  submit(writes: readonly UdmWrite[] | PlanWrites, origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
 }
 
 /** Where entries are in the file. */

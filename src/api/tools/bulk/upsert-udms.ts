@@ -25,7 +25,14 @@ import type { Encodable } from "../../rpc/encoded.ts";
 import { requireBatchSize } from "../../udm/batch-size.ts";
 import { parseUpdateMask } from "../../udm/parse-update-mask.ts";
 import { badRequest } from "../../udm/store-fault.ts";
-import { afterReplacement, countChanges, fullUdm, readFullUdm, tooManyItems, type RequestedEntry } from "../common/full-udm.ts";
+import {
+  afterReplacement,
+  countChanges,
+  fullUdm,
+  readFullUdm,
+  tooManyItems,
+  type RequestedEntry,
+} from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 
@@ -110,7 +117,11 @@ function singleFaults({
   removeMetadata,
 }: UpsertUdmRequest): readonly FieldViolation[] {
   const none = { name: "", vlan: 0n, internal: false };
-  const faults = checkValues({ ...none, tags: addTags, metadata: Object.entries(setMetadata) }, ["tags", "metadata"], udm?.key);
+  const faults = checkValues(
+    { ...none, tags: addTags, metadata: Object.entries(setMetadata) },
+    ["tags", "metadata"],
+    udm?.key,
+  );
   return [
     ...faults.map(({ field, description }) => ({
       field: field.replace(/^tags/, "add_tags").replace(/^metadata/, "set_metadata"),

@@ -169,7 +169,11 @@ export function createChangeFeed(
           const seen = filter === undefined ? change : await narrow(change, filter, filterText);
           if (seen === undefined) continue;
           // The newest change is for everybody; whoever is behind must not fill the memory with older ones.
-          if (held.bytes + held.cost(seen) > maxHeldBytes && !held.has(seen) && (filter !== undefined || position < history().last())) {
+          if (
+            held.bytes + held.cost(seen) > maxHeldBytes &&
+            !held.has(seen) &&
+            (filter !== undefined || position < history().last())
+          ) {
             onEnd("bytes");
             throw memoryFull(before, held.bytes);
           }

@@ -96,11 +96,7 @@ export function* messageField(number: number, pieces: Iterable<Buffer>): Generat
   yield* made;
 }
 
-function* pagePieces(
-  codec: CodecName,
-  page: readonly UdmChange[],
-  rest: ListChangesResponse,
-): Generator<Buffer, void> {
+function* pagePieces(codec: CodecName, page: readonly UdmChange[], rest: ListChangesResponse): Generator<Buffer, void> {
   if (codec === "proto") {
     const { number } = ListChangesResponseSchema.field.changes;
     for (const change of page) yield* messageField(number, changePieces(codec, change));

@@ -16,7 +16,14 @@ export async function* watchUdms(
   signal: AbortSignal,
 ): AsyncGenerator<Encodable> {
   const filter = readFilter(text);
-  const follow = { after: fromNow ? undefined : after, epoch: fromNow ? "" : epoch, filter, filterText: text, withoutLayers, signal };
+  const follow = {
+    after: fromNow ? undefined : after,
+    epoch: fromNow ? "" : epoch,
+    filter,
+    filterText: text,
+    withoutLayers,
+    signal,
+  };
   const changes = feed.follow(follow);
   for await (const followed of changes) yield watchAnswer(followed);
 }

@@ -1,5 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { exchangeFormats, exportEntries, fromUdmEntry, type ExchangeEntry, type ExchangeFormat } from "../../../exchange/index.ts";
+import {
+  exchangeFormats,
+  exportEntries,
+  fromUdmEntry,
+  type ExchangeEntry,
+  type ExchangeFormat,
+} from "../../../exchange/index.ts";
 import type { Key } from "../../../ip/index.ts";
 import type { UdmEntry, UdmIndex } from "../../../udm/index.ts";
 import { quote } from "../../../text/index.ts";
