@@ -63,9 +63,7 @@ export function encodeEpoch(epoch: string): Buffer {
 export function readEpoch(line: Buffer): string | undefined {
   const text = line.toString("latin1", checksumDigits + 1, Math.min(line.length, 80));
   const epoch = /^\{"epoch":"([0-9a-z]+)"\}$/.exec(text)?.[1];
-  return epoch !== undefined && line.toString("latin1", 0, checksumDigits) === checksum(line.subarray(checksumDigits))
-    ? epoch
-    : undefined;
+  return epoch !== undefined && isWhole(line) ? epoch : undefined;
 }
 
 function plainLine(json: string): Buffer {
@@ -75,7 +73,12 @@ function plainLine(json: string): Buffer {
 
 /** Whether a line is the one of {@link encodeMark}. */
 export function isMark(line: Buffer): boolean {
-  return line.toString("latin1", checksumDigits + 1, checksumDigits + 1 + savedMark.length) === savedMark;
+  const start = line.toString("latin1", checksumDigits + 1, checksumDigits + 1 + savedMark.length);
+  return start === savedMark && isWhole(line);
+}
+
+function isWhole(line: Buffer): boolean {
+  return line.toString("latin1", 0, checksumDigits) === checksum(line.subarray(checksumDigits));
 }
 
 /** The stamp that a mark names. */
@@ -86,7 +89,7 @@ export function stampOf(mark: Buffer): string {
 /** @param line without its end. @returns undefined when it is not as it was written. */
 export function readHead(line: Buffer): LineHead | undefined {
   if (line.length < checksumDigits + 2 || line[checksumDigits] !== tab) return undefined;
-  if (line.toString("latin1", 0, checksumDigits) !== checksum(line.subarray(checksumDigits))) return undefined;
+  if (!isWhole(line)) return undefined;
   const end = line.indexOf(tab, checksumDigits + 1);
   return JSON.parse(line.toString("utf8", checksumDigits + 1, end < 0 ? line.length : end)) as LineHead;
 }

@@ -66,7 +66,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(lineEnd, start) + 1;
       const line = bytes.subarray(start, end === 0 ? bytes.length : end - 1);
-      if (isMark(line)) {
+      if (end > 0 && isMark(line)) {
         isSaved = true;
         savedStamp = stampOf(line);
         good = end;
