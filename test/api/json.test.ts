@@ -104,3 +104,9 @@ test("depth is bounded at 64", () => {
   assert.doesNotThrow(() => parseJson(nested(64)));
   assert.throws(() => parseJson(nested(65)), /line 1, column 65: nested deeper than 64 levels/);
 });
+
+test("an object has 10 000 names at most, so that nobody waits for a million of them", () => {
+  const object = (count: number): string => `{"a":{${Array.from({ length: count }, (_, i) => `"${i}":1`).join(",")}}}`;
+  assert.ok(parseJson(object(10_000)));
+  assert.throws(() => parseJson(object(1_000_000)), /an object has more than 10000 names/);
+});

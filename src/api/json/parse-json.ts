@@ -5,6 +5,9 @@ import { quote } from "../../text/index.ts";
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;
 
+/** More names than any object of a message may have: who sends a million must not keep others waiting until all are read. */
+const maxNames = 10_000;
+
 const blanks = /[ \t\n\r]*/y;
 
 /** All but quote, backslash and the control characters below the blank. */
@@ -134,6 +137,7 @@ class Parser {
     const members = new Map<string, JsonNode>();
     if (this.#isEmpty("}")) return members;
     do {
+      if (members.size === maxNames) this.#fail(`an object has more than ${maxNames} names`);
       const name = this.#readName(members);
       members.set(name, this.#readValue(depth));
     } while (this.#hasNext("}"));
