@@ -22,6 +22,20 @@ export async function* jsonRows(text: string, select: string | undefined, faults
   }
 }
 
+/** Says that an object of a JSON text, or of lines of JSON, has a name twice; undefined when none has. */
+export function repeatedName(text: string): string | undefined {
+  const walker = new JsonWalker(text);
+  try {
+    while (walker.peek() !== "") {
+      const { twice } = walker.value();
+      if (twice !== undefined) return nameTwice(twice);
+    }
+  } catch (error) {
+    if (!isWalkError(error)) throw error;
+  }
+  return undefined;
+}
+
 /** @throws ExchangeError for a text one of whose objects has a name twice: one of both values would be lost. */
 function requireDifferentNames(text: string): void {
   try {
