@@ -337,7 +337,52 @@ suite("a long text in parts", () => {
     const twice = [...long.slice(0, 250), "k249: x\n", ...long.slice(250)].join("");
     for (const _ of readYamlParts(twice, (...note) => notes.push(note)));
     assert.equal((notes[0] as unknown[])[1], 501);
-    const flow = `{${long.map((_, i) => `k${i}: ${filler}${filler},\n`).join("")}}`;
-    assert.throws(() => inParts(flow), /more than 1048576 characters is read in parts/);
+    const tooLong = `a: 1\nk:\n${`  - ${filler}\n`.repeat(600)}`;
+    assert.throws(
+      () => inParts(tooLong),
+      (error) => error instanceof YamlFault && /more than 1048576/.test(error.message) && error.position.line === 1,
+    );
+    const flow = long.map((_, i) => `k${i}: ${filler}`);
+    assert.throws(
+      () => inParts(`{\n${flow.with(200, "k200: [a, ]]").join(",\n")}}`),
+      (error) => error instanceof YamlFault && error.position.line === 202 && error.position.column === 12,
+    );
+  });
+
+  test("says what it says as a whole, indented, in flow style and as JSON", () => {
+    const flowValue = fc.constantFrom(
+      "a b's c",
+      "'it''s, ] \"' # ] , \"\n    ",
+      '"a \\\\\\", ]\\\\"',
+      "{x: 1,\n  y: [2, '}', {}]}",
+      "*first",
+      "&a !t 'x, {'",
+      '!t "]"',
+      "http://x/#'a",
+      "&anchor {b: [1,]}",
+      "",
+    );
+    const style = fc.constantFrom("flow", "list", "indented", "json");
+    const start = fc.constantFrom("", "# start [\n", "--- # {\n", "%YAML 1.2\n---\n");
+    const property = fc.property(
+      fc.array(flowValue, { minLength: 200, maxLength: 220 }),
+      style,
+      start,
+      (values, how, head) => {
+        const pairs = values.map((one, i) => `k${i}: ${one}`);
+        const fillers = pairs.map((pair, i) => `${pair} ,\t# it's\n   f${i}: ${filler}`);
+        const json = values.map((one, i) => ({ key: `k ${i}`, one, filler, deep: { '"': [one, { one }] } }));
+        const text = {
+          flow: `${head}{first: &first {a: 1}, ${fillers.join(",\n  ")}\n}\n# end ]`,
+          list: `${head}  [ &first {a: 1}, ${fillers.join(" ,")},]\n...\n`,
+          indented: `${head}  first: &first {a: 1}\n\n${pairs.map((pair, i) => `  ${pair.replaceAll("\n", "\n    ")}\n  f${i}: ${filler}\n`).join("# c\n")}`,
+          json: JSON.stringify(how === "json" ? json : [], undefined, values.length % 3),
+        }[how];
+        const whole = readYaml(text);
+        assert.ok(whole !== undefined && text.length > 256 * 1024);
+        assert.deepEqual(inParts(text), said(whole));
+      },
+    );
+    fc.assert(property, runs(8));
   });
 });

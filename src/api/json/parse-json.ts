@@ -5,8 +5,11 @@ import { quote } from "../../text/index.ts";
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;
 
-/** More names than any object of a message may have: who sends a million must not keep others waiting until all are read. */
-const maxNames = 10_000;
+/**
+ * Names of an object, and items of an array that is not right below the top: more than any message may have. Who sends a million must not keep
+ * others waiting until all are read.
+ */
+export const maxNames = 2000;
 
 const blanks = /[ \t\n\r]*/y;
 
@@ -58,8 +61,9 @@ export function parseJsonInTurns(
 /** Takes a value of an array. */
 export type TakeItem = (item: JsonNode, index: number) => void;
 
-/** How many items of an array are read in a turn. */
+/** How many items of an array are read in a turn, and about how many characters. */
 const itemsPerTurn = 100;
+const charactersPerTurn = 65_536;
 
 /** Reads a text from its start. A class, because closures of their own cost more than reading a short text. */
 class Parser {
@@ -147,8 +151,10 @@ class Parser {
   #readArray(depth: number): JsonNode[] {
     const items: JsonNode[] = [];
     if (this.#isEmpty("]")) return items;
-    do items.push(this.#readValue(depth));
-    while (this.#hasNext("]"));
+    do {
+      if (depth > 2 && items.length === maxNames) this.#fail(`an array has more than ${maxNames} items`);
+      items.push(this.#readValue(depth));
+    } while (this.#hasNext("]"));
     return items;
   }
 
@@ -158,8 +164,12 @@ class Parser {
     const take: TakeItem = taker ?? ((item) => void items.push(item));
     if (this.#isEmpty("]")) return items;
     let count = 0;
+    let turnAt = this.#at;
     do {
-      if (count % itemsPerTurn === itemsPerTurn - 1) await turn();
+      if (count % itemsPerTurn === itemsPerTurn - 1 || this.#at > turnAt + charactersPerTurn) {
+        await turn();
+        turnAt = this.#at;
+      }
       take(this.#readValue(2), count++);
     } while (this.#hasNext("]"));
     return items;

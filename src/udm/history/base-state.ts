@@ -47,6 +47,13 @@ export class BaseFile {
     return line.startsWith(headMark) && Number.isSafeInteger(number) ? { number, bytes } : undefined;
   }
 
+  isThere(): Promise<boolean> {
+    return this.#io.state(this.#path).then(
+      ({ kind }) => kind === "file",
+      () => false,
+    );
+  }
+
   /** Replaces it. One call at a time. @throws the errors of the system. */
   async write(index: UdmIndex, number: number): Promise<void> {
     if (this.#writes === 0) for (const left of await findLeftOvers(this.#io, this.#path)) await this.#io.unlink(left);

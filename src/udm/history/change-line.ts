@@ -49,9 +49,16 @@ export async function encodeLine(
   return { bytes: Buffer.concat([Buffer.from(checksum(...rest)), ...rest, Buffer.from("\n")]), isCut };
 }
 
-/** A line that says that all changes before it are in the file, which has this stamp. */
-export function encodeMark(stamp: string): Buffer {
-  return plainLine(`${savedMark},"stamp":${JSON.stringify(stamp)}}`);
+/** What a line says at a stop: all changes before it are in the file. */
+export interface SavedMark {
+  /** Of the file. */
+  readonly stamp: string;
+  /** The last change in the file of the whole state; -1 when there is none that can be used. */
+  readonly base: number;
+}
+
+export function encodeMark({ stamp, base }: SavedMark): Buffer {
+  return plainLine(`${savedMark},"stamp":${JSON.stringify(stamp)},"base":${base}}`);
 }
 
 /** A line that names the numbering to which the changes of its file belong. */
@@ -71,19 +78,16 @@ function plainLine(json: string): Buffer {
   return Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]);
 }
 
-/** Whether a line is the one of {@link encodeMark}. */
-export function isMark(line: Buffer): boolean {
-  const start = line.toString("latin1", checksumDigits + 1, checksumDigits + 1 + savedMark.length);
-  return start === savedMark && isWhole(line);
+/** Reads a line of {@link encodeMark}, also one of an older version, which names no stamp; undefined for any other line. */
+export function readMark(line: Buffer): SavedMark | undefined {
+  const start = checksumDigits + 1;
+  if (line.toString("latin1", start, start + savedMark.length) !== savedMark || !isWhole(line)) return undefined;
+  const { stamp = "", base = -1 } = JSON.parse(line.toString("utf8", start)) as Partial<SavedMark>;
+  return { stamp, base };
 }
 
 function isWhole(line: Buffer): boolean {
   return line.toString("latin1", 0, checksumDigits) === checksum(line.subarray(checksumDigits));
-}
-
-/** The stamp that a mark names. */
-export function stampOf(mark: Buffer): string {
-  return /"stamp":"(.*)"\}$/.exec(mark.toString("latin1"))?.[1] ?? "";
 }
 
 /** @param line without its end. @returns undefined when it is not as it was written. */

@@ -7,14 +7,14 @@ import {
   encodeEpoch,
   encodeLine,
   encodeMark,
-  isMark,
   keysOf,
   lineEnd,
   readChange,
   readEpoch,
   readHead,
-  stampOf,
+  readMark,
   type LineHead,
+  type SavedMark,
 } from "./change-line.ts";
 import { BaseFile, compareStates } from "./base-state.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
@@ -47,8 +47,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   let isEpochKept = false;
   /** Whether lines were damaged, or the last ones not written whole. */
   let isTorn = false;
-  /** Of the file, when the collector was stopped last. */
-  let savedStamp = "";
+  /** As the collector left it when it was stopped last. */
+  let mark: SavedMark | undefined;
   /** Whether the last change is known to be in the file. */
   let isSaved = true;
   let next = 1;
@@ -66,9 +66,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(lineEnd, start) + 1;
       const line = bytes.subarray(start, end === 0 ? bytes.length : end - 1);
-      if (end > 0 && isMark(line)) {
+      const saved = end === 0 ? undefined : readMark(line);
+      if (saved !== undefined) {
         isSaved = true;
-        savedStamp = stampOf(line);
+        mark = saved;
         good = end;
         start = end;
         continue;
@@ -217,10 +218,10 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     }
     if (lines.length === 0) return numbers;
     let at: Awaited<ReturnType<typeof files.append>>;
-    const mark = isEpochKept && !files.isFull() ? [] : [encodeEpoch(epoch)];
+    const name = isEpochKept && !files.isFull() ? [] : [encodeEpoch(epoch)];
     try {
       at = await files.append(
-        lines.length === 1 && mark.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...mark, ...lines]),
+        lines.length === 1 && name.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...name, ...lines]),
         first,
       );
       isEpochKept = true;
@@ -229,7 +230,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       log.error({ error }, cannotWrite);
       throw error;
     }
-    let start = at.start + (mark[0]?.length ?? 0);
+    let start = at.start + (name[0]?.length ?? 0);
     const appended: KeptChange[] = [];
     for (const [i, head] of heads.entries()) {
       const end = start + (lines[i] as Buffer).length;
@@ -316,10 +317,16 @@ export function createHistory(options: HistoryOptions): StoreHistory {
           epoch = randomUUID().replaceAll("-", "");
           isEpochKept = false;
         }
+        // Else the next start would give another name to the same numbers. What fails now is tried again with the next change.
+        if (!isEpochKept)
+          await files.append(encodeEpoch(epoch), next).then(
+            () => (isEpochKept = true),
+            () => undefined,
+          );
         await dropUnsaved(index);
         isOpen = true;
-        const isUntouched = isSaved && stamp !== "" && stamp === savedStamp;
-        if (isUntouched) baseNumber = (await baseFile.read().catch(() => undefined))?.number ?? -1;
+        const isUntouched = isSaved && stamp !== "" && stamp === mark?.stamp;
+        if (isUntouched) baseNumber = (await baseFile.isThere()) ? (mark?.base ?? -1) : -1;
         else await noteEdits(index);
         if (!isUntouched || baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
         health.set({ name: checkName, ready: true });
@@ -345,7 +352,9 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     async close(stamp) {
       await baseWrite;
       if (isOpen && files.segments().length > 0) {
-        await files.append(encodeMark(stamp), next).catch((error: unknown) => log.warn({ error }, cannotWrite));
+        await files
+          .append(encodeMark({ stamp, base: baseNumber }), next)
+          .catch((error: unknown) => log.warn({ error }, cannotWrite));
       }
       isOpen = false;
       await files.close();

@@ -5,7 +5,7 @@ import { entryChangeJson } from "../common/full-udm.ts";
 import { turn } from "../common/tools-context.ts";
 import { matcherOf } from "../search/search-udms.ts";
 
-/** Changes that all who follow share, the last ones; those further behind read them from the history. */
+/** Changes that all who follow share, the last ones, as far as they fit into the memory for them; those further behind read them from the history. */
 const mostShared = 256;
 /** A change of more entries is read from the history by each. */
 const mostSharedEntries = 1000;
@@ -71,6 +71,7 @@ export function createChangeFeed(
   /** What is being read from the history, by the position before it. */
   const readings = new Map<string, Promise<readonly UdmChange[]>>();
   const shared = new Map<number, UdmChange>();
+  let sharedBytes = 0;
   const waiting = new Set<() => void>();
   let followers = 0;
   let isWatching = false;
@@ -79,8 +80,15 @@ export function createChangeFeed(
     if (isWatching) return;
     isWatching = true;
     history().watch((change) => {
-      if (change.entries <= mostSharedEntries) shared.set(change.number, change);
-      shared.delete(change.number - mostShared);
+      if (change.entries <= mostSharedEntries) {
+        shared.set(change.number, change);
+        sharedBytes += held.cost(change);
+      }
+      for (const [number, old] of shared) {
+        if (number > change.number - mostShared && sharedBytes <= maxHeldBytes) break;
+        shared.delete(number);
+        sharedBytes -= held.cost(old);
+      }
       const awake = [...waiting];
       waiting.clear();
       for (const wake of awake) wake();
@@ -169,7 +177,9 @@ export function createChangeFeed(
           const seen = filter === undefined ? change : await narrow(change, filter, filterText);
           if (seen === undefined) continue;
           // The newest change is for everybody; whoever is behind must not fill the memory with older ones.
+          // One that alone is larger goes to whoever asks while there is no other.
           if (
+            held.bytes > 0 &&
             held.bytes + held.cost(seen) > maxHeldBytes &&
             !held.has(seen) &&
             (filter !== undefined || position < history().last())
