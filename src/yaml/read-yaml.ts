@@ -74,9 +74,9 @@ export function* readYamlParts(
       if (!(error instanceof YamlFault)) throw error;
       throw new YamlFault(error.message, place(error.position));
     }
-    for (let at = text.indexOf("\n", start); at >= 0 && at < end; at = text.indexOf("\n", at + 1)) {
+    for (let at = part.indexOf("\n"); at >= 0 && start + at < end; at = part.indexOf("\n", at + 1)) {
       line++;
-      lineStart = at + 1;
+      lineStart = start + at + 1;
     }
   }
 }
@@ -133,8 +133,8 @@ function* cutFlow(text: string, first: number): Generator<Cut, void> {
     return { start, end, text: inside + close };
   };
   for (let at = first; at < text.length; at++) {
+    if (text.charCodeAt(at) <= 0x20) continue;
     const sign = text[at] as string;
-    if (/[ \t\r\n]/.test(sign)) continue;
     if (sign === "#" && /\s/.test(text[at - 1] ?? "")) {
       at = endOf(text, "\n", at);
     } else if (begins && (sign === '"' || sign === "'")) {

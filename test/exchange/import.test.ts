@@ -417,6 +417,24 @@ suite("YAML", () => {
     }
   });
 
+  test("and JSON of one row that is too long are refused before it is read", async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`name${i}`, "v"]));
+    const rows = [{ key: "10.0.0.1" }, { key: "10.0.0.2", metadata }];
+    const tooLong = /line 1 takes more than 1048576 characters/;
+    await assert.rejects(read(JSON.stringify(rows), { format: "json" }), tooLong);
+    await assert.rejects(read(JSON.stringify(rows), { format: "yaml" }), /entry takes more than 1048576 characters/);
+    const lines = `${[...rows, { key: "10.0.0.3" }].map((row) => JSON.stringify(row)).join("\n")}\n`;
+    const { entries, faults } = await read(lines, { format: "ndjson" });
+    assert.deepEqual(
+      entries.map(({ key }) => key.text),
+      ["10.0.0.1", "10.0.0.3"],
+    );
+    assert.deepEqual(
+      faults.map(({ line, reason }) => [line, reason]),
+      [[2, "the row takes more than 1048576 characters"]],
+    );
+  });
+
   test("has faults by line", async () => {
     const text = "10.0.0.0/8: {name: a}\n10.0.0.300: {}\n10.0.0.1: text\n10.0.0.2:\n  vlan: x\n";
     assert.deepEqual(

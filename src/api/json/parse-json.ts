@@ -69,6 +69,8 @@ const charactersPerTurn = 65_536;
 class Parser {
   readonly #text: string;
   #at = 0;
+  /** The name that was read last. */
+  #name = "";
 
   constructor(text: string) {
     this.#text = text;
@@ -139,9 +141,10 @@ class Parser {
 
   #readObject(depth: number): Map<string, JsonNode> {
     const members = new Map<string, JsonNode>();
+    const owner = this.#name;
     if (this.#isEmpty("}")) return members;
     do {
-      if (members.size === maxNames) this.#fail(`an object has more than ${maxNames} names`);
+      if (members.size === maxNames) this.#fail(`the object ${quote(owner)} has more than ${maxNames} names`);
       const name = this.#readName(members);
       members.set(name, this.#readValue(depth));
     } while (this.#hasNext("}"));
@@ -150,9 +153,12 @@ class Parser {
 
   #readArray(depth: number): JsonNode[] {
     const items: JsonNode[] = [];
+    const owner = this.#name;
     if (this.#isEmpty("]")) return items;
     do {
-      if (depth > 2 && items.length === maxNames) this.#fail(`an array has more than ${maxNames} items`);
+      if (depth > 2 && items.length === maxNames) {
+        this.#fail(`the array ${quote(owner)} has more than ${maxNames} items`);
+      }
       items.push(this.#readValue(depth));
     } while (this.#hasNext("]"));
     return items;
@@ -203,6 +209,7 @@ class Parser {
     this.#skipBlanks();
     if (this.#text[this.#at] !== ":") this.#fail(`expected ":", found ${this.#found()}`);
     this.#at++;
+    this.#name = name;
     return name;
   }
 

@@ -2,8 +2,8 @@ import type { JsonataOptions, JsonataError } from "jsonata";
 import { ExchangeError } from "../exchange-error.ts";
 import { quote } from "../../text/index.ts";
 import type { FaultList } from "../fault-list.ts";
-import { JsonWalker, JsonWalkError, type JsonExtent } from "./json-walker.ts";
-import { rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
+import { JsonTooLong, JsonWalker, JsonWalkError, type JsonExtent } from "./json-walker.ts";
+import { charactersOfABlock, longestRow, rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
 
 /** Bounds of a selection: its time in milliseconds, its depth, and the length of what it makes. */
 const selectionLimits: JsonataOptions = { timeout: 20_000, stack: 500, sequence: 5_000_000 };
@@ -67,25 +67,28 @@ async function* listedRows(text: string, faults: FaultList): RowBlocks {
     for (; next.done !== true; next = walk.next()) yield [];
     rows = next.value;
   } catch (error) {
+    if (error instanceof JsonTooLong) throw new ExchangeError("", error.message);
     throw isWalkError(error) ? notJson(text, error) : error;
   }
-  for (let start = 0; start < rows.length; start += rowsOfABlock) {
-    const block: Row[] = [];
-    for (let i = start; i < Math.min(rows.length, start + rowsOfABlock); i++) {
-      const { start: from, end, twice } = rows[i] as JsonExtent;
-      let values: unknown;
-      try {
-        values = JSON.parse(text.slice(from, end));
-      } catch (error) {
-        throw notJson(text, error as Error);
-      }
-      const number = i + 1;
-      if (twice !== undefined) faults.add({ row: number, line: 0, column: twice, field: "", reason: nameTwice(twice) });
-      else if (isObject(values)) block.push({ number, line: 0, header: undefined, values });
-      else faults.add({ row: number, line: 0, column: "", field: "", reason: notAnObject });
+  let block: Row[] = [];
+  let blockStart = 0;
+  for (const [i, { start, end, twice }] of rows.entries()) {
+    let values: unknown;
+    try {
+      values = JSON.parse(text.slice(start, end));
+    } catch (error) {
+      throw notJson(text, error as Error);
     }
+    const number = i + 1;
+    if (twice !== undefined) faults.add({ row: number, line: 0, column: twice, field: "", reason: nameTwice(twice) });
+    else if (isObject(values)) block.push({ number, line: 0, header: undefined, values });
+    else faults.add({ row: number, line: 0, column: "", field: "", reason: notAnObject });
+    if (block.length < rowsOfABlock && end - blockStart < charactersOfABlock) continue;
     yield block;
+    block = [];
+    blockStart = end;
   }
+  yield block;
 }
 
 const notAnObject = "the row is not an object";
@@ -97,7 +100,12 @@ function* findRows(text: string): Generator<void, readonly JsonExtent[]> {
   function* itemsOf(name: string): Generator<void> {
     const items: JsonExtent[] = [];
     lists.set(name, items);
-    for (const item of walker.items()) if (items.push(item) % rowsOfABlock === 0) yield;
+    let yielded = 0;
+    for (const item of walker.items(longestRow)) {
+      if (items.push(item) % rowsOfABlock !== 0 && item.end - yielded < charactersOfABlock) continue;
+      yield;
+      yielded = item.end;
+    }
   }
   if (walker.peek() === "[") yield* itemsOf("udms");
   else if (walker.peek() === "{") {
@@ -107,7 +115,7 @@ function* findRows(text: string): Generator<void, readonly JsonExtent[]> {
       names.add(name);
       if (listNames.includes(name) && walker.peek() === "[") yield* itemsOf(name);
       else {
-        const { start, end, twice } = walker.value();
+        const { start, end, twice } = walker.value(longestRow);
         try {
           JSON.parse(text.slice(start, end));
         } catch (error) {

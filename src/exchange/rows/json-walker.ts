@@ -11,6 +11,14 @@ export interface JsonExtent {
 /** Where a text is no JSON. Not every fault is found: that is left to who parses the values. */
 export class JsonWalkError extends Error {}
 
+/** A value is longer than it may be. */
+export class JsonTooLong extends Error {
+  constructor(text: string, start: number, most: number) {
+    const line = text.slice(0, start).split("\n").length;
+    super(`a row or value at line ${line} takes more than ${most} characters: "${text.slice(start, start + 40)}…"`);
+  }
+}
+
 /** Walks over a JSON text without making values of it, so that a long one can be read a value at a time. */
 export class JsonWalker {
   readonly #text: string;
@@ -26,12 +34,12 @@ export class JsonWalker {
     return this.#text[this.#at] ?? "";
   }
 
-  /** Walks over the next value. @throws JsonWalkError */
-  value(): JsonExtent {
+  /** Walks over the next value. @throws JsonWalkError, and {@link JsonTooLong} for a collection of more characters than `most`. */
+  value(most = Infinity): JsonExtent {
     const first = this.peek();
     const start = this.#at;
     let twice: string | undefined;
-    if (first === "{" || first === "[") twice = this.#collection();
+    if (first === "{" || first === "[") twice = this.#collection(most);
     else if (first === '"') this.#string();
     else {
       while (!/[\s,\]}]|^$/.test(this.#text[this.#at] ?? "")) this.#at++;
@@ -40,12 +48,12 @@ export class JsonWalker {
     return { start, end: this.#at, twice };
   }
 
-  /** Walks over the items of the next value, which is an array. @throws JsonWalkError */
-  *items(): Generator<JsonExtent, void> {
+  /** Walks over the items of the next value, which is an array. @throws as {@link value} does. */
+  *items(most: number): Generator<JsonExtent, void> {
     this.#skip("[");
     if (this.peek() === "]") return this.#skip("]");
     for (;;) {
-      yield this.value();
+      yield this.value(most);
       if (this.peek() === "]") return this.#skip("]");
       this.#skip(",");
     }
@@ -82,13 +90,15 @@ export class JsonWalker {
   }
 
   /** @returns a name that an object has twice. */
-  #collection(): string | undefined {
+  #collection(most: number): string | undefined {
     const text = this.#text;
+    const start = this.#at;
     /** The names of each object that is open; undefined for an array. */
     const open: (Set<string> | undefined)[] = [];
     let isName = false;
     let twice: string | undefined;
     do {
+      if (this.#at - start > most) throw new JsonTooLong(text, start, most);
       switch (text.charCodeAt(this.#at)) {
         case quote: {
           const start = this.#at;
