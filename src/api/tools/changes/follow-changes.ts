@@ -154,6 +154,7 @@ export function createChangeFeed(
       requireKept(position, history());
       yield { change: undefined, last: position, epoch };
       for (;;) {
+        signal.throwIfAborted();
         if (position >= history().last()) {
           hasCaughtUp = true;
           await changeBehind(signal);
@@ -171,6 +172,8 @@ export function createChangeFeed(
         const isBig = changes.some(({ entries }) => entries > mostSharedEntries);
         most = isBig ? 1 : Math.min(2 * most, changesAtOnce);
         for (const change of changes) {
+          // Who has gone is not worked for.
+          signal.throwIfAborted();
           const before = position;
           position = change.number;
           if (withoutLayers && change.layer !== undefined) continue;
