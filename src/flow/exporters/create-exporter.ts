@@ -1,3 +1,4 @@
+import type { RecordFields } from "../../record/index.ts";
 import type { ExporterOptions, Exporter } from "./exporter.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
@@ -14,6 +15,9 @@ import { createSampleSources, noSampleSources } from "./sequence/sample-sources.
 import { createSenders } from "./senders.ts";
 import type { ManualRate } from "./sampling/manual-rates.ts";
 import { isSessionPort } from "../intake/tcp/session-port.ts";
+
+/** Of one domain. Exporters have few templates; more are damaged datagrams. */
+const maxRefused = 64;
 
 export function createExporter(options: ExporterOptions): Exporter {
   const { address, rates, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
@@ -71,6 +75,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       id,
       port,
       templates: new Map(),
+      refused: new Set(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
       sequence: createSequence(),
       agent,
@@ -79,6 +84,7 @@ export function createExporter(options: ExporterOptions): Exporter {
           ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
           : noSampleSources,
       options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+      isHeard: true,
       uptime: undefined,
       number: undefined,
       kept: undefined,
@@ -89,6 +95,16 @@ export function createExporter(options: ExporterOptions): Exporter {
     };
   };
 
+  /** The domain that a record of options data names; made where it was not heard yet. */
+  const namedDomain = (by: Domain, record: RecordFields): Domain => {
+    const id = record.get("flow.ie.observationDomainId");
+    if (typeof id !== "number" || id === by.id) return by;
+    const known = sibling(by.protocol, id);
+    if (known !== undefined) return known;
+    const made = exporter.domain(by.protocol, id, by.port, by.agent);
+    made.isHeard = false;
+    return made;
+  };
   const noteChange = (): void => {
     optionsDomains.clear();
     exporter.isChanged = true;
@@ -114,6 +130,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     relay: undefined,
     named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),
     rates: rate,
+    doubtedRate: undefined,
     firstSeen,
     lastSeen: firstSeen,
     datagrams: 0,
@@ -152,6 +169,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
+      if (change !== "refused") domain.refused.delete(record.template.id);
       if (change === "added" || change === "changed") {
         noteTemplates(domain);
         exporter.isChanged = true;
@@ -159,6 +177,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       return change;
     },
     restoreTemplate(domain, record, plan, from, now) {
+      if (domain.refused.has(record.template.id)) return false;
       optionsDomains.clear();
       return templates.restore(domain, record, plan, from, now);
     },
@@ -170,14 +189,25 @@ export function createExporter(options: ExporterOptions): Exporter {
       }
       return isKnown;
     },
+    refuse(domain, id) {
+      domain.refused.delete(id);
+      if (domain.refused.size >= maxRefused) for (const oldest of domain.refused.keys()) {
+        domain.refused.delete(oldest);
+        break;
+      }
+      domain.refused.add(id);
+      return exporter.withdraw(domain, id);
+    },
     template(domain, id) {
       const own = domain.templates.get(id);
       if (own !== undefined || domain.port === undefined || isSessionPort(domain.port)) return own;
+      if (domain.refused.has(id)) return undefined;
       return templateOfOtherPorts(domains.values(), domain, id);
     },
-    learnOptions(domain, record) {
-      const wasEmpty = domain.options.isEmpty();
-      if (!domain.options.learn(record, exporter.lastSeen)) return;
+    learnOptions(domain, record, scope, doubt) {
+      const { options: said } = scope.namesDomain ? namedDomain(domain, record) : domain;
+      const wasEmpty = said.isEmpty();
+      if (!said.learn(record, exporter.lastSeen, scope.isForeign, doubt)) return;
       exporter.isChanged = true;
       if (wasEmpty) optionsDomains.clear();
     },

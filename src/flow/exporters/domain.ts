@@ -20,6 +20,8 @@ export interface KnownTemplate {
   refreshedAt: number;
   /** Where it is known from; `received` as soon as it has come again. */
   origin: TemplateOrigin;
+  /** Whether its data sets end with bytes that are neither zeros nor a record, and the exporter has sent it again all the same. */
+  isLoose?: boolean;
 }
 
 /** From the exporter, from an earlier run, or from another collector. */
@@ -34,6 +36,8 @@ export interface Domain {
   readonly port: number | undefined;
   /** By id. Changed through the exporter, which counts them. */
   readonly templates: Map<number, KnownTemplate>;
+  /** Ids of which the last template could not be used; those refused longest ago give way. */
+  readonly refused: Set<number>;
   readonly waiting: WaitingSets;
   readonly sequence: Sequence;
   /** The agent whose sub-agent this is (sFlow), in canonical text. */
@@ -49,6 +53,8 @@ export interface Domain {
   ownUntil: number;
   /** When the exporter was seen to have started again, where a fleet shares exporters. Milliseconds since the epoch; 0: it was not. */
   restartedAt: number;
+  /** Whether it is not only known because options of another domain are about it. */
+  isHeard: boolean;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
   /** The sequence number in the last header, of IPFIX. */
@@ -73,6 +79,7 @@ export function noteHeader(
   exportTime: number | undefined,
   uptime: number | undefined,
 ): void {
+  domain.isHeard = true;
   if (exportTime !== undefined) domain.clockOffset = exportTime - receivedAt;
   domain.senders.note(port, receivedAt, uptime === undefined ? undefined : (exportTime ?? receivedAt) - uptime);
 }

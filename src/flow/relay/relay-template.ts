@@ -59,7 +59,9 @@ export function relayTemplate(record: TemplateRecord, field: AddressField): Rela
     // The count of fields; in options templates of NetFlow v9 the bytes of the option specifiers.
     const isV9Options = dialect === "netflow9" && scopeCount !== undefined;
     const at = isV9Options ? 4 : 2;
-    named.writeUInt16BE(raw.readUInt16BE(at) + (isV9Options ? 4 : 1), at);
+    const count = raw.readUInt16BE(at);
+    // Of bytes only those of whole specifiers are fields.
+    named.writeUInt16BE(isV9Options ? (count & ~3) + 4 : count + 1, at);
   }
   return {
     id,

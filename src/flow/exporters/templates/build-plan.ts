@@ -7,10 +7,10 @@ import {
   type OuterHeader,
 } from "../../elements/mapping/element-names.ts";
 import { elementKey, reversePen } from "../../elements/registry/registry.ts";
-import { samplingElements } from "../sampling/record-rate.ts";
+import { samplerElements, samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
 import { headerLevels, type HeaderLevels } from "./header-levels.ts";
-import type { Output, Plan, Presence, Step } from "./plan.ts";
+import type { OptionsScope, Output, Plan, Presence, Step } from "./plan.ts";
 import { variableLength, type Template } from "./template.ts";
 
 const paddingOctets = 210;
@@ -50,6 +50,39 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
     bootTimeField: fields.findIndex(({ pen, id }) => pen === 0 && id === systemInitTimeMilliseconds),
     hasInitiator: fields.some(({ pen, id }) => pen === 0 && initiatorElements.has(id)),
     namesSampling: fields.some(({ pen, id }) => pen === 0 && samplingElements.has(id)),
+    namesSampler:
+      template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && samplerElements.has(id)),
+    scope: optionsScope(template),
+  };
+}
+
+/** Scopes of NetFlow v9 (RFC 3954 section 6.1): system, interface, template. */
+const ownScopes: ReadonlySet<number> = new Set([1, 2, 5]);
+const observationDomainId = 149;
+/**
+ * Elements as scopes: interfaces, samplers, exporters by address, templates, processes of the exporter, observation domains. Applications,
+ * VRFs and others narrow what is said to something that is no part of sampling.
+ */
+const ownScopeElements: ReadonlySet<number> = new Set([
+  10,
+  14,
+  252,
+  253,
+  ...samplerElements,
+  130,
+  131,
+  143,
+  144,
+  145,
+  observationDomainId,
+]);
+
+function optionsScope({ dialect, fields, scopeCount = 0 }: Template): OptionsScope {
+  const scopes = fields.slice(0, scopeCount);
+  const own = dialect === "netflow9" ? ownScopes : ownScopeElements;
+  return {
+    isForeign: scopes.some(({ pen, id }) => pen !== 0 || !own.has(id)),
+    namesDomain: dialect === "ipfix" && scopes.some(({ pen, id }) => pen === 0 && id === observationDomainId),
   };
 }
 

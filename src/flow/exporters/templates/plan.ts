@@ -80,6 +80,14 @@ export interface SlowField {
   readonly hexName: string;
 }
 
+/** What the scope fields of a template of options say beyond names that records have. */
+export interface OptionsScope {
+  /** Whether they narrow it to something that flow records do not say, such as a line card. */
+  readonly isForeign: boolean;
+  /** Whether the records name an observation domain, which may be another one. */
+  readonly namesDomain: boolean;
+}
+
 /** What decoding a record of a template takes, worked out once. Plain data: it says all that a compiler would need. */
 export interface Plan {
   readonly template: Template;
@@ -100,4 +108,8 @@ export interface Plan {
   readonly hasInitiator: boolean;
   /** Whether records say something of sampling: a rate or a sampler. */
   readonly namesSampling: boolean;
+  /** Whether flow records name a sampler. */
+  readonly namesSampler: boolean;
+  /** What records of options are about. */
+  readonly scope: OptionsScope;
 }

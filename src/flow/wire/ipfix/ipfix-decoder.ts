@@ -7,6 +7,7 @@ import {
   decodeDataSet,
   defineTemplates,
   detailOf,
+  refuseTemplate,
   replayWaiting,
   type Message,
   type TemplateDecoderParts,
@@ -86,7 +87,7 @@ function decodeSet(message: Message, { id, start, end }: SetRange): SequenceUnit
     if ("withdrawn" in record) withdraw(message, record.withdrawn, isOptions);
     else defineTemplates(message, [record]);
   }
-  if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
+  if (problem !== undefined) refuseTemplate(message, "bad_template", problem.id, { why: problem.why });
   return noUnits;
 }
 

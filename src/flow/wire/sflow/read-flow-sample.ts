@@ -3,6 +3,7 @@ import * as layout from "../../line/kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
+import { checkRate } from "../../exporters/sampling/record-rate.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
@@ -244,9 +245,11 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
       const rateAt = at + (isExpanded ? 12 : 8);
       const rate = view.getUint32(rateAt);
+      const { manualRate, fallbackRate } = rates;
+      const said = checkRate(rate > 0 ? rate : undefined, manualRate === undefined ? output.doubt : undefined);
       const key = sourceKey(sourceKinds.flow, type, index);
-      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), rate));
-      const known = rates.manualRate ?? (rate > 0 ? rate : rates.fallbackRate);
+      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), said ?? 0));
+      const known = manualRate ?? said ?? fallbackRate;
       lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, lister);
     },
     readDiscard(of, at, end) {

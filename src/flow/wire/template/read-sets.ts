@@ -48,3 +48,45 @@ export function isZero(view: DataView, start: number, end: number): boolean {
   for (let i = start; i < end; i++) if (view.getUint8(i) !== 0) return false;
   return true;
 }
+
+/** A rest that is shorter may fill up a set to words, whatever is in it. */
+const wordBytes = 4;
+
+/**
+ * Whether what is behind the last whole record of a set is no padding (RFC 3954 section 5.3, RFC 7011 section 3.3.1: zeros). Then the
+ * records have another layout than the template that is known.
+ */
+export function isForeignRest(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start < wordBytes) return false;
+  for (let i = start; i < end; i++) if (bytes[i] !== 0) return true;
+  return false;
+}
+
+/**
+ * How many records at the end of a set of NetFlow v9 are padding: NX-OS fills up sets with so many zeros that these are whole records. They
+ * are as far as the header counts fewer records than there seem to be.
+ *
+ * @param length of a record. @param excess says how many records there seem to be too many; asked only where the last record is zero.
+ */
+export function paddingRecords(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  length: number,
+  excess: () => number,
+): number {
+  if (length < wordBytes) return 0;
+  let at = start + Math.floor((end - start) / length) * length;
+  let zeros = 0;
+  // The first record of a set is none.
+  while (at - length > start && isZeroBytes(bytes, at - length, at)) {
+    zeros++;
+    at -= length;
+  }
+  return zeros === 0 ? 0 : Math.max(0, Math.min(zeros, excess()));
+}
+
+function isZeroBytes(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = end - 1; i >= start; i--) if (bytes[i] !== 0) return false;
+  return true;
+}
