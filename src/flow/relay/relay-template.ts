@@ -1,4 +1,5 @@
 import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import { addressElements } from "../exporters/templates/build-plan.ts";
 import type { TemplateRecord } from "../exporters/exporter.ts";
 import { variableLength } from "../exporters/templates/template.ts";
 
@@ -37,6 +38,8 @@ export interface RelayTemplate {
   /** The least length of a record. */
   readonly minLength: number;
   readonly hasVariableLength: boolean;
+  /** Whether a record of zeros is none: flows have addresses. */
+  readonly hasAddresses: boolean;
 }
 
 const exporterElements: ReadonlySet<number> = new Set([130, 131]);
@@ -73,6 +76,7 @@ export function relayTemplate(record: TemplateRecord, field: AddressField): Rela
     lengths,
     minLength,
     hasVariableLength: lengths.includes(variableLength),
+    hasAddresses: scopeCount === undefined && has(addressElements),
   };
 }
 

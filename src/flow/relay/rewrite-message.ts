@@ -33,6 +33,8 @@ interface Work extends RewriteContext {
   readonly writer: MessageWriter;
   /** Sets that waited for templates of this message. */
   readonly released: HeldSet[];
+  /** The templates that came with it so far. */
+  readonly defined: Set<number>;
   /** Whether all records of the message are in what is written. */
   isWhole: boolean;
   /** How many records more the message seems to have than its header says (NetFlow v9). */
@@ -64,7 +66,7 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
         const template = scope.templates.get(id);
         return template?.hasVariableLength === false ? template.minLength : undefined;
       });
-  const work: Work = { ...context, header, writer, released: [], isWhole: true, excess };
+  const work: Work = { ...context, header, writer, released: [], defined: new Set(), isWhole: true, excess };
   if (isIpfix && scope.generation !== generation) {
     scope.generation = generation;
     announceAll(work);
@@ -79,7 +81,7 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
   return [...messages, ...work.released.flatMap((held) => writeHeld(work, held))];
 }
 
-function rewriteSet(work: Work, bytes: Buffer, { id, start, end }: SetRange): void {
+function rewriteSet(work: Work, bytes: Buffer, { id, start, end, isCut }: SetRange): void {
   const { form, scope, scopes, header, drop } = work;
   if (id === form.templateSet || id === form.optionsSet) {
     readTemplates(work, { bytes, start, end }, id === form.optionsSet);
@@ -94,7 +96,7 @@ function rewriteSet(work: Work, bytes: Buffer, { id, start, end }: SetRange): vo
   const others = isOwn ? undefined : scopes.templateOfOthers(scope, id);
   if (others !== undefined) define(work, others);
   const template = scope.templates.get(id);
-  if (template !== undefined && !isOfOther(scope, template, content)) {
+  if (template !== undefined && (isCut || work.defined.has(id) || !isOfOther(scope, template, content))) {
     writeRecords(work, template, withoutPadding(work, template, content));
     return;
   }
@@ -111,8 +113,8 @@ function isOfOther({ loose }: RelayScope, { id, minLength, hasVariableLength }: 
 
 /** The content of a set without records that are padding: {@link paddingRecords}. */
 function withoutPadding({ form, excess }: Work, template: RelayTemplate, content: Buffer): Buffer {
-  const { minLength, hasVariableLength } = template;
-  if (form.protocol === "ipfix" || hasVariableLength) return content;
+  const { minLength, hasVariableLength, hasAddresses } = template;
+  if (form.protocol === "ipfix" || hasVariableLength || !hasAddresses) return content;
   const padding = paddingRecords(content, 0, content.length, minLength, excess);
   return padding === 0 ? content : content.subarray(0, (Math.floor(content.length / minLength) - padding) * minLength);
 }
@@ -155,6 +157,7 @@ function define(work: Work, template: RelayTemplate): void {
     scope.aliases = new Map();
     announceAll(work);
   } else announce(work, template);
+  work.defined.add(template.id);
   const released = scopes.release(scope, template.id);
   work.released.push(...released);
   if (!isSame) scope.loose.delete(template.id);

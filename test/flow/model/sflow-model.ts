@@ -1,3 +1,4 @@
+import { plausibleRate } from "../../../src/flow/exporters/sampling/record-rate.ts";
 import { formatAddressBytes } from "../../../src/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
 import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
@@ -56,7 +57,7 @@ function readFlow(sample: Xdr, isExpanded: boolean): RecordFields {
     return isExpanded ? [first, sample.word()] : [first >>> 30, first & 0x3fff_ffff];
   };
   putInterfaces(record, type, index, side(), side());
-  return readRecords(record, sample, rate > 0 ? rate : undefined);
+  return readRecords(record, sample, rate > 0 ? plausibleRate(rate) : undefined);
 }
 
 function readDiscard(sample: Xdr): RecordFields {

@@ -50,20 +50,26 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
     bootTimeField: fields.findIndex(({ pen, id }) => pen === 0 && id === systemInitTimeMilliseconds),
     hasInitiator: fields.some(({ pen, id }) => pen === 0 && initiatorElements.has(id)),
     namesSampling: fields.some(({ pen, id }) => pen === 0 && samplingElements.has(id)),
+    hasAddresses:
+      template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && addressElements.has(id)),
     namesSampler:
       template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && samplerElements.has(id)),
     scope: optionsScope(template),
   };
 }
 
+/** Of flows: IPv4, IPv6, MAC. */
+export const addressElements: ReadonlySet<number> = new Set([8, 12, 27, 28, 56, 57, 80, 81]);
+
 /** Scopes of NetFlow v9 (RFC 3954 section 6.1): system, interface, template. */
 const ownScopes: ReadonlySet<number> = new Set([1, 2, 5]);
 const observationDomainId = 149;
 /**
- * Elements as scopes: interfaces, samplers, exporters by address, templates, processes of the exporter, observation domains. Applications,
+ * Elements as scopes: the "system" of NetFlow v9, which some exporters send in IPFIX, interfaces, samplers, exporters by address, templates, processes of the exporter, observation domains. Applications,
  * VRFs and others narrow what is said to something that is no part of sampling.
  */
 const ownScopeElements: ReadonlySet<number> = new Set([
+  1,
   10,
   14,
   252,

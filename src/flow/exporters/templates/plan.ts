@@ -108,6 +108,8 @@ export interface Plan {
   readonly hasInitiator: boolean;
   /** Whether records say something of sampling: a rate or a sampler. */
   readonly namesSampling: boolean;
+  /** Whether a record of zeros is none: flows have addresses. */
+  readonly hasAddresses: boolean;
   /** Whether flow records name a sampler. */
   readonly namesSampler: boolean;
   /** What records of options are about. */

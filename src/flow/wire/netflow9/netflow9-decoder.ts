@@ -76,15 +76,16 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
   };
 }
 
-function decodeSet(message: Message, { id, start, end }: SetRange): void {
+function decodeSet(message: Message, set: SetRange): void {
   const { output } = message;
-  const range = { bytes: message.datagram.bytes, start, end };
+  const { id, start, end } = set;
   if (id >= firstDataSetId) {
     output.set("data");
-    decodeDataSet(message, id, range);
+    decodeDataSet(message, set);
   } else if (id === templateSetId || id === optionsTemplateSetId) {
     const isOptions = id === optionsTemplateSetId;
     output.set(isOptions ? "options_template" : "template");
+    const range = { bytes: message.datagram.bytes, start, end };
     const { records, problem } = isOptions ? readNetflow9OptionsTemplates(range) : readNetflow9Templates(range);
     defineTemplates(message, records);
     if (problem !== undefined) refuseTemplate(message, "bad_template", problem.id, { why: problem.why });

@@ -49,18 +49,24 @@ export function readNetflow9Templates({ bytes, start, end }: ByteRange): Templat
 
 /**
  * The templates of an options template FlowSet (RFC 3954 section 6.1): id, bytes of scope specifiers, bytes of option
- * specifiers, then both as type and length. A length that is not one of whole specifiers counts as the whole ones in it: NX-OS says 9 for two.
+ * specifiers, then both as type and length. Of option specifiers only the whole ones count: exporters are known that say 9 bytes for two.
  */
 export function readNetflow9OptionsTemplates({ bytes, start, end }: ByteRange): TemplatesRead {
   const records: TemplateRecord[] = [];
   let at = start;
   while (end - at >= 6) {
     const id = bytes.readUInt16BE(at);
-    const scopeCount = bytes.readUInt16BE(at + 2) >> 2;
+    const scopeLength = bytes.readUInt16BE(at + 2);
+    const scopeCount = scopeLength >> 2;
     const count = scopeCount + (bytes.readUInt16BE(at + 4) >> 2);
     if (id === 0 && count === 0) break;
     const next = at + 6 + 4 * count;
-    const problem = id < firstTemplateId ? "its id is reserved" : checkEnd(count, next, end);
+    const problem =
+      id < firstTemplateId
+        ? "its id is reserved"
+        : scopeLength % 4 !== 0
+          ? "its lengths are not those of whole fields"
+          : checkEnd(count, next, end);
     if (problem !== undefined) return { records, problem: templateProblem("options template", id, problem) };
     const fields = readFields(bytes, at + 6, next);
     const template = { id, dialect: "netflow9", fields, scopeCount } as const;

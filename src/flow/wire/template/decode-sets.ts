@@ -13,7 +13,7 @@ import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { WaitingSet } from "../../exporters/templates/waiting-sets.ts";
-import { isForeignRest, paddingRecords } from "./read-sets.ts";
+import { isForeignRest, paddingRecords, type SetRange } from "./read-sets.ts";
 import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
 import type { RecordReader } from "./record-reader.ts";
 
@@ -40,6 +40,8 @@ export interface Message {
   readonly flows: FlowReader;
   readonly settings: TemplateSettings;
   readonly questions?: OpenQuestions | undefined;
+  /** The templates that came with it so far; undefined while none. */
+  defined?: Set<number> | undefined;
   /** How many records more the message seems to have than its header says. Left out: that is not known. */
   readonly excess?: () => number;
 }
@@ -67,6 +69,7 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
       continue;
     }
     output.template(change);
+    (message.defined ??= new Set()).add(id);
     if (!isHolding(message)) replay(message, id);
   }
 }
@@ -84,12 +87,14 @@ export function refuseTemplate(message: Message, reason: DropReason, id: number 
  *
  * @returns the records that it holds; undefined when that is not known.
  */
-export function decodeDataSet(message: Message, templateId: number, range: ByteRange): SequenceUnits | undefined {
+export function decodeDataSet(message: Message, { id: templateId, start, end, isCut }: SetRange): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
-  const { receivedAt } = datagram;
+  const { bytes, receivedAt } = datagram;
+  const range = { bytes, start, end };
   if (!isSessionPort(domain.port ?? 0)) message.questions?.data(exporter, receivedAt);
   const known = templateOf(message, templateId, receivedAt);
-  const doubted = known !== undefined && isOfOther(message, known, range) ? known.plan : undefined;
+  const isSure = isCut || message.defined?.has(templateId) === true;
+  const doubted = known !== undefined && !isSure && isOfOther(message, known, range) ? known.plan : undefined;
   if (known !== undefined && doubted === undefined && !mayHold(message, range)) {
     return decodeRecords(message, known.plan, range, context, message.excess);
   }
@@ -218,7 +223,7 @@ function decodeRecords(
 ): SequenceUnits | undefined {
   const { template, minLength, hasVariableLength } = plan;
   let range = whole;
-  if (template.dialect === "netflow9" && !hasVariableLength) {
+  if (template.dialect === "netflow9" && plan.hasAddresses && !hasVariableLength) {
     const { bytes, start, end } = whole;
     const padding = paddingRecords(bytes, start, end, minLength, excess);
     if (padding > 0) range = { bytes, start, end: end - ((end - start) % minLength) - padding * minLength };

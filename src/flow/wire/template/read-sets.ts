@@ -4,6 +4,8 @@ export interface SetRange {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
+  /** Whether it claims more than is there. */
+  readonly isCut: boolean;
 }
 
 export interface SetsRead {
@@ -36,7 +38,7 @@ export function readSets(view: DataView, start: number, end: number): SetsRead {
     }
     const isCut = at + length > view.byteLength;
     const next = isCut ? view.byteLength : at + length;
-    sets.push({ id: view.getUint16(at), start: at + setHeader, end: next });
+    sets.push({ id: view.getUint16(at), start: at + setHeader, end: next, isCut });
     if (isCut) return { sets, end: next, problem: { at, length } };
     at = next;
   }
