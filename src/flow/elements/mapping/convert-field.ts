@@ -87,10 +87,12 @@ const nameOf = (names: ReadonlyMap<number, string>): Convert => ofNumber((value)
 export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert>> = {
   /**
    * Uptime in milliseconds, modulo 2^32: how long before the export it was is reckoned first, so that a wrap between
-   * the two does no harm. What lies ahead of the export by less than half the circle is in the future.
+   * the two does no harm. What lies ahead of the export by less than half the circle is in the future. In eight bytes the
+   * value is in the first four where the others are zero: NX-OS fills it up behind.
    */
   uptime: (source, at, length) => {
-    const value = toUnsigned(source, at, length);
+    const isFirst = length === 8 && source.view.getUint32(at + 4) === 0;
+    const value = toUnsigned(source, at, isFirst ? 4 : length);
     const { exportTime } = source.clock;
     const uptime = source.clock.uptime ?? (source.bootTime === undefined ? undefined : exportTime - source.bootTime);
     if (typeof value !== "number" || uptime === undefined) return undefined;

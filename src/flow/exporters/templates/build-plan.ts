@@ -10,6 +10,7 @@ import { elementKey, reversePen } from "../../elements/registry/registry.ts";
 import { samplerElements, samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
 import { headerLevels, type HeaderLevels } from "./header-levels.ts";
+import { durationNames, lastPreference, withObservationTime } from "./derived-times.ts";
 import type { OptionsScope, Output, Plan, Presence, Step } from "./plan.ts";
 import { variableLength, type Template } from "./template.ts";
 
@@ -117,7 +118,9 @@ type NamesOf = (group: ElementFields) => ElementNames;
 
 function buildSteps(template: Template, elements: ElementSource, slow: ReadonlySet<number>): Step[] {
   const levels = headerLevels(template);
-  const names = hasSection(template) ? withObservationTime : undefined;
+  const duration = durationNames(template);
+  const isOfPacket = hasSection(template);
+  const names: NamesOf = (group) => duration(isOfPacket ? withObservationTime(group) : group);
   if (levels === undefined)
     return stepsOf(
       groupByElement(template, elements, (field) => !slow.has(field)),
@@ -162,24 +165,6 @@ function headerSteps(template: Template, elements: ElementSource, levels: Header
 /** The names of an element that has none of ours. */
 function ofElement(group: ElementFields): ElementNames {
   return { ...group, names: [{ ...group.fallback, preference: 0 }] };
-}
-
-/** observationTimeSeconds, -Milliseconds, -Microseconds, -Nanoseconds. */
-const firstObservationTime = 322;
-const lastObservationTime = 325;
-/** Behind all elements that have these names by themselves. */
-const lastPreference = 1_000_000;
-
-/** A record that has a packet is of that packet: it begins and ends when that was observed, where nothing else says so. */
-function withObservationTime(group: ElementFields): ElementNames {
-  const { pen, id, names, fallback } = group;
-  if (pen !== 0 || id < firstObservationTime || id > lastObservationTime) return group;
-  const times = ["flow.start.timestamp", "flow.end.timestamp"].map((name) => ({
-    name,
-    convert: fallback.convert,
-    preference: lastPreference - id,
-  }));
-  return { ...group, names: [...names, ...times] };
 }
 
 /** Of a template's fields of one element this many may have further names; each may be all of them. */
@@ -262,7 +247,7 @@ function plainStep(output: Output, when: Step["when"]): Step[] {
   return [{ kind: "field", outputs: [{ ...output, name: fallback.name, convert: fallback.convert }], when }];
 }
 
-interface ElementFields extends ElementNames {
+export interface ElementFields extends ElementNames {
   readonly pen: number;
   readonly id: number;
   /** Which fields of the template are this element. */
@@ -271,16 +256,23 @@ interface ElementFields extends ElementNames {
 
 /** The elements of the wanted fields of a template in the order of their first field, without padding and what has no bytes. */
 function groupByElement(
-  { fields, dialect, scopeCount = 0 }: Template,
+  template: Template,
   elements: ElementSource,
   isWanted: (field: number) => boolean,
 ): readonly ElementFields[] {
-  const groups = new Map<number, ElementFields>();
+  const { fields, dialect, scopeCount = 0 } = template;
+  const groups = new Map<number | string, ElementFields>();
+  const sides = namedSides(template);
   fields.forEach(({ pen, id, length }, index) => {
     const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
     if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
     // A field without bytes has no value; thousands of them in a small template would cost much time.
     if (!isWanted(index) || length === 0) return;
+    const side = sides?.[index];
+    if (side !== undefined) {
+      groups.set(`${id} ${side}`, { ...sideNames(elements.names(pen, id), id, side), pen, id, fields: [index] });
+      return;
+    }
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);
     if (group === undefined) {
@@ -289,4 +281,41 @@ function groupByElement(
     } else group.fields.push(index);
   });
   return [...groups.values()];
+}
+
+const interfaceName = 82;
+const interfaceDescription = 83;
+/** ingressInterface, egressInterface, and the physical ones. */
+const sideElements: ReadonlyMap<number, Side> = new Map([
+  [10, "in"],
+  [252, "in"],
+  [14, "out"],
+  [253, "out"],
+]);
+type Side = "in" | "out";
+
+/**
+ * Of which interface the fields interfaceName and interfaceDescription of a template of flows are that has them for both (Open vSwitch):
+ * each of the interface before it. Undefined where they are not there for both.
+ */
+function namedSides({ fields, scopeCount }: Template): readonly (Side | undefined)[] | undefined {
+  if (scopeCount !== undefined) return undefined;
+  const isNamed = ({ pen, id }: Template["fields"][number]): boolean =>
+    pen === 0 && (id === interfaceName || id === interfaceDescription);
+  let side: Side | undefined;
+  const sides = fields.map((field) => {
+    if (field.pen === 0) side = sideElements.get(field.id) ?? side;
+    return isNamed(field) ? side : undefined;
+  });
+  const found = fields.flatMap((field, i) => (isNamed(field) ? [`${field.id} ${sides[i]}`] : []));
+  const isForBoth = [interfaceName, interfaceDescription].some((id) =>
+    ["in", "out"].every((each) => found.includes(`${id} ${each}`)),
+  );
+  const isClear = new Set(found).size === found.length && found.every((each) => !each.endsWith("undefined"));
+  return isForBoth && isClear ? sides : undefined;
+}
+
+function sideNames({ fallback, takesEmpty }: ElementNames, id: number, side: Side): ElementNames {
+  const name = `flow.${side}.netif.${id === interfaceName ? "name" : "descr"}`;
+  return { names: [{ name, convert: fallback.convert, preference: 0 }], fallback, takesEmpty };
 }

@@ -115,6 +115,12 @@ export function readPacket(at: usize, end: usize, version: i32): bool {
   return version == 4 ? readIpv4(at, end) : readIpv6(at, end);
 }
 
+/** The length of the IP packet that was read, by its header. */
+@inline
+export function ipLength(): u32 {
+  return addressLength == 4 ? half(ipAt + 2) : half(ipAt + 4) + 40;
+}
+
 /** Whether the frame that was read has a VLAN. */
 @inline
 export function hasTag(): bool {
