@@ -1,4 +1,5 @@
 import { enumerations } from "../registry/enumerations.gen.ts";
+import { tcpOptionsFull } from "./convert-field.ts";
 import { formatText } from "./convert-type.ts";
 import type { Convert } from "./field-source.ts";
 
@@ -84,12 +85,15 @@ const segmentNames: readonly TaggedName[] = [
   },
 ];
 
+const optionNames: readonly TaggedName[] = [{ name: "tcp.options.tags", convert: tcpOptionsFull }];
+
 /**
  * Elements whose values say themselves what they are, so that a template may have one several times: subApplicationValue of Cisco
- * (9/12235, in NetFlow v9 45003), commonPropertiesId of Juniper (2636/137), layer2SegmentId (351).
+ * (9/12235, in NetFlow v9 45003), commonPropertiesId of Juniper (2636/137), layer2SegmentId (351); or that are too wide for a number: tcpOptionsFull (520).
  */
 export function taggedNames(pen: number, id: number): readonly TaggedName[] | undefined {
   if ((pen === 9 && id === 12_235) || (pen === 0 && id === 45_003)) return subApplicationNames;
   if (pen === 0 && id === 351) return segmentNames;
+  if (pen === 0 && id === 520) return optionNames;
   return pen === 2636 && id === 137 ? commonPropertyNames : undefined;
 }
