@@ -163,6 +163,7 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
     [{ what: "option" }, evictions.options],
     [{ what: "source" }, evictions.sources],
     [{ what: "waiting_set" }, evictions.waitingSets],
+    [{ what: "firewall_flow" }, evictions.firewallFlows],
   ];
 }
 

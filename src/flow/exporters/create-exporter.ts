@@ -2,6 +2,7 @@ import type { RecordFields } from "../../record/index.ts";
 import type { ExporterOptions, Exporter } from "./exporter.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
+import { FirewallFlows } from "./firewall-flows.ts";
 import { createKnownTemplates } from "./known-templates.ts";
 import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
 import { createOptionsShare } from "./limits/options-share.ts";
@@ -63,6 +64,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     templates.clear(domain);
     memory.add(-memoryCosts.domain);
     domain.samples.forget();
+    domain.firewall.clear();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
     if (last === domain) last = undefined;
@@ -78,6 +80,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       refused: new Set(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
       sequence: createSequence(),
+      firewall: new FirewallFlows(memory, () => void evictions.firewallFlows++),
       agent,
       samples:
         protocol === "sflow"
@@ -231,10 +234,11 @@ export function createExporter(options: ExporterOptions): Exporter {
         evictions.domains++;
       }
       templates.shrink(toBytes);
-      for (const { options: said, samples } of domains.values()) {
+      for (const { options: said, samples, firewall } of domains.values()) {
         if (memory.bytes <= toBytes) break;
         said.clear();
         samples.forget();
+        firewall.clear();
       }
       if (memory.bytes < before) noteChange();
     },

@@ -1,4 +1,5 @@
 import type { DomainOptions } from "./options/domain-options.ts";
+import type { FirewallFlows } from "./firewall-flows.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Plan } from "./templates/plan.ts";
 import type { SharedPlan } from "./templates/plan-cache.ts";
@@ -40,6 +41,8 @@ export interface Domain {
   readonly refused: Set<number>;
   readonly waiting: WaitingSets;
   readonly sequence: Sequence;
+  /** What firewalls said of flows that have not ended. */
+  readonly firewall: FirewallFlows;
   /** The agent whose sub-agent this is (sFlow), in canonical text. */
   readonly agent: string | undefined;
   /** The data sources of an agent (sFlow). */

@@ -82,13 +82,14 @@ flow.scaled.packets | unsigned_long | packets | 3072 | where counters are not sc
 flow.reverse.scaled.bytes | unsigned_long | bytes | 9216000 | the same for flow.reverse.bytes | sampling
 flow.reverse.scaled.packets | unsigned_long | packets | 12288 | the same for flow.reverse.packets | sampling
 flow.sampling.assumed | boolean |  | true | nobody says the sampling rate: it counts as 1; else absent | derived
+flow.sampling.overflow | boolean | | true | an estimate is beyond 2^64 - 1 and was cut there; else absent | derived
 flow.community.id | keyword | | 1:tmIDbdVY/GLXuTE0vrCPeV25xCg= | Community ID version 1: the same for both directions and in every tool | derived
 flow.in.netif.index | long | | 7 | ifIndex of the way in; 0 is not known | IE 10, 252; NetFlow v1, v5, v7; sFlow
 flow.out.netif.index | long | | 8 | ifIndex of the way out; 0 is not known | IE 14, 253; NetFlow v1, v5, v7; sFlow
-flow.in.netif.name | keyword | | xe-0/0/7 | name of the interface | options: IE 82; SNMP; interface file
-flow.out.netif.name | keyword | | xe-0/0/8 | name of the interface | options: IE 82; SNMP; interface file
-flow.in.netif.descr | keyword | | to core-1 | description of the interface | options: IE 83; interface file
-flow.out.netif.descr | keyword | | to core-2 | description of the interface | options: IE 83; interface file
+flow.in.netif.name | keyword | | xe-0/0/7 | name of the interface | IE 82 in options or for both interfaces; SNMP; interface file
+flow.out.netif.name | keyword | | xe-0/0/8 | name of the interface | IE 82 in options or for both interfaces; SNMP; interface file
+flow.in.netif.descr | keyword | | to core-1 | description of the interface | IE 83 in options or for both interfaces; interface file
+flow.out.netif.descr | keyword | | to core-2 | description of the interface | IE 83 in options or for both interfaces; interface file
 flow.in.netif.isInternal | boolean | | true | in place of an index: the packet came from the device itself | sFlow
 flow.out.netif.isInternal | boolean | | true | in place of an index: the packet went to the device itself | sFlow
 flow.in.netif.format.id | long | | 3 | format of an interface value that is not known | sFlow

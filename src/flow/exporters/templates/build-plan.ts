@@ -9,6 +9,7 @@ import {
 import { elementKey, reversePen } from "../../elements/registry/registry.ts";
 import { samplerElements, samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
+import { firewallPlan } from "./firewall-plan.ts";
 import { headerLevels, type HeaderLevels } from "./header-levels.ts";
 import { durationNames, lastPreference, withObservationTime } from "./derived-times.ts";
 import type { OptionsScope, Output, Plan, Presence, Step } from "./plan.ts";
@@ -35,6 +36,14 @@ export type PlanTemplate = (template: Template) => Plan | undefined;
  * @returns undefined when a record would take no bytes: a set would hold any number of them.
  */
 export function buildPlan(template: Template, options: PlanOptions = {}): Plan | undefined {
+  const plan = planOf(template, options);
+  if (plan === undefined) return undefined;
+  const { elements = registeredElements } = options;
+  const firewall = firewallPlan(template, elements, (of, source) => planOf(of, { ...options, elements: source }));
+  return firewall === undefined ? plan : { ...plan, firewall };
+}
+
+function planOf(template: Template, options: PlanOptions): Plan | undefined {
   const { fields } = template;
   const minLength = fields.reduce((sum, { length }) => sum + (length === variableLength ? 1 : length), 0);
   if (minLength === 0) return undefined;
@@ -55,6 +64,7 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
       template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && addressElements.has(id)),
     namesSampler:
       template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && samplerElements.has(id)),
+    firewall: undefined,
     scope: optionsScope(template),
   };
 }

@@ -1,6 +1,7 @@
 import type { Fallback } from "../../elements/mapping/element-names.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
 import type { ListStructure } from "../../elements/registry/information-element.ts";
+import type { FirewallPlan } from "./firewall-plan.ts";
 import type { Template } from "./template.ts";
 
 /** What one field of a template becomes in a record. */
@@ -112,6 +113,8 @@ export interface Plan {
   readonly hasAddresses: boolean;
   /** Whether flow records name a sampler. */
   readonly namesSampler: boolean;
+  /** Of events of a firewall whose counters are totals in the last of a flow; undefined where they are not. */
+  readonly firewall: FirewallPlan | undefined;
   /** What records of options are about. */
   readonly scope: OptionsScope;
 }

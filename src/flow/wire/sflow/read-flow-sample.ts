@@ -15,7 +15,7 @@ import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { createSampledSteps } from "./sampled-steps.ts";
 import { createSeenStructures, groupOf } from "./seen-structures.ts";
 import { createStructureHex } from "./structure-hex.ts";
-import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
+import { createStructureSteps, packedSwitch, withPackedSwitch, type StructureSteps } from "./structure-steps.ts";
 
 /** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
 export interface FlowSampleReader {
@@ -94,7 +94,8 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       }),
       [flowFormats.gateway, createGatewaySteps(book)] as const,
       ...[...flowRecordLayouts].map(([key, fields]) => {
-        return [key, createStructureSteps(book, fields, key === flowFormats.switch)] as const;
+        const steps = createStructureSteps(book, fields, key === flowFormats.switch);
+        return [key, key === flowFormats.switch ? withPackedSwitch(book, fields, steps) : steps] as const;
       }),
     ].map(([key, steps]) => [key, [groupOf(key), steps]]),
   );
@@ -157,7 +158,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
   /** How many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
   const skippedOf = ({ view }: SampleContext["source"], at: number, end: number): number => {
     if (end - at < 4) return 0;
-    const vlan = view.getUint32(at);
+    const vlan = end - at === packedSwitch ? view.getUint16(at) : view.getUint32(at);
     if (vlan === 0 && hasPacket && flowHeader.outerTag >= 0) return 1;
     if (vlan !== unknown) agentVlan = vlan;
     return 0;

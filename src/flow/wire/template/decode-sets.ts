@@ -13,6 +13,7 @@ import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { WaitingSet } from "../../exporters/templates/waiting-sets.ts";
+import { firewallRuns } from "./read-firewall.ts";
 import { isForeignRest, paddingRecords, type SetRange } from "./read-sets.ts";
 import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
 import type { RecordReader } from "./record-reader.ts";
@@ -268,7 +269,13 @@ function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: By
     icmp: exporter.icmp,
     lists,
   };
-  return flows.read(plan, range, context, sources, output);
+  const { firewall } = plan;
+  if (firewall === undefined) return flows.read(plan, range, context, sources, output);
+  let count = 0;
+  for (const run of firewallRuns(plan, firewall, domain.firewall, range)) {
+    count += flows.read(run.plan, run, context, sources, output).count;
+  }
+  return { count, isCut: false };
 }
 
 /** Where the options of an exporter are: a relay's say nothing of those that it names. */
