@@ -213,7 +213,7 @@ for (const [name, values, expected] of selectors) {
     rig.send(ipfix([ipfixTemplates(options), ipfixTemplates(counted)]));
     rig.send(ipfix([dataSet(options, [uint(5, 8), ...entries.map(({ bytes }) => bytes)])]));
 
-    const bytes = 2n ** 60n + 1n;
+    const bytes = 2n ** 54n + 1n;
     const [big, small] = [bytes, 11n].map(
       (count) => rig.send(ipfix([dataSet(counted, [uint(count, 8), uint(5, 8)])]))[0],
     );
