@@ -12,6 +12,8 @@ import {
   uint,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
+import { decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
+import { writeExporterState } from "../../src/flow/exporters/state/state-text.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 
 /** Bytes, way in, way out, direction. */
@@ -117,15 +119,44 @@ test("an option that names another observation domain is of that domain", () => 
   assert.deepEqual([rate(1), rate(2), rate(3)], [500, 1000, 100]);
 });
 
-test("rates by template outlive a restart, and a rate that cannot be is not taken from one", () => {
+test("rates by template outlive a restart, and a rate that cannot be is not taken over", () => {
   const before = rigWithTemplates();
   const template: PacketTemplate = { id: 412, scopeCount: 1, fields: fields([5, 4], [34, 4]) };
   before.send(netflow9([netflow9Templates(template)], { domain: 1 }));
   send(before, template, [flow.id, 70]);
-  const [{ sampling } = { sampling: [] }] =
-    before.pipeline.exporters()[0]?.domains.filter(({ id }) => id === 1) ?? [];
-  assert.deepEqual(sampling, [{ scope: `template ${flow.id}`, rate: 70 }]);
+  const states = decodeStateFile(encodeStateFile(before.pipeline.exportState("all").changed.map(writeExporterState)));
+  assert.ok(typeof states !== "string");
+  const after = createFlowRig();
+  after.pipeline.importState(states);
+  assert.deepEqual(rateOf(send(after, flow, ingress)), [70, 7000]);
+  const [state] = states;
+  const [options] = state?.options ?? [];
+  assert.ok(state !== undefined && options !== undefined);
+  const odd = { ...options, sampling: { samplers: [], netifs: [], domainRate: 0xffff_ffff } };
+  const other = createFlowRig();
+  other.pipeline.importState([{ ...state, options: [odd] }]);
+  assert.deepEqual(rateOf(send(other, flow, ingress)), none);
 });
+
+for (const [said, taken] of [
+  [2 ** 24 - 1, 2 ** 24 - 1],
+  [2 ** 24, 1],
+  [0x64000000, 100],
+  [0xe8030000, 1000],
+  [0xffff_ffff, undefined],
+  [0x0101_0101, undefined],
+] as const) {
+  test(`a rate of ${said} counts as ${taken ?? "none"}, in options and in records`, async () => {
+    const rig = rigWithTemplates();
+    const expected = taken === undefined ? none : [taken, 100 * taken];
+    send(rig, systemRate, [0, said]);
+    assert.deepEqual(rateOf(send(rig, flow, ingress)), expected);
+    assert.deepEqual(rateOf(send(rig, ratedFlow, [100, said])), expected);
+    const isDoubted = taken !== said;
+    assert.equal(await rig.value("netgloss_flow_doubted_rates_total", { protocol: "netflow9" }), isDoubted ? 2 : 0);
+    assert.equal(rig.log.length, isDoubted ? 1 : 0, "it is said once");
+  });
+}
 
 test("what the record says beats options, and the operator beats both", () => {
   for (const [samplingRates, expected] of [

@@ -210,7 +210,8 @@ export function createExporter(options: ExporterOptions): Exporter {
     learnOptions(domain, record, scope, doubt) {
       const { options: said } = scope.namesDomain ? namedDomain(domain, record) : domain;
       const wasEmpty = said.isEmpty();
-      if (!said.learn(record, exporter.lastSeen, scope.isForeign, doubt)) return;
+      const isStart = said !== domain.options && domain.options.learnStart(record, exporter.lastSeen);
+      if (!said.learn(record, exporter.lastSeen, scope.isForeign, doubt) && !isStart) return;
       exporter.isChanged = true;
       if (wasEmpty) optionsDomains.clear();
     },

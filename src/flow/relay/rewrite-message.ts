@@ -4,7 +4,7 @@ import {
   readNetflow9OptionsTemplates,
   readNetflow9Templates,
 } from "../wire/netflow9/read-netflow9-templates.ts";
-import { isForeignRest, isZero, paddingRecords, readSets, type SetRange } from "../wire/template/read-sets.ts";
+import { isForeignRest, isZero, readSets, zeroRecords, type SetRange } from "../wire/template/read-sets.ts";
 import { createMessageWriter, type MessageForm, type MessageWriter, type WrittenMessage } from "./message-writer.ts";
 import type { CountDrop } from "./relay-counts.ts";
 import type { HeldSet, RelayScope, RelayScopes } from "./relay-scope.ts";
@@ -37,8 +37,9 @@ interface Work extends RewriteContext {
   readonly defined: Set<number>;
   /** Whether all records of the message are in what is written. */
   isWhole: boolean;
-  /** How many records more the message seems to have than its header says (NetFlow v9). */
-  readonly excess: () => number;
+  /** The message, and its sets. */
+  readonly bytes: Buffer;
+  readonly sets: readonly SetRange[];
 }
 
 /**
@@ -60,13 +61,7 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
   const header = Buffer.from(bytes.subarray(0, headerLength));
   const writer = createMessageWriter(form, header, maxBytes);
   const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
-  const excess = isIpfix
-    ? () => 0
-    : excessRecords(bytes, sets, (id) => {
-        const template = scope.templates.get(id);
-        return template?.hasVariableLength === false ? template.minLength : undefined;
-      });
-  const work: Work = { ...context, header, writer, released: [], defined: new Set(), isWhole: true, excess };
+  const work: Work = { ...context, header, writer, released: [], defined: new Set(), isWhole: true, bytes, sets };
   if (isIpfix && scope.generation !== generation) {
     scope.generation = generation;
     announceAll(work);
@@ -111,12 +106,18 @@ function isOfOther({ loose }: RelayScope, { id, minLength, hasVariableLength }: 
   return isForeignRest(content, content.length - (content.length % minLength), content.length);
 }
 
-/** The content of a set without records that are padding: {@link paddingRecords}. */
-function withoutPadding({ form, excess }: Work, template: RelayTemplate, content: Buffer): Buffer {
+/** The content of a set without records that are padding: {@link zeroRecords}. */
+function withoutPadding({ form, scope, bytes, sets }: Work, template: RelayTemplate, content: Buffer): Buffer {
   const { minLength, hasVariableLength, hasAddresses } = template;
   if (form.protocol === "ipfix" || hasVariableLength || !hasAddresses) return content;
-  const padding = paddingRecords(content, 0, content.length, minLength, excess);
-  return padding === 0 ? content : content.subarray(0, (Math.floor(content.length / minLength) - padding) * minLength);
+  const zeros = zeroRecords(content, 0, content.length, minLength);
+  if (zeros === 0) return content;
+  const excess = excessRecords(bytes, sets, (id) => {
+    const of = scope.templates.get(id);
+    return of?.hasVariableLength === false ? of.minLength : undefined;
+  });
+  const padding = Math.max(0, Math.min(zeros, excess));
+  return content.subarray(0, (Math.floor(content.length / minLength) - padding) * minLength);
 }
 
 function readTemplates(work: Work, range: { bytes: Buffer; start: number; end: number }, isOptions: boolean): void {

@@ -21,6 +21,8 @@ export interface DomainOptions {
    * @param hasForeignScope, doubt as {@link SamplingTable.learn}.
    */
   learn(options: RecordFields, now: number, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
+  /** Takes of such a record only when the exporter started: that is the same in all its domains. Returns whether it said something new. */
+  learnStart(options: RecordFields, now: number): boolean;
   state(): DomainOptionsState;
   /**
    * Adds what `state` gave, where nothing is known yet. What has changed since options came here counts before what is known.
@@ -74,6 +76,11 @@ export function createDomainOptions(share: OptionsShare): DomainOptions {
       const isName = all.names.learn(options);
       const isChange = learnBootTime(options) || isRate || isName;
       if (isChange) changedAt = now;
+      return isChange;
+    },
+    learnStart(options, now) {
+      const isChange = learnBootTime(options);
+      if (isChange) changedAt = heardAt = now;
       return isChange;
     },
     state: () => ({

@@ -12,7 +12,7 @@ import {
   type TemplateDecoderParts,
 } from "../template/decode-sets.ts";
 import { readSets, type SetRange } from "../template/read-sets.ts";
-import { excessRecords, readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
+import { readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
 
 const headerLength = 20;
 const templateSetId = 0;
@@ -64,11 +64,7 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
       const { sets, problem } = readSets(view, headerLength, bytes.length);
-      const excess = excessRecords(bytes, sets, (id) => {
-        const plan = exporter.template(domain, id)?.plan;
-        return plan?.hasVariableLength === false ? plan.minLength : undefined;
-      });
-      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions, excess };
+      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions, sets };
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));

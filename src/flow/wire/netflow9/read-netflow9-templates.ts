@@ -99,9 +99,8 @@ export function excessRecords(
   bytes: Buffer,
   sets: readonly SetRange[],
   lengthOf: (templateId: number) => number | undefined,
-): () => number {
-  let excess: number | undefined;
-  return () => (excess ??= countRecords(bytes, sets, lengthOf) - bytes.readUInt16BE(2));
+): number {
+  return countRecords(bytes, sets, lengthOf) - bytes.readUInt16BE(2);
 }
 
 function countRecords(

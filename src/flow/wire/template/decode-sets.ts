@@ -13,8 +13,9 @@ import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { WaitingSet } from "../../exporters/templates/waiting-sets.ts";
+import { excessRecords } from "../netflow9/read-netflow9-templates.ts";
 import { firewallRuns } from "./read-firewall.ts";
-import { isForeignRest, paddingRecords, type SetRange } from "./read-sets.ts";
+import { isForeignRest, zeroRecords, type SetRange } from "./read-sets.ts";
 import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
 import type { RecordReader } from "./record-reader.ts";
 
@@ -43,8 +44,8 @@ export interface Message {
   readonly questions?: OpenQuestions | undefined;
   /** The templates that came with it so far; undefined while none. */
   defined?: Set<number> | undefined;
-  /** How many records more the message seems to have than its header says. Left out: that is not known. */
-  readonly excess?: () => number;
+  /** Of a message of NetFlow v9, whose header counts records. */
+  readonly sets?: readonly SetRange[];
 }
 
 /** What the operator decides of templates. */
@@ -97,7 +98,7 @@ export function decodeDataSet(message: Message, { id: templateId, start, end, is
   const isSure = isCut || message.defined?.has(templateId) === true;
   const doubted = known !== undefined && !isSure && isOfOther(message, known, range) ? known.plan : undefined;
   if (known !== undefined && doubted === undefined && !mayHold(message, range)) {
-    return decodeRecords(message, known.plan, range, context, message.excess);
+    return decodeRecords(message, known.plan, range, context, message.sets);
   }
   const isHeld = known !== undefined && doubted === undefined;
   const dropped = domain.waiting.add({ templateId, bytes: copyOf(range), context, receivedAt, isHeld, doubted });
@@ -190,7 +191,7 @@ function decodeWaiting(
       keepDoubted(message, set, known);
       continue;
     }
-    decodeRecords(message, known.plan, range, context, undefined);
+    decodeRecords(message, known.plan, range, context);
     if (isHeld !== true) message.output.replayed(1);
   }
 }
@@ -220,13 +221,14 @@ function decodeRecords(
   plan: Plan,
   whole: ByteRange,
   context: RecordContext,
-  excess: Message["excess"] = () => Number.POSITIVE_INFINITY,
+  sets?: readonly SetRange[],
 ): SequenceUnits | undefined {
   const { template, minLength, hasVariableLength } = plan;
   let range = whole;
   if (template.dialect === "netflow9" && plan.hasAddresses && !hasVariableLength) {
     const { bytes, start, end } = whole;
-    const padding = paddingRecords(bytes, start, end, minLength, excess);
+    const zeros = zeroRecords(bytes, start, end, minLength);
+    const padding = zeros > 0 ? Math.min(zeros, excessOf(message, sets)) : 0;
     if (padding > 0) range = { bytes, start, end: end - ((end - start) % minLength) - padding * minLength };
   }
   const isOptions = template.scopeCount !== undefined;
@@ -234,6 +236,15 @@ function decodeRecords(
   if (!isCut) return { counted: count, flows: isOptions ? 0 : count };
   message.output.problem("cut_record", detailOf(message, { template: template.id, after: count }));
   return undefined;
+}
+
+/** How many records more a message seems to have than its header counts; infinity where that is not known. */
+function excessOf({ datagram, exporter, domain }: Message, sets: readonly SetRange[] | undefined): number {
+  if (sets === undefined) return Number.POSITIVE_INFINITY;
+  return excessRecords(datagram.bytes, sets, (id) => {
+    const plan = exporter.template(domain, id)?.plan;
+    return plan?.hasVariableLength === false ? plan.minLength : undefined;
+  });
 }
 
 function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext): ReadResult {

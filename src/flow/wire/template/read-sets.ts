@@ -65,27 +65,18 @@ export function isForeignRest(bytes: Uint8Array, start: number, end: number): bo
 }
 
 /**
- * How many records at the end of a set of NetFlow v9 are padding: NX-OS fills up sets with so many zeros that these are whole records. They
- * are as far as the header counts fewer records than there seem to be.
- *
- * @param length of a record. @param excess says how many records there seem to be too many; asked only where the last record is zero.
+ * How many records at the end of a set are zeros, but for the first of the set. NX-OS fills up sets of NetFlow v9 with so many zeros that
+ * these are whole records; as far as the header counts fewer records than there seem to be, they are none.
  */
-export function paddingRecords(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  length: number,
-  excess: () => number,
-): number {
+export function zeroRecords(bytes: Uint8Array, start: number, end: number, length: number): number {
   if (length < wordBytes) return 0;
-  let at = start + Math.floor((end - start) / length) * length;
+  let at = end - ((end - start) % length);
   let zeros = 0;
-  // The first record of a set is none.
   while (at - length > start && isZeroBytes(bytes, at - length, at)) {
     zeros++;
     at -= length;
   }
-  return zeros === 0 ? 0 : Math.max(0, Math.min(zeros, excess()));
+  return zeros;
 }
 
 function isZeroBytes(bytes: Uint8Array, start: number, end: number): boolean {
