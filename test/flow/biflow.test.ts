@@ -222,7 +222,9 @@ test("MAC addresses of the far side are those of the reverse direction's near si
   };
   const mac = (last: number): Buffer => uints([0, 5], [last, 1]);
   const record = [ipv4("192.0.2.1"), ipv4("192.0.2.2"), mac(1), mac(2), mac(3), mac(4), uint(10, 4), uint(20, 4)];
-  const flows = createFlowRig({ splitBiflows: true }).send(ipfix([ipfixTemplates(template), dataSet(template, record)]));
+  const flows = createFlowRig({ splitBiflows: true }).send(
+    ipfix([ipfixTemplates(template), dataSet(template, record)]),
+  );
   const names = ["flow.in.src", "flow.in.dst", "flow.out.src", "flow.out.dst"];
   const last = (flow: Json): unknown[] => names.map((name) => Number(String(flow[`${name}.mac.addr`]).slice(-2)));
   assert.deepEqual(flows.map(last), [

@@ -59,7 +59,10 @@ test("a rate in the wrong byte order is turned, counted and said once", async ()
   const { flows, rig } = await replay("08-mikrotik-le-rate");
   assert.deepEqual(pick(flows, ...rates), [[100, 150_000, undefined]]);
   assert.equal(await rig.value("netgloss_flow_doubted_rates_total", { protocol: "netflow9" }), 1);
-  assert.deepEqual(rig.log.map(({ fields }) => [fields["said"], fields["taken"]]), [[1_677_721_600, 100]]);
+  assert.deepEqual(
+    rig.log.map(({ fields }) => [fields["said"], fields["taken"]]),
+    [[1_677_721_600, 100]],
+  );
 });
 
 test("rates of sFlow that cannot be are not known, and so is a rate of 0", async () => {
@@ -105,7 +108,14 @@ for (const [name, expected] of [
 
 test("names of the interfaces of both sides, where a template has them for both", async () => {
   const { flows } = await replay("20-ovs-repeated-interfaces");
-  const names = ["in.netif.index", "in.netif.name", "in.netif.descr", "out.netif.index", "out.netif.name", "out.netif.descr"];
+  const names = [
+    "in.netif.index",
+    "in.netif.name",
+    "in.netif.descr",
+    "out.netif.index",
+    "out.netif.name",
+    "out.netif.descr",
+  ];
   assert.deepEqual(pick(flows, ...names.map((name) => `flow.${name}`), "flow.ie.interfaceName"), [
     [3, "eth3", "in iface", 7, "eth7", "out iface", undefined],
   ]);
@@ -114,14 +124,18 @@ test("names of the interfaces of both sides, where a template has them for both"
 test("MAC addresses of six bytes and of eight in sampled Ethernet", async () => {
   const { flows } = await replay("24-sflow-ethernet-record");
   const addresses = ["b6:63:f5:8a:90:ca", "94:d2:bc:26:26:c6", 0x0800];
-  assert.deepEqual(pick(flows, "flow.src.mac.addr", "flow.dst.mac.addr", "flow.ie.ethernetType"), [addresses, addresses]);
+  assert.deepEqual(pick(flows, "flow.src.mac.addr", "flow.dst.mac.addr", "flow.ie.ethernetType"), [
+    addresses,
+    addresses,
+  ]);
 });
 
 test("a NAT record without an event has none: which one it is of is not derived from its fields", async () => {
   const { flows } = await replay("32-nokia-nat");
-  assert.deepEqual(pick(flows, "flow.nat.event.id", "flow.src.nat.ip.addr", "flow.start.timestamp", "flow.end.timestamp"), [
-    [undefined, "203.0.113.9", "2025-11-26T09:40:00.000Z", undefined],
-  ]);
+  assert.deepEqual(
+    pick(flows, "flow.nat.event.id", "flow.src.nat.ip.addr", "flow.start.timestamp", "flow.end.timestamp"),
+    [[undefined, "203.0.113.9", "2025-11-26T09:40:00.000Z", undefined]],
+  );
 });
 
 test("start and duration give the end", async () => {
@@ -156,7 +170,10 @@ test("data of a layout whose template comes later wait for it", async () => {
 
 test("a frame that is shorter than its packet, or longer than any, is as long as the packet and its headers", async () => {
   const { flows } = await replay("92-sflow-frame-length");
-  assert.deepEqual(pick(flows, "flow.bytes_layer", "flow.raw.bytes"), Array(4).fill(["l2", 1514]));
+  assert.deepEqual(
+    pick(flows, "flow.bytes_layer", "flow.raw.bytes"),
+    Array.from({ length: 4 }, () => ["l2", 1514]),
+  );
 });
 
 test("tenants have names, and a segment's type is apart from its number", async () => {

@@ -77,14 +77,77 @@ const ntp = (milliseconds: number): Buffer =>
   uint((BigInt(Math.floor(milliseconds / 1000) + 2_208_988_800) << 32n) + 0x8000_0000n, 8);
 
 for (const [name, fieldsOf, values, expected] of [
-  ["start in milliseconds before", [[152, 8], [161, 4]], [uint(start, 8), uint(1500, 4)], "2023-11-14T22:13:21.500Z"],
-  ["start in milliseconds behind", [[161, 4], [1, 4], [152, 8]], [uint(1500, 4), uint(7, 4), uint(start, 8)], "2023-11-14T22:13:21.500Z"],
-  ["start in seconds, duration in microseconds", [[150, 4], [162, 8]], [uint(start / 1000, 4), uint(2_500_000, 8)], "2023-11-14T22:13:22.500Z"],
-  ["start as NTP has it", [[154, 8], [161, 4]], [ntp(start), uint(500, 4)], "2023-11-14T22:13:21.000Z"],
-  ["an uptime", [[22, 4], [161, 4]], [uint(99_000, 4), uint(250, 4)], "2023-11-14T22:13:19.250Z"],
-  ["a field of varying length between", [[152, 8], [96, "variable"], [161, 4]], [uint(start, 8), Buffer.from("dns"), uint(1, 4)], undefined],
-  ["a start that is not known", [[154, 8], [161, 4]], [uint(0, 8), uint(500, 4)], undefined],
-] as const satisfies readonly (readonly [string, readonly (readonly [number, number | "variable"])[], readonly Buffer[], string | undefined])[]) {
+  [
+    "start in milliseconds before",
+    [
+      [152, 8],
+      [161, 4],
+    ],
+    [uint(start, 8), uint(1500, 4)],
+    "2023-11-14T22:13:21.500Z",
+  ],
+  [
+    "start in milliseconds behind",
+    [
+      [161, 4],
+      [1, 4],
+      [152, 8],
+    ],
+    [uint(1500, 4), uint(7, 4), uint(start, 8)],
+    "2023-11-14T22:13:21.500Z",
+  ],
+  [
+    "start in seconds, duration in microseconds",
+    [
+      [150, 4],
+      [162, 8],
+    ],
+    [uint(start / 1000, 4), uint(2_500_000, 8)],
+    "2023-11-14T22:13:22.500Z",
+  ],
+  [
+    "start as NTP has it",
+    [
+      [154, 8],
+      [161, 4],
+    ],
+    [ntp(start), uint(500, 4)],
+    "2023-11-14T22:13:21.000Z",
+  ],
+  [
+    "an uptime",
+    [
+      [22, 4],
+      [161, 4],
+    ],
+    [uint(99_000, 4), uint(250, 4)],
+    "2023-11-14T22:13:19.250Z",
+  ],
+  [
+    "a field of varying length between",
+    [
+      [152, 8],
+      [96, "variable"],
+      [161, 4],
+    ],
+    [uint(start, 8), Buffer.from("dns"), uint(1, 4)],
+    undefined,
+  ],
+  [
+    "a start that is not known",
+    [
+      [154, 8],
+      [161, 4],
+    ],
+    [uint(0, 8), uint(500, 4)],
+    undefined,
+  ],
+] as const satisfies readonly (readonly [
+  string,
+  readonly (readonly [number, number | "variable"])[],
+  readonly Buffer[],
+  string | undefined,
+])[]) {
   test(`the end of a flow by its duration: ${name}`, async () => {
     const record = await read({ id: 310, fields: fields(...fieldsOf) }, ...values);
     assert.equal(record["flow.end.timestamp"], expected);
@@ -158,7 +221,11 @@ test("totals of a firewall: only of flows that were reported before, and of a co
     [40, 4, 100],
     [100, 10, undefined],
   ]);
-  assert.deepEqual(send(event(3, 1, 0, 0), event(3, 2, 50, 5)).at(-1), [50, 5, undefined], "the number is another flow's");
+  assert.deepEqual(
+    send(event(3, 1, 0, 0), event(3, 2, 50, 5)).at(-1),
+    [50, 5, undefined],
+    "the number is another flow's",
+  );
   const half = 0xc000_0000;
   const wrapped = send(event(4, 5, half, 0), event(4, 5, half, 0), event(4, 2, (2 * half + 5) % 2 ** 32, 0));
   assert.deepEqual(wrapped.at(-1), [5, 0, (2 * half + 5) % 2 ** 32]);

@@ -206,8 +206,8 @@ const macs = hex("020000000002020000000001");
 /** The packet behind a tag: what precedes it is a frame up to the type of IP. */
 function parseTagged(tag: string, packet = behindTag): ReturnType<typeof createParsedPacket> {
   const into = createParsedPacket();
-  const frame = Buffer.concat([macs, hex(tag), packet]);
-  parsePacket(frame, 0, frame.length, "ethernet", into);
+  const tagged = Buffer.concat([macs, hex(tag), packet]);
+  parsePacket(tagged, 0, tagged.length, "ethernet", into);
   return into;
 }
 
@@ -244,13 +244,13 @@ test("FabricPath and GRE in UDP carry packets of their own", () => {
     [fabric.count, tunnels[fabric.levels[0]?.tunnel ?? -1], fabric.levels[0]?.tunnelId, fabric.levels[1]?.sourcePort],
     [2, "fabricpath", 1, 1000],
   );
-  const udp = Buffer.concat([
+  const outer = Buffer.concat([
     hex("45000000 00010000 40110000 0a000001 0a000002"),
     hex("c0001292 00000000"),
     hex("20000800 00000007"),
     behindTag,
   ]);
-  const gre = parseTagged("0800", udp);
+  const gre = parseTagged("0800", outer);
   assert.deepEqual(
     [gre.count, tunnels[gre.levels[0]?.tunnel ?? -1], gre.levels[0]?.tunnelId, gre.levels[1]?.sourcePort],
     [2, "gre-in-udp", 7, 1000],
@@ -273,13 +273,13 @@ for (const [name, head, isPlain] of [
 ] as const) {
   test(`VXLAN with ${name} is ${isPlain ? "" : "not "}unwrapped`, () => {
     const inner = Buffer.concat([macs, hex("0800"), behindTag]);
-    const udp = Buffer.concat([
+    const outer = Buffer.concat([
       hex("45000000 00010000 40110000 0a000001 0a000002"),
       hex("c00012b5 00000000"),
       hex(head),
       inner,
     ]);
-    const { levels, count } = parseTagged("0800", udp);
+    const { levels, count } = parseTagged("0800", outer);
     if (isPlain) assert.deepEqual([count, levels[0]?.tunnelId, levels[1]?.sourcePort], [2, 0x1122, 1000]);
     else assert.equal(count, 1);
   });

@@ -92,7 +92,11 @@ test("a flow that names no sampler has the rate on which all samplers agree, unl
 
 test("scopes that flows do not say, a line card or a cache, give a rate to no flow; a template to its own flows", () => {
   const rig = rigWithTemplates();
-  const of = (scope: number, id: number): PacketTemplate => ({ id, scopeCount: 1, fields: fields([scope, 4], [34, 4]) });
+  const of = (scope: number, id: number): PacketTemplate => ({
+    id,
+    scopeCount: 1,
+    fields: fields([scope, 4], [34, 4]),
+  });
   const [lineCard, cache, template] = [of(3, 410), of(4, 411), of(5, 412)];
   rig.send(netflow9([netflow9Templates(lineCard, cache, template)], { domain: 1 }));
   send(rig, lineCard, [1, 50]);
@@ -112,7 +116,9 @@ test("an option that names another observation domain is of that domain", () => 
   const say = (domain: number, of: number, rate: number): void =>
     void rig.send(ipfix([ipfixTemplates(domainRate), dataSet(domainRate, [uint(of, 4), uint(rate, 4)])], { domain }));
   const rate = (domain: number): unknown =>
-    rig.send(ipfix([ipfixTemplates(plain), dataSet(plain, [uint(1, 4), uint(100, 4)])], { domain })).at(-1)?.["flow.bytes"];
+    rig.send(ipfix([ipfixTemplates(plain), dataSet(plain, [uint(1, 4), uint(100, 4)])], { domain })).at(-1)?.[
+      "flow.bytes"
+    ];
   say(1, 2, 10);
   assert.deepEqual([rate(1), rate(2), rate(3)], [100, 1000, 100]);
   say(1, 1, 5);

@@ -125,7 +125,10 @@ for (const [kind, message, templates] of [
 
     const loose = createFlowRig();
     loose.send(message([templates(wide)], { sequence: 1 }));
-    const odd = packetSet(256, Buffer.concat([uint(9, 4), uint(1, 8), Buffer.from("rest of it, no zeros")]).subarray(0, 20));
+    const odd = packetSet(
+      256,
+      Buffer.concat([uint(9, 4), uint(1, 8), Buffer.from("rest of it, no zeros")]).subarray(0, 20),
+    );
     assert.deepEqual(loose.send(message([odd], { sequence: 2 })), []);
     assert.deepEqual(bytesOf(loose.send(message([templates(wide)], { sequence: 3 }))), [9], "it was right");
     assert.deepEqual(bytesOf(loose.send(message([odd], { sequence: 4 }))), [9], "and is believed from then on");

@@ -194,10 +194,11 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     refuse(domain, id) {
       domain.refused.delete(id);
-      if (domain.refused.size >= maxRefused) for (const oldest of domain.refused.keys()) {
-        domain.refused.delete(oldest);
-        break;
-      }
+      if (domain.refused.size >= maxRefused)
+        for (const oldest of domain.refused.keys()) {
+          domain.refused.delete(oldest);
+          break;
+        }
       domain.refused.add(id);
       return exporter.withdraw(domain, id);
     },

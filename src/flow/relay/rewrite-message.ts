@@ -101,7 +101,11 @@ function rewriteSet(work: Work, bytes: Buffer, { id, start, end, isCut }: SetRan
 }
 
 /** Whether a set tells that its template is another one by now: {@link isForeignRest}. */
-function isOfOther({ loose }: RelayScope, { id, minLength, hasVariableLength }: RelayTemplate, content: Buffer): boolean {
+function isOfOther(
+  { loose }: RelayScope,
+  { id, minLength, hasVariableLength }: RelayTemplate,
+  content: Buffer,
+): boolean {
   if (hasVariableLength || loose.has(id)) return false;
   return isForeignRest(content, content.length - (content.length % minLength), content.length);
 }

@@ -1,6 +1,11 @@
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
-import { bootTimeOf, rateSources, recordSampling, type FlowReader } from "../../../src/flow/wire/decoder/flow-reader.ts";
+import {
+  bootTimeOf,
+  rateSources,
+  recordSampling,
+  type FlowReader,
+} from "../../../src/flow/wire/decoder/flow-reader.ts";
 import { addNames, type Applications } from "../../../src/flow/exporters/options/name-table.ts";
 import { flowRate } from "../../../src/flow/exporters/sampling/flow-rate.ts";
 import type { RecordReader } from "../../../src/flow/wire/template/record-reader.ts";

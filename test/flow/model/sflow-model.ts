@@ -231,8 +231,7 @@ function isWhole(record: RecordFields, key: number, content: Buffer): boolean {
       const bytes = xdr.take(6);
       const values = [bytes.readUInt16BE(0), bytes[2], bytes.readUInt16BE(3), bytes[5]];
       for (const [i, [name]] of (flowRecordLayouts.get(key) ?? []).entries()) record.set(name, values[i] ?? 0);
-    }
-    else {
+    } else {
       for (const [i, [name, type]] of (flowRecordLayouts.get(key) ?? []).entries()) {
         if (xdr.isAtEnd && i > 0) break;
         putField(record, xdr, name, type);

@@ -46,7 +46,8 @@ const lastUsualKind = 8;
  */
 function orderedOptionNames(bits: bigint, length: number): readonly string[] | undefined {
   const width = 8 * length;
-  const isUsual = (shift: number): boolean => ((bits >> BigInt(shift)) & ((1n << BigInt(lastUsualKind + 1)) - 1n)) !== 0n;
+  const isUsual = (shift: number): boolean =>
+    ((bits >> BigInt(shift)) & ((1n << BigInt(lastUsualKind + 1)) - 1n)) !== 0n;
   const isLowestFirst = isUsual(0);
   if (isLowestFirst === isUsual(Math.max(0, width - lastUsualKind - 1))) return undefined;
   if (isLowestFirst) return tcpOptionNames(bits);

@@ -99,7 +99,9 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
         return templates.set(template, rate);
       }
       const netif =
-        options.get("flow.scope.interface") ?? options.get("flow.in.netif.index") ?? options.get("flow.out.netif.index");
+        options.get("flow.scope.interface") ??
+        options.get("flow.in.netif.index") ??
+        options.get("flow.out.netif.index");
       if (typeof netif === "number") {
         noteChange(`interface ${netif}`, netifs.get(netif), rate);
         return netifs.set(netif, rate);

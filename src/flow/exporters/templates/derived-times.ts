@@ -43,7 +43,10 @@ const durations: ReadonlyMap<number, number> = new Map([
 export function durationNames(template: Template): (group: ElementFields) => ElementFields {
   const { fields } = template;
   const find = (ids: readonly number[]): number =>
-    ids.reduce((found, id) => (found >= 0 ? found : fields.findIndex((field) => field.pen === 0 && field.id === id)), -1);
+    ids.reduce(
+      (found, id) => (found >= 0 ? found : fields.findIndex((field) => field.pen === 0 && field.id === id)),
+      -1,
+    );
   const duration = find([...durations.keys()]);
   if (duration < 0) return (group) => group;
   const [start, end] = [find(starts.known), find(ends.known)];

@@ -50,7 +50,8 @@ export function firewallPlan(
   const counters = of(counterElements).filter(({ length }) => length <= totalBytes);
   const key = of(keyElements);
   const isRepeated = new Set(counters.map(({ id }) => id)).size < counters.length;
-  if (event?.length !== 1 || counters.length === 0 || isRepeated || !key.some(({ id }) => id === flowId)) return undefined;
+  if (event?.length !== 1 || counters.length === 0 || isRepeated || !key.some(({ id }) => id === flowId))
+    return undefined;
   const totalFields = counters.map(({ id }) => ({ pen: totalPen, id, length: totalBytes }));
   const totals = build({ ...template, fields: [...fields, ...totalFields] }, withTotals(elements));
   return totals && { event, key, counters, totals };
@@ -62,7 +63,11 @@ function withTotals(elements: ElementSource): ElementSource {
     names(pen, id) {
       if (pen !== totalPen) return elements.names(pen, id);
       const { fallback } = elements.names(0, id);
-      return { names: [{ name: fallback.name, convert: fallback.convert, preference: 0 }], fallback, takesEmpty: false };
+      return {
+        names: [{ name: fallback.name, convert: fallback.convert, preference: 0 }],
+        fallback,
+        takesEmpty: false,
+      };
     },
     type: (pen, id) => elements.type(pen === totalPen ? 0 : pen, id),
   };

@@ -22,7 +22,13 @@ import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "../p
 import { enrichmentImports } from "./enrichment-imports.ts";
 import { createPieces } from "./pieces.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
-import { bootTimeOf, rateSources, recordSampling, type FlowReader, type FlowSources } from "../../wire/decoder/flow-reader.ts";
+import {
+  bootTimeOf,
+  rateSources,
+  recordSampling,
+  type FlowReader,
+  type FlowSources,
+} from "../../wire/decoder/flow-reader.ts";
 import { bareEnricher, canEnrich, createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";

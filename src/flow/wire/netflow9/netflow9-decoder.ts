@@ -64,7 +64,18 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
       const { sets, problem } = readSets(view, headerLength, bytes.length);
-      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions, sets };
+      const message: Message = {
+        datagram,
+        exporter,
+        domain,
+        context,
+        output,
+        reader,
+        flows,
+        settings,
+        questions,
+        sets,
+      };
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));

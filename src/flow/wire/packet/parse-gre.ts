@@ -37,7 +37,13 @@ export function parseGre(b: Uint8Array, at: number, end: number, outer: PacketHe
 }
 
 /** RFC 8086: GRE of version 0 behind a header of UDP, at a port of its own. */
-export function parseGreInUdp(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
+export function parseGreInUdp(
+  b: Uint8Array,
+  at: number,
+  end: number,
+  outer: PacketHeader,
+  inner: PacketHeader,
+): number {
   if (end - at < 4 || (u16(b, at) & 7) !== 0) return -1;
   const content = parseGre(b, at, end, outer, inner);
   if (outer.tunnel === tunnelKinds.gre) outer.tunnel = tunnelKinds["gre-in-udp"];

@@ -61,7 +61,12 @@ function findIp(b: Uint8Array, at: number, end: number): number {
   for (let position = at + 2; position <= at + longestTag && end - position >= 20; position += 2) {
     const type = u16(b, position - 2);
     if (type === etherTypes.ipv4 && isIpv4(b, position, end)) return position;
-    if (type === etherTypes.ipv6 && end - position >= 40 && (b[position] as number) >> 4 === 6 && hasTransport(b, position)) {
+    if (
+      type === etherTypes.ipv6 &&
+      end - position >= 40 &&
+      (b[position] as number) >> 4 === 6 &&
+      hasTransport(b, position)
+    ) {
       return position;
     }
   }

@@ -51,7 +51,9 @@ const longestUnsegmented = 0x10_0000;
 
 /** Whether a frame can be so long. @param ipLength of the IP packet in it; 0 or less: not known. */
 function isPossible(frameLength: number, ipLength: number): boolean {
-  return ipLength > 0 ? frameLength >= ipLength && frameLength <= layout.longestFrame : frameLength <= longestUnsegmented;
+  return ipLength > 0
+    ? frameLength >= ipLength && frameLength <= layout.longestFrame
+    : frameLength <= longestUnsegmented;
 }
 
 /** Where the source address is in the header of IP. */

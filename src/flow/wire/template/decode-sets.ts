@@ -89,7 +89,10 @@ export function refuseTemplate(message: Message, reason: DropReason, id: number 
  *
  * @returns the records that it holds; undefined when that is not known.
  */
-export function decodeDataSet(message: Message, { id: templateId, start, end, isCut }: SetRange): SequenceUnits | undefined {
+export function decodeDataSet(
+  message: Message,
+  { id: templateId, start, end, isCut }: SetRange,
+): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
   const { bytes, receivedAt } = datagram;
   const range = { bytes, start, end };
@@ -149,7 +152,7 @@ export function replayWaiting(
   const isOptions = ({ known }: (typeof sets)[number]): boolean => known.plan.template.scopeCount !== undefined;
   for (const { domain, id, known } of [...sets.filter(isOptions), ...sets.filter((set) => !isOptions(set))]) {
     const port = domain.port ?? domain.senders.latest()?.port ?? 0;
-    decodeWaiting(domain.waiting.take(id, known.plan), known,  ({ bytes, context, receivedAt }) => {
+    decodeWaiting(domain.waiting.take(id, known.plan), known, ({ bytes, context, receivedAt }) => {
       return { ...parts, datagram: { bytes, port, receivedAt }, exporter, domain, context, output };
     });
   }

@@ -46,9 +46,7 @@ function takeRecord(
   const id = key.map((field) => bytes.toString("latin1", at + field.at, at + field.at + field.length)).join("");
   if (code !== events.updated) {
     const reported = flows.take(id);
-    return code === events.deleted && reported !== undefined
-      ? restOf(counters, bytes, at, reported)
-      : undefined;
+    return code === events.deleted && reported !== undefined ? restOf(counters, bytes, at, reported) : undefined;
   }
   flows.add(
     id,
