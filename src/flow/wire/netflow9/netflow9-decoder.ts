@@ -12,7 +12,7 @@ import {
   type TemplateDecoderParts,
 } from "../template/decode-sets.ts";
 import { readSets, type SetRange } from "../template/read-sets.ts";
-import { readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
+import { excessRecords, readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
 
 const headerLength = 20;
 const templateSetId = 0;
@@ -75,12 +75,20 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
         settings,
         questions,
         sets,
+        excess: excessOf,
       };
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
     },
   };
+}
+
+function excessOf({ datagram, exporter, domain, sets = [] }: Message): number {
+  return excessRecords(datagram.bytes, sets, (id) => {
+    const plan = exporter.template(domain, id)?.plan;
+    return plan?.hasVariableLength === false ? plan.minLength : undefined;
+  });
 }
 
 function decodeSet(message: Message, set: SetRange): void {

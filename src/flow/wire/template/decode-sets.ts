@@ -13,7 +13,6 @@ import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { WaitingSet } from "../../exporters/templates/waiting-sets.ts";
-import { excessRecords } from "../netflow9/read-netflow9-templates.ts";
 import { firewallRuns } from "./read-firewall.ts";
 import { isForeignRest, zeroRecords, type SetRange } from "./read-sets.ts";
 import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
@@ -44,8 +43,9 @@ export interface Message {
   readonly questions?: OpenQuestions | undefined;
   /** The templates that came with it so far; undefined while none. */
   defined?: Set<number> | undefined;
-  /** Of a message of NetFlow v9, whose header counts records. */
+  /** Where its header counts records (NetFlow v9): its sets, and how many records more it seems to have. */
   readonly sets?: readonly SetRange[];
+  readonly excess?: (message: Message) => number;
 }
 
 /** What the operator decides of templates. */
@@ -101,7 +101,7 @@ export function decodeDataSet(
   const isSure = isCut || message.defined?.has(templateId) === true;
   const doubted = known !== undefined && !isSure && isOfOther(message, known, range) ? known.plan : undefined;
   if (known !== undefined && doubted === undefined && !mayHold(message, range)) {
-    return decodeRecords(message, known.plan, range, context, message.sets);
+    return decodeRecords(message, known.plan, range, context, message.excess);
   }
   const isHeld = known !== undefined && doubted === undefined;
   const dropped = domain.waiting.add({ templateId, bytes: copyOf(range), context, receivedAt, isHeld, doubted });
@@ -224,14 +224,14 @@ function decodeRecords(
   plan: Plan,
   whole: ByteRange,
   context: RecordContext,
-  sets?: readonly SetRange[],
+  excess: Message["excess"] = () => Number.POSITIVE_INFINITY,
 ): SequenceUnits | undefined {
   const { template, minLength, hasVariableLength } = plan;
   let range = whole;
   if (template.dialect === "netflow9" && plan.hasAddresses && !hasVariableLength) {
     const { bytes, start, end } = whole;
     const zeros = zeroRecords(bytes, start, end, minLength);
-    const padding = zeros > 0 ? Math.min(zeros, excessOf(message, sets)) : 0;
+    const padding = zeros > 0 ? Math.min(zeros, excess(message)) : 0;
     if (padding > 0) range = { bytes, start, end: end - ((end - start) % minLength) - padding * minLength };
   }
   const isOptions = template.scopeCount !== undefined;
@@ -239,15 +239,6 @@ function decodeRecords(
   if (!isCut) return { counted: count, flows: isOptions ? 0 : count };
   message.output.problem("cut_record", detailOf(message, { template: template.id, after: count }));
   return undefined;
-}
-
-/** How many records more a message seems to have than its header counts; infinity where that is not known. */
-function excessOf({ datagram, exporter, domain }: Message, sets: readonly SetRange[] | undefined): number {
-  if (sets === undefined) return Number.POSITIVE_INFINITY;
-  return excessRecords(datagram.bytes, sets, (id) => {
-    const plan = exporter.template(domain, id)?.plan;
-    return plan?.hasVariableLength === false ? plan.minLength : undefined;
-  });
 }
 
 function readFlows(message: Message, plan: Plan, range: ByteRange, context: RecordContext): ReadResult {
