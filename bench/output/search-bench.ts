@@ -72,7 +72,7 @@ function searchConfig(url: string): Parameters<typeof createAdapter>[0] {
     maxConnections: inFlight,
     period: "rollover",
     prefix: "netgloss",
-    suffix: "",
+    suffix: "", naming: "netgloss",
     template: {
       overwrite: true,
       shards: 1,
