@@ -753,6 +753,18 @@ export const settingsTable = {
     false,
     "Adds the locality of the ends of a flow and of the flow: internal (by metadata), private or public.",
   ),
+  SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL: row(
+    "Enrichment",
+    oneOf(["internal", "private"]),
+    "internal",
+    "What the locality is called of addresses that metadata call internal. NetObserv's dashboards know private and public.",
+  ),
+  SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Says `PRIVATE` in place of an organisation (`as.org`, `as.label`) at private addresses, as NetObserv's dashboards expect.",
+  ),
   SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: row(
     "Enrichment",
     bool,
