@@ -417,6 +417,12 @@ export const settingsTable = {
     "Directories of enumerations. Empty is definitions/enums of the program.",
     "/usr/lib/netgloss/definitions/enums,/etc/netgloss/enums",
   ),
+  SVC_INPUT_SNMP_NAMING: row(
+    "SNMP",
+    oneOf(["netgloss", "netobserv"]),
+    "netgloss",
+    "How values are called: `netobserv` as NetObserv's dashboards filter them, tables by their rows (`IF-MIB::ifXEntry`), severities of traps as `Critical` and `Informational`.",
+  ),
   SVC_INPUT_SNMP_PROMETHEUS_ENABLE: row(
     "SNMP",
     bool,
