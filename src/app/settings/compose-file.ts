@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import {
   isNullNode,
   mergedPairs,
@@ -6,54 +7,171 @@ import {
   type YamlNode,
   type YamlPair,
 } from "../../yaml/index.ts";
+import { environmentVariables } from "./env-file.ts";
 
 /** A variable of a service, with the offset of its name. */
 export interface ComposeVariable {
   readonly name: string;
   readonly text: string;
   readonly at: number;
+  /** Why there is no text: what it is to be filled in with is not known. */
+  readonly unfilled?: string;
+}
+
+/** What Compose fills variables in with. */
+export interface ComposeSurroundings {
+  /** What the shell has. It counts before the file `.env`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reads a file; undefined: there is none. */
+  readonly read: (path: string) => string | undefined;
 }
 
 /**
- * The settings among the variables below `environment` of the services of a Compose file, in its order. A variable without a value, which
- * Compose takes from the shell, has the empty text. Files named by `env_file` are not read.
+ * The settings among the variables of the services of a Compose file, in its order: those below `environment`, before them those of
+ * the files that `env_file` names. Variables in values are filled in as Compose does it, from the shell and from the file `.env` beside
+ * the file. One that has no value makes the setting {@link ComposeVariable.unfilled}.
  *
  * @returns undefined when the mapping is no Compose file: it has no `services`.
- * @throws what `fail` does, for a value that Compose would fill in.
+ * @throws what `fail` does.
  */
-export function composeVariables(root: YamlMapping, fail: Fail): ComposeVariable[] | undefined {
+export function composeVariables(
+  file: string,
+  root: YamlMapping,
+  surroundings: ComposeSurroundings,
+  fail: Fail,
+): ComposeVariable[] | undefined {
   const services = valueOf(root, "services", fail);
   if (services?.kind !== "mapping") return undefined;
-  return mergedPairs(services, fail)
-    .map(({ value }) => (value.kind === "mapping" ? valueOf(value, "environment", fail) : undefined))
-    .flatMap((environment) => (environment === undefined ? [] : variablesOf(environment, fail)))
-    .filter(({ name }) => /^(?:SVC|EF)_/.test(name))
-    .map(({ name, text, at }) => ({ name, text: filledIn(text, at, fail), at }));
+  const lookUp = createLookUp(file, surroundings);
+  return mergedPairs(services, fail).flatMap(({ value }) => {
+    if (value.kind !== "mapping") return [];
+    const files = valueOf(value, "env_file", fail);
+    const environment = valueOf(value, "environment", fail);
+    return [
+      ...(files === undefined ? [] : variablesOfFiles(file, files, surroundings, fail)),
+      ...(environment === undefined ? [] : variablesOf(environment, lookUp, fail)),
+    ].filter(({ name }) => /^(?:SVC|EF)_/.test(name) || name === fileKey);
+  });
 }
+
+const fileKey = "env_file";
 
 function valueOf(mapping: YamlMapping, name: string, fail: Fail): YamlNode | undefined {
   return mergedPairs(mapping, fail).find(({ key }) => key.text === name)?.value;
 }
 
-function variablesOf(environment: YamlNode, fail: Fail): ComposeVariable[] {
-  if (environment.kind === "mapping") return mergedPairs(environment, fail).map((pair) => variableOf(pair, fail));
+function variablesOf(environment: YamlNode, lookUp: LookUp, fail: Fail): ComposeVariable[] {
+  if (environment.kind === "mapping") {
+    return mergedPairs(environment, fail).map((pair) => variableOf(pair, lookUp, fail));
+  }
   if (environment.kind === "scalar") return [];
   return environment.items.map((item) => {
     if (item.kind !== "scalar") return fail("expected NAME=value", item.at);
-    const [, name = item.text, text = ""] = /^([^=]*)=(.*)$/s.exec(item.text) ?? [];
-    return { name, text, at: item.at };
+    const [, name, text] = /^([^=]*)=(.*)$/s.exec(item.text) ?? [];
+    if (name === undefined) return { name: item.text, text: lookUp(item.text) ?? "", at: item.at };
+    return { name, at: item.at, ...filledIn(text ?? "", lookUp) };
   });
 }
 
-function variableOf({ key, value }: YamlPair, fail: Fail): ComposeVariable {
+function variableOf({ key, value }: YamlPair, lookUp: LookUp, fail: Fail): ComposeVariable {
   if (value.kind !== "scalar") return fail("expected a scalar: a text, number, true or false", value.at);
-  return { name: key.text, text: isNullNode(value) ? "" : value.text, at: key.at };
+  // Without a value it is the one of the shell.
+  if (isNullNode(value)) return { name: key.text, text: lookUp(key.text) ?? "", at: key.at };
+  return { name: key.text, at: key.at, ...filledIn(value.text, lookUp) };
 }
 
-/** `$$` is a dollar; anything else behind a dollar is for Compose, which knows the values. */
-function filledIn(text: string, at: number, fail: Fail): string {
-  if (/\$[A-Za-z_{]/.test(text.replaceAll("$$", ""))) {
-    fail("a variable of Compose is not filled in here: write its value in place of it", at);
+/** `env_file`: a path, a list of paths, or of mappings with `path` and `required`. */
+function variablesOfFiles(
+  file: string,
+  node: YamlNode,
+  { read }: ComposeSurroundings,
+  fail: Fail,
+): ComposeVariable[] {
+  if (node.kind === "sequence") {
+    return node.items.flatMap((item) => variablesOfFiles(file, item, { env: {}, read }, fail));
   }
-  return text.replaceAll("$$", "$");
+  const named = node.kind === "mapping" ? valueOf(node, "path", fail) : node;
+  if (named?.kind !== "scalar") return fail("expected the path of a file", node.at);
+  const required = node.kind === "mapping" ? valueOf(node, "required", fail) : undefined;
+  const source = read(join(dirname(file), named.text)) ?? read(named.text);
+  if (source !== undefined) {
+    return [...environmentVariables(source)].map(([name, text]) => ({ name, text, at: named.at }));
+  }
+  if (required?.kind === "scalar" && required.text === "false") return [];
+  return [{ name: fileKey, text: "", at: named.at, unfilled: `there is no file ${named.text}` }];
+}
+
+type LookUp = (name: string) => string | undefined;
+
+function createLookUp(file: string, { env, read }: ComposeSurroundings): LookUp {
+  let variables: ReadonlyMap<string, string> | undefined;
+  return (name) => {
+    variables ??= environmentVariables(read(join(dirname(file), ".env")) ?? "");
+    return env[name] ?? variables.get(name);
+  };
+}
+
+/** A text with its variables filled in, or why it cannot be. */
+type Filled = { readonly text: string; readonly unfilled?: string };
+
+/**
+ * Fills in what Compose fills in: `$NAME`, `${NAME}`, `${NAME:-text}` and `${NAME-text}` (the text where it has no value), `${NAME:?text}`
+ * and `${NAME?text}` (Compose ends where it has none), `${NAME:+text}` and `${NAME+text}` (the text where it has one). With the colon,
+ * empty is no value. `$$` is a dollar.
+ */
+function filledIn(text: string, lookUp: LookUp): Filled {
+  const reasons: string[] = [];
+  const fill = (part: string): string => {
+    let filled = "";
+    for (let at = 0; at < part.length; ) {
+      const dollar = part.indexOf("$", at);
+      if (dollar < 0) return filled + part.slice(at);
+      filled += part.slice(at, dollar);
+      const name = /^[A-Za-z_]\w*/.exec(part.slice(dollar + 1))?.[0];
+      const end = part[dollar + 1] === "{" ? closingBrace(part, dollar + 1) : -1;
+      if (name !== undefined) {
+        filled += valueOfName(name);
+        at = dollar + 1 + name.length;
+      } else if (end > 0) {
+        filled += valueOfBraces(part.slice(dollar + 2, end));
+        at = end + 1;
+      } else {
+        filled += "$";
+        at = dollar + (part[dollar + 1] === "$" ? 2 : 1);
+      }
+    }
+    return filled;
+  };
+  const valueOfName = (name: string): string => {
+    const value = lookUp(name);
+    if (value === undefined) reasons.push(`\${${name}} has no value, neither in the environment nor in .env`);
+    return value ?? "";
+  };
+  const valueOfBraces = (inner: string): string => {
+    const [, name = "", colon = "", operator = "", word = ""] = /^([A-Za-z_]\w*)(?:(:?)([-?+])(.*))?$/s.exec(inner) ?? [];
+    if (name === "") {
+      reasons.push(`\${${inner}} is not a variable of Compose`);
+      return "";
+    }
+    if (operator === "") return valueOfName(name);
+    const value = lookUp(name);
+    const hasValue = value !== undefined && (colon === "" || value !== "");
+    if (operator === "+") return hasValue ? fill(word) : "";
+    if (hasValue) return value;
+    if (operator === "-") return fill(word);
+    reasons.push(`\${${name}} has no value: ${fill(word)}`);
+    return "";
+  };
+  const filled = fill(text);
+  return reasons.length === 0 ? { text: filled } : { text: "", unfilled: reasons.join("; ") };
+}
+
+/** Where the brace is closed that stands at `open`; -1: nowhere. */
+function closingBrace(text: string, open: number): number {
+  let depth = 0;
+  for (let at = open; at < text.length; at++) {
+    if (text[at] === "{") depth++;
+    else if (text[at] === "}" && --depth === 0) return at;
+  }
+  return -1;
 }

@@ -54,6 +54,16 @@ export function parseEnvFile(file: string, source: string, read?: ReadEnvFile): 
   return [...given, ...files.flat()].filter(({ name }) => /^(?:SVC|EF)_/.test(name));
 }
 
+/** All variables of a file of environment variables, settings or not. A line that is none is left out; a later one wins. */
+export function environmentVariables(source: string): ReadonlyMap<string, string> {
+  return new Map(
+    numberedLines(source).flatMap(({ line }): [string, string][] => {
+      const [, name, value = ""] = assignment.exec(line) ?? [];
+      return name === undefined ? [] : [[name, unquote(value)]];
+    }),
+  );
+}
+
 /** The file that an `EnvironmentFile=` names; with `-` in front it may be missing. */
 function readNamedFile(origin: string, value: string, read: ReadEnvFile): GivenSetting[] {
   const path = unquote(value.replace(/^-/, ""));
