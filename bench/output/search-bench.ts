@@ -72,7 +72,8 @@ function searchConfig(url: string): Parameters<typeof createAdapter>[0] {
     maxConnections: inFlight,
     period: "rollover",
     prefix: "netgloss",
-    suffix: "", naming: "netgloss",
+    suffix: "",
+    naming: "netgloss",
     template: {
       overwrite: true,
       shards: 1,

@@ -166,7 +166,9 @@ test("private addresses are of the system PRIVATE, and have the exporter's numbe
   assert.deepEqual(of("10.0.0.1", 0), { ...org, "flow.src.as.asn": 0, "flow.src.as.label": "PRIVATE" });
   assert.deepEqual(of("10.0.0.1", 64_512), { ...org, "flow.src.as.asn": 64_512, "flow.src.as.label": "AS64512" });
   for (const address of ["192.0.2.1", "224.0.0.1", "2001:db8::1"]) assert.deepEqual(of(address), {});
-  const own = await setUp([createPrivateSystems()], { entries: [udmEntry("10.0.0.0/8", { metadata: { ".as.org": "Mine" } })] });
+  const own = await setUp([createPrivateSystems()], {
+    entries: [udmEntry("10.0.0.0/8", { metadata: { ".as.org": "Mine" } })],
+  });
   assert.equal(own.enriched({ "flow.src.ip.addr": "10.0.0.1" })["flow.src.as.org"], "Mine");
 });
 

@@ -132,15 +132,49 @@ const flows: readonly Flow[] = [
 function writeCapture(path: string): void {
   const template = {
     id: 256,
-    fields: fields([8, 4], [12, 4], [4, 1], [7, 2], [11, 2], [6, 1], [32, 2], [5, 1], [60, 1], [10, 4], [14, 4], [58, 2], [59, 2], [2, 4], [1, 4], [61, 1], [128, 4], [129, 4]),
+    fields: fields(
+      [8, 4],
+      [12, 4],
+      [4, 1],
+      [7, 2],
+      [11, 2],
+      [6, 1],
+      [32, 2],
+      [5, 1],
+      [60, 1],
+      [10, 4],
+      [14, 4],
+      [58, 2],
+      [59, 2],
+      [2, 4],
+      [1, 4],
+      [61, 1],
+      [128, 4],
+      [129, 4],
+    ),
   };
-  const optional = { id: 257, fields: fields([8, 4], [12, 4], [4, 1], [7, 2], [11, 2], [209, 8], [6, 1], [1, 4], [2, 4]) };
+  const optional = {
+    id: 257,
+    fields: fields([8, 4], [12, 4], [4, 1], [7, 2], [11, 2], [209, 8], [6, 1], [1, 4], [2, 4]),
+  };
   const records = flows.map(({ from, to, protocol, ports, flags = 0, icmp = 0 }) => {
-    const path = [uint(3, 4), uint(4, 4), uint(12, 2), uint(13, 2)];
-    const head = [ipv4(from), ipv4(to), uint(protocol, 1), uint(ports[0], 2), uint(ports[1], 2)];
-    return [...head, uint(flags, 1), uint(icmp, 2), uint(0xb8, 1), uint(4, 1), ...path, uint(2, 4), uint(200, 4), uint(0, 1), uint(64_501, 4), uint(64_502, 4)];
+    const ends = [ipv4(from), ipv4(to), uint(protocol, 1), uint(ports[0], 2), uint(ports[1], 2)];
+    const head = [uint(flags, 1), uint(icmp, 2), uint(0xb8, 1), uint(4, 1)];
+    const way = [uint(3, 4), uint(4, 4), uint(12, 2), uint(13, 2)];
+    const counters = [uint(2, 4), uint(200, 4), uint(0, 1), uint(64_501, 4), uint(64_502, 4)];
+    return [ends, head, way, counters].flat();
   });
-  const withOptions = [ipv4(inside), ipv4(host), uint(6, 1), uint(40_005, 2), uint(22, 2), uint(1n << 61n, 8), uint(2, 1), uint(60, 4), uint(1, 4)];
+  const withOptions = [
+    ipv4(inside),
+    ipv4(host),
+    uint(6, 1),
+    uint(40_005, 2),
+    uint(22, 2),
+    uint(1n << 61n, 8),
+    uint(2, 1),
+    uint(60, 4),
+    uint(1, 4),
+  ];
   const datagrams = [
     ipfix([ipfixTemplates(template), dataSet(template, ...records)]),
     ipfix([ipfixTemplates(optional), dataSet(optional, withOptions)], { sequence: records.length }),

@@ -22,7 +22,14 @@ const ecsPanels: typeof panels = [
   ["elastiflow-flow-ecs-*", 'flow.locality:"private" AND source.as.organization.name:"PRIVATE"'],
 ];
 /** What panels split by; a text that is analysed, or one that is no field of the index, has no buckets. */
-const terms = ["l4.proto.name", "flow.server.l4.port.name", "as.label", "ip.dscp.name", "geo.city.name", "flow.locality"];
+const terms = [
+  "l4.proto.name",
+  "flow.server.l4.port.name",
+  "as.label",
+  "ip.dscp.name",
+  "geo.city.name",
+  "flow.locality",
+];
 
 test("a real Elasticsearch has what NetObserv's dashboards ask, from an unedited Compose file and config migrate", async (t) => {
   const { url } = await startPartner(t, "elasticsearch");
@@ -40,7 +47,9 @@ test("a real Elasticsearch has what NetObserv's dashboards ask, from an unedited
   }
   await fetch(new URL("/elastiflow-*/_refresh", String(url)), { method: "POST" });
   for (const [pattern, filter] of [...panels, ...ecsPanels]) {
-    const answer = await ask(`/${pattern}/_count`, { query: { query_string: { query: filter, analyze_wildcard: true } } });
+    const answer = await ask(`/${pattern}/_count`, {
+      query: { query_string: { query: filter, analyze_wildcard: true } },
+    });
     assert.ok(Number(answer["count"]) > 0, `${pattern}: ${filter}: ${JSON.stringify(answer)}`);
   }
   const aggs = Object.fromEntries(terms.map((field) => [field.replaceAll(".", "-"), { terms: { field } }]));

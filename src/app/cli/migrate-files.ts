@@ -19,8 +19,10 @@ export async function migrateFiles(
   if (onlyReport) terminal.out(migrated.map(reportLine).join(""));
   else terminal.out(`# Settings of netgloss, from ${files.join(", ")}\n${migrated.map(fileLine).join("")}`);
   const count = (result: Migrated["result"]): number => migrated.filter((one) => one.result === result).length;
-  const results = ["same", "accepted", "missing", "unknown", "wrong", "unfilled"] as const;
-  terminal.err(`${results.map((result) => `${count(result)} ${result}`).join(", ")}\n`);
+  const results = ["same", "accepted", "missing", "unknown", "wrong"] as const;
+  const counted = results.map((result) => `${count(result)} ${result}`);
+  const unfilled = count("unfilled");
+  terminal.err(`${[...counted, ...(unfilled > 0 ? [`${unfilled} unfilled`] : [])].join(", ")}\n`);
   return migrated.every(({ result }) => !lostResults.has(result));
 }
 

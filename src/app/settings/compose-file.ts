@@ -81,12 +81,7 @@ function variableOf({ key, value }: YamlPair, lookUp: LookUp, fail: Fail): Compo
 }
 
 /** `env_file`: a path, a list of paths, or of mappings with `path` and `required`. */
-function variablesOfFiles(
-  file: string,
-  node: YamlNode,
-  { read }: ComposeSurroundings,
-  fail: Fail,
-): ComposeVariable[] {
+function variablesOfFiles(file: string, node: YamlNode, { read }: ComposeSurroundings, fail: Fail): ComposeVariable[] {
   if (node.kind === "sequence") {
     return node.items.flatMap((item) => variablesOfFiles(file, item, { env: {}, read }, fail));
   }
@@ -123,7 +118,7 @@ function filledIn(text: string, lookUp: LookUp): Filled {
   const reasons: string[] = [];
   const fill = (part: string): string => {
     let filled = "";
-    for (let at = 0; at < part.length; ) {
+    for (let at = 0; at < part.length;) {
       const dollar = part.indexOf("$", at);
       if (dollar < 0) return filled + part.slice(at);
       filled += part.slice(at, dollar);
@@ -148,7 +143,8 @@ function filledIn(text: string, lookUp: LookUp): Filled {
     return value ?? "";
   };
   const valueOfBraces = (inner: string): string => {
-    const [, name = "", colon = "", operator = "", word = ""] = /^([A-Za-z_]\w*)(?:(:?)([-?+])(.*))?$/s.exec(inner) ?? [];
+    const [, name = "", colon = "", operator = "", word = ""] =
+      /^([A-Za-z_]\w*)(?:(:?)([-?+])(.*))?$/s.exec(inner) ?? [];
     if (name === "") {
       reasons.push(`\${${inner}} is not a variable of Compose`);
       return "";

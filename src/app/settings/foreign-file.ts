@@ -14,16 +14,27 @@ const programs: readonly Program[] = [
     name: "Akvorado",
     page: "docs/change-over.md#akvorado",
     marks: [
-      [/^(?:inlet|outlet|orchestrator|console|demo-exporter):/m, /^ +(?:flow|core|kafka|http|metadata|routing|schema|- ):?/m],
+      [
+        /^(?:inlet|outlet|orchestrator|console|demo-exporter):/m,
+        /^ +(?:flow|core|kafka|http|metadata|routing|schema|- ):?/m,
+      ],
       [/^ *image: *\S*akvorado/m],
       [/^clickhouse(?:db)?:$/m, /^ +(?:servers|orchestrator-url|asns|networks|network-sources|resolutions):/m],
     ],
   },
-  { name: "Telegraf", page: "docs/change-over.md#telegraf", marks: [[/^\s*\[\[(?:inputs|outputs|processors|aggregators)\.\w+\]\]/m], [/^\s*image: *\S*telegraf/m]] },
+  {
+    name: "Telegraf",
+    page: "docs/change-over.md#telegraf",
+    marks: [[/^\s*\[\[(?:inputs|outputs|processors|aggregators)\.\w+\]\]/m], [/^\s*image: *\S*telegraf/m]],
+  },
   {
     name: "pmacct",
     page: "docs/from-pmacct.md",
-    marks: [[/^\s*(?:nfacctd|sfacctd|pmacctd|uacctd|pmbgpd|pmbmpd)_\w+\s*(?:\[\w+\])?\s*:/m], [/^\s*plugins\s*:/m, /^\s*aggregate\w*\s*(?:\[\w+\])?\s*:/m], [/^\s*image: *\S*(?:pmacct|nfacctd|sfacctd)/m]],
+    marks: [
+      [/^\s*(?:nfacctd|sfacctd|pmacctd|uacctd|pmbgpd|pmbmpd)_\w+\s*(?:\[\w+\])?\s*:/m],
+      [/^\s*plugins\s*:/m, /^\s*aggregate\w*\s*(?:\[\w+\])?\s*:/m],
+      [/^\s*image: *\S*(?:pmacct|nfacctd|sfacctd)/m],
+    ],
   },
   {
     name: "goflow2",
@@ -43,17 +54,27 @@ const programs: readonly Program[] = [
   {
     name: "ntopng or nProbe",
     page: "docs/change-over.md#ntopng-and-nprobe",
-    marks: [[/^\s*(?:-i|--interface)=(?:tcp|zmq|kafka):/m], [/^\s*--(?:zmq|collector-port|collector)=?/m], [/^\s*-[GmnwX]=/m, /^\s*(?:-i|--interface|--community)=?/m]],
+    marks: [
+      [/^\s*(?:-i|--interface)=(?:tcp|zmq|kafka):/m],
+      [/^\s*--(?:zmq|collector-port|collector)=?/m],
+      [/^\s*-[GmnwX]=/m, /^\s*(?:-i|--interface|--community)=?/m],
+    ],
   },
   {
     name: "snmp_exporter",
     page: "docs/change-over.md#snmp_exporter",
-    marks: [[/^modules:/m, /^ +(?:walk|get|metrics):/m], [/^auths:/m, /^ +(?:community|security_level):/m]],
+    marks: [
+      [/^modules:/m, /^ +(?:walk|get|metrics):/m],
+      [/^auths:/m, /^ +(?:community|security_level):/m],
+    ],
   },
   {
     name: "Logstash or Filebeat",
     page: "docs/change-over.md#from-other-collectors",
-    marks: [[/^\s*(?:input|output)\s*\{/m, /\b(?:udp|tcp|beats|elasticsearch|netflow)\b/], [/^\s*-\s*(?:module|type):\s*netflow\b/m]],
+    marks: [
+      [/^\s*(?:input|output)\s*\{/m, /\b(?:udp|tcp|beats|elasticsearch|netflow)\b/],
+      [/^\s*-\s*(?:module|type):\s*netflow\b/m],
+    ],
   },
 ];
 

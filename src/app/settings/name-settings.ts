@@ -53,7 +53,7 @@ const inputs: readonly Input[] = [
     where: "SVC_FLOW_SERVER_UDP_PORT",
     enable: "SVC_FLOW_SERVER_UDP_ENABLE",
     theirs: undefined,
-    known: /^(?:FLOW|INPUT_FLOW|LICENSE_FLOW|PROCESSOR_DECODE|PROCESSOR_ENRICH_(?!IPADDR_(?:DNS|METADATA|TTL)))_/,
+    known: /^(?:(?:FLOW|INPUT_FLOW|LICENSE_FLOW|PROCESSOR_DECODE)_|PROCESSOR_ENRICH_(?!IPADDR_(?:DNS|METADATA|TTL)))/,
   },
   {
     program: "trap",
@@ -196,10 +196,8 @@ export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
     if (placed !== undefined) return [{ name: enable, text: "true", origin: `${placed.origin}, ${placed.name}` }];
     if (!programs.includes(program) || isSaid(where)) return [];
     const origin = "NetObserv's default";
-    return [
-      { name: enable, text: "true", origin },
-      ...(theirs === undefined ? [] : [{ name: where, text: theirs, origin }]),
-    ];
+    const on = { name: enable, text: "true", origin };
+    return theirs === undefined ? [on] : [on, { name: where, text: theirs, origin }];
   });
 }
 
@@ -219,7 +217,7 @@ function createReport() {
   const left: string[] = [];
   const given = new Map<string, { readonly name: string; readonly text: string }>();
   const accepted = new Map<string, Set<string>>();
-  const missing: { readonly name: string; readonly advice: string; readonly needs: string | undefined }[] = [];
+  const missing: { readonly name: string; readonly advice: string; readonly switch: string }[] = [];
   const isOn = (suffix: string): boolean => !isOff(given.get(suffix)?.text ?? "");
   return {
     unknown: (name: string) => void unknown.push(name),
@@ -227,14 +225,14 @@ function createReport() {
     warning: (warning: string) => void left.push(warning),
     withoutEffect({ name, text }: GivenSetting, suffix: string, fate: Exclude<Fate, { kind: "same" }>): void {
       given.set(suffix, { name, text });
-      if (fate.kind === "missing") missing.push({ name, advice: fate.advice, needs: fate.needs });
+      if (fate.kind === "missing") missing.push({ name, advice: fate.advice, switch: fate.needs ?? suffix });
       else accepted.set(fate.why, (accepted.get(fate.why) ?? new Set()).add(name));
     },
     result(fromOld: number): Omit<NamedSettings, "groups"> {
       const notes = [...accepted].map(([why, names]) => `${[...names].join(", ")} without effect: ${why}`);
       if (fromOld > 0) notes.unshift(`${fromOld} ${fromOld === 1 ? "setting" : "settings"} by the prefix EF_`);
       // What belongs to something that is off is not missed.
-      const missed = missing.filter(({ name, needs }) => isOn(needs ?? name.replace(/^(?:SVC|EF)_/, "")));
+      const missed = missing.filter((one) => isOn(one.switch));
       const byAdvice = new Map<string, Set<string>>();
       for (const { name, advice } of missed) byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(name));
       const warnings = [...byAdvice].map(

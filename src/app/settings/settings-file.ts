@@ -39,7 +39,10 @@ function parseDocument(file: string, source: string, surroundings: ComposeSurrou
     throw new SettingsError([`${placeOf(positionOf(at))}: ${why}`]);
   };
   const fail = (node: YamlNode, why: string): never => failAt(why, node.at);
-  const given = ({ at, ...variable }: ComposeVariable): GivenSetting => ({ ...variable, origin: placeOf(positionOf(at)) });
+  const given = ({ at, ...variable }: ComposeVariable): GivenSetting => ({
+    ...variable,
+    origin: placeOf(positionOf(at)),
+  });
 
   const scalar = (node: YamlNode): string => {
     if (node.kind !== "scalar") return fail(node, "expected a scalar: a text, number, true or false");

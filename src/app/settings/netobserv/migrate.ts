@@ -53,7 +53,10 @@ export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
   const turnedOn = inputsTurnedOn(given);
   const isTheirs = given.some(({ name, text }) => name.startsWith(prefixes.old) && text.trim() !== "");
   const said = new Map([
-    ...[...winners.values()].map((one): [string, string] => [targetOf(one) ?? "", meaningOf(one.name)?.toText(one.text) ?? one.text]),
+    ...[...winners.values()].map((one): [string, string] => [
+      targetOf(one) ?? "",
+      meaningOf(one.name)?.toText(one.text) ?? one.text,
+    ]),
     ...turnedOn.map(({ name, text }): [string, string] => [name, text]),
   ]);
   return [

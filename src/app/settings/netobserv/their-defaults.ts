@@ -1,5 +1,5 @@
-import { storeWords } from "../delivery-settings.ts";
-import { instanceSetting, parseInstanceName } from "../output-instances.ts";
+import type { storeWords } from "../delivery-settings.ts";
+import { instanceSetting, parseInstanceName, type OutputInstance } from "../output-instances.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
 
 /** A default of NetObserv that is another one here. What its files do not say, they rely on. */
@@ -55,11 +55,7 @@ export const theirDefaults: readonly TheirDefault[] = [
     "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH",
     "/etc/elastiflow/settings/sample_rate.yml",
   ),
-  row(
-    "SVC_LOGGER_FILE_LOG_ENABLE",
-    "SVC_LOGGER_FILE_LOG_FILENAME",
-    "/var/log/elastiflow/flowcoll/flowcoll.log",
-  ),
+  row("SVC_LOGGER_FILE_LOG_ENABLE", "SVC_LOGGER_FILE_LOG_FILENAME", "/var/log/elastiflow/flowcoll/flowcoll.log"),
   row("SVC_OUTPUT_STDOUT_ENABLE", "SVC_OUTPUT_STDOUT_FORMAT", "json_pretty"),
   row("SVC_OUTPUT_ELASTICSEARCH_ENABLE", "SVC_OUTPUT_ELASTICSEARCH_INDEX_NAMING", "netobserv", dashboards),
   row("SVC_OUTPUT_ELASTICSEARCH_ENABLE", "SVC_OUTPUT_ELASTICSEARCH_INDEX_PREFIX", "elastiflow", dashboards),
@@ -86,22 +82,31 @@ export interface MissingDefault {
  * @param programs of NetObserv whose settings they are.
  */
 export function missingDefaults(said: ReadonlyMap<string, string>, programs: readonly string[]): MissingDefault[] {
-  const instances = new Map(
-    [...said.keys()].flatMap((name): [string, { word: (typeof storeWords)[number]; name: string }][] => {
-      const of = parseInstanceName(name);
-      return typeof of === "object" ? [[`${of.word} ${of.instance}`, { word: of.word, name: of.instance }]] : [];
-    }),
-  );
+  const found = new Map<string, MissingDefault>();
+  const add = (name: string, { text, why }: TheirDefault): void => {
+    if (!said.has(name) && !found.has(name)) found.set(name, { name, text, why });
+  };
   const isOn = (name: string, setting: SettingName): boolean =>
     settingOf(setting).type.parse(said.get(name) ?? "") === true;
-  const found = theirDefaults.flatMap(({ setting, text, of, why }): MissingDefault[] => {
-    if (of === "flow" || of === "snmp" || of === "trap") return programs.includes(of) ? [{ name: setting, text, why }] : [];
-    const ofInstances = [...instances.values()].flatMap((one): MissingDefault[] => {
-      if (!setting.startsWith(`SVC_OUTPUT_${one.word}_`) || !isOn(instanceSetting(one, of), of)) return [];
-      return [{ name: instanceSetting(one, setting), text, why }];
-    });
-    return [...(isOn(of, of) ? [{ name: setting, text, why }] : []), ...ofInstances];
+  for (const one of theirDefaults) {
+    const { setting, of } = one;
+    if (of === "flow" || of === "snmp" || of === "trap") {
+      if (programs.includes(of)) add(setting, one);
+      continue;
+    }
+    if (isOn(of, of)) add(setting, one);
+    for (const instance of instancesOf(said.keys())) {
+      const isOfKind = setting.startsWith(`SVC_OUTPUT_${instance.word}_`);
+      if (isOfKind && isOn(instanceSetting(instance, of), of)) add(instanceSetting(instance, setting), one);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The outputs with names that settings are of; one may be there several times. */
+function instancesOf(names: Iterable<string>): Pick<OutputInstance, "word" | "name">[] {
+  return [...names].flatMap((name) => {
+    const of = parseInstanceName(name);
+    return typeof of === "object" ? [{ word: of.word, name: of.instance }] : [];
   });
-  const names = new Set(said.keys());
-  return found.filter(({ name }) => !names.has(name) && names.add(name));
 }
