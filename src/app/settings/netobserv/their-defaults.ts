@@ -1,4 +1,3 @@
-import type { storeWords } from "../delivery-settings.ts";
 import { instanceSetting, parseInstanceName, type OutputInstance } from "../output-instances.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
 
