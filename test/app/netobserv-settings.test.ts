@@ -155,6 +155,7 @@ test("programs of the old prefix are on without a setting: at their usual ports,
   assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_FLOW_SERVER_UDP_ENABLE: "false" }), "");
   assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_SNMP_LICENSE_KEY: "x" }), "snmp");
   assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_INPUT_TRAP_LISTENER_TRANSPORT: "udp" }), "trap");
+  assert.equal(on({ EF_LICENSE_ACCEPTED: "true", SVC_INPUT_SNMP_ENABLE: "true" }), "snmp");
   assert.equal(on({ EF_LOGGER_LEVEL: "info", EF_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: "false" }), "");
   assert.equal(on({ SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE: "true" }), "");
   const { settings } = read(env({ EF_INPUT_SNMP_PERSIST_ENABLE: "false" }));

@@ -175,11 +175,13 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
 
 /** The programs of NetObserv whose settings these are. */
 export function programsOf(given: readonly GivenSetting[]): Input["program"][] {
-  const old = given.filter(({ name, text }) => name.startsWith(prefixes.old) && text.trim() !== "");
+  const said = given.filter(({ text }) => text.trim() !== "");
+  const old = said.filter(({ name }) => name.startsWith(prefixes.old));
   const found = inputs.filter(({ known }) => old.some(({ name }) => known.test(suffixOf(name))));
   if (found.length > 0) return found.map(({ program }) => program);
   // All of them want the licence to be accepted; one with nothing else of its own is the one for flows.
-  return old.some(({ name }) => suffixOf(name) === "LICENSE_ACCEPTED") ? ["flow"] : [];
+  const isOfAnInput = said.some(({ name }) => inputs.some(({ known }) => known.test(suffixOf(name))));
+  return !isOfAnInput && old.some(({ name }) => suffixOf(name) === "LICENSE_ACCEPTED") ? ["flow"] : [];
 }
 
 /**
