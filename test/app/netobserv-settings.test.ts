@@ -202,6 +202,19 @@ test("what cannot be filled in is left out and named, but not of the licence", (
   );
 });
 
+test("services of one Compose file that contradict each other are named: here they are one program", () => {
+  const of = (name: string, isOn: boolean, level: string): string =>
+    `  ${name}:\n    environment:\n      EF_OUTPUT_STDOUT_ENABLE: ${isOn}\n      EF_LOGGER_LEVEL: ${level}\n`;
+  const { settings, warnings } = read(
+    parseSettingsFile("c.yml", `services:\n${of("flow", true, "info")}${of("snmp", false, "info")}`),
+  );
+  assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, false);
+  assert.deepEqual(
+    warnings.filter((warning) => warning.includes("EF_")),
+    ["c.yml:8:7: EF_OUTPUT_STDOUT_ENABLE counts, and not what c.yml:4:7 says: keep one"],
+  );
+});
+
 test("names without effect are said once for each reason, what belongs to something that is off is not", () => {
   const { notes, warnings, unknown } = read(
     env({

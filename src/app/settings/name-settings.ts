@@ -79,7 +79,14 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
   const byPrefix = { own: layers.map(() => newGroup()), old: layers.map(() => newGroup()) };
   const report = createReport();
   for (const [i, layer] of layers.entries()) {
+    const seen = new Map<string, GivenSetting>();
     for (const given of layer) {
+      const before = seen.get(given.name);
+      if (given.text.trim() !== "") seen.set(given.name, given);
+      // Services of one Compose file are programs of their own there, and one program here.
+      if (before !== undefined && ![before.text, ""].includes(given.text.trim())) {
+        report.warning(`${given.origin}: ${given.name} counts, and not what ${before.origin} says: keep one`);
+      }
       const group = given.name.startsWith(prefixes.old) ? byPrefix.old[i] : byPrefix.own[i];
       if (group !== undefined) place(given, group, report);
     }
