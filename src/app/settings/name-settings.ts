@@ -36,6 +36,9 @@ export function nearSetting(name: string): string | undefined {
   return nearName(name, name.startsWith(prefixes.old) ? knownOldNames : knownNames);
 }
 
+/** The origin of what no file says, because NetObserv has it without a setting. */
+export const theirDefault = "NetObserv's default";
+
 /** An input of ours, for which NetObserv has a program of its own that needs no setting to be on. */
 interface Input {
   readonly program: "flow" | "trap" | "snmp";
@@ -204,9 +207,8 @@ export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
     if (isSaid(enable)) return [];
     if (placed !== undefined) return [{ name: enable, text: "true", origin: `${placed.origin}, ${placed.name}` }];
     if (!programs.includes(program) || isSaid(where)) return [];
-    const origin = "NetObserv's default";
-    const on = { name: enable, text: "true", origin };
-    return theirs === undefined ? [on] : [on, { name: where, text: theirs, origin }];
+    const on = { name: enable, text: "true", origin: theirDefault };
+    return theirs === undefined ? [on] : [on, { name: where, text: theirs, origin: theirDefault }];
   });
 }
 

@@ -8,6 +8,7 @@ import {
   prefixes,
   programsOf,
   secretOfFileName,
+  theirDefault,
 } from "../name-settings.ts";
 import { parseInstanceName } from "../output-instances.ts";
 import type { GivenSetting } from "../settings-source.ts";
@@ -67,9 +68,6 @@ export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
     ),
   ];
 }
-
-/** What is added because NetObserv has it without a setting has no place in a file. */
-const theirDefault = "NetObserv's default";
 
 function turnedOnLine(given: GivenSetting): Migrated {
   const by = given.origin.split(", ").at(-1) ?? given.origin;
