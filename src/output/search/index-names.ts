@@ -51,6 +51,12 @@ const trapKey = fieldKey("snmp.trap.oid");
 /** Both fields stand within this many bytes: behind the time, the address and the name of the device. */
 const headBytes = 512;
 
+/** Where all telemetry goes to one index, it need not be told apart. */
+function ownKindOf(line: Buffer, from: number, to: number): IndexKind {
+  const type = recordTypeOf(line, from, to);
+  return type === "telemetry" ? "telemetry_flow" : type;
+}
+
 function kindOf(line: Buffer, from: number, to: number): IndexKind {
   const type = recordTypeOf(line, from, to);
   if (type !== "telemetry") return type;
@@ -66,8 +72,9 @@ const timestampKey = fieldKey("@timestamp");
 
 export function createIndexOf({ period, ...parts }: NameParts & Pick<SearchOutputConfig, "period">): IndexOf {
   const bases = basesOf(parts);
+  const find = parts.naming === "netgloss" ? ownKindOf : kindOf;
   const digits = { rollover: 0, daily: 10, monthly: 7 }[period];
-  if (digits === 0) return (line, from, to) => bases[kindOf(line, from, to)];
+  if (digits === 0) return (line, from, to) => bases[find(line, from, to)];
   // Lines of one time follow each other.
   let lastDay = "";
   let lastText = "";
@@ -78,6 +85,6 @@ export function createIndexOf({ period, ...parts }: NameParts & Pick<SearchOutpu
       lastDay = day;
       lastText = /^[0-9-]+$/.test(day) ? `-${day.replaceAll("-", ".")}` : "-undated";
     }
-    return bases[kindOf(line, from, to)] + lastText;
+    return bases[find(line, from, to)] + lastText;
   };
 }
