@@ -1,4 +1,4 @@
-import { lostResults, migrateSettings, type GivenSetting, type Migrated } from "../settings/index.ts";
+import { lostResults, migrateSettings, theirDefault, type GivenSetting, type Migrated } from "../settings/index.ts";
 import { readSettingsFile } from "./read-command-settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -33,5 +33,5 @@ function fileLine({ result, line }: Migrated): string {
 function reportLine({ given, result, line, comment }: Migrated): string {
   if (result === "unset" || comment === "") return "";
   // A default of NetObserv's stands in no file.
-  return comment.startsWith(given.origin) ? `${line}\n` : `${given.origin}: ${given.name}: ${comment}\n`;
+  return given.origin === theirDefault ? `${line}\n` : `${given.origin}: ${given.name}: ${comment}\n`;
 }

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, resolve } from "node:path";
 import {
   isNullNode,
   mergedPairs,
@@ -28,8 +28,8 @@ export interface ComposeSurroundings {
 
 /**
  * The settings among the variables of the services of a Compose file, in its order: those below `environment`, before them those of
- * the files that `env_file` names. Variables in values are filled in as Compose does it, from the shell and from the file `.env` beside
- * the file. One that has no value makes the setting {@link ComposeVariable.unfilled}.
+ * the files that `env_file` names and that are not below it. Variables in values are filled in as Compose does it, from the shell and from
+ * the file `.env` beside the file. One that has no value makes the setting {@link ComposeVariable.unfilled}.
  *
  * @returns undefined when the mapping is no Compose file: it has no `services`.
  * @throws what `fail` does.
@@ -37,20 +37,28 @@ export interface ComposeSurroundings {
 export function composeVariables(
   file: string,
   root: YamlMapping,
-  surroundings: ComposeSurroundings,
+  { env, read }: ComposeSurroundings,
   fail: Fail,
 ): ComposeVariable[] | undefined {
   const services = valueOf(root, "services", fail);
   if (services?.kind !== "mapping") return undefined;
-  const lookUp = createLookUp(file, surroundings);
+  const readBeside = (path: string): string | undefined => read(resolve(dirname(file), path));
+  let beside: ReadonlyMap<string, Filled> | undefined;
+  const lookUp: LookUp = (name) => {
+    const shell: LookUp = (one) => env[one];
+    beside ??= filledVariables(readBeside(".env") ?? "", shell);
+    return env[name] ?? textOf(beside.get(name));
+  };
   return mergedPairs(services, fail).flatMap(({ value }) => {
     if (value.kind !== "mapping") return [];
     const files = valueOf(value, "env_file", fail);
     const environment = valueOf(value, "environment", fail);
-    return [
-      ...(files === undefined ? [] : variablesOfFiles(file, files, surroundings, fail)),
-      ...(environment === undefined ? [] : variablesOf(environment, lookUp, fail)),
-    ].filter(({ name }) => /^(?:SVC|EF)_/.test(name) || name === fileKey);
+    const variables = environment === undefined ? [] : variablesOf(environment, lookUp, fail);
+    const own = new Set(variables.map(({ name }) => name));
+    const ofFiles = files === undefined ? [] : variablesOfFiles(files, readBeside, lookUp, fail);
+    return [...ofFiles.filter(({ name }) => !own.has(name)), ...variables].filter(
+      ({ name }) => /^(?:SVC|EF)_/.test(name) || name === fileKey,
+    );
   });
 }
 
@@ -80,30 +88,44 @@ function variableOf({ key, value }: YamlPair, lookUp: LookUp, fail: Fail): Compo
   return { name: key.text, at: key.at, ...filledIn(value.text, lookUp) };
 }
 
-/** `env_file`: a path, a list of paths, or of mappings with `path` and `required`. */
-function variablesOfFiles(file: string, node: YamlNode, { read }: ComposeSurroundings, fail: Fail): ComposeVariable[] {
+/** `env_file`: a path, a list of paths, or of mappings with `path` and `required`. Of a name, the last file counts. */
+function variablesOfFiles(
+  node: YamlNode,
+  read: ComposeSurroundings["read"],
+  lookUp: LookUp,
+  fail: Fail,
+): ComposeVariable[] {
   if (node.kind === "sequence") {
-    return node.items.flatMap((item) => variablesOfFiles(file, item, { env: {}, read }, fail));
+    const all = node.items.flatMap((item) => variablesOfFiles(item, read, lookUp, fail));
+    const last = new Map(all.map((one) => [one.name, one]));
+    return all.filter((one) => one.name === fileKey || last.get(one.name) === one);
   }
   const named = node.kind === "mapping" ? valueOf(node, "path", fail) : node;
   if (named?.kind !== "scalar") return fail("expected the path of a file", node.at);
-  const required = node.kind === "mapping" ? valueOf(node, "required", fail) : undefined;
-  const source = read(join(dirname(file), named.text)) ?? read(named.text);
+  const missing = (unfilled: string): ComposeVariable[] => [{ name: fileKey, text: "", at: named.at, unfilled }];
+  const path = filledIn(named.text, lookUp);
+  if (path.unfilled !== undefined) return missing(path.unfilled);
+  const source = read(path.text);
   if (source !== undefined) {
-    return [...environmentVariables(source)].map(([name, text]) => ({ name, text, at: named.at }));
+    return [...filledVariables(source, lookUp)].map(([name, filled]) => ({ name, at: named.at, ...filled }));
   }
-  if (required?.kind === "scalar" && required.text === "false") return [];
-  return [{ name: fileKey, text: "", at: named.at, unfilled: `there is no file ${named.text}` }];
+  const required = node.kind === "mapping" ? valueOf(node, "required", fail) : undefined;
+  return required?.kind === "scalar" && required.text === "false" ? [] : missing(`there is no file ${path.text}`);
 }
 
 type LookUp = (name: string) => string | undefined;
 
-function createLookUp(file: string, { env, read }: ComposeSurroundings): LookUp {
-  let variables: ReadonlyMap<string, string> | undefined;
-  return (name) => {
-    variables ??= environmentVariables(read(join(dirname(file), ".env")) ?? "");
-    return env[name] ?? variables.get(name);
-  };
+/** The variables of a file beside a Compose file. Earlier ones fill in later ones, after what `lookUp` knows; nothing does in single quotes. */
+function filledVariables(source: string, lookUp: LookUp): ReadonlyMap<string, Filled> {
+  const filled = new Map<string, Filled>();
+  for (const { name, text, isLiteral } of environmentVariables(source)) {
+    filled.set(name, isLiteral ? { text } : filledIn(text, (one) => lookUp(one) ?? textOf(filled.get(one))));
+  }
+  return filled;
+}
+
+function textOf(filled: Filled | undefined): string | undefined {
+  return filled?.unfilled === undefined ? filled?.text : undefined;
 }
 
 /** A text with its variables filled in, or why it cannot be. */

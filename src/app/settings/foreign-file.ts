@@ -25,15 +25,15 @@ const programs: readonly Program[] = [
   {
     name: "Telegraf",
     page: "docs/change-over.md#telegraf",
-    marks: [[/^\s*\[\[(?:inputs|outputs|processors|aggregators)\.\w+\]\]/m], [/^\s*image: *\S*telegraf/m]],
+    marks: [[/^[ \t]*\[\[(?:inputs|outputs|processors|aggregators)\.\w+\]\]/m], [/^[ \t]*image: *\S*telegraf/m]],
   },
   {
     name: "pmacct",
     page: "docs/from-pmacct.md",
     marks: [
-      [/^\s*(?:nfacctd|sfacctd|pmacctd|uacctd|pmbgpd|pmbmpd)_\w+\s*(?:\[\w+\])?\s*:/m],
-      [/^\s*plugins\s*:/m, /^\s*aggregate\w*\s*(?:\[\w+\])?\s*:/m],
-      [/^\s*image: *\S*(?:pmacct|nfacctd|sfacctd)/m],
+      [/^[ \t]*(?:nfacctd|sfacctd|pmacctd|uacctd|pmbgpd|pmbmpd)_\w+\s*(?:\[\w+\])?\s*:/m],
+      [/^[ \t]*plugins\s*:/m, /^[ \t]*aggregate\w*\s*(?:\[\w+\])?\s*:/m],
+      [/^[ \t]*image: *\S*(?:pmacct|nfacctd|sfacctd)/m],
     ],
   },
   {
@@ -42,7 +42,7 @@ const programs: readonly Program[] = [
     marks: [
       [/^formatter:/m, /^ +(?:fields|key|render|rename):/m],
       [/^(?:ipfix|netflowv9|sflow):/m, /^ +(?:mapping|ports):/m],
-      [/^\s*image: *\S*goflow2?\b/m],
+      [/^[ \t]*image: *\S*goflow2?\b/m],
       [/\bgoflow2?\b/, /-(?:listen|transport|format)\b/],
     ],
   },
@@ -55,9 +55,9 @@ const programs: readonly Program[] = [
     name: "ntopng or nProbe",
     page: "docs/change-over.md#ntopng-and-nprobe",
     marks: [
-      [/^\s*(?:-i|--interface)=(?:tcp|zmq|kafka):/m],
-      [/^\s*--(?:zmq|collector-port|collector)=?/m],
-      [/^\s*-[GmnwX]=/m, /^\s*(?:-i|--interface|--community)=?/m],
+      [/^[ \t]*(?:-i|--interface)=(?:tcp|zmq|kafka):/m],
+      [/^[ \t]*--(?:zmq|collector-port|collector)=?/m],
+      [/^[ \t]*-[GmnwX]=/m, /^[ \t]*(?:-i|--interface|--community)=?/m],
     ],
   },
   {
@@ -72,8 +72,8 @@ const programs: readonly Program[] = [
     name: "Logstash or Filebeat",
     page: "docs/change-over.md#from-other-collectors",
     marks: [
-      [/^\s*(?:input|output)\s*\{/m, /\b(?:udp|tcp|beats|elasticsearch|netflow)\b/],
-      [/^\s*-\s*(?:module|type):\s*netflow\b/m],
+      [/^[ \t]*(?:input|output)\s*\{/m, /\b(?:udp|tcp|beats|elasticsearch|netflow)\b/],
+      [/^[ \t]*-\s*(?:module|type):\s*netflow\b/m],
     ],
   },
 ];

@@ -69,7 +69,7 @@ const inputs: readonly Input[] = [
     program: "snmp",
     where: "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH",
     enable: "SVC_INPUT_SNMP_ENABLE",
-    theirs: "/etc/elastiflow/snmp/devices",
+    theirs: netObservNames["INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH"]?.example,
     known: /^(?:INPUT_SNMP|PROCESSOR_SNMP|SNMP)_/,
   },
 ];
@@ -87,7 +87,7 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
       const before = seen.get(given.name);
       if (given.text.trim() !== "") seen.set(given.name, given);
       // Services of one Compose file are programs of their own there, and one program here.
-      if (before !== undefined && ![before.text, ""].includes(given.text.trim())) {
+      if (before !== undefined && ![before.text.trim(), ""].includes(given.text.trim())) {
         report.warning(`${given.origin}: ${given.name} counts, and not what ${before.origin} says: keep one`);
       }
       const group = given.name.startsWith(prefixes.old) ? byPrefix.old[i] : byPrefix.own[i];

@@ -18,8 +18,8 @@ const lineFeed = 0x0a;
 const slack = 3;
 
 /**
- * Renames fields of lines. Values are copied as they are, but for capital letters of those that are lowered. Where two fields of a line have the same new name, the second keeps
- * its own: an object has no name twice.
+ * Renames fields of lines. Values are copied as they are, but for capital letters of those that are lowered. Where two fields of a line
+ * have the same new name, the second keeps its own: an object has no name twice.
  *
  * @param names new names by old ones; neither needs escapes in JSON.
  * @param lowered new names of the fields whose values are lowered.

@@ -1,5 +1,6 @@
 import { instanceSetting, parseInstanceName, type OutputInstance } from "../output-instances.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
+import { netObservNames } from "./netobserv-names.ts";
 
 /** A default of NetObserv that is another one here. What its files do not say, they rely on. */
 export interface TheirDefault {
@@ -10,61 +11,62 @@ export interface TheirDefault {
   readonly why: string;
 }
 
-const dashboards = "so that its dashboards find the records";
-const asThere = "it is so there";
+type Row = readonly [setting: SettingName, text: string, why: string];
 
-const row = (of: TheirDefault["of"], setting: SettingName, text: string, why = asThere): TheirDefault => ({
-  setting,
-  text,
-  of,
-  why,
-});
+const rows = (of: TheirDefault["of"], ...given: readonly Row[]): TheirDefault[] =>
+  given.map(([setting, text, why]) => ({ of, setting, text, why }));
+
+/** A setting whose default is what the table of NetObserv's names shows. */
+const asThere = (setting: SettingName): Row => {
+  const { example = "" } = netObservNames[setting.replace("SVC_", "")] ?? {};
+  return [setting, example, "it is so there"];
+};
+
+const dashboards = "so that its dashboards find the records";
 
 export const theirDefaults: readonly TheirDefault[] = [
-  row("flow", "SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE", "true", "names of ports are always on there"),
-  row("flow", "SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE", "true", "names of code points are always on there"),
-  row("flow", "SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE", "true", "the locality is always on there"),
-  row("flow", "SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL", "private", "its dashboards know private and public"),
-  row("flow", "SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE", "true", "its dashboards tell private addresses by PRIVATE"),
-  row("flow", "SVC_PROCESSOR_TIMESTAMP_PRECISION", "ms"),
-  row("snmp", "SVC_INPUT_SNMP_NAMING", "netobserv", "its dashboards filter by these names"),
-  row("trap", "SVC_INPUT_SNMP_NAMING", "netobserv", "its dashboards know these severities"),
-  row("snmp", "SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH", "/etc/elastiflow/snmp/device_groups"),
-  row("snmp", "SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH", "/etc/elastiflow/snmp/object_groups"),
-  row("snmp", "SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH", "/etc/elastiflow/snmp/objects"),
-  row("snmp", "SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH", "/etc/elastiflow/snmp/enums"),
-  row(
-    "SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE",
-    "SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH",
-    "/etc/elastiflow/app/ipport.yml",
+  ...rows(
+    "flow",
+    ["SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE", "true", "names of ports are always on there"],
+    ["SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE", "true", "names of code points are always on there"],
+    ["SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE", "true", "the locality is always on there"],
+    ["SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL", "private", "its dashboards know private and public"],
+    ["SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE", "true", "its dashboards tell private addresses by PRIVATE"],
+    asThere("SVC_PROCESSOR_TIMESTAMP_PRECISION"),
   ),
-  row("SVC_PROCESSOR_ENRICH_APP_ID_ENABLE", "SVC_PROCESSOR_ENRICH_APP_ID_PATH", "/etc/elastiflow/app/appid.yml"),
-  row(
-    "SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE",
-    "SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH",
-    "/etc/elastiflow/maxmind/GeoLite2-ASN.mmdb",
+  ...rows(
+    "snmp",
+    ["SVC_INPUT_SNMP_NAMING", "netobserv", "its dashboards filter by these names"],
+    asThere("SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH"),
+    asThere("SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH"),
+    asThere("SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH"),
+    asThere("SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH"),
   ),
-  row(
+  ...rows("trap", ["SVC_INPUT_SNMP_NAMING", "netobserv", "its dashboards know these severities"]),
+  ...rows("SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE", asThere("SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH")),
+  ...rows("SVC_PROCESSOR_ENRICH_APP_ID_ENABLE", asThere("SVC_PROCESSOR_ENRICH_APP_ID_PATH")),
+  ...rows("SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE", asThere("SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH")),
+  ...rows(
     "SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE",
-    "SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH",
-    "/etc/elastiflow/maxmind/GeoLite2-City.mmdb",
+    asThere("SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH"),
   ),
-  row(
-    "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE",
-    "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH",
-    "/etc/elastiflow/settings/sample_rate.yml",
+  ...rows("SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE", asThere("SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH")),
+  ...rows("SVC_LOGGER_FILE_LOG_ENABLE", asThere("SVC_LOGGER_FILE_LOG_FILENAME")),
+  ...rows("SVC_OUTPUT_STDOUT_ENABLE", asThere("SVC_OUTPUT_STDOUT_FORMAT")),
+  ...rows(
+    "SVC_OUTPUT_ELASTICSEARCH_ENABLE",
+    ["SVC_OUTPUT_ELASTICSEARCH_INDEX_NAMING", "netobserv", dashboards],
+    ["SVC_OUTPUT_ELASTICSEARCH_INDEX_PREFIX", "elastiflow", dashboards],
+    asThere("SVC_OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_ILM_LIFECYCLE"),
   ),
-  row("SVC_LOGGER_FILE_LOG_ENABLE", "SVC_LOGGER_FILE_LOG_FILENAME", "/var/log/elastiflow/flowcoll/flowcoll.log"),
-  row("SVC_OUTPUT_STDOUT_ENABLE", "SVC_OUTPUT_STDOUT_FORMAT", "json_pretty"),
-  row("SVC_OUTPUT_ELASTICSEARCH_ENABLE", "SVC_OUTPUT_ELASTICSEARCH_INDEX_NAMING", "netobserv", dashboards),
-  row("SVC_OUTPUT_ELASTICSEARCH_ENABLE", "SVC_OUTPUT_ELASTICSEARCH_INDEX_PREFIX", "elastiflow", dashboards),
-  row("SVC_OUTPUT_ELASTICSEARCH_ENABLE", "SVC_OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_ILM_LIFECYCLE", "elastiflow"),
-  row("SVC_OUTPUT_OPENSEARCH_ENABLE", "SVC_OUTPUT_OPENSEARCH_INDEX_NAMING", "netobserv", dashboards),
-  row("SVC_OUTPUT_OPENSEARCH_ENABLE", "SVC_OUTPUT_OPENSEARCH_INDEX_PREFIX", "elastiflow", dashboards),
-  row("SVC_OUTPUT_OPENSEARCH_ENABLE", "SVC_OUTPUT_OPENSEARCH_INDEX_PERIOD", "daily"),
-  row("SVC_OUTPUT_OPENSEARCH_ENABLE", "SVC_OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ISM_POLICY", "elastiflow"),
-  row("SVC_OUTPUT_KAFKA_ENABLE", "SVC_OUTPUT_KAFKA_TOPIC", "elastiflow-flow-codex", "its consumers read this topic"),
-  row("SVC_OUTPUT_KAFKA_ENABLE", "SVC_OUTPUT_KAFKA_CLIENT_ID", "elastiflow-flowcoll"),
+  ...rows(
+    "SVC_OUTPUT_OPENSEARCH_ENABLE",
+    ["SVC_OUTPUT_OPENSEARCH_INDEX_NAMING", "netobserv", dashboards],
+    ["SVC_OUTPUT_OPENSEARCH_INDEX_PREFIX", "elastiflow", dashboards],
+    asThere("SVC_OUTPUT_OPENSEARCH_INDEX_PERIOD"),
+    asThere("SVC_OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ISM_POLICY"),
+  ),
+  ...rows("SVC_OUTPUT_KAFKA_ENABLE", asThere("SVC_OUTPUT_KAFKA_TOPIC"), asThere("SVC_OUTPUT_KAFKA_CLIENT_ID")),
 ];
 
 /** A default of NetObserv for a setting that was not given. */
