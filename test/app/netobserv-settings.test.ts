@@ -213,6 +213,13 @@ test("services of one Compose file that contradict each other are named: here th
     warnings.filter((warning) => warning.includes("EF_")),
     ["c.yml:8:7: EF_OUTPUT_STDOUT_ENABLE counts, and not what c.yml:4:7 says: keep one"],
   );
+  const twice = "services:\n  a:\n    env_file: x.env\n    environment: {EF_LOGGER_LEVEL: debug}\n";
+  const overridden = read(parseSettingsFile("c.yml", twice, { env: {}, read: () => "EF_LOGGER_LEVEL=info\n" }));
+  assert.equal(overridden.settings.SVC_LOG_LEVEL, "debug");
+  assert.ok(
+    !overridden.warnings.some((warning) => warning.includes("keep one")),
+    "what a service says counts before its files",
+  );
 });
 
 test("names without effect are said once for each reason, what belongs to something that is off is not", () => {

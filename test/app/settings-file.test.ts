@@ -101,7 +101,7 @@ test("variables of Compose are filled in by its rules: from the shell, then from
   for (const [value, text] of Object.entries(expected)) assert.equal(filled(value, env, files), text, value);
 });
 
-test("files that env_file names are read, below what the service itself says; one that is not there is named", () => {
+test("files that env_file names are read where the service itself says nothing else; one that is not there is named", () => {
   const source = `services:
   a:
     env_file:
@@ -109,10 +109,14 @@ test("files that env_file names are read, below what the service itself says; on
       - path: two.env
         required: false
       - three.env
+      - \${FOLDER}/four.env
     environment: {EF_B: 9, EF_FROM_SHELL: }
 `;
-  const files: Record<string, string> = { "p/one.env": "EF_A=1\nEF_B=2\nOTHER=3\n" };
-  const surroundings = { env: { EF_FROM_SHELL: "s" }, read: (path: string) => files[path] };
+  const files: Record<string, string> = {
+    "p/one.env": "EF_A=0\nEF_B=2\nOTHER=3\n",
+    "/x/four.env": "EF_A=${OTHER}${FOLDER:-y}\nEF_C='$A'\nEF_D=\"$EF_A\\$$$\"\nEF_E=$NONE\nOTHER=4\nEF_F=${OTHER}\n",
+  };
+  const surroundings = { env: { EF_FROM_SHELL: "s", OTHER: "o", FOLDER: "/x" }, read: (path: string) => files[path] };
   assert.deepEqual(
     parseSettingsFile("p/f.yml", source, surroundings).map(({ name, text, origin, unfilled }) => [
       name,
@@ -121,11 +125,14 @@ test("files that env_file names are read, below what the service itself says; on
       unfilled,
     ]),
     [
-      ["EF_A", "1", "p/f.yml:4:9", undefined],
-      ["EF_B", "2", "p/f.yml:4:9", undefined],
       ["env_file", "", "p/f.yml:7:9", "there is no file three.env"],
-      ["EF_B", "9", "p/f.yml:8:19", undefined],
-      ["EF_FROM_SHELL", "s", "p/f.yml:8:28", undefined],
+      ["EF_A", "o/x", "p/f.yml:8:9", undefined],
+      ["EF_C", "$A", "p/f.yml:8:9", undefined],
+      ["EF_D", "o/x$$", "p/f.yml:8:9", undefined],
+      ["EF_E", "", "p/f.yml:8:9", "${NONE} has no value, neither in the environment nor in .env"],
+      ["EF_F", "o", "p/f.yml:8:9", undefined],
+      ["EF_B", "9", "p/f.yml:9:19", undefined],
+      ["EF_FROM_SHELL", "s", "p/f.yml:9:28", undefined],
     ],
   );
 });
@@ -162,12 +169,47 @@ spec:
   const values = `collector:
   env: {EF_A: true, EF_B: "{{ .Values.x }}"}
   extra: ["EF_C=3", name=x]
+  list: {EF_D: [1, 2], EF_E: {valueFrom: {secretKeyRef: {name: s, key: k}}}}
 `;
   assert.deepEqual(readAll(values), [
     ["EF_A", "true", "m.yml:2:9"],
     ["EF_B", "a template of Helm fills it in", "m.yml:2:21"],
     ["EF_C", "3", "m.yml:3:11"],
+    ["EF_D", "1,2", "m.yml:4:10"],
+    ["EF_E", "another object of Kubernetes has its value", "m.yml:4:24"],
   ]);
+  assert.throws(() => readAll("env:\n  EF_A: {b: 1}\n"), {
+    message: "m.yml:2:9: expected a scalar: a text, number, true or false",
+  });
+});
+
+test("files of settings in a ConfigMap or Secret are read as files, with their places in them", () => {
+  const encoded = Buffer.from("EF_C=3\n").toString("base64");
+  const source = `apiVersion: v1
+kind: ConfigMap
+data:
+  flowcoll.yml: |
+    EF_A: [1, 2]
+  collector.env: |
+    # comment
+    EF_B=2
+    OTHER=3
+  metadata.yml: |
+    192.0.2.1: {name: EF_A}
+---
+apiVersion: v1
+kind: Secret
+data: {secret.env: ${encoded}}
+`;
+  assert.deepEqual(
+    parseSettingsFile("m.yml", source).map(({ name, text, origin }) => [name, text, origin]),
+    [
+      ["EF_A", "1,2", "m.yml:flowcoll.yml:1:1"],
+      ["EF_B", "2", "m.yml:collector.env:2"],
+      ["EF_C", "3", "m.yml:secret.env:1"],
+    ],
+  );
+  assert.throws(() => given("apiVersion: v1\nkind: ConfigMap\ndata:\n  a.yml: |\n    EF_A: [1\n"), /f\.yml:a\.yml:2:1/);
 });
 
 test("files of other collectors lead to the page that says what their settings are called here", () => {

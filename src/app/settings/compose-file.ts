@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import {
   isNullNode,
   mergedPairs,
@@ -42,7 +42,7 @@ export function composeVariables(
 ): ComposeVariable[] | undefined {
   const services = valueOf(root, "services", fail);
   if (services?.kind !== "mapping") return undefined;
-  const readBeside = (path: string): string | undefined => read(resolve(dirname(file), path));
+  const readBeside = (path: string): string | undefined => read(isAbsolute(path) ? path : join(dirname(file), path));
   let beside: ReadonlyMap<string, Filled> | undefined;
   const lookUp: LookUp = (name) => {
     const shell: LookUp = (one) => env[one];
