@@ -2,18 +2,17 @@ import { fieldKey, findIn, findValue } from "../delivery/line-fields.ts";
 import { recordTypeOf, type RecordType } from "../delivery/record-type.ts";
 import type { SearchOutputConfig } from "./search-config.ts";
 
-/** Kinds of records that have an index each. NetObserv tells three kinds of telemetry apart. */
-type IndexKind = Exclude<RecordType, "telemetry"> | "telemetry_flow" | "telemetry_snmp" | "log";
-
 /** What stands between the prefix and the suffix in the name of an index. */
-const middles: Readonly<Record<IndexKind, string>> = {
+const middles: Readonly<Record<RecordType, string>> = {
   flow: "flow",
   flow_option: "flow-option",
-  telemetry_flow: "telemetry",
-  telemetry_snmp: "telemetry",
-  log: "telemetry",
+  telemetry: "telemetry",
   as_path_hop: "as-path-hop",
 };
+
+/** Kinds of records that have an index each with NetObserv: it tells three kinds of telemetry apart. */
+const theirKinds = ["flow", "flow_option", "telemetry_flow", "telemetry_snmp", "log", "as_path_hop"] as const;
+type IndexKind = RecordType | (typeof theirKinds)[number];
 
 /** What NetObserv puts behind the kind: the schema and its version, by which its dashboards choose. */
 const schemas = { codex: "codex-2.4", ecs: "ecs-8.0-2.4" } as const;
@@ -33,16 +32,15 @@ export function templateName({ prefix, suffix, naming }: NameParts): string {
 
 /** The names of the data streams, or what the names of indices begin with. */
 export function indexBases(parts: NameParts): readonly string[] {
-  return [...new Set(Object.values(basesOf(parts)))];
+  return Object.values(basesOf(parts));
 }
 
+/** By the kinds that the naming tells apart. */
 function basesOf({ prefix, suffix, naming }: NameParts): Readonly<Record<IndexKind, string>> {
-  const entries = Object.entries(middles).map(([kind, middle]) => [
-    kind,
+  const entries =
     naming === "netgloss"
-      ? joinParts(prefix, middle, suffix)
-      : joinParts(prefix, kind, schemas[naming], suffix, ownEnd),
-  ]);
+      ? Object.entries(middles).map(([type, middle]) => [type, joinParts(prefix, middle, suffix)])
+      : theirKinds.map((kind) => [kind, joinParts(prefix, kind, schemas[naming], suffix, ownEnd)]);
   return Object.fromEntries(entries) as Record<IndexKind, string>;
 }
 
@@ -51,12 +49,7 @@ const trapKey = fieldKey("snmp.trap.oid");
 /** Both fields stand within this many bytes: behind the time, the address and the name of the device. */
 const headBytes = 512;
 
-/** Where all telemetry goes to one index, it need not be told apart. */
-function ownKindOf(line: Buffer, from: number, to: number): IndexKind {
-  const type = recordTypeOf(line, from, to);
-  return type === "telemetry" ? "telemetry_flow" : type;
-}
-
+/** As NetObserv tells them apart. */
 function kindOf(line: Buffer, from: number, to: number): IndexKind {
   const type = recordTypeOf(line, from, to);
   if (type !== "telemetry") return type;
@@ -72,9 +65,9 @@ const timestampKey = fieldKey("@timestamp");
 
 export function createIndexOf({ period, ...parts }: NameParts & Pick<SearchOutputConfig, "period">): IndexOf {
   const bases = basesOf(parts);
-  const find = parts.naming === "netgloss" ? ownKindOf : kindOf;
+  const kind = parts.naming === "netgloss" ? recordTypeOf : kindOf;
   const digits = { rollover: 0, daily: 10, monthly: 7 }[period];
-  if (digits === 0) return (line, from, to) => bases[find(line, from, to)];
+  if (digits === 0) return (line, from, to) => bases[kind(line, from, to)];
   // Lines of one time follow each other.
   let lastDay = "";
   let lastText = "";
@@ -85,6 +78,6 @@ export function createIndexOf({ period, ...parts }: NameParts & Pick<SearchOutpu
       lastDay = day;
       lastText = /^[0-9-]+$/.test(day) ? `-${day.replaceAll("-", ".")}` : "-undated";
     }
-    return bases[find(line, from, to)] + lastText;
+    return bases[kind(line, from, to)] + lastText;
   };
 }

@@ -72,9 +72,11 @@ netgloss reads files and environments of NetObserv as they are:
 - Files are YAML (\`flowcoll.yml\`), environment files (\`.env\`), systemd units with \`Environment=\` and \`EnvironmentFile=\` lines
   (\`flowcoll.conf\`), Compose files, manifests of Kubernetes and values of Helm.
 - Of a Compose file, variables count that are below \`environment\` and in the files of \`env_file\`. \`\${NAME:-text}\` and its kin are filled in as Compose
-  does it: from the environment, then from the file \`.env\` beside the Compose file. A setting with a variable that has no value is left out, and
-  a warning names its place; of the licence nothing is said.
-- A value that another object of Kubernetes holds (\`valueFrom\`), or a template of Helm, is left out with a warning, too.
+  does it, in these files, too: from the environment, then from the file \`.env\` beside the Compose file. A setting with a variable that has no value
+  is left out, and a warning names its place; of the licence nothing is said.
+- Of manifests and values of Helm, variables count that are called as settings, and files of settings in a ConfigMap or Secret (\`flowcoll.yml: |\`). What
+  a chart calls otherwise (\`outputOpenSearch\`) is not read. A value that another object of Kubernetes holds (\`valueFrom\`), or a template of Helm, is left
+  out with a warning.
 - Empty means unset. A boolean is true or false, 1 or 0, yes or no. A list is separated by commas.
 - Here one program does what NetObserv has three for. Names that only its program for flows knows turn flows on, at its ports when none are
   given; so do names of its SNMP and trap programs. With \`EF_LICENSE_ACCEPTED\` and nothing of a program, flows are on. \`EF_FLOW_SERVER_UDP_ENABLE\`,
