@@ -96,7 +96,9 @@ test("variables of Compose are filled in by its rules: from the shell, then from
     a$NONE: "${NONE} has no value, neither in the environment nor in .env",
     "${EMPTY:?set it in ${DOT}}": "${EMPTY} has no value: set it in d e",
     "${NONE?}": "${NONE} has no value: ",
-    "${9}": "${9} is not a variable of Compose",
+    "${9}": "what stands in its ${…} is not a variable of Compose",
+    "${constructor:-x}": "x",
+    [`${"${A:-".repeat(5000)}x${"}".repeat(5000)}`]: "variables lie in each other more than 32 deep",
   };
   for (const [value, text] of Object.entries(expected)) assert.equal(filled(value, env, files), text, value);
 });

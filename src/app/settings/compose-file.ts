@@ -44,10 +44,10 @@ export function composeVariables(
   if (services?.kind !== "mapping") return undefined;
   const readBeside = (path: string): string | undefined => read(isAbsolute(path) ? path : join(dirname(file), path));
   let beside: ReadonlyMap<string, Filled> | undefined;
+  const shell: LookUp = (name) => (Object.hasOwn(env, name) ? env[name] : undefined);
   const lookUp: LookUp = (name) => {
-    const shell: LookUp = (one) => env[one];
     beside ??= filledVariables(readBeside(".env") ?? "", shell);
-    return env[name] ?? textOf(beside.get(name));
+    return shell(name) ?? textOf(beside.get(name));
   };
   return mergedPairs(services, fail).flatMap(({ value }) => {
     if (value.kind !== "mapping") return [];
@@ -131,6 +131,9 @@ function textOf(filled: Filled | undefined): string | undefined {
 /** A text with its variables filled in, or why it cannot be. */
 type Filled = { readonly text: string; readonly unfilled?: string };
 
+/** How deep variables lie in each other at most: `${A:-${B}}` is two. */
+const maxDepth = 32;
+
 /**
  * Fills in what Compose fills in: `$NAME`, `${NAME}`, `${NAME:-text}` and `${NAME-text}` (the text where it has no value), `${NAME:?text}`
  * and `${NAME?text}` (Compose ends where it has none), `${NAME:+text}` and `${NAME+text}` (the text where it has one). With the colon,
@@ -138,7 +141,11 @@ type Filled = { readonly text: string; readonly unfilled?: string };
  */
 function filledIn(text: string, lookUp: LookUp): Filled {
   const reasons: string[] = [];
-  const fill = (part: string): string => {
+  const fill = (part: string, depth = 0): string => {
+    if (depth > maxDepth) {
+      reasons.push(`variables lie in each other more than ${maxDepth} deep`);
+      return "";
+    }
     let filled = "";
     for (let at = 0; at < part.length;) {
       const dollar = part.indexOf("$", at);
@@ -150,7 +157,7 @@ function filledIn(text: string, lookUp: LookUp): Filled {
         filled += valueOfName(name);
         at = dollar + 1 + name.length;
       } else if (end > 0) {
-        filled += valueOfBraces(part.slice(dollar + 2, end));
+        filled += valueOfBraces(part.slice(dollar + 2, end), depth + 1);
         at = end + 1;
       } else {
         filled += "$";
@@ -164,20 +171,20 @@ function filledIn(text: string, lookUp: LookUp): Filled {
     if (value === undefined) reasons.push(`\${${name}} has no value, neither in the environment nor in .env`);
     return value ?? "";
   };
-  const valueOfBraces = (inner: string): string => {
+  const valueOfBraces = (inner: string, depth: number): string => {
     const [, name = "", colon = "", operator = "", word = ""] =
       /^([A-Za-z_]\w*)(?:(:?)([-?+])(.*))?$/s.exec(inner) ?? [];
     if (name === "") {
-      reasons.push(`\${${inner}} is not a variable of Compose`);
+      reasons.push("what stands in its ${…} is not a variable of Compose");
       return "";
     }
     if (operator === "") return valueOfName(name);
     const value = lookUp(name);
     const hasValue = value !== undefined && (colon === "" || value !== "");
-    if (operator === "+") return hasValue ? fill(word) : "";
+    if (operator === "+") return hasValue ? fill(word, depth) : "";
     if (hasValue) return value;
-    if (operator === "-") return fill(word);
-    reasons.push(`\${${name}} has no value: ${fill(word)}`);
+    if (operator === "-") return fill(word, depth);
+    reasons.push(`\${${name}} has no value: ${fill(word, depth)}`);
     return "";
   };
   const filled = fill(text);
