@@ -107,7 +107,7 @@ function variablesOfFiles(
   if (path.unfilled !== undefined) return missing(path.unfilled);
   const source = read(path.text);
   if (source !== undefined) {
-    return [...filledVariables(source, lookUp)].map(([name, filled]) => ({ name, at: named.at, ...filled }));
+    return Array.from(filledVariables(source, lookUp), ([name, filled]) => ({ name, at: named.at, ...filled }));
   }
   const required = node.kind === "mapping" ? valueOf(node, "required", fail) : undefined;
   return required?.kind === "scalar" && required.text === "false" ? [] : missing(`there is no file ${path.text}`);
