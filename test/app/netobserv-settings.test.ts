@@ -192,6 +192,28 @@ test("outputs by namespaces of the old prefix are outputs that have names", () =
   );
 });
 
+test("namespaces that cannot be names are refused, and outputs of two of them that are one output here are named", () => {
+  const long = "A".repeat(33);
+  assert.throws(() => read(env({ [`EF_${long}_OUTPUT_KAFKA_ENABLE`]: "true" })), {
+    message: new RegExp(
+      `^environment, EF_${long}_OUTPUT_KAFKA_ENABLE: SVC_OUTPUT_KAFKA__${long}__ENABLE is not a setting: .* 32 at most`,
+    ),
+  });
+  const { settings, warnings } = read(
+    env({
+      EF_A_OUTPUT_STDOUT_FORMAT: "json",
+      EF_B_OUTPUT_STDOUT_FORMAT: "json_pretty",
+      EF_C_OUTPUT_STDOUT_ENABLE: "true",
+    }),
+  );
+  assert.equal(settings.SVC_OUTPUT_STDOUT_FORMAT, "json_pretty");
+  assert.ok(
+    warnings.includes(
+      "environment: EF_B_OUTPUT_STDOUT_FORMAT counts, and not EF_A_OUTPUT_STDOUT_FORMAT (environment): keep one",
+    ),
+  );
+});
+
 test("what cannot be filled in is left out and named, but not of the licence", () => {
   const source = "services:\n  a:\n    environment:\n      EF_LICENSE_KEY: ${K}\n      EF_API_PORT: ${P}\n";
   const { settings, warnings } = read(parseSettingsFile("c.yml", source));
@@ -211,7 +233,7 @@ test("services of one Compose file that contradict each other are named: here th
   assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, false);
   assert.deepEqual(
     warnings.filter((warning) => warning.includes("EF_")),
-    ["c.yml:8:7: EF_OUTPUT_STDOUT_ENABLE counts, and not what c.yml:4:7 says: keep one"],
+    ["c.yml:8:7: EF_OUTPUT_STDOUT_ENABLE counts, and not EF_OUTPUT_STDOUT_ENABLE (c.yml:4:7): keep one"],
   );
   const twice = "services:\n  a:\n    env_file: x.env\n    environment: {EF_LOGGER_LEVEL: debug}\n";
   const overridden = read(parseSettingsFile("c.yml", twice, { env: {}, read: () => "EF_LOGGER_LEVEL=info\n" }));

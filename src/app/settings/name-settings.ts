@@ -84,12 +84,7 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
   for (const [i, layer] of layers.entries()) {
     const seen = new Map<string, GivenSetting>();
     for (const given of layer) {
-      const before = seen.get(given.name);
-      if (given.text.trim() !== "") seen.set(given.name, given);
-      // Services of one Compose file are programs of their own there, and one program here.
-      if (before !== undefined && ![before.text.trim(), ""].includes(given.text.trim())) {
-        report.warning(`${given.origin}: ${given.name} counts, and not what ${before.origin} says: keep one`);
-      }
+      warnOfAnother(given, seen, report);
       const group = given.name.startsWith(prefixes.old) ? byPrefix.old[i] : byPrefix.own[i];
       if (group !== undefined) place(given, group, report);
     }
@@ -144,6 +139,27 @@ export function partsOf(name: string): { readonly suffix?: string; readonly name
   return suffix === undefined ? {} : { suffix };
 }
 
+/**
+ * Services of one Compose file are programs of their own there, and one program here; likewise outputs that have no names here.
+ *
+ * @param seen the settings of the same layer that were given before, by what they mean.
+ */
+function warnOfAnother(
+  given: GivenSetting,
+  seen: Map<string, GivenSetting>,
+  report: ReturnType<typeof createReport>,
+): void {
+  const meaning = meaningOf(given.name);
+  const text = given.text.trim();
+  if (meaning === undefined || text === "") return;
+  const key = `${given.name.startsWith(prefixes.old)} ${meaning.isAlias} ${meaning.name}`;
+  const before = seen.get(key);
+  seen.set(key, given);
+  if (before !== undefined && text !== before.text.trim()) {
+    report.warning(`${given.origin}: ${given.name} counts, and not ${before.name} (${before.origin}): keep one`);
+  }
+}
+
 function place(given: GivenSetting, group: Group, report: ReturnType<typeof createReport>): void {
   const { name, text, origin, unfilled } = given;
   const isOld = name.startsWith(prefixes.old);
@@ -162,12 +178,12 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
     return;
   }
   const isEmpty = text.trim() === "";
-  const ofInstance = parseInstanceName(name);
+  const meaning = meaningOf(name);
+  const ofInstance = parseInstanceName(meaning?.name ?? name);
   if (typeof ofInstance === "string") {
-    report.problem(`${origin}: ${ofInstance}`);
+    report.problem(`${isOld ? `${origin}, ${name}` : origin}: ${ofInstance}`);
     return;
   }
-  const meaning = meaningOf(name);
   if (meaning !== undefined) {
     const { isAlias, toText } = meaning;
     const shown = isOld || isAlias ? `${origin}, ${name}` : origin;

@@ -129,6 +129,7 @@ function migrate(
       return asComment("overridden", `${winner.origin} says ${winning}, only one of both may be set`);
     if (winner !== given) return asComment("overridden", `${winner.origin} says ${target}`);
     const instance = parseInstanceName(target);
+    if (typeof instance === "string") return asComment("wrong", instance);
     const setting = typeof instance === "object" ? instance.setting : target;
     if (!isSettingName(setting)) return { given, result: "same", line: `${target}: ${yamlScalar(text)}`, comment: "" };
     const meant = meaningOf(name)?.toText(text) ?? text;
