@@ -80,11 +80,7 @@ const observationDomainId = 149;
  * templates, processes of the exporter, observation domains. Applications, VRFs and others narrow what is said to something that is no
  * part of sampling.
  */
-const ownScopeElements: ReadonlySet<number> = new Set([
-  ...[1, 10, 14, 252, 253, 130, 131, 143, 144, 145],
-  ...samplerElements,
-  observationDomainId,
-]);
+const ownScopeElements: ReadonlySet<number> = new Set([1, 10, 14, 48, 130, 131, 143, 144, 145, 149, 252, 253, 302]);
 
 function optionsScope({ dialect, fields, scopeCount = 0 }: Template): OptionsScope {
   const scopes = fields.slice(0, scopeCount);
