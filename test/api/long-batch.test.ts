@@ -75,7 +75,10 @@ test("a million entries of a map are refused before the library reads them, wher
   const one = create(CreateUdmRequestSchema, { udm: { key: "10.0.0.1", metadata } });
   const bytes = toBinary(CreateUdmRequestSchema, one);
   const batch = toBinary(BatchCreateUdmsRequestSchema, create(BatchCreateUdmsRequestSchema, { requests: [one] }));
-  await assert.rejects(readInTurns(BatchCreateUdmsRequestSchema, batch), /requests\[0\].udm.metadata has more than 2000 items/);
+  await assert.rejects(
+    readInTurns(BatchCreateUdmsRequestSchema, batch),
+    /requests\[0\].udm.metadata has more than 2000 items/,
+  );
   assert.throws(() => readWhole(CreateUdmRequestSchema, bytes), /udm.metadata has more than 2000 items/);
   // The library does not look at the wire type of an entry.
   const odd = Buffer.from(bytes);
