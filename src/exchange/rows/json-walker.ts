@@ -92,13 +92,13 @@ export class JsonWalker {
   /** @returns a name that an object has twice. */
   #collection(most: number): string | undefined {
     const text = this.#text;
-    const start = this.#at;
+    const first = this.#at;
     /** The names of each object that is open; undefined for an array. */
     const open: (Set<string> | undefined)[] = [];
     let isName = false;
     let twice: string | undefined;
     do {
-      if (this.#at - start > most) throw new JsonTooLong(text, start, most);
+      if (this.#at - first > most) throw new JsonTooLong(text, first, most);
       switch (text.charCodeAt(this.#at)) {
         case quote: {
           const start = this.#at;
