@@ -1,3 +1,4 @@
+import { askEach } from "../session/ask-each.ts";
 import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import {
@@ -8,8 +9,9 @@ import {
   type IdentityRule,
 } from "../definitions/identity-rule.ts";
 import type { Session } from "../session/session.ts";
-import { isException, type VarBind } from "../session/var-bind.ts";
+import { hasNoValue, type VarBind } from "../session/var-bind.ts";
 import { walk } from "../session/walk.ts";
+import { getScalars } from "./get-scalars.ts";
 import type { Identity } from "./identify.ts";
 
 /** What a device is, as far as it says so. */
@@ -124,21 +126,12 @@ async function readFirstInstances(
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   // Agents differ in how many long texts fit into an answer.
-  const size = Math.max(1, Math.min(maxOids, 8));
-  const read = async (asked: readonly Oid[]): Promise<void> => {
-    const { varbinds, errorStatus } = await session.getNext(asked);
-    if (errorStatus !== 0) {
-      if (asked.length > 1) for (const oid of asked) await read([oid]);
-      return;
-    }
-    for (const [i, oid] of asked.entries()) {
-      const varbind = varbinds[i];
-      if (varbind === undefined || isException(varbind) || !oidStartsWith(varbind.oid, oid)) continue;
-      const text = textOfValue(varbind);
-      if (text !== undefined) texts.set(formatOid(oid), text);
-    }
-  };
-  for (let i = 0; i < oids.length; i += size) await read(oids.slice(i, i + size));
+  await askEach(session, oids, { type: "getNext", maxOids: Math.min(maxOids, 8) }, (i, answer) => {
+    const oid = oids[i] as Oid;
+    if (typeof answer === "number" || hasNoValue(answer) || !oidStartsWith(answer.oid, oid)) return;
+    const text = textOfValue(answer);
+    if (text !== undefined) texts.set(formatOid(oid), text);
+  });
   return texts;
 }
 
@@ -163,13 +156,11 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
   const texts = new Map<number, string>();
   if (index === undefined) return texts;
   const columns = Object.values(entityColumns);
-  const { varbinds, errorStatus } = await session.get(columns.map((column) => [...entPhysicalEntry, column, index]));
-  if (errorStatus !== 0) return texts;
-  for (const [i, column] of columns.entries()) {
-    const varbind = varbinds[i];
-    const text = varbind === undefined || isException(varbind) ? undefined : textOfValue(varbind);
-    if (text !== undefined) texts.set(column, text);
-  }
+  const oids = columns.map((column) => [...entPhysicalEntry, column, index]);
+  await getScalars(session, oids, oids.length, (i, value) => {
+    const text = textOfValue(value);
+    if (text !== undefined) texts.set(columns[i] as number, text);
+  });
   return texts;
 }
 

@@ -72,7 +72,7 @@ export function createAppearances(
       lastTurn = turnOf(device);
       const current = search;
       const of = missing;
-      const asked = current.next(Math.max(1, Math.min(size, device.maxOids)));
+      const asked = current.next(Math.max(1, Math.min(size, by.limits.oids(device.maxOids))));
       counts.looks++;
       try {
         const response = await by.getNext(asked.map((i) => (of[i] as Attribute).oid));

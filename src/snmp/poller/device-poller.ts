@@ -233,6 +233,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     get requests() {
       return sessions.counts;
     },
+    get valueFaults() {
+      return sessions.valueFaults;
+    },
     nextPoll() {
       const due = times.nextDue() ?? prober.due;
       return due === undefined ? undefined : clock.now() + due - clock.monotonic();

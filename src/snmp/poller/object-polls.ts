@@ -1,7 +1,6 @@
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { createMemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
-import { createRepetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
 import type { DeviceCounts } from "./device-counts.ts";
 import type { DeviceSessions } from "./device-sessions.ts";
@@ -59,7 +58,6 @@ const maxDeviceBytes = 48 * 1024 * 1024;
 export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
   const { shared, now, learnt, sessions, limiter, counts, note } = parts;
   const { clock } = shared;
-  const repetitions = createRepetitions();
   const oversized = createOversizedObjects();
   const zeros = createStuckZeros();
   const memory = createMemoryBudget(maxDeviceBytes, shared.memory);
@@ -76,7 +74,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     const { maxOids, maxRepetitions, maxRows } = device;
     const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: shared.turn, isWanted };
     const startedAt = clock.now();
-    const polled = await pollObject(by, object, limits, repetitions, clock);
+    const polled = await pollObject(by, object, limits, clock);
     if (isWanted() && !polled.isCut && object.context === undefined)
       learnt.countOctets(object, polled, (startedAt + clock.now()) / 2);
     // The other objects need not find out one by one, each with all its retries.
@@ -109,10 +107,9 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
       if (areNamesOthers) parts.onNames();
       shared.seen?.(device.id, object, polled);
     }
-    if (!polled.isComplete) {
-      counts.partial++;
-      note(`${object.id}: ${polled.detail ?? "incomplete"}`);
-    }
+    if (!polled.isComplete) counts.partial++;
+    if (!polled.isOrdered) counts.unordered++;
+    if (!polled.isComplete || !polled.isOrdered) note(`${object.id}: ${polled.detail ?? "incomplete"}`);
     return polled;
   }
 

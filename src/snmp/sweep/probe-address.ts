@@ -145,6 +145,8 @@ function withRetries(session: Session, retries: number): Session {
   return {
     version: session.version,
     counts: session.counts,
+    limits: session.limits,
+    valueFaults: session.valueFaults,
     get: (oids) => again(() => session.get(oids)),
     getNext: (oids) => again(() => session.getNext(oids)),
     getBulk: (oids, nonRepeaters, repetitions) => again(() => session.getBulk(oids, nonRepeaters, repetitions)),
