@@ -1,6 +1,6 @@
 import { askEach } from "../session/ask-each.ts";
 import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
-import type { Definitions } from "../definitions/definitions.ts";
+import type { Definitions, Device } from "../definitions/definitions.ts";
 import {
   identityFacts,
   type EntityFact,
@@ -50,12 +50,12 @@ export async function describeDevice(
   session: Session,
   { identities }: Definitions,
   { sysObjectId, sysDescr }: Identity,
-  maxOids: number,
+  { maxOids, maxRepetitions }: Pick<Device, "maxOids" | "maxRepetitions">,
 ): Promise<DeviceFacts> {
   const rules = rulesOf(identities, sysObjectId ?? []);
   const sources = rules.flatMap(({ rule }) => [...rule.sources.values()].flat());
   const texts = await readFirstInstances(session, oidsOf(sources), maxOids);
-  const entity = sources.some(({ from }) => from === "entity") ? await readChassis(session) : new Map<number, string>();
+  const entity = sources.some(({ from }) => from === "entity") ? await readChassis(session, maxRepetitions) : new Map<number, string>();
   const textAt = ({ from, oid, entity: column, value }: FactSource): string | undefined => {
     if (from === "descr") return sysDescr;
     if (from === "oid") return texts.get(formatOid(oid as Oid));
@@ -136,7 +136,7 @@ async function readFirstInstances(
 }
 
 /** What ENTITY-MIB says of the chassis, by the number of the column. */
-async function readChassis(session: Session): Promise<ReadonlyMap<number, string>> {
+async function readChassis(session: Session, maxRepetitions: number): Promise<ReadonlyMap<number, string>> {
   let found: number | undefined;
   let first: number | undefined;
   const root = [...entPhysicalEntry, entPhysicalClass];
@@ -150,7 +150,7 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
         if (typeof value === "number" && chassis.has(value)) found ??= index;
       }
     },
-    { maxValues: maxEntities, stop: () => (found === undefined ? undefined : "found") },
+    { maxRepetitions, maxValues: maxEntities, stop: () => (found === undefined ? undefined : "found") },
   );
   const index = found ?? first;
   const texts = new Map<number, string>();

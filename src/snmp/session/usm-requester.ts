@@ -82,8 +82,10 @@ export function createUsmRequester(credential: UsmCredential, context: UsmContex
         const { name } = answer.report;
         // Agents that have become another look for the user first, or at the digest, and report that.
         const isOther = name === "unknownEngineIds" || answer.report.isOfOtherEngine;
-        if (isOther) forget(engine);
-        if ((!isOther && name !== "notInTimeWindows") || recoveries === maxRecoveries) throw reportError(answer.report);
+        const error = reportError(answer.report);
+        // An agent may put the engine of the request into its Report: the next request finds out whose it is.
+        if (isOther || error.code === "auth") forget(engine);
+        if ((!isOther && name !== "notInTimeWindows") || recoveries === maxRecoveries) throw error;
       }
     },
   };

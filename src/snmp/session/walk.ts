@@ -142,7 +142,8 @@ class Asking {
         this.#triesNext = true;
         return undefined;
       }
-      limits.onBulk();
+      // One value could be the answer to a GetNext.
+      if (varbinds.length > 1) limits.onBulk();
       this.#rowCap = Infinity;
     }
     if (this.#unreadable > 0 && !this.#knowsFewerHelp) {
