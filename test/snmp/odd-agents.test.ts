@@ -140,7 +140,11 @@ test("odd values cost themselves: the device is discovered, the rest of its rows
 });
 
 test("instances that the agent says are not there, amid a column, are passed over", async (t) => {
-  const rig = await startOdd(t, {}, { table: withValues({ [`${ifEntry}.2.3`]: { type: "noSuchInstance", value: null } }) });
+  const rig = await startOdd(
+    t,
+    {},
+    { table: withValues({ [`${ifEntry}.2.3`]: { type: "noSuchInstance", value: null } }) },
+  );
   const rows = await allRows(rig);
   const named = rows.filter((row) => Object.values(row).some((value) => /^port \d+$/.test(String(value))));
   assert.equal(named.length, indexes.length - 1);
@@ -163,6 +167,10 @@ for (const disowns of ["unknownUserNames", "silently"] as const) {
     rig.agent.swap();
     rig.agent.faults.disowns = disowns;
     rig.records.length = 0;
-    await until("polls of the new engine", () => rig.of("IF-MIB::ifTable").length > 0 && rig.device().state === "up", 30_000);
+    await until(
+      "polls of the new engine",
+      () => rig.of("IF-MIB::ifTable").length > 0 && rig.device().state === "up",
+      30_000,
+    );
   });
 }

@@ -134,8 +134,14 @@ for (const [what, bytes, type, value] of cut) {
 }
 
 test("a name that is no object identifier costs the message", () => {
-  assert.throws(() => readValue("05 00", `06 81 80 2b ${"01 ".repeat(127)}`), { name: "DecodeError", message: /more than 128/ });
-  assert.throws(() => readValue("05 00", "06 06 2b 90 80 80 80 00"), { name: "DecodeError", message: /beyond 32 bits/ });
+  assert.throws(() => readValue("05 00", `06 81 80 2b ${"01 ".repeat(127)}`), {
+    name: "DecodeError",
+    message: /more than 128/,
+  });
+  assert.throws(() => readValue("05 00", "06 06 2b 90 80 80 80 00"), {
+    name: "DecodeError",
+    message: /beyond 32 bits/,
+  });
 });
 
 test("128 sub-identifiers are read, as a value and as a name", () => {

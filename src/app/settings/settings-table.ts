@@ -472,6 +472,13 @@ export const settingsTable = {
     "Addresses and CIDRs whose traps count. Empty is all.",
     "192.0.2.0/24,2001:db8::/32",
   ),
+  SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES: row(
+    "SNMP",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of senders whose engine boots do not grow when they start again: their traps of version 3 count although they look like old ones. Old traps can be repeated from there.",
+    "192.0.2.0/24,2001:db8::/32",
+  ),
   SVC_INPUT_TRAP_LISTENER_MAX_RATE: row(
     "SNMP",
     int(0, 1_000_000, "traps per second"),

@@ -55,7 +55,9 @@ export async function describeDevice(
   const rules = rulesOf(identities, sysObjectId ?? []);
   const sources = rules.flatMap(({ rule }) => [...rule.sources.values()].flat());
   const texts = await readFirstInstances(session, oidsOf(sources), maxOids);
-  const entity = sources.some(({ from }) => from === "entity") ? await readChassis(session, maxRepetitions) : new Map<number, string>();
+  const entity = sources.some(({ from }) => from === "entity")
+    ? await readChassis(session, maxRepetitions)
+    : new Map<number, string>();
   const textAt = ({ from, oid, entity: column, value }: FactSource): string | undefined => {
     if (from === "descr") return sysDescr;
     if (from === "oid") return texts.get(formatOid(oid as Oid));

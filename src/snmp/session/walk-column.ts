@@ -11,7 +11,14 @@ import { isException, type VarBind } from "./var-bind.ts";
  * - `too_many`: there were more values than allowed
  * - `failed`: a request failed
  */
-export type WalkEnd = "end" | "not_increasing" | "no_instance" | "error_status" | "empty_answer" | "too_many" | "failed";
+export type WalkEnd =
+  | "end"
+  | "not_increasing"
+  | "no_instance"
+  | "error_status"
+  | "empty_answer"
+  | "too_many"
+  | "failed";
 
 /** A root being walked: how far it is, and why it ended when it has. */
 export interface WalkColumn {
@@ -62,7 +69,8 @@ export function advanceColumn(column: WalkColumn, varbind: VarBind, maxValues: n
   const isBelow = oidStartsWith(oid, prefix);
   const order = compareOids(oid, last);
   if (type === "noSuchInstance" && isBelow && order !== 0) return moveTo(column, oid, order, maxValues) && false;
-  if (type === "noSuchInstance" && column.values > 0) endColumn(column, "no_instance", "noSuchInstance amid the column");
+  if (type === "noSuchInstance" && column.values > 0)
+    endColumn(column, "no_instance", "noSuchInstance amid the column");
   else if (isException(varbind)) endColumn(column, "end");
   else if (!isBelow && order > 0) endColumn(column, "end");
   else if (!isBelow || oid.length === prefix.length) endColumn(column, "not_increasing", orderText(oid, last));

@@ -119,7 +119,10 @@ async function describe(
       throw error;
     }
   };
-  const facts = await answered<DeviceFacts>(describeDevice(session, definitions, identity, { maxOids, maxRepetitions: 0 }), new Map());
+  const facts = await answered<DeviceFacts>(
+    describeDevice(session, definitions, identity, { maxOids, maxRepetitions: 0 }),
+    new Map(),
+  );
   const addresses = await answered<readonly string[]>(learnAddresses(session, { maxOids }), []);
   return {
     ...target,
