@@ -80,7 +80,7 @@ export interface DeviceCounters {
 export interface Snmp extends Component {
   /**
    * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
-   * Calls run one after another.
+   * One runs at a time; a call joins one that waits.
    */
   applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome>;
   /** Reads all definitions and says what applying them would do now. Changes nothing. */

@@ -99,7 +99,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         areNamesOld = false;
         learnt.forgetInterfaces();
       }
-      await objectPolls.run(objects, turn);
+      await objectPolls.run(objects, turn, type.intervalMs);
       counts.duration = (clock.monotonic() - start) / 1000;
       lookAround();
     } finally {

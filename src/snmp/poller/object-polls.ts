@@ -33,7 +33,8 @@ export interface PolledDevice {
 export interface ObjectPolls {
   /** Objects of these that may be read: not those that were too large lately. */
   readable(objects: readonly PolledObject[]): readonly PolledObject[];
-  run(objects: readonly PolledObject[], turn: NameTurn): Promise<void>;
+  /** @param intervalMs of the polls of these objects. */
+  run(objects: readonly PolledObject[], turn: NameTurn, intervalMs: number): Promise<void>;
 }
 
 export interface ObjectPollsParts {
@@ -123,7 +124,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     );
   }
 
-  async function write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean): Promise<void> {
+  async function write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean, intervalMs: number): Promise<void> {
     const { device, definitions, hostName, facts } = now();
     const written = await shared.writer.write(
       {
@@ -131,7 +132,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
         ip: device.ip,
         hostName,
         names: learnt.nameTables(definitions.enums, isOfThisBoot),
-        count: (one, at) => (isOfThisBoot ? learnt.count(one, at) : undefined),
+        count: (one, at) => (isOfThisBoot ? learnt.count(one, at, intervalMs) : undefined),
         facts,
       },
       object,
@@ -146,7 +147,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
 
   return {
     readable: (objects) => objects.filter(({ id }) => oversized.mayRead(id)),
-    async run(objects, turn) {
+    async run(objects, turn, intervalMs) {
       const restartsBefore = new Map<string, number>();
       const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
       await runPollTurn(objects, turn, limiter, {
@@ -156,7 +157,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
         },
         complete,
         confirm: parts.confirm,
-        write: (object, polled) => write(object, polled, restartsBefore.get(object.id) === now().restarts),
+        write: (object, polled) => write(object, polled, restartsBefore.get(object.id) === now().restarts, intervalMs),
         done: ({ id }) => leases.get(id)?.end(),
       });
     },
