@@ -86,7 +86,7 @@ export function createAppearances(
         if (position !== undefined) found(of[position] as Attribute);
       } catch (error) {
         if (!(error instanceof SnmpError)) throw error;
-        if (error.code !== "timeout" && error.code !== "too_big") return;
+        if (!["timeout", "too_big", "malformed"].includes(error.code)) return;
         size = Math.max(1, asked.length >> 1);
         if (asked.length === 1) current.heard(asked[0] as number, undefined);
       }

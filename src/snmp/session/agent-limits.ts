@@ -2,10 +2,28 @@ import { createRepetitions, type Repetitions } from "./repetitions.ts";
 
 /** What most agents that drop long requests still answer. */
 const fewOids = 8;
-/** Answers in a row after which more OIDs than failed are tried again: the network may have changed. */
-const answersToWiden = 2000;
-/** Answers to GetNext after which GetBulk is tried again. */
-const answersToRetryBulk = 10_000;
+
+/** Counts answers until it is time to try again what has failed; each time in vain it takes twice as many. */
+class Patience {
+  #answers = 0;
+  #wanted: number;
+
+  constructor(answers: number) {
+    this.#wanted = answers;
+  }
+
+  /** @returns whether it is time. */
+  onAnswer(): boolean {
+    if (++this.#answers < this.#wanted) return false;
+    this.#answers = 0;
+    this.#wanted = Math.min(65_536, 2 * this.#wanted);
+    return true;
+  }
+
+  restart(): void {
+    this.#answers = 0;
+  }
+}
 
 /**
  * What an agent can take, learnt from how it answers. It is kept for as long as a session of the agent is open, so that
@@ -17,9 +35,9 @@ export class AgentLimits {
   #width = Infinity;
   /** The most OIDs that one request had when it was answered. */
   #proven = 0;
-  #answers = 0;
   #bulk: "unknown" | "works" | "missing" = "unknown";
-  #answersWithoutBulk = 0;
+  readonly #untilWider = new Patience(500);
+  readonly #untilBulk = new Patience(1000);
 
   /** Returns how many OIDs to put into one request, at most `most`. */
   oids(most: number): number {
@@ -29,34 +47,36 @@ export class AgentLimits {
   /** A request with this many OIDs was answered for all of them. */
   onAnswer(asked: number): void {
     this.#proven = Math.max(this.#proven, asked);
-    if (asked < this.#width || ++this.#answers < answersToWiden) return;
-    this.#answers = 0;
-    this.#width = 2 * this.#width;
+    // The network may have changed, or only lost something.
+    if (asked >= this.#width && this.#untilWider.onAnswer()) this.#width *= 2;
   }
 
-  /** The agent cannot take this many OIDs: it said so, or its answer was no answer to them. */
+  /** The agent cannot take as many as this: it said so, or its answer was none to them. */
   onTooMany(asked: number): void {
-    this.#width = Math.max(1, asked >> 1);
+    this.narrow(asked >> 1);
+  }
+
+  /** The agent answers this many, after more were in vain. */
+  narrow(oids: number): void {
+    this.#width = Math.max(1, Math.min(this.#width, oids));
     this.#proven = Math.min(this.#proven, this.#width);
-    this.#answers = 0;
+    this.#untilWider.restart();
   }
 
   /**
    * No answer came to this many OIDs. An agent that has answered as many before, or nothing yet, is silent; any other may
    * drop what is long.
    *
-   * @returns whether to ask for fewer.
+   * @returns how many to try; undefined: the agent is silent. Call {@link narrow} if that many are answered.
    */
-  onSilence(asked: number): boolean {
-    if (asked === 1 || this.#proven === 0) return false;
+  onSilence(asked: number): number | undefined {
+    if (asked === 1 || this.#proven === 0) return undefined;
     if (asked <= this.#proven) {
       // Another agent may answer at this address some day.
       this.#proven = 1;
-      return false;
+      return undefined;
     }
-    this.#width = Math.max(this.#proven, asked > fewOids ? fewOids : 1);
-    this.#answers = 0;
-    return true;
+    return Math.max(this.#proven, asked > fewOids ? fewOids : 1);
   }
 
   /** Whether GetBulk is to be used. */
@@ -77,11 +97,11 @@ export class AgentLimits {
   /** The agent does not answer GetBulk as it should, but GetNext. */
   onBulkMissing(): void {
     this.#bulk = "missing";
-    this.#answersWithoutBulk = 0;
+    this.#untilBulk.restart();
   }
 
   /** A GetNext in place of a GetBulk was answered. */
   onNext(): void {
-    if (this.#bulk === "missing" && ++this.#answersWithoutBulk >= answersToRetryBulk) this.#bulk = "unknown";
+    if (this.#bulk === "missing" && this.#untilBulk.onAnswer()) this.#bulk = "unknown";
   }
 }

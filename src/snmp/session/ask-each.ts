@@ -39,6 +39,8 @@ export async function askEach(
   const open = new Set(oids.keys());
   let errorsInRow = 0;
   let lastError = 0;
+  /** How many are tried after silence; undefined: there was none since the last answer. */
+  let tried: number | undefined;
 
   const settle = (position: number, answer: VarBind | number): void => {
     if (typeof answer === "number" && !isMissing(session, answer)) {
@@ -59,9 +61,14 @@ export async function askEach(
       if (!(error instanceof SnmpError)) throw error;
       if (error.code === "malformed") return several ? halve(asked) : settleAll(asked, unreadableAnswer);
       if (error.code === "too_big" && several) limits.onTooMany(asked.length);
-      else if (error.code !== "timeout" || !limits.onSilence(asked.length)) throw error;
+      else {
+        tried = error.code === "timeout" ? limits.onSilence(asked.length) : undefined;
+        if (tried === undefined) throw error;
+      }
       return false;
     }
+    if (tried !== undefined) limits.narrow(tried);
+    tried = undefined;
     const { errorStatus: status, errorIndex, varbinds } = response;
     if (status === 0) {
       limits.onAnswer(asked.length);
@@ -96,7 +103,7 @@ export async function askEach(
   };
 
   while (open.size > 0) {
-    const size = limits.oids(maxOids);
+    const size = Math.min(limits.oids(maxOids), tried ?? Infinity);
     await ask(choose([...open], size, isSpread(size)));
     if (errorsInRow >= maxErrorsInRow) settleAll([...open], lastError);
   }

@@ -85,6 +85,8 @@ class Asking {
   readonly #session: Session;
   readonly #maxOids: number;
   readonly #maxRepetitions: number;
+  /** Columns in a request after silence; undefined: there was none since the last answer. */
+  #tried: number | undefined;
   /** Columns in one request, for this walk: what the agent says of its errors does not tell which is at fault. */
   #width = Infinity;
   #timeouts = 0;
@@ -113,7 +115,7 @@ class Asking {
     const [first] = open;
     const isAlike = (column: WalkColumn): boolean =>
       this.#withoutBulk.has(column) === this.#withoutBulk.has(first as WalkColumn);
-    return open.filter(isAlike).slice(0, Math.min(this.#width, this.#session.limits.oids(this.#maxOids)));
+    return open.filter(isAlike).slice(0, Math.min(this.#width, this.#tried ?? Infinity, this.#session.limits.oids(this.#maxOids)));
   }
 
   /** @returns undefined when there is no answer to deliver. A column that is at fault has ended then, or {@link error} is set. */
@@ -131,6 +133,8 @@ class Asking {
       return undefined;
     }
     this.#timeouts = 0;
+    if (this.#tried !== undefined) limits.narrow(this.#tried);
+    this.#tried = undefined;
     const { errorStatus: status, varbinds } = response;
     if (status !== 0) {
       this.#onErrorStatus(response, group, rows);
@@ -180,10 +184,10 @@ class Asking {
     const { limits } = this.#session;
     if (error.code === "timeout") {
       if (rows > 1) limits.repetitions.onFailure(rows * group.length);
-      const mayTakeFewer = limits.onSilence(group.length);
+      this.#tried = limits.onSilence(group.length) ?? this.#tried;
       const mayLackBulk = rows > 1 && !limits.isBulkProven;
       this.#timeouts++;
-      if (this.#timeouts < maxTimeouts && (rows > 1 || mayTakeFewer)) return;
+      if (this.#timeouts < maxTimeouts && (rows > 1 || this.#tried !== undefined)) return;
       this.#triesNext = mayLackBulk && this.#timeouts === maxTimeouts;
       if (!this.#triesNext) this.error = error;
     } else if (error.code !== "malformed") this.error = error;
