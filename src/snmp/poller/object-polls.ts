@@ -124,7 +124,12 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     );
   }
 
-  async function write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean, intervalMs: number): Promise<void> {
+  async function write(
+    object: PolledObject,
+    polled: PolledRows,
+    isOfThisBoot: boolean,
+    intervalMs: number,
+  ): Promise<void> {
     const { device, definitions, hostName, facts } = now();
     const written = await shared.writer.write(
       {

@@ -115,7 +115,9 @@ class Asking {
     const [first] = open;
     const isAlike = (column: WalkColumn): boolean =>
       this.#withoutBulk.has(column) === this.#withoutBulk.has(first as WalkColumn);
-    return open.filter(isAlike).slice(0, Math.min(this.#width, this.#tried ?? Infinity, this.#session.limits.oids(this.#maxOids)));
+    return open
+      .filter(isAlike)
+      .slice(0, Math.min(this.#width, this.#tried ?? Infinity, this.#session.limits.oids(this.#maxOids)));
   }
 
   /** @returns undefined when there is no answer to deliver. A column that is at fault has ended then, or {@link error} is set. */
