@@ -59,12 +59,10 @@ export async function askEach(
       response = await session[type](asked.map((position) => oids[position] as Oid));
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
-      if (error.code === "malformed") return several ? halve(asked) : settleAll(asked, unreadableAnswer);
-      if (error.code === "too_big" && several) limits.onTooMany(asked.length);
-      else {
-        tried = error.code === "timeout" ? limits.onSilence(asked.length) : undefined;
-        if (tried === undefined) throw error;
-      }
+      if (several && (error.code === "malformed" || error.code === "too_big")) return halve(asked);
+      if (error.code === "malformed") return settleAll(asked, unreadableAnswer);
+      tried = error.code === "timeout" ? limits.onSilence(asked.length) : undefined;
+      if (tried === undefined) throw error;
       return false;
     }
     if (tried !== undefined) limits.narrow(tried);
@@ -77,10 +75,7 @@ export async function askEach(
     }
     if (!several) return settleAll(asked, status);
     const blamed = asked[errorIndex - 1];
-    if (blamed === undefined || status === errorStatus.tooBig) {
-      limits.onTooMany(asked.length);
-      return false;
-    }
+    if (blamed === undefined || status === errorStatus.tooBig) return halve(asked);
     if (isMissing(session, status)) return settleAll([blamed], status);
     await ask([blamed]);
     if (errorsInRow === 0) limits.onTooMany(asked.length);

@@ -211,8 +211,7 @@ class Asking {
     if (group.length > 1) {
       const column = group[errorIndex - 1];
       // In version 1 noSuchName says that nothing comes after the identifier.
-      if (isTooBig) limits.onTooMany(group.length);
-      else if (column === undefined) this.#width = group.length >> 1;
+      if (isTooBig || column === undefined) this.#width = group.length >> 1;
       else if (version === "1" && status === errorStatus.noSuchName) this.#end(column, "end");
       else this.#blamed = { column, of: group.length };
     } else if (rows > 1) {
