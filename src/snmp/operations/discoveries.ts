@@ -47,7 +47,8 @@ const askSeldomMs = 3_600_000;
 
 /** A turn of the event loop that takes longer has work that goes before discoveries. */
 const busyMs = 5;
-/** Messages of discoveries in one turn of an idle event loop. */
+/** Messages of discoveries in one turn of the event loop: of a busy one, of an idle one. */
+const minAtOnce = 4;
 const maxAtOnce = 32;
 
 /**
@@ -57,7 +58,7 @@ const maxAtOnce = 32;
 class BackgroundTurns {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #waiting: (() => void)[] = [];
-  #atOnce = 1;
+  #atOnce = minAtOnce;
   #isArmed = false;
 
   constructor(clock: Pick<Clock, "monotonic">) {
@@ -76,7 +77,7 @@ class BackgroundTurns {
     const armedAt = this.#clock.monotonic();
     setTimeout(() => {
       const isBusy = this.#clock.monotonic() - armedAt > busyMs;
-      this.#atOnce = isBusy ? Math.max(1, this.#atOnce >> 1) : Math.min(maxAtOnce, 2 * this.#atOnce);
+      this.#atOnce = isBusy ? Math.max(minAtOnce, this.#atOnce >> 1) : Math.min(maxAtOnce, 2 * this.#atOnce);
       for (const resolve of this.#waiting.splice(0, this.#atOnce)) resolve();
       this.#isArmed = false;
       if (this.#waiting.length > 0) this.#arm();
