@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import { AgentLimits } from "../../src/snmp/session/agent-limits.ts";
 import { askEach } from "../../src/snmp/session/ask-each.ts";
+import { walk } from "../../src/snmp/session/walk.ts";
 import { errorStatus, formatOid, type Oid, type VarBind } from "../../src/snmp/index.ts";
 import {
   counter32,
@@ -210,3 +212,42 @@ for (const [status, index] of [
     client.close();
   });
 }
+
+test("an agent that lost long requests by chance is asked for as many OIDs again before long, however often that happens", () => {
+  const limits = new AgentLimits();
+  limits.onAnswer(3);
+  const answersUntilWide = (): number => {
+    limits.narrow(limits.onSilence(64) ?? assert.fail("it is silent"));
+    let answers = 0;
+    for (; limits.oids(64) < 64; answers++) limits.onAnswer(limits.oids(64));
+    return answers;
+  };
+  for (let i = 0; i < 5; i++) assert.ok(answersUntilWide() <= 1500);
+});
+
+test("an agent that takes few OIDs is tried with more ever more seldom", () => {
+  const limits = new AgentLimits();
+  limits.onAnswer(3);
+  let silences = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const asked = limits.oids(64);
+    if (asked <= 8) {
+      limits.onAnswer(asked);
+      continue;
+    }
+    silences++;
+    limits.narrow(limits.onSilence(asked) ?? assert.fail("it is silent"));
+  }
+  assert.ok(silences > 3 && silences < 10, `${silences} in vain`);
+});
+
+test("an agent without GetBulk in the place of one that has it is read from the second walk on", async () => {
+  const { open, agent, client } = createSessionFixture({ table });
+  const session = open({ timeout: 20, retries: 0 });
+  const roots = Object.keys(columns).map(oidOf);
+  assert.equal((await walk(session, roots, () => {})).isComplete, true);
+  makeOdd(agent, { bulk: "silent" });
+  assert.equal((await walk(session, roots, () => {})).isComplete, false);
+  assert.equal((await walk(session, roots, () => {})).isComplete, true);
+  client.close();
+});

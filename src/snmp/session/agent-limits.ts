@@ -5,10 +5,12 @@ const fewOids = 8;
 
 /** Counts answers until it is time to try again what has failed; each time in vain it takes twice as many. */
 class Patience {
+  readonly #first: number;
   #answers = 0;
   #wanted: number;
 
   constructor(answers: number) {
+    this.#first = answers;
     this.#wanted = answers;
   }
 
@@ -22,6 +24,11 @@ class Patience {
 
   restart(): void {
     this.#answers = 0;
+  }
+
+  /** It was not in vain. */
+  reward(): void {
+    this.#wanted = this.#first;
   }
 }
 
@@ -46,7 +53,10 @@ export class AgentLimits {
 
   /** A request with this many OIDs was answered for all of them. */
   onAnswer(asked: number): void {
-    this.#proven = Math.max(this.#proven, asked);
+    if (asked > this.#proven) {
+      this.#proven = asked;
+      this.#untilWider.reward();
+    }
     // The network may have changed, or only lost something.
     if (asked >= this.#width && this.#untilWider.onAnswer()) this.#width *= 2;
   }
@@ -92,6 +102,12 @@ export class AgentLimits {
   /** A GetBulk was answered with a whole row at least. */
   onBulk(): void {
     this.#bulk = "works";
+    this.#untilBulk.reward();
+  }
+
+  /** The agent has answered GetBulk before, and now it does not. Another agent may answer at this address. */
+  onBulkSilent(): void {
+    if (this.#bulk === "works") this.#bulk = "unknown";
   }
 
   /** The agent does not answer GetBulk as it should, but GetNext. */

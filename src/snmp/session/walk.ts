@@ -191,7 +191,9 @@ class Asking {
       this.#timeouts++;
       if (this.#timeouts < maxTimeouts && (rows > 1 || this.#tried !== undefined)) return;
       this.#triesNext = mayLackBulk && this.#timeouts === maxTimeouts;
-      if (!this.#triesNext) this.error = error;
+      if (this.#triesNext) return;
+      limits.onBulkSilent();
+      this.error = error;
     } else if (error.code !== "malformed") this.error = error;
     else if (rows > 1) {
       this.#unreadable = rows * group.length;
