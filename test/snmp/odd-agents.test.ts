@@ -217,9 +217,12 @@ test("an agent that lost long requests by chance is asked for as many OIDs again
   const limits = new AgentLimits();
   limits.onAnswer(3);
   const answersUntilWide = (): number => {
-    limits.narrow(limits.onSilence(64) ?? assert.fail("it is silent"));
+    // The first time it may be the agent that is silent.
+    limits.narrow(limits.onSilence(64) ?? limits.onSilence(64) ?? assert.fail("nothing is tried"));
+    assert.equal(limits.oids(64), 8);
     let answers = 0;
     for (; limits.oids(64) < 64; answers++) limits.onAnswer(limits.oids(64));
+    limits.onAnswer(64);
     return answers;
   };
   for (let i = 0; i < 5; i++) assert.ok(answersUntilWide() <= 1500);
