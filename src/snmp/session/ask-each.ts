@@ -41,6 +41,9 @@ export async function askEach(
   let lastError = 0;
   /** How many are tried after silence; undefined: there was none since the last answer. */
   let tried: number | undefined;
+  /** How many these OIDs leave room for. That of others may be another number, so that it is not kept. */
+  let fitting = Infinity;
+  const width = (): number => Math.min(limits.oids(maxOids), tried ?? Infinity, fitting);
 
   const settle = (position: number, answer: VarBind | number): void => {
     if (typeof answer === "number" && !isMissing(session, answer)) {
@@ -59,7 +62,8 @@ export async function askEach(
       response = await session[type](asked.map((position) => oids[position] as Oid));
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
-      if (several && (error.code === "malformed" || error.code === "too_big")) return halve(asked);
+      if (several && (error.code === "malformed" || error.code === "too_big"))
+        return halve(asked, error.code === "too_big");
       if (error.code === "malformed") return settleAll(asked, unreadableAnswer);
       tried = error.code === "timeout" ? limits.onSilence(asked.length) : undefined;
       if (tried === undefined) throw error;
@@ -75,7 +79,7 @@ export async function askEach(
     }
     if (!several) return settleAll(asked, status);
     const blamed = asked[errorIndex - 1];
-    if (blamed === undefined || status === errorStatus.tooBig) return halve(asked);
+    if (blamed === undefined || status === errorStatus.tooBig) return halve(asked, status === errorStatus.tooBig);
     if (isMissing(session, status)) return settleAll([blamed], status);
     await ask([blamed]);
     if (errorsInRow === 0) limits.onTooMany(asked.length);
@@ -85,20 +89,24 @@ export async function askEach(
     for (const position of positions) settle(position, answer);
     return true;
   };
-  /** One of them may be at fault, or their number. */
-  const halve = async (asked: readonly number[]): Promise<boolean> => {
-    const middle = asked.length >> 1;
+  /** One of them may be at fault, or their number, or the length of their values. */
+  const halve = async (asked: readonly number[], isLong: boolean): Promise<boolean> => {
     const errorsBefore = lastError;
     lastError = 0;
-    const areFine = [await ask(asked.slice(0, middle)), await ask(asked.slice(middle))];
-    const isNumber = lastError === 0 && areFine.every((isFine) => isFine);
-    if (isNumber) limits.onTooMany(asked.length);
+    let areFine = true;
+    for (let at = 0, size = asked.length >> 1; at < asked.length; at += size, size = Math.min(size, width())) {
+      const piece = asked.slice(at, at + size);
+      areFine = (await ask(piece)) && areFine;
+    }
+    const isNumber = lastError === 0 && areFine;
+    if (isNumber && isLong) fitting = Math.min(fitting, asked.length >> 1);
+    else if (isNumber) limits.onTooMany(asked.length);
     lastError ||= errorsBefore;
     return !isNumber;
   };
 
   while (open.size > 0) {
-    const size = Math.min(limits.oids(maxOids), tried ?? Infinity);
+    const size = width();
     await ask(choose([...open], size, isSpread(size)));
     if (errorsInRow >= maxErrorsInRow) settleAll([...open], lastError);
   }
