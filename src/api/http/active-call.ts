@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../report/index.ts";
 import type { Principal } from "../../access/index.ts";
-import type { Call } from "./call.ts";
+import type { Call, RouteAccess } from "./call.ts";
 import { certificateSubject } from "./client-certificate.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
 import { wireOf, type Wire } from "./wire.ts";
@@ -35,6 +35,7 @@ export abstract class ActiveCall implements Call {
   isEndless = false;
   heldBytes = 0;
   principal: Principal | undefined = undefined;
+  access: RouteAccess | undefined = undefined;
   audit: Call["audit"] = "nothing";
   failure: string | undefined = undefined;
   extraHeader: Headers | undefined = undefined;

@@ -2,7 +2,8 @@ import { AccessFileError, createIdentities, parseAccessFile, type Identities } f
 import { createWatchedFile, type WatchedFile } from "../../file/index.ts";
 import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
 
-const pollMs = 5_000;
+/** With it, and the sweep of the port, who is deleted loses what is open within five seconds. */
+const pollMs = 2_000;
 const checkName = "users";
 
 export interface UsersFile extends WatchedFile {
