@@ -17,6 +17,7 @@ import type { BasicCredentials } from "./guard/basic-auth.ts";
 import { createWriteAudit } from "./guard/write-audit.ts";
 import { isLoopback } from "./guard/site-guard.ts";
 import { createSessions } from "./guard/session-cookie.ts";
+import { createClientAddress } from "./http/client-address.ts";
 import { createCallLog } from "./http/call-log.ts";
 import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { createListener } from "./http/listener.ts";
@@ -84,6 +85,8 @@ export interface ApiServerOptions {
   readonly explore?: ExploreOperations;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
+  /** Addresses and CIDR prefixes of proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
   /** Where the built pages are; without it `/` answers programs only. */
   readonly pagesFolder?: string;
@@ -108,7 +111,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultApiLimits, ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
-  const calls = createCallLog(limits, clock, metrics, createWriteAudit(options.log, clock));
+  const clientAddress = createClientAddress(options.trustedProxies ?? []);
+  const calls = createCallLog(limits, clock, metrics, clientAddress, createWriteAudit(options.log, clock));
   const authenticator = createAuthenticator({
     basicAuth,
     identities,

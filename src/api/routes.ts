@@ -171,26 +171,32 @@ export function createRoutes(parts: RouteParts): Routes {
 
   if (parts.signIn !== undefined) addSignIn(routes, parts.signIn);
 
+  const isGuarded = parts.proofs.length > 0 || parts.signIn !== undefined;
   let document: JsonSchema | undefined;
   const openApi = (): JsonSchema =>
     (document ??= openApiDocument({
       ...parts,
       // With the comments of the schema; what is none of ours has none.
       services: parts.services.map(({ schema }) => files().registry.getService(schema.typeName) ?? schema),
-      isGuarded: parts.proofs.length > 0 || parts.signIn !== undefined,
+      isGuarded,
       sessionCookie: parts.signIn?.cookie,
       hasEvents: feed !== undefined,
       prefix: contractPrefix,
       views: [...parts.views.keys()],
     }));
-  const pages = createPages({ ...parts, health: parts.health.health, openApi });
+  const pages = createPages({ ...parts, health: parts.health.health, openApi, isGuarded });
   const openPages = new Set(["/livez", "/readyz", signInWaysPath, ...(parts.authMetrics ? [] : ["/metrics"])]);
   const ways = signInWays(parts.proofs, parts.signIn !== undefined);
   pages.set(signInWaysPath, (call) => sendJson(call, 200, ways, { "cache-control": "no-store" }));
   pages.set(sessionPath, serveSession);
   for (const [path, stream] of parts.streams) pages.set(path, (call) => serveStream(call, stream));
   for (const [path, serve] of pages) {
-    const access: RouteAccess = { role: openPages.has(path) ? undefined : "viewer", area: areaOfPage(path) };
+    const isPersonal = path === "/readyz";
+    const access: RouteAccess = {
+      role: openPages.has(path) ? undefined : "viewer",
+      area: areaOfPage(path),
+      isPersonal,
+    };
     routes.set(path, { kind: "page", label: path.slice(1), access, serve });
   }
   // Without data: whoever may not see any has to see how to sign in.

@@ -10,6 +10,8 @@ export interface ImportFault {
   readonly field: string;
   /** A sentence that names the offending value. */
   readonly reason: string;
+  /** Lines from `line` on that could not be read because of it, so that nobody knows how many rows they have; left out: no more than its row. */
+  readonly lines?: number;
 }
 
 /** Gathers faults: all are counted, the first ones kept. */

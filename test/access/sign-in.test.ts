@@ -162,7 +162,7 @@ test("an issuer that is away, or does not know the collector, is named; it is as
   await assert.rejects(signInOnce(issuer, { clientSecret: "x" }), refused("unavailable", /invalid_client/));
   await issuer.stop();
   const gone = createSignIn(oidcTestConfig(issuer.url), systemClock);
-  await assert.rejects(gone.begin("/session"), refused("unavailable", /cannot be used: fetch failed: /));
+  await assert.rejects(gone.begin("/session"), refused("unavailable", /cannot be used: connect ECONNREFUSED/));
 });
 
 test("an issuer whose certificate a private authority signed is trusted by a setting, and by nothing else", async (t) => {

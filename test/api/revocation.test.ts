@@ -35,7 +35,6 @@ async function start(t: TestContext, file: string) {
   const { api } = await startTools(t, "", {
     identities,
     streams: new Map([["/api/v1/flow/tail", tail]]),
-    limits: { headersTimeout: 200 },
   });
   return { api, time, replace: (text: string) => identities.replace(parseAccessFile("users.yml", text)) };
 }
@@ -60,7 +59,12 @@ async function watch(url: string, name: string, headers: Readonly<Record<string,
   const client = createClient(UdmToolsService, transports[name]?.(url, [withHeaders(headers)]) as Transport);
   const stream = client.watchUdms({})[Symbol.asyncIterator]();
   await stream.next();
-  return { end: stream.next().then(() => "goes on", (error: unknown) => ConnectError.from(error)) };
+  return {
+    end: stream.next().then(
+      () => "goes on",
+      (error: unknown) => ConnectError.from(error),
+    ),
+  };
 }
 
 /** Opens a GET that goes on. @returns once it has begun, what came until its end. */
@@ -131,7 +135,9 @@ suite("who loses what they may, loses what is open", { concurrency: true }, () =
   test("a client that does not read loses its connection", async (t) => {
     const { api, replace } = await start(t, tokenFile());
     const raw = openRaw(t, api.port);
-    raw.socket.write(`GET /api/v1/flow/tail HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${bearer.authorization}\r\n\r\n`);
+    raw.socket.write(
+      `GET /api/v1/flow/tail HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${bearer.authorization}\r\n\r\n`,
+    );
     await until(() => raw.received().includes("200 OK"), "the stream is open");
     raw.socket.pause();
     replace("tokens: {}");
@@ -142,7 +148,7 @@ suite("who loses what they may, loses what is open", { concurrency: true }, () =
     const issuer = await startIssuer(t);
     issuer.claims = (right) => ({ ...right, preferred_username: "nora", groups: ["noc"] });
     const signIn = createSignIn(oidcTestConfig(issuer.url, {}), systemClock);
-    const { api } = await startTools(t, "", { signIn, limits: { headersTimeout: 200 } });
+    const { api } = await startTools(t, "", { signIn });
     const get = (path: string, cookie = ""): Promise<Response> =>
       fetch(api.url + path, { redirect: "manual", headers: { cookie } });
     const cookieOf = (response: Response): string => response.headers.getSetCookie()[0]?.split(";")[0] ?? "";

@@ -128,7 +128,13 @@ suite("a sheet", () => {
     const result = await read('key,name\n10.0.0.1,a\n10.0.0.2,"b\n10.0.0.3,c\n', { map: sheet });
     assert.deepEqual(result.entries.map(asJson), [{ key: "10.0.0.1", name: "a" }]);
     assert.equal(result.faultCount, 1);
-    assert.match(result.faults[0]?.reason ?? "", /quote/i);
+    const reason = "the quote that opens in line 3 is not closed: lines 3 to 4 are not read";
+    assert.deepEqual(result.faults, [{ row: 3, line: 3, lines: 2, column: "", field: "", reason }]);
+    const closed = await read('sep=,\nkey,name\n10.0.0.1,a\n10.0.0.2,"b\n10.0.0.3,"c"\n10.0.0.4,d\n', { map: sheet });
+    assert.deepEqual(
+      closed.faults.map(({ line, lines }) => [line, lines]),
+      [[4, 2]],
+    );
   });
 
   test("that is empty has no entries and no fault", async () => {

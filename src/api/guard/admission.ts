@@ -25,7 +25,10 @@ export interface Refusal {
 }
 
 /** What of a call is looked at. */
-export type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal" | "access">;
+export type Applicant = Pick<
+  Call,
+  "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal" | "access"
+>;
 
 export interface Admission {
   /**
@@ -60,7 +63,8 @@ export function createAdmission({ allowedHosts, authenticator, takesPasswords }:
         const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
         return { reason: "host", error };
       }
-      if (access.role === undefined || authenticator === undefined) return refuseSite(call, host);
+      const isAsked = access.role !== undefined || access.isPersonal === true;
+      if (!isAsked || authenticator === undefined) return refuseSite(call, host);
       const found = authenticator.identify({
         authorization: headerOf(call.headers, "authorization"),
         cookie: headerOf(call.headers, "cookie"),
@@ -74,7 +78,11 @@ export function createAdmission({ allowedHosts, authenticator, takesPasswords }:
       if (principal === undefined || access === undefined || authenticator === undefined) return undefined;
       const found = authenticator.current(principal);
       if (found === undefined) {
-        const error = apiError("unauthenticated", "BAD_CREDENTIALS", `the credentials of ${principal.name} are no longer good`);
+        const error = apiError(
+          "unauthenticated",
+          "BAD_CREDENTIALS",
+          `the credentials of ${principal.name} are no longer good`,
+        );
         return { reason: "auth", error };
       }
       return refuseRole(found, access.role, access.area);
@@ -87,16 +95,15 @@ export function createAdmission({ allowedHosts, authenticator, takesPasswords }:
     host: string | undefined,
     found: Principal | Rejected,
   ): MaybeRefusal {
+    if (access.role === undefined) {
+      if (typeof found !== "string") call.principal = found;
+      return refuseSite(call, host);
+    }
     return typeof found === "string" ? refusals[found](call) : judge(call, access, host, found);
   }
 }
 
-function judge(
-  call: Applicant,
-  access: RouteAccess,
-  host: string | undefined,
-  found: Principal,
-): MaybeRefusal {
+function judge(call: Applicant, access: RouteAccess, host: string | undefined, found: Principal): MaybeRefusal {
   call.principal = found;
   call.access = access;
   // What a path takes may be known to who may not use it.
@@ -129,7 +136,7 @@ function createRefusals(takesPasswords: boolean): Readonly<Record<Rejected, (cal
       error: apiError(
         "resource_exhausted",
         "TOO_MANY_FAILURES",
-        "this client has sent wrong credentials too often: wait a minute",
+        "wrong credentials were sent too often, by this client or for this user: wait a minute",
       ),
     }),
     busy: () => ({

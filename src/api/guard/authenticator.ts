@@ -1,4 +1,4 @@
-import { createFailureLimit, type Identities, type Principal } from "../../access/index.ts";
+import { FailureLimit, type Identities, type Principal } from "../../access/index.ts";
 import type { Clock } from "../../report/index.ts";
 import { createBasicAuth, readBasic, type BasicCredentials } from "./basic-auth.ts";
 
@@ -47,25 +47,33 @@ export function createAuthenticator({
   if (basicAuth === undefined && identities === undefined && sessions === undefined) return undefined;
   const isOwner = basicAuth && createBasicAuth(basicAuth);
   const owner: Principal | undefined = basicAuth && { name: basicAuth.username, role: "admin", by: "basic" };
-  const limit = createFailureLimit(clock);
+  const limit = new FailureLimit(clock);
 
-  const wrong = (peer: string | undefined): Rejected => {
-    limit.failed(peer);
+  const wrong = (peer: string | undefined, user?: string): Rejected => {
+    limit.failed(peer, user);
     return "wrong";
+  };
+
+  const right = (peer: string | undefined, principal: Principal): Principal => {
+    limit.succeeded(peer, principal.name);
+    return principal;
   };
 
   const byPassword = (authorization: string, peer: string | undefined): ReturnType<Authenticator["identify"]> => {
     const given = readBasic(authorization);
-    if (given === undefined || identities === undefined) return wrong(peer);
-    const found = identities.byPassword(given.name, given.password, () => !limit.isBlocked(peer));
-    if (!(found instanceof Promise)) return found ?? wrong(peer);
-    return found.then((principal) => principal ?? wrong(peer));
+    if (given === undefined || identities === undefined) return wrong(peer, given?.name);
+    const { name, password } = given;
+    const settle = (found: Principal | Rejected | undefined): Principal | Rejected =>
+      typeof found === "object" ? right(peer, found) : (found ?? wrong(peer, name));
+    const found = identities.byPassword(name, password, () => !limit.isBlocked(peer, name));
+    return found instanceof Promise ? found.then(settle) : settle(found);
   };
 
   return {
     identify({ authorization, cookie, peer, certificate }) {
       if (authorization !== undefined) {
-        if (owner !== undefined && isOwner?.(authorization) === true) return owner;
+        if (owner !== undefined && isOwner?.(authorization) === true)
+          return limit.isUserBlocked(peer, owner.name) ? "blocked" : right(peer, owner);
         const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
         if (token === undefined) return byPassword(authorization, peer);
         return identities?.byToken(token) ?? wrong(peer);

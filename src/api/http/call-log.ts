@@ -6,6 +6,7 @@ import type { Clock } from "../../report/index.ts";
 import type { ActiveCall, CallSurroundings } from "./active-call.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { Call } from "./call.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { RequestHeaders } from "./http-message.ts";
@@ -36,6 +37,7 @@ export function createCallLog(
   limits: ApiLimits,
   clock: Clock,
   metrics: ApiMetrics,
+  clientAddress: ClientAddress,
   ended: (call: Call) => void = () => {},
 ): CallLog {
   const pending = new Set<ActiveCall>();
@@ -45,6 +47,7 @@ export function createCallLog(
   let heldBytes = 0;
   const surroundings: CallSurroundings = {
     clock,
+    clientAddress,
     stallTimeout: limits.stallTimeout,
     onStall: () => metrics.reject("timeout"),
   };

@@ -11,13 +11,15 @@ export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 export interface RouteAccess {
   /** Undefined: anybody, without a proof of who it is. */
   readonly role: Role | undefined;
+  /** Whether who asks is found out where anybody may: some get to see more. */
+  readonly isPersonal?: boolean;
   /** Undefined: of every area. */
   readonly area: Area | undefined;
 }
 
 /** Who waits for an answer. */
 export interface Caller extends Waiting {
-  /** Address of the client; undefined when its connection is gone. */
+  /** Address of the client, also behind a trusted proxy; undefined when its connection is gone. */
   readonly peer: string | undefined;
   /** Who asks; undefined where nobody has to prove it. */
   readonly principal?: Principal | undefined;

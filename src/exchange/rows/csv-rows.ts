@@ -24,7 +24,7 @@ const typedHeader = "header-";
 /** The records of RFC 4180, with any delimiter: quoted cells may hold delimiters, line breaks and doubled quotes. */
 export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions, faults: FaultList): RowBlocks {
   const rows = createRowMaker(options, faults);
-  let parser: Parser | undefined;
+  let parser: RecordParser | undefined;
   let head = "";
   for await (const piece of text) {
     if (parser === undefined) {
@@ -37,7 +37,7 @@ export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions,
     yield* rows.take();
   }
   parser ??= begin(head, options, rows, faults);
-  await finish(parser, rows, faults);
+  await finish(parser);
   yield* rows.take();
 }
 
@@ -95,7 +95,7 @@ function createRowMaker(options: CsvOptions, faults: FaultList): RowMaker {
   };
 }
 
-function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultList): Parser {
+function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultList): RecordParser {
   // Spreadsheets write this line, and read it, to name the delimiter.
   const named = /^sep=(.)\r?\n/.exec(head);
   const text = named === null ? head : head.slice(named[0].length);
@@ -115,14 +115,14 @@ function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultL
       skip_records_with_error: true,
       ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
       on_skip: (error: CsvError | undefined) => {
-        addFault(error, rows, faults);
+        parser.fault(error, before, rows, faults);
         return undefined;
       },
     },
   );
   // Nothing is read from it. Without this it would not end.
   parser.resume();
-  parser.on("error", () => {});
+  parser.on("error", (error: CsvError) => parser.fault(error, before, rows, faults));
   parser.write(text);
   return parser;
 }
@@ -141,24 +141,36 @@ class RecordParser extends Parser {
     this.#take(record, this.info.lines);
     return true;
   }
+
+  /** @param before lines that the parser was not given. */
+  fault(error: CsvError | undefined, before: number, rows: RowMaker, faults: FaultList): void {
+    const end = typeof error?.["lines"] === "number" ? before + error["lines"] : 0;
+    const row = { row: rows.number + 1, column: "", field: "" };
+    const isClosed = error?.code === "CSV_INVALID_CLOSING_QUOTE";
+    if (!isClosed && error?.code !== "CSV_QUOTE_NOT_CLOSED") {
+      faults.add({ ...row, line: end, reason: error?.message ?? "the row cannot be read" });
+      return;
+    }
+    // What was taken for one cell, from the quote on.
+    const { field } = (this as unknown as { api: { state: { field: { toString(encoding: "utf8"): string } } } }).api
+      .state;
+    const cell = field.toString("utf8").replace(/\n$/, "");
+    const line = end - countBreaks([cell]);
+    const lines = end - line + 1;
+    const what = lines === 1 ? "it is not read" : `lines ${line} to ${end} are not read`;
+    const how = isClosed ? `meets another one in line ${end}, which does not end a cell` : "is not closed";
+    faults.add({ ...row, line, lines, reason: `the quote that opens in line ${line} ${how}: ${what}` });
+  }
 }
 
-function addFault(error: CsvError | undefined, rows: RowMaker, faults: FaultList): void {
-  const line = typeof error?.["lines"] === "number" ? error["lines"] : 0;
-  const reason = error?.message ?? "the row cannot be read";
-  faults.add({ row: rows.number + 1, line, column: "", field: "", reason });
-}
-
-function write(parser: Parser, piece: string): Promise<void> {
+function write(parser: RecordParser, piece: string): Promise<void> {
   return new Promise((resolve) => parser.write(piece, () => resolve()));
 }
 
-function finish(parser: Parser, rows: RowMaker, faults: FaultList): Promise<void> {
+function finish(parser: RecordParser): Promise<void> {
   return new Promise((resolve) => {
-    parser.once("error", (error: CsvError) => {
-      addFault(error, rows, faults);
-      resolve();
-    });
+    // With its fault told.
+    parser.once("error", () => resolve());
     parser.once("end", resolve);
     parser.end();
   });

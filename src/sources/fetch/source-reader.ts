@@ -63,10 +63,10 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
     const [ca, cert, key] = await Promise.all([config.caPath, config.certPath, config.keyPath].map(readPem));
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
     const all = { ...(await credentials(options)), ...config.headers, ...headers };
-    const { timeoutMs, maxBytes } = config;
+    const { timeoutMs, maxBytes, redirectHosts } = config;
     for (;;) {
       const answer = await httpGet(
-        { url, headers: all, tls, timeoutMs, maxBytes, signal, ...(method && { method }) },
+        { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal, ...(method && { method }) },
         agentFor,
       );
       if (answer.status !== 429 && answer.status !== 503) return answer;
@@ -88,7 +88,7 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
     async document(isWhole = false) {
       const known = isWhole ? undefined : options.known;
       if (config.path !== undefined) {
-        const found = await readPath(config.path, config.maxBytes, known);
+        const found = await readPath(config.path, config.maxBytes, known, signal);
         validators = found.validators;
         return found.bytes;
       }
@@ -97,11 +97,15 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
         ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
       };
       const answer = await request(config.url ?? "", conditions);
-      if (answer.status === 304) {
+      if (answer.status === 304 && Object.keys(conditions).length > 0) {
         validators = known ?? {};
         return undefined;
       }
       if (answer.status !== 200) throw refusal(config.url ?? "", answer);
+      if (isPage(answer.body)) {
+        const message = `${placeOf(config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
+        throw new SourceFault("content", message);
+      }
       const { etag, "last-modified": lastModified } = answer.headers;
       validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
       return answer.body;
@@ -123,17 +127,28 @@ async function readPath(
   path: string,
   maxBytes: number,
   known: Validators | undefined,
+  signal: AbortSignal,
 ): Promise<{ bytes: Buffer | undefined; validators: Validators }> {
   try {
-    const { size, mtimeMs, ino } = await stat(path);
+    const found = await stat(path);
+    // Reading of others may never end.
+    if (!found.isFile()) throw new SourceFault("configuration", `${path} is not a file`);
+    const { size, mtimeMs, ino } = found;
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
     const stamp = `${size} ${mtimeMs} ${ino}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
-    return { bytes: await readFile(path), validators: { stamp } };
+    return { bytes: await readFile(path, { signal }), validators: { stamp } };
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** By its first letters: servers send lists as text/html, too. */
+function isPage(body: Buffer): boolean {
+  return /^\s*(?:<!--[^]*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b/i.test(
+    body.toString("utf8", 0, 2048),
+  );
 }
 
 async function readPem(path: string | undefined): Promise<Buffer | undefined> {
