@@ -615,7 +615,11 @@ test("readiness says that writes fail, and tries whether they would be possible 
   const check = (): unknown => health.checks().find(({ name }) => name === "metadata writes");
   const failing = (detail: string): unknown => ({ name: "metadata writes", ready: true, degraded: true, detail });
   await store.start();
-  assert.deepEqual(check(), failing(`${memory.folder} cannot be written: ENOSPC; trying again`), "before anybody writes");
+  assert.deepEqual(
+    check(),
+    failing(`${memory.folder} cannot be written: ENOSPC; trying again`),
+    "before anybody writes",
+  );
   fault = undefined;
   await time.pass(10_000);
   assert.deepEqual(check(), { name: "metadata writes", ready: true });

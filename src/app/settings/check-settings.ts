@@ -103,7 +103,12 @@ export function checkSettings(
     const asked = ([mode, `SVC_OUTPUT_${word}_SPOOL_MAX_SIZE`] as const).find(
       (name) => (origins.get(name) ?? "default") !== "default",
     );
-    if (settings[on] && settings[mode] === "overflow" && asked !== undefined && settings.SVC_STATE_DIRECTORY_PATH === "")
+    if (
+      settings[on] &&
+      settings[mode] === "overflow" &&
+      asked !== undefined &&
+      settings.SVC_STATE_DIRECTORY_PATH === ""
+    )
       warnings.push(`${asked} asks for a spool, but there is none: SVC_STATE_DIRECTORY_PATH is empty`);
   }
   if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH === "") {

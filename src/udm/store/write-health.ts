@@ -92,7 +92,8 @@ export class WriteHealth {
     this.#left.add(path);
     try {
       // Of a full disk some learn when they sync.
-      for (let left = Math.max(4096, bytes); left > 0; ) left -= await file.write(new Uint8Array(Math.min(left, 1024 * 1024)));
+      for (let left = Math.max(4096, bytes); left > 0;)
+        left -= await file.write(new Uint8Array(Math.min(left, 1024 * 1024)));
       await file.sync();
     } finally {
       await file.close().catch(() => {});
