@@ -134,7 +134,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       () => feed.followers,
     );
   }
-  const { routes, servicePaths } = createRoutes({
+  const { routes, unknown, servicePaths } = createRoutes({
     ...options,
     services: [
       udmMethods(createUdmService(options.udm, maxBatchSize)),
@@ -171,7 +171,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     maxMessageBytes: limits.maxMessageBytes,
     onFailure,
   });
-  const dispatch = createDispatch({ routes, servicePaths, engine, metrics, admission, onFailure });
+  const dispatch = createDispatch({ routes, unknown, servicePaths, engine, metrics, admission, onFailure });
   const listener = createListener({
     ...options,
     limits,

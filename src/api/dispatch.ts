@@ -21,6 +21,8 @@ export type Route = { readonly label: string; readonly access: RouteAccess } & (
 
 export interface DispatchParts {
   readonly routes: ReadonlyMap<string, Route>;
+  /** What is at a path where nothing is; undefined: an error. */
+  readonly unknown: (call: Call) => Route | undefined;
   /** Paths below which an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
   readonly engine: Engine;
@@ -42,7 +44,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
   };
 
   const serve = (call: Call): Promise<void> | undefined => {
-    const route = routes.get(call.path) ?? routeWithId(routes, call.path);
+    const route = routes.get(call.path) ?? routeWithId(routes, call.path) ?? parts.unknown(call);
     if (route !== undefined) {
       call.label = route.label;
       call.audit = auditOf(route);

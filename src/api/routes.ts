@@ -85,6 +85,8 @@ export interface RouteParts {
 export interface Routes {
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>;
+  /** What is at a path where nothing is; undefined: an error. */
+  readonly unknown: (call: Call) => Route | undefined;
   /** Below these paths an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
 }
@@ -201,10 +203,14 @@ export function createRoutes(parts: RouteParts): Routes {
   }
   // Without data: whoever may not see any has to see how to sign in.
   const anybody: RouteAccess = { role: undefined, area: undefined };
-  for (const [path, serve] of webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(openApi()) })) {
-    routes.set(path, { kind: "page", label: "pages", access: anybody, serve });
-  }
-  return { routes, servicePaths };
+  const web = webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(openApi()) });
+  const page = (serve: (call: Call) => Promise<void>): Route => ({ kind: "page", label: "pages", access: anybody, serve });
+  for (const [path, serve] of web.routes) routes.set(path, page(serve));
+  const unknown = (call: Call): Route | undefined => {
+    const serve = web.noPage(call);
+    return serve && page(serve);
+  };
+  return { routes, unknown, servicePaths };
 }
 
 /** Who signs in or out has nothing to prove. */
