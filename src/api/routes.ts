@@ -204,7 +204,12 @@ export function createRoutes(parts: RouteParts): Routes {
   // Without data: whoever may not see any has to see how to sign in.
   const anybody: RouteAccess = { role: undefined, area: undefined };
   const web = webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(openApi()) });
-  const page = (serve: (call: Call) => Promise<void>): Route => ({ kind: "page", label: "pages", access: anybody, serve });
+  const page = (serve: (call: Call) => Promise<void>): Route => ({
+    kind: "page",
+    label: "pages",
+    access: anybody,
+    serve,
+  });
   for (const [path, serve] of web.routes) routes.set(path, page(serve));
   const unknown = (call: Call): Route | undefined => {
     const serve = web.noPage(call);

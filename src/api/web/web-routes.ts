@@ -52,7 +52,12 @@ export function webRoutes({ folder, index }: WebParts): WebRoutes {
     call.code = "not_found";
     const depth = call.path.split("/").length - 2;
     const body = depth === 0 && document !== undefined ? gunzipSync(document.gzip) : noPage("../".repeat(depth) || ".");
-    return sendBytes(call, 404, { ...pageHeader, "cache-control": "no-store", vary: "accept", "content-type": htmlType }, body);
+    return sendBytes(
+      call,
+      404,
+      { ...pageHeader, "cache-control": "no-store", vary: "accept", "content-type": htmlType },
+      body,
+    );
   };
   return {
     routes,
