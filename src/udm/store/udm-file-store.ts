@@ -17,7 +17,7 @@ import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createAddressWatch } from "./address-watch.ts";
 import { createSubmit, entriesOf, originOf, type Batch } from "./submit-writes.ts";
 import { createUdmLayers } from "./udm-layers.ts";
-import { WriteHealth } from "./write-health.ts";
+import { createFolderTrial, WriteHealth } from "./write-health.ts";
 import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
 import type { UdmCommit } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
@@ -97,9 +97,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       try {
         numbers = await note(batches, outcomes);
         seen = await save(changes, next);
-        await writes.works();
+        writes.works();
       } catch (error) {
-        writes.failed(messageOf(error));
+        writes.failed(error);
         await history.takeBack();
         shared.release(next);
         throw error;
@@ -143,11 +143,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
   };
 
   const queue = createCommitQueue(commitGroup);
+  const folders = stateDirectory === "" ? [] : [stateDirectory];
   const writes = new WriteHealth({
-    io,
-    target: hold.target,
-    size: () => seen?.size ?? 0,
-    folders: stateDirectory === "" ? [] : [stateDirectory],
+    trial: createFolderTrial(io, hold.target, () => seen?.size ?? 0, folders),
     alone: (action) => queue.alone(action),
     after,
     health,

@@ -5,18 +5,11 @@ import type { Health, Log } from "../../report/index.ts";
 /** Name of the readiness check. */
 const checkName = "metadata writes";
 /** How often is tried whether writes would be possible again, milliseconds. */
-const probeMs = 10_000;
-/** What a trial writes at most, bytes. */
-const mostTried = 8 * 1024 * 1024;
+const tryMs = 10_000;
 
 export interface WriteHealthOptions {
-  readonly io: FileIo;
-  /** The file that writes replace. */
-  readonly target: () => string;
-  /** Its bytes. */
-  readonly size: () => number;
-  /** Further folders in which a write needs room. */
-  readonly folders: readonly string[];
+  /** Finds out whether a write would be possible, without one. Rejects with why not, in words for an operator. */
+  readonly trial: () => Promise<void>;
   /** Runs an action while no write runs. */
   readonly alone: (action: () => Promise<void>) => Promise<void>;
   readonly after: (action: () => void, ms: number) => () => void;
@@ -26,14 +19,11 @@ export interface WriteHealthOptions {
 
 /**
  * Says to readiness whether writes of metadata are possible: by how the last one ended, and at the start and after a failure by trials, because
- * nobody may write. A trial writes as many bytes as a save would.
+ * nobody may write.
  */
 export class WriteHealth {
   readonly #options: WriteHealthOptions;
-  readonly #run = `probe${process.pid.toString(36)}`;
   #isFailing = false;
-  /** Files of trials that could not be removed. */
-  readonly #left = new Set<string>();
   #callOff = (): void => {};
   #isStopped = false;
 
@@ -41,25 +31,34 @@ export class WriteHealth {
     this.#options = options;
   }
 
-  /** @param reason what a write failed at, in words for an operator. */
-  failed(reason: string): void {
+  /** @param error what a write failed at, in words for an operator. */
+  failed(error: unknown): void {
+    const { health, after, alone } = this.#options;
+    const reason = error instanceof Error ? error.message : String(error);
     this.#isFailing = true;
-    this.#options.health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
+    health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
     this.#callOff();
-    if (this.#isStopped) return;
-    this.#callOff = this.#options.after(() => void this.#options.alone(() => this.#tryAgain()), probeMs);
+    if (!this.#isStopped) this.#callOff = after(() => void alone(() => this.#tryAgain()), tryMs);
   }
 
   /** A write was saved, or could be. */
-  async works(): Promise<void> {
-    const { health, log, io } = this.#options;
+  works(): void {
+    const { health, log } = this.#options;
     if (!this.#isFailing) return;
-    for (const path of this.#left) await io.unlink(path).catch(() => {});
-    this.#left.clear();
     log.info({}, "metadata can be written again");
     this.#isFailing = false;
     this.#callOff();
     health.set({ name: checkName, ready: true });
+  }
+
+  /** Finds out whether a write would be possible. Not while one runs. */
+  async try(): Promise<void> {
+    try {
+      await this.#options.trial();
+      this.works();
+    } catch (error) {
+      this.failed(error);
+    }
   }
 
   stop(): void {
@@ -70,35 +69,54 @@ export class WriteHealth {
   async #tryAgain(): Promise<void> {
     if (this.#isFailing && !this.#isStopped) await this.try();
   }
+}
 
-  /** Finds out whether a write would be possible. Not while one runs. */
-  async try(): Promise<void> {
-    const { target, size, folders } = this.#options;
-    try {
-      await this.#tryFolder(temporaryPath(target(), this.#run, 0), Math.min(size(), mostTried));
-      for (const folder of folders) await this.#tryFolder(temporaryPath(join(folder, "metadata"), this.#run, 0), 1);
-      await this.works();
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      this.failed(`${dirname(target())} cannot be written: ${message}`);
-    }
-  }
+/** What a trial writes at most, bytes. */
+const mostTried = 8 * 1024 * 1024;
+const oneWrite = 1024 * 1024;
 
-  /** Writes a file and removes it. */
-  async #tryFolder(path: string, bytes: number): Promise<void> {
-    const { io } = this.#options;
-    if (this.#left.has(path)) await io.unlink(path).catch(() => {});
+/**
+ * Makes a trial of the folders in which a save of a file makes others: it writes as many bytes as the save would.
+ *
+ * @param target the file.
+ * @param size its bytes.
+ * @param folders further ones that must take something.
+ */
+export function createFolderTrial(
+  io: FileIo,
+  target: () => string,
+  size: () => number,
+  folders: readonly string[],
+): () => Promise<void> {
+  const run = `trial${process.pid.toString(36)}`;
+  /** Files that could not be removed. */
+  const left = new Set<string>();
+
+  const tryFolder = async (path: string, bytes: number): Promise<void> => {
+    if (left.has(path)) await io.unlink(path).catch(() => {});
     const file = await io.create(path, 0o600);
-    this.#left.add(path);
+    left.add(path);
     try {
-      // Of a full disk some learn when they sync.
-      for (let left = Math.max(4096, bytes); left > 0;)
-        left -= await file.write(new Uint8Array(Math.min(left, 1024 * 1024)));
+      for (let rest = Math.max(4096, bytes); rest > 0;)
+        rest -= await file.write(new Uint8Array(Math.min(rest, oneWrite)));
+      // That a disk is full some say only here.
       await file.sync();
     } finally {
       await file.close().catch(() => {});
       await io.unlink(path);
-      this.#left.delete(path);
+      left.delete(path);
     }
-  }
+  };
+
+  return async () => {
+    const plan: [path: string, bytes: number][] = [
+      [temporaryPath(target(), run, 0), Math.min(size(), mostTried)],
+      ...folders.map((folder): [string, number] => [temporaryPath(join(folder, "metadata"), run, 0), 1]),
+    ];
+    for (const [path, bytes] of plan) {
+      await tryFolder(path, bytes).catch((error: Error) => {
+        throw new Error(`${dirname(path)} cannot be written: ${error.message}`, { cause: error });
+      });
+    }
+  };
 }
