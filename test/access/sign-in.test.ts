@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { createSignIn, SignInError, type OidcConfig } from "../../src/access/index.ts";
 import { systemClock } from "../../src/report/index.ts";
@@ -204,13 +205,14 @@ test("what an issuer answers in place of its description is not shown, and no mo
   let sent = 0;
   const server = createServer((request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
-    if (request.url?.startsWith("/long") !== true) return void response.end("<html>inner-secret</html>");
-    const more = (): void => {
-      for (; sent < 64 * 1024 * 1024 && !response.destroyed; sent += 65_536)
-        if (!response.write(Buffer.alloc(65_536, "x"))) return void response.once("drain", more);
-      response.end();
+    if (request.url?.startsWith("/long") !== true) {
+      response.end("<html>inner-secret</html>");
+      return;
+    }
+    const endless = function* (): Generator<Buffer> {
+      for (; sent < 64 * 1024 * 1024; sent += 65_536) yield Buffer.alloc(65_536, "x");
     };
-    more();
+    Readable.from(endless()).pipe(response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

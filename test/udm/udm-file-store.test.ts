@@ -606,10 +606,13 @@ test("readiness says that writes fail, and tries whether they would be possible 
   const memory = memoryFileIo();
   memory.put(memoryPath, "10.0.0.1:\n  name: a\n");
   let fault: string | undefined = "ENOSPC";
-  const create: FileIo["create"] = (path, mode) =>
+  const createFile: FileIo["create"] = (path, mode) =>
     fault === undefined ? memory.create(path, mode) : Promise.reject(Object.assign(new Error(fault), { code: fault }));
   const time = createFakeTime();
-  const { store, health } = storeOn({ ...memory, create }, { after: time.after, stateDirectory: memory.folder });
+  const { store, health } = storeOn(
+    { ...memory, create: createFile },
+    { after: time.after, stateDirectory: memory.folder },
+  );
   const writeOne = (key: string): Promise<unknown> =>
     store.commit([{ op: "create", key: parseKey(key), values: udmEntry("::", { name: "x" }) }]);
   const check = (): unknown => health.checks().find(({ name }) => name === "metadata writes");

@@ -150,8 +150,8 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
 const mostSampled = 1000;
 
 /** Why a database is of no use for what is asked of it, though it can be read; undefined when it is of some. */
-function nothingIn({ find, reader }: Database, { wanted, slots, write, name }: Kind): string | undefined {
-  const read = reader(wanted, slots);
+function nothingIn(database: Database, { wanted, slots, write, name }: Kind): string | undefined {
+  const read = database.reader(wanted, slots);
   const into = createFieldWriter(write.maxLength);
   const saysNothing = (at: number): boolean => {
     into.clear();
@@ -164,7 +164,7 @@ function nothingIn({ find, reader }: Database, { wanted, slots, write, name }: K
       return true;
     }
   };
-  if (!find.sample(mostSampled).every(saysNothing)) return undefined;
+  if (!database.find.sample(mostSampled).every(saysNothing)) return undefined;
   const what = name === "asn" ? "autonomous systems" : "places";
   return `a MaxMind database has nothing of ${what} under the names that are known: records get nothing of it`;
 }

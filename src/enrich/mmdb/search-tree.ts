@@ -15,7 +15,7 @@ export interface TreeShape {
 export interface SearchTree {
   (a: number, b: number, c: number, d: number): number;
   /** Some of the records that addresses lead to, no more than `most`, from the first address on. */
-  sample(most: number): readonly number[];
+  readonly sample: (most: number) => readonly number[];
 }
 
 /** How many bits of an IPv4 address are walked beforehand. */

@@ -145,7 +145,12 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
   const queue = createCommitQueue(commitGroup);
   const folders = stateDirectory === "" ? [] : [stateDirectory];
   const writes = new WriteHealth({
-    trial: createFolderTrial(io, hold.target, () => seen?.size ?? 0, folders),
+    trial: createFolderTrial(
+      io,
+      () => hold.target(),
+      () => seen?.size ?? 0,
+      folders,
+    ),
     alone: (action) => queue.alone(action),
     after,
     health,
