@@ -23,14 +23,19 @@ export class FailureLimit {
     this.#users = new Budget(clock, freeOfUser);
   }
 
-  /** Whether this client, or whoever gave the name of this user, has failed too often to be looked at. */
-  isBlocked(peer: string | undefined, user?: string): boolean {
-    return this.#clients.isSpent(sourceOf(peer)) || (user !== undefined && this.isUserBlocked(peer, user));
+  /** Whether this client has failed too often. */
+  isClientBlocked(peer: string | undefined): boolean {
+    return this.#clients.isSpent(sourceOf(peer));
   }
 
-  /** Whether there were too many failures for this user to look at one who has not signed in at this client. */
-  isUserBlocked(peer: string | undefined, user: string): boolean {
-    return this.#users.isSpent(shortened(user)) && !this.#known.has(pairOf(peer, user));
+  /** Whether there were too many failures for this user. */
+  isUserBlocked(user: string): boolean {
+    return this.#users.isSpent(shortened(user));
+  }
+
+  /** Whether this user has signed in at this client. */
+  isKnown(peer: string | undefined, user: string): boolean {
+    return this.#known.has(pairOf(peer, user));
   }
 
   /** @param user undefined where none is named. */
@@ -40,9 +45,7 @@ export class FailureLimit {
   }
 
   succeeded(peer: string | undefined, user: string): void {
-    const pair = pairOf(peer, user);
-    if (this.#known.has(pair)) return;
-    this.#known.add(pair);
+    this.#known.add(pairOf(peer, user));
     const [oldest] = this.#known;
     if (this.#known.size > maxRemembered && oldest !== undefined) this.#known.delete(oldest);
   }

@@ -142,7 +142,10 @@ test("guesses for a user from many clients are slowed down, also for the user of
   assert.equal(await count("10.0.0.77, 192.0.2.9", basic("vera", "x")), 429);
   assert.equal(await count("192.0.2.10, 127.0.0.2", basic("vera", "v")), 200);
   for (let i = 0; i < 30; i++) assert.equal(await count(`198.51.100.${i}`, basic("operator", `${i}`)), 401);
-  assert.equal(await count("198.51.100.99", basic("operator", "contract")), 429);
+  for (const guess of ["contract", "wrong"]) {
+    assert.equal(await count("198.51.100.99", basic("operator", guess)), 429, "right or not");
+  }
+  assert.equal(await count("192.0.2.9", basic("vera", "v")), 429, "although the password is remembered");
   assert.equal(await count("192.0.2.1", basic("operator", "contract")), 200, "where they have signed in");
   await postJson(`${url}${contractPath}/CreateUdm`, create, {
     "x-forwarded-for": "[2001:db8::1]:99",

@@ -61,19 +61,22 @@ export function createAuthenticator({
 
   const byPassword = (authorization: string, peer: string | undefined): ReturnType<Authenticator["identify"]> => {
     const given = readBasic(authorization);
-    if (given === undefined || identities === undefined) return wrong(peer, given?.name);
+    if (given === undefined) return wrong(peer);
     const { name, password } = given;
+    // Before anything is compared: that a guess was right must not show while guesses are refused.
+    const isBlocked = limit.isUserBlocked(name) || (name !== owner?.name && limit.isClientBlocked(peer));
+    if (isBlocked && !limit.isKnown(peer, name)) return "blocked";
+    if (owner !== undefined && isOwner?.(authorization) === true) return right(peer, owner);
+    if (identities === undefined) return wrong(peer, name);
     const settle = (found: Principal | Rejected | undefined): Principal | Rejected =>
       typeof found === "object" ? right(peer, found) : (found ?? wrong(peer, name));
-    const found = identities.byPassword(name, password, () => !limit.isBlocked(peer, name));
+    const found = identities.byPassword(name, password, () => !limit.isClientBlocked(peer));
     return found instanceof Promise ? found.then(settle) : settle(found);
   };
 
   return {
     identify({ authorization, cookie, peer, certificate }) {
       if (authorization !== undefined) {
-        if (owner !== undefined && isOwner?.(authorization) === true)
-          return limit.isUserBlocked(peer, owner.name) ? "blocked" : right(peer, owner);
         const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
         if (token === undefined) return byPassword(authorization, peer);
         return identities?.byToken(token) ?? wrong(peer);

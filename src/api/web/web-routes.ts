@@ -32,6 +32,7 @@ export interface WebRoutes {
 export function webRoutes({ folder, index }: WebParts): WebRoutes {
   const files = folder === undefined ? undefined : readPageFiles(folder);
   const document = files?.get("index.html");
+  const plainDocument = document && gunzipSync(document.gzip);
   const serveDocument = (call: Call): Promise<void> => {
     if (document !== undefined) return servePageFile(call, document, false);
     const header = { ...pageHeader, "cache-control": "no-store", "content-type": htmlType };
@@ -51,7 +52,7 @@ export function webRoutes({ folder, index }: WebParts): WebRoutes {
   const serveNoPage = (call: Call): Promise<void> => {
     call.code = "not_found";
     const depth = call.path.split("/").length - 2;
-    const body = depth === 0 && document !== undefined ? gunzipSync(document.gzip) : noPage("../".repeat(depth) || ".");
+    const body = (depth === 0 && plainDocument) || noPage("../".repeat(depth) || ".");
     return sendBytes(
       call,
       404,
