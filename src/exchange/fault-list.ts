@@ -14,7 +14,7 @@ export interface ImportFault {
   readonly lines?: number;
 }
 
-/** Gathers faults: all are counted, the first ones kept. */
+/** Gathers faults: all are counted, the first ones kept; one that leaves lines unread is among them. */
 export interface FaultList {
   readonly faults: readonly ImportFault[];
   readonly count: number;
@@ -31,6 +31,7 @@ export function createFaultList(mostKept: number): FaultList {
     },
     add(fault) {
       if (count++ < mostKept) faults.push(fault);
+      else if (fault.lines !== undefined) faults[mostKept - 1] = fault;
     },
   };
 }

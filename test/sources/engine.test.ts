@@ -270,6 +270,24 @@ suite("a source", () => {
     await rig.stop();
   });
 
+  test("of many pages gives up a page that drips", async () => {
+    const server = await standIn((_, __, response) => {
+      const drip = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(drip));
+      return undefined;
+    });
+    const rig = await startSources(
+      `- {name: plan, kind: netbox, url: "${server.url}", objects: ip-addresses, timeout: 1s}`,
+    );
+    const { run } = await rig.run("plan");
+    assert.deepEqual(
+      [run?.code, run?.reason],
+      ["too_slow", `the answer of ${server.url}/api/ipam/ip-addresses/ was not whole after 10 s`],
+    );
+    server.answer = () => list(1);
+    await rig.stop();
+  });
+
   test("whose first answer is a page, or says that nothing has changed, fails", async () => {
     const server = await standIn((_, url, response) => {
       if (url.pathname === "/304") response.statusCode = 304;
@@ -299,7 +317,7 @@ suite("a source", () => {
     const { run, entries } = await rig.run("plan");
     assert.deepEqual(
       [entries, run?.code, run?.reason],
-      [3, "content", "the quote that opens in line 3 is not closed: lines 3 to 4 are not read"],
+      [3, "content", "a quote in the row of line 3 is not closed: lines 3 to 4 are not read"],
     );
     text = "key,name\nsecret,a\n";
     assert.match((await rig.run("plan")).run?.reason ?? "", /secret/);

@@ -99,67 +99,100 @@ function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultL
   // Spreadsheets write this line, and read it, to name the delimiter.
   const named = /^sep=(.)\r?\n/.exec(head);
   const text = named === null ? head : head.slice(named[0].length);
-  const before = named === null ? 0 : 1;
-  let lines = 0;
-  const parser = new RecordParser(
-    (cells, linesBefore) => {
-      const isLong = linesBefore - lines > 1;
-      lines = linesBefore;
-      rows.add(cells, before + lines - (isLong ? countBreaks(cells) : 0));
+  const parser = new RecordParser(rows, faults, named === null ? 0 : 1, {
+    delimiter: options.delimiter ?? named?.[1] ?? guessDelimiter(text),
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: longestRow,
+    skip_records_with_error: true,
+    ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
+    on_skip: (error: CsvError | undefined) => {
+      parser.fault(error);
+      return undefined;
     },
-    {
-      delimiter: options.delimiter ?? named?.[1] ?? guessDelimiter(text),
-      relax_column_count: true,
-      skip_empty_lines: true,
-      max_record_size: longestRow,
-      skip_records_with_error: true,
-      ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
-      on_skip: (error: CsvError | undefined) => {
-        parser.fault(error, before, rows, faults);
-        return undefined;
-      },
-    },
-  );
+  });
   // Nothing is read from it. Without this it would not end.
   parser.resume();
-  parser.on("error", (error: CsvError) => parser.fault(error, before, rows, faults));
+  parser.on("error", (error: CsvError) => parser.fault(error));
   parser.write(text);
   return parser;
 }
 
-/** Gives each record at once, with the number of lines up to its end. What `on_record` is given costs as much as the parsing. */
+/** Gives each record at once. What `on_record` is given costs as much as the parsing. */
 class RecordParser extends Parser {
-  readonly #take: (cells: string[], lines: number) => void;
+  readonly #rows: RowMaker;
+  readonly #faults: FaultList;
+  /** From the number that the parser has for a line to that of the line: a line break of two characters in a cell is two for the parser. */
+  #shift: number;
+  /** For the parser, the line where the last record or fault ended, and how many before it were empty or comments. */
+  #end = 0;
+  #without = 0;
+  #isBroken = false;
 
-  constructor(take: (cells: string[], lines: number) => void, options: Options) {
+  /** @param before lines that the parser is not given. */
+  constructor(rows: RowMaker, faults: FaultList, before: number, options: Options) {
     super(options);
-    this.#take = take;
+    this.#rows = rows;
+    this.#faults = faults;
+    this.#shift = before;
   }
 
   override push(record: string[] | null): boolean {
     if (record === null) return super.push(null);
-    this.#take(record, this.info.lines);
+    const { lines } = this.info;
+    const isLong = lines - this.#end > 1;
+    const returns = isLong ? count("\r", record) : 0;
+    const begin = isLong ? lines - count("\n", record) - returns : lines;
+    if (this.#isBroken) this.#noteGap(begin);
+    this.#noteEnd();
+    this.#rows.add(record, begin + this.#shift);
+    this.#shift -= returns;
     return true;
   }
 
-  /** @param before lines that the parser was not given. */
-  fault(error: CsvError | undefined, before: number, rows: RowMaker, faults: FaultList): void {
-    const end = typeof error?.["lines"] === "number" ? before + error["lines"] : 0;
-    const row = { row: rows.number + 1, column: "", field: "" };
+  fault(error: CsvError | undefined): void {
+    const [from, to] = this.#unread(this.info.lines);
+    this.#noteEnd();
+    this.#isBroken = true;
     const isClosed = error?.code === "CSV_INVALID_CLOSING_QUOTE";
     if (!isClosed && error?.code !== "CSV_QUOTE_NOT_CLOSED") {
-      faults.add({ ...row, line: end, reason: error?.message ?? "the row cannot be read" });
+      this.#add(to, 1, error?.message ?? "the row cannot be read");
       return;
     }
-    // What was taken for one cell, from the quote on.
-    const { field } = (this as unknown as { api: { state: { field: { toString(encoding: "utf8"): string } } } }).api
-      .state;
-    const cell = field.toString("utf8").replace(/\n$/, "");
-    const line = end - countBreaks([cell]);
-    const lines = end - line + 1;
-    const what = lines === 1 ? "it is not read" : `lines ${line} to ${end} are not read`;
-    const how = isClosed ? `meets another one in line ${end}, which does not end a cell` : "is not closed";
-    faults.add({ ...row, line, lines, reason: `the quote that opens in line ${line} ${how}: ${what}` });
+    const what = from === to ? "it is not read" : `lines ${from} to ${to} are not read`;
+    const how = isClosed ? `meets another one in line ${to}, which does not end a cell` : "is not closed";
+    this.#add(from, to - from + 1, `a quote in the row of line ${from} ${how}: ${what}`);
+  }
+
+  /** What a faulty row swallows after its fault is in no record. */
+  #noteGap(begin: number): void {
+    this.#isBroken = false;
+    if (this.#next() >= begin) return;
+    const [from, to] = this.#unread(begin - 1);
+    this.#add(from, to - from + 1, `not read up to line ${to}: a quote in the row before takes that in`);
+  }
+
+  #add(line: number, lines: number, reason: string): void {
+    this.#faults.add({ row: this.#rows.number + 1, line, column: "", field: "", reason, ...(lines > 1 && { lines }) });
+  }
+
+  /** For the parser, the first line of what comes after the last record or fault. */
+  #next(): number {
+    return this.#end + this.info.empty_lines + this.info.comment_lines - this.#without + 1;
+  }
+
+  #noteEnd(): void {
+    this.#end = this.info.lines;
+    this.#without = this.info.empty_lines + this.info.comment_lines;
+  }
+
+  /** The first and the last line that are in no record, up to the one that has this number for the parser. */
+  #unread(last: number): [from: number, to: number] {
+    const breakLength = this.options.record_delimiter[0]?.length ?? 1;
+    const from = this.#next() + this.#shift;
+    const to = from + Math.floor((last - this.#next()) / breakLength);
+    this.#shift = to - last;
+    return [from, to];
   }
 }
 
@@ -184,10 +217,10 @@ function guessDelimiter(text: string): string {
   return delimiters.reduce((best, sign) => (count(sign) > count(best) ? sign : best));
 }
 
-function countBreaks(cells: readonly string[]): number {
-  let breaks = 0;
+function count(character: string, cells: readonly string[]): number {
+  let found = 0;
   for (const cell of cells) {
-    for (let at = cell.indexOf("\n"); at >= 0; at = cell.indexOf("\n", at + 1)) breaks++;
+    for (let at = cell.indexOf(character); at >= 0; at = cell.indexOf(character, at + 1)) found++;
   }
-  return breaks;
+  return found;
 }

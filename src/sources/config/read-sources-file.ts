@@ -10,7 +10,7 @@ import {
 import { nearName, quote } from "../../text/index.ts";
 import { isNullNode, mergedPairs, positionAt, readYaml, YamlFault, type YamlNode } from "../../yaml/index.ts";
 import { sourceKinds } from "../kinds/kinds.ts";
-import type { SourceKind } from "../kinds/source-kind.ts";
+import { minutes, type SourceKind } from "../kinds/source-kind.ts";
 import { plainValue, readDuration, readShare, readSize } from "./read-values.ts";
 import type { SecretPlace, SourceConfig } from "../source-config.ts";
 
@@ -34,6 +34,8 @@ export class SourcesFileError extends Error {
 
 /** More would make metrics and views without bounds. */
 const mostSources = 64;
+/** A run of many answers may take so long when nothing is said: a large NetBox has thousands of pages. */
+const longRunMs = 6 * 60 * minutes;
 
 const commonFields = [
   [
@@ -175,7 +177,9 @@ function readSource(node: YamlNode, note: Note): SourceConfig | undefined {
     path,
     intervalMs: read("interval", kind.intervalMs, (value) => readDuration(value, "interval", 5000)),
     timeoutMs,
-    maxTimeMs: read("max_time", 10 * timeoutMs, (value) => readDuration(value, "max_time", 1000)),
+    maxTimeMs: read("max_time", kind.isPaged === true ? longRunMs : 10 * timeoutMs, (value) =>
+      readDuration(value, "max_time", 1000),
+    ),
     redirectHosts: read<readonly string[]>("redirect_hosts", [], readHosts),
     headers: read("headers", {}, readTexts),
     token: secret("token"),

@@ -49,6 +49,8 @@ export interface SourceReaderOptions {
 /** How often an interface may ask for patience in one run, and for how long at a time. */
 const mostWaits = 10;
 const longestWaitMs = 120_000;
+/** How long a page may take in all, in times of the silence that is allowed. */
+const timeoutsOfAnswer = 10;
 
 export function createSourceReader(options: SourceReaderOptions): SourceReader {
   const { config, agentFor, clock, pause, signal } = options;
@@ -59,16 +61,25 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
     url: string,
     headers: Readonly<Record<string, string>>,
     method?: "GET" | "POST",
+    mostMs?: number,
   ): Promise<HttpAnswer> => {
     const [ca, cert, key] = await Promise.all([config.caPath, config.certPath, config.keyPath].map(readPem));
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
     const all = { ...(await credentials(options)), ...config.headers, ...headers };
     const { timeoutMs, maxBytes, redirectHosts } = config;
     for (;;) {
+      const late = mostMs === undefined ? undefined : AbortSignal.timeout(mostMs);
+      const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
       const answer = await httpGet(
-        { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal, ...(method && { method }) },
+        { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal: ends, ...(method && { method }) },
         agentFor,
-      );
+      ).catch((error: unknown) => {
+        if (late?.aborted !== true || signal.aborted) throw error;
+        throw new SourceFault(
+          "too_slow",
+          `the answer of ${placeOf(url)} was not whole after ${(mostMs ?? 0) / 1000} s`,
+        );
+      });
       if (answer.status !== 429 && answer.status !== 503) return answer;
       const wait = retryAfter(answer, clock) ?? 1000 * 2 ** waits;
       if (answer.status === 503 && answer.headers["retry-after"] === undefined) return answer;
@@ -112,7 +123,12 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
     },
     async json(path, { headers = {}, method, accepted = [] } = {}) {
       const url = `${base}${path}`;
-      const answer = await request(url, { accept: "application/json", ...headers }, method);
+      const answer = await request(
+        url,
+        { accept: "application/json", ...headers },
+        method,
+        timeoutsOfAnswer * config.timeoutMs,
+      );
       if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
       try {
         return JSON.parse(answer.body.toString("utf8")) as unknown;
