@@ -370,6 +370,8 @@ suite("a store whose database", () => {
     assert.match(check(), /"degraded":true.*No space left on device; trying again/);
     await time.pass(10_000);
     await until("a trial fails like a write", () => /"degraded":true/.test(check()));
+    const other = await started(t, storeOnDatabase(database.url));
+    await until("a trial at the start finds it", () => other.health.isDegraded());
     await database.sql`drop trigger full_disk on netgloss.udm_change`;
     await until("a trial finds that it is over", async () => {
       await time.pass(10_000);

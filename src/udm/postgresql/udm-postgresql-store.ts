@@ -276,6 +276,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
         if (copy !== undefined) after(resolve, waitWithCopyMs);
       });
       await Promise.race([first, waited]);
+      if (owned) void queue.alone(() => writes.try());
     },
 
     async stop() {
