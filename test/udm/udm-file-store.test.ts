@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { suite, test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
@@ -617,6 +617,8 @@ test("readiness says that writes fail, and tries whether they would be possible 
     store.commit([{ op: "create", key: parseKey(key), values: udmEntry("::", { name: "x" }) }]);
   const check = (): unknown => health.checks().find(({ name }) => name === "metadata writes");
   const failing = (detail: string): unknown => ({ name: "metadata writes", ready: true, degraded: true, detail });
+  // Of a collector that was killed.
+  for (const name of [basename(memoryPath), "metadata"]) memory.put(join(memory.folder, `.${name}.netgloss-trial-0.tmp`), "");
   await store.start();
   assert.deepEqual(
     check(),

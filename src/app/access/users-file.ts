@@ -3,7 +3,7 @@ import { createWatchedFile, type WatchedFile } from "../../file/index.ts";
 import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../report/index.ts";
 
 /** With it, and the sweep of the port, who is deleted loses what is open within five seconds. */
-const pollMs = 2_000;
+const pollMs = 1_000;
 const checkName = "users";
 
 export interface UsersFile extends WatchedFile {

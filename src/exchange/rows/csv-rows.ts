@@ -141,11 +141,11 @@ class RecordParser extends Parser {
     if (record === null) return super.push(null);
     const { lines } = this.info;
     const isLong = lines - this.#end > 1;
-    const returns = isLong ? count("\r", record) : 0;
-    const begin = isLong ? lines - count("\n", record) - returns : lines;
-    if (this.#isBroken) this.#noteGap(begin);
+    const returns = isLong ? countIn("\r", record) : 0;
+    const start = isLong ? lines - countIn("\n", record) - returns : lines;
+    if (this.#isBroken) this.#noteGap(start);
     this.#noteEnd();
-    this.#rows.add(record, begin + this.#shift);
+    this.#rows.add(record, start + this.#shift);
     this.#shift -= returns;
     return true;
   }
@@ -165,10 +165,10 @@ class RecordParser extends Parser {
   }
 
   /** What a faulty row swallows after its fault is in no record. */
-  #noteGap(begin: number): void {
+  #noteGap(start: number): void {
     this.#isBroken = false;
-    if (this.#next() >= begin) return;
-    const [from, to] = this.#unread(begin - 1);
+    if (this.#next() >= start) return;
+    const [from, to] = this.#unread(start - 1);
     this.#add(from, to - from + 1, `not read up to line ${to}: a quote in the row before takes that in`);
   }
 
@@ -217,7 +217,7 @@ function guessDelimiter(text: string): string {
   return delimiters.reduce((best, sign) => (count(sign) > count(best) ? sign : best));
 }
 
-function count(character: string, cells: readonly string[]): number {
+function countIn(character: string, cells: readonly string[]): number {
   let found = 0;
   for (const cell of cells) {
     for (let at = cell.indexOf(character); at >= 0; at = cell.indexOf(character, at + 1)) found++;

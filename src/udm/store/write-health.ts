@@ -76,7 +76,7 @@ const mostTried = 8 * 1024 * 1024;
 const oneWrite = 1024 * 1024;
 
 /**
- * Makes a trial of the folders in which a save of a file makes others: it writes as many bytes as the save would.
+ * Makes a trial of the folders in which a save of a file makes others: it writes as many bytes as the save would. For who holds the lock.
  *
  * @param target the file.
  * @param size its bytes.
@@ -88,14 +88,10 @@ export function createFolderTrial(
   size: () => number,
   folders: readonly string[],
 ): () => Promise<void> {
-  const run = `trial${process.pid.toString(36)}`;
-  /** Files that could not be removed. */
-  const left = new Set<string>();
-
   const tryFolder = async (path: string, bytes: number): Promise<void> => {
-    if (left.has(path)) await io.unlink(path).catch(() => {});
+    // One may be there of a collector that was killed.
+    await io.unlink(path).catch(() => {});
     const file = await io.create(path, 0o600);
-    left.add(path);
     try {
       for (let rest = Math.max(4096, bytes); rest > 0;)
         rest -= await file.write(new Uint8Array(Math.min(rest, oneWrite)));
@@ -104,14 +100,13 @@ export function createFolderTrial(
     } finally {
       await file.close().catch(() => {});
       await io.unlink(path);
-      left.delete(path);
     }
   };
 
   return async () => {
     const plan: [path: string, bytes: number][] = [
-      [temporaryPath(target(), run, 0), Math.min(size(), mostTried)],
-      ...folders.map((folder): [string, number] => [temporaryPath(join(folder, "metadata"), run, 0), 1]),
+      [temporaryPath(target(), "trial", 0), Math.min(size(), mostTried)],
+      ...folders.map((folder): [string, number] => [temporaryPath(join(folder, "metadata"), "trial", 0), 1]),
     ];
     for (const [path, bytes] of plan) {
       await tryFolder(path, bytes).catch((error: Error) => {
