@@ -618,7 +618,8 @@ test("readiness says that writes fail, and tries whether they would be possible 
   const check = (): unknown => health.checks().find(({ name }) => name === "metadata writes");
   const failing = (detail: string): unknown => ({ name: "metadata writes", ready: true, degraded: true, detail });
   // Of a collector that was killed.
-  for (const name of [basename(memoryPath), "metadata"]) memory.put(join(memory.folder, `.${name}.netgloss-trial-0.tmp`), "");
+  for (const name of [basename(memoryPath), "metadata"])
+    memory.put(join(memory.folder, `.${name}.netgloss-trial-0.tmp`), "");
   await store.start();
   assert.deepEqual(
     check(),
