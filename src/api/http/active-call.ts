@@ -46,6 +46,7 @@ export abstract class ActiveCall implements Call {
   /** Whether the client waits for `100 Continue`. */
   protected expectsContinue: boolean;
   readonly #queryText: string;
+  #peer: string | undefined;
   #controller: AbortController | undefined;
   #reason: ConnectError | undefined;
 
@@ -93,7 +94,9 @@ export abstract class ActiveCall implements Call {
   abstract onSweep(): void;
 
   get peer(): string | undefined {
-    return this.surroundings.clientAddress(this.peerAddress(), headerOf(this.headers, "x-forwarded-for"));
+    // When the log asks, the connection may be gone.
+    this.#peer ??= this.surroundings.clientAddress(this.peerAddress(), headerOf(this.headers, "x-forwarded-for"));
+    return this.#peer;
   }
 
   clientCertificate(): readonly string[] | undefined {
