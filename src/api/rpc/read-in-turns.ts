@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { fromBinary, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { badRequest } from "../udm/store-fault.ts";
+import { violationsError } from "../error/api-error.ts";
 import { maxNames } from "../json/parse-json.ts";
 
 /** How many elements are read before other requests get a turn, and about how many bytes. */
@@ -42,7 +42,7 @@ function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): vo
     const isBatch = path === "" && field.fieldKind === "list";
     if (count > maxNames && !isBatch) {
       const description = `${path}${field.name} has more than ${maxNames} items`;
-      throw badRequest([{ field: `${path}${field.name}`, description }]);
+      throw violationsError("invalid_argument", "INVALID_FIELD", [{ field: `${path}${field.name}`, description }]);
     }
   }
 }
