@@ -60,6 +60,8 @@ test("objects are resolved: index of what they augment, OIDs, syntaxes, the inst
     metric: "counter",
     rediscover: undefined,
     noValue: undefined,
+    range: undefined,
+    bounds: [0, Number.POSITIVE_INFINITY],
     noValueWhen: undefined,
     overrides: { object: "IF-MIB::ifTable", attribute: "ifInOctets" },
   });

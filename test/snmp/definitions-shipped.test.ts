@@ -318,7 +318,7 @@ for (const [walk, expected] of Object.entries(walks)) {
         assert.ok(parts !== undefined, `${id}: index ${suffix}`);
         const fields: RecordFields = new Map();
         const index = object.index.map((part, i): Cell => [part, parts[i] as TypedValue]);
-        const unreadable = [...putRow(fields, index, names), ...putRow(fields, cells, names)];
+        const unreadable = [index, cells].flatMap((some) => putRow(fields, some, names).unreadable);
         assert.deepEqual(
           unreadable.map((target) => target.field),
           [],

@@ -13,6 +13,7 @@ export interface DeviceCounts {
   /** Rows that the object had in the poll before, and has no longer. */
   vanished: number;
   unreadable: number;
+  implausible: number;
   badIndexes: number;
   restarts: number;
   /** Single requests to a device that does not answer. */
@@ -36,6 +37,7 @@ export function createDeviceCounts(): DeviceCounts {
     rows: 0,
     vanished: 0,
     unreadable: 0,
+    implausible: 0,
     badIndexes: 0,
     restarts: 0,
     probes: 0,
@@ -96,6 +98,7 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
     ({ counts }) => counts.badIndexes,
   );
   counter("values_unreadable", "Values left out: not of the attribute's syntax", ({ counts }) => counts.unreadable);
+  counter("values_implausible", "Readings left out: no device can mean them", ({ counts }) => counts.implausible);
   counter("restarts", "Restarts of the device that were noticed", ({ counts }) => counts.restarts);
   counter("probes", "Single requests to the device while it did not answer", ({ counts }) => counts.probes);
   counter(

@@ -1,6 +1,7 @@
 import type { RecordFields } from "../../record/index.ts";
 import { completeSensor, sensorCopies, type SensorKind } from "./complete-sensor.ts";
 import { numberOf, roundTo } from "./field-number.ts";
+import { dropImplausibleSensor } from "./plausibility.ts";
 import { completeTransceiver } from "./complete-transceiver.ts";
 
 /** Starts of the names of fields that have one shape whatever the MIB. */
@@ -21,14 +22,23 @@ export function isShaped(fields: Iterable<string>): boolean {
  *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
  * - `transceiver.rx.power` and so on, of sensors whose name says that they are in a transceiver.
  *
- * What is there already stays.
+ * What is there already stays, but for the reading of a sensor that its unit rules out.
+ *
+ * @param ranged the fields whose definition gives the range of their readings.
+ * @returns how many readings were taken away.
  */
-export function completeRow(fields: RecordFields, sensor?: SensorKind): void {
+export function completeRow(
+  fields: RecordFields,
+  sensor?: SensorKind,
+  ranged: ReadonlySet<string> = new Set(),
+): number {
   if (isMainMemory(fields)) copyStorage(fields);
   completeCpu(fields);
   completeMemory(fields);
   completeSensor(fields, sensor);
+  const dropped = dropImplausibleSensor(fields, ranged);
   completeTransceiver(fields);
+  return dropped;
 }
 
 function completeCpu(fields: RecordFields): void {

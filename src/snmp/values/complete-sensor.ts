@@ -1,24 +1,25 @@
 import type { RecordFields } from "../../record/index.ts";
 import { numberOf, roundTo } from "./field-number.ts";
 import type { FieldDefinition } from "./put-value.ts";
+import type { Unit } from "./syntax.ts";
 
 /** `hw.sensor.type` and `hw.sensor.unit`, and what a reading is divided by to be of that unit. */
 export type SensorKind = readonly [type: string, unit: string, divide?: number];
 
-const kindsBySyntax: readonly (readonly [RegExp, SensorKind])[] = [
-  [/^Temperature/, ["temperature", "Cel"]],
-  [/^Voltage/, ["voltage", "V"]],
-  [/^Current/, ["current", "A"]],
-  [/^Power.*Dbm/, ["optical_power", "dBm"]],
-  [/^Power.*VoltAmp$/, ["apparent_power", "VA"]],
-  [/^Power/, ["power", "W"]],
-  [/^Freq/, ["frequency", "Hz"]],
-];
+const kindsBySyntaxUnit: { readonly [unit in Unit]?: SensorKind } = {
+  Cel: ["temperature", "Cel"],
+  V: ["voltage", "V"],
+  A: ["current", "A"],
+  dBm: ["optical_power", "dBm"],
+  VA: ["apparent_power", "VA"],
+  W: ["power", "W"],
+  Hz: ["frequency", "Hz"],
+};
 
 /** What an object's attribute `hw.sensor.value` is a reading of, as far as its syntax says. */
 export function sensorKindOf(attributes: Iterable<FieldDefinition>): SensorKind | undefined {
   for (const { field, syntax } of attributes)
-    if (field === "hw.sensor.value") return kindsBySyntax.find(([pattern]) => pattern.test(syntax.name))?.[1];
+    if (field === "hw.sensor.value") return syntax.unit && kindsBySyntaxUnit[syntax.unit];
   return undefined;
 }
 

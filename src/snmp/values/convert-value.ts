@@ -72,16 +72,13 @@ function scaled(value: SnmpValue, syntax: Syntax): number | bigint | undefined {
   return number === undefined ? undefined : scaleNumber(number, syntax.multiply, syntax.divide);
 }
 
-/** Nothing is colder than 0 K: a sensor that says so is not there. */
-const absoluteZero = -273.15;
-
 function temperature(value: SnmpValue, syntax: Syntax): number | undefined {
   const degrees = scaled(value, syntax);
   if (degrees === undefined) return undefined;
   let celsius = Number(degrees);
   if (syntax.scale === "fahrenheit") celsius = roundToMilli(((celsius - 32) * 5) / 9);
   if (syntax.scale === "kelvin") celsius = roundToMilli(celsius - 273.15);
-  return celsius < absoluteZero ? undefined : celsius;
+  return celsius;
 }
 
 /** No power is no reading: it is minus infinity. */

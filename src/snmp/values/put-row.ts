@@ -2,6 +2,7 @@ import { formatAddressBytes } from "../../ip/index.ts";
 import type { RecordFields, Scalar } from "../../record/index.ts";
 import { convertValue } from "./convert-value.ts";
 import { formatMac } from "./format-text.ts";
+import { isOutside, putImplausible } from "./plausibility.ts";
 import { putValue, type FieldDefinition, type NameTables } from "./put-value.ts";
 import { readNumber, scaleNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
@@ -10,30 +11,41 @@ import type { SyntaxKind } from "./syntax.ts";
 /** One attribute's definition and its value in a row. */
 export type Cell = readonly [FieldDefinition, SnmpValue];
 
+/** Definitions whose value is not in the record. */
+export interface LeftOut {
+  /** It is not one of the syntax. */
+  readonly unreadable: readonly FieldDefinition[];
+  /** No device can mean it. */
+  readonly implausible: readonly FieldDefinition[];
+}
+
 /**
  * Puts the values of one row, or of a group of scalars, into a record. Some syntaxes need a neighbour in the row:
  * `BytesBlocks` is times the `BytesBlockSize`, `EntitySensorValue` is shifted by its `EntitySensorScale` and
  * `EntitySensorPrecision` (RFC 3433), `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
  * `LldpChassisId` and `LldpPortId` are the kind of address or name that `LldpChassisIdSubtype` and `LldpPortIdSubtype` say.
  *
- * @returns the definitions whose value is not one of their syntax; the record has nothing of them.
+ * A reading outside the bounds of its definition is left out, and its state says so.
  */
-export function putRow(fields: RecordFields, cells: readonly Cell[], names: NameTables): FieldDefinition[] {
+export function putRow(fields: RecordFields, cells: readonly Cell[], names: NameTables): LeftOut {
   const unreadable: FieldDefinition[] = [];
+  const outside: FieldDefinition[] = [];
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i] as Cell;
     const target = cell[0];
     const value = cell[1];
-    const read = byNeighbour[target.syntax.kind];
+    const read = byNeighbour[target.syntax.kind] ?? (target.bounds && readBounded);
     if (read !== undefined) {
       const converted = read(value, cells, target);
       if (converted === undefined) unreadable.push(target);
+      else if (isOutside(converted, target.bounds)) outside.push(target);
       else if (converted !== "") fields.set(target.field, converted);
     } else if (!putValue(fields, target, value, names)) {
       unreadable.push(target);
     }
   }
-  return unreadable;
+  for (const { field } of outside) putImplausible(fields, field);
+  return { unreadable, implausible: outside };
 }
 
 function neighbour(cells: readonly Cell[], syntax: string): number | undefined {
@@ -85,6 +97,8 @@ const readLldpId =
     }
     return convertValue(syntax, value);
   };
+
+const readBounded: Reader = (value, _, { syntax }) => convertValue(syntax, value);
 
 type Reader = (value: SnmpValue, cells: readonly Cell[], target: FieldDefinition) => Scalar | undefined;
 
