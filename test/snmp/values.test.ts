@@ -143,7 +143,7 @@ test("values by their syntax", () => {
     ["TemperatureF", int(212), 100],
     ["TemperatureDeciF", int(725), 22.5],
     ["TemperatureK", int(300), 26.85],
-    ["TemperatureDeciC", int(-32_768), undefined],
+    ["TemperatureDeciC", int(-32_768), -3276.8],
     ["PowerCentiKiloWatt", gauge(121), 1210],
     ["PowerMilliWatt", gauge(121), 0.121],
     ["EnergyDeciKiloWattHour", gauge(19_516), 1_951_600],

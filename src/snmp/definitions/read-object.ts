@@ -284,11 +284,11 @@ function warnOfSharedFields(
     if (attribute.overrides !== undefined) continue;
     const other = claim(attribute.name, attribute);
     if (other === undefined) continue;
-    reader.warn(
-      ["attributes", attribute.name, "name"],
-      "value",
-      `attribute ${attribute.name}: ${other} has the same name ${attribute.field}`,
-    );
+    const message = `attribute ${attribute.name}: ${other} has the same name ${attribute.field}`;
+    const path = ["attributes", attribute.name, "name"];
+    // What tells the rows apart would be lost.
+    if (other.startsWith("index ")) reader.error(path, "value", message);
+    else reader.warn(path, "value", message);
   }
   for (const attribute of attributes.values()) {
     for (const field of fieldNames(attribute)) {

@@ -47,6 +47,8 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   blocks: readNumber,
   sensor: readNumber,
   factored: readNumber,
+  "optical-power": scaled,
+  health: readNumber,
   decibel,
   scaled,
   duration: scaled,
@@ -81,9 +83,12 @@ function temperature(value: SnmpValue, syntax: Syntax): number | undefined {
   return celsius;
 }
 
-/** No power is no reading: it is minus infinity. */
 function decibel(value: SnmpValue, syntax: Syntax): number | undefined {
-  const milliwatts = Number(scaled(value, syntax));
+  return decibelOfMilliwatts(Number(scaled(value, syntax)));
+}
+
+/** Returns decibels over a milliwatt. No power is no reading: it is minus infinity. */
+export function decibelOfMilliwatts(milliwatts: number): number | undefined {
   return milliwatts > 0 ? roundToMilli(10 * Math.log10(milliwatts)) : undefined;
 }
 

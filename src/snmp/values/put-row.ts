@@ -1,7 +1,8 @@
 import { formatAddressBytes } from "../../ip/index.ts";
 import type { RecordFields, Scalar } from "../../record/index.ts";
-import { convertValue } from "./convert-value.ts";
-import { formatMac } from "./format-text.ts";
+import { convertValue, decibelOfMilliwatts } from "./convert-value.ts";
+import { typeOfSensor } from "./complete-sensor.ts";
+import { formatDisplayString, formatMac } from "./format-text.ts";
 import { isOutside, putImplausible } from "./plausibility.ts";
 import { putValue, type FieldDefinition, type NameTables } from "./put-value.ts";
 import { readNumber, scaleNumber } from "./read-number.ts";
@@ -22,7 +23,7 @@ export interface LeftOut {
 /**
  * Puts the values of one row, or of a group of scalars, into a record. Some syntaxes need a neighbour in the row:
  * `BytesBlocks` is times the `BytesBlockSize`, `EntitySensorValue` is shifted by its `EntitySensorScale` and
- * `EntitySensorPrecision` (RFC 3433), `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
+ * `EntitySensorPrecision` (RFC 3433), `PowerCentiDbmOrMicroWatt` depends on the other powers, `SensorNumberOrMilliVolt` on the name of the sensor, `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
  * `LldpChassisId` and `LldpPortId` are the kind of address or name that `LldpChassisIdSubtype` and `LldpPortIdSubtype` say.
  *
  * A reading outside the bounds of its definition is left out, and its state says so.
@@ -79,6 +80,23 @@ function readFactored(value: SnmpValue, cells: readonly Cell[]): number | bigint
   return factor < 0 ? scaleNumber(number, 1, -factor) : scaleNumber(number, Math.max(1, factor), 1);
 }
 
+/**
+ * Optical powers of agents that give hundredths of a dBm or microwatts in the same column, by their model: a row with a power
+ * below 0 has the former. -1 stands for no reading.
+ */
+function readOpticalPower(value: SnmpValue, cells: readonly Cell[], { syntax }: FieldDefinition): Scalar | undefined {
+  const isLogarithmic = cells.some(([other, power]) => other.syntax === syntax && Number(readNumber(power) ?? 0) < -1);
+  return isLogarithmic ? convertValue(syntax, value) : decibelOfMilliwatts(Number(readNumber(value)) / 1000);
+}
+
+/** A reading of a table of all kinds of sensors, in which voltages are in millivolts. */
+function readHealth(value: SnmpValue, cells: readonly Cell[]): number | bigint | undefined {
+  const number = readNumber(value);
+  const name = cells.find(([{ field }]) => field === "hw.sensor.name")?.[1].value;
+  const isVoltage = name instanceof Uint8Array && typeOfSensor(formatDisplayString(name)) === "voltage";
+  return number !== undefined && isVoltage ? scaleNumber(number, 1, 1000) : number;
+}
+
 /** Of six octets as text. */
 const macLength = 17;
 
@@ -106,6 +124,8 @@ const byNeighbour: { readonly [kind in SyntaxKind]?: Reader } = {
   blocks: readBlocks,
   sensor: readSensor,
   factored: readFactored,
+  "optical-power": readOpticalPower,
+  health: readHealth,
   "lldp-chassis-id": readLldpId("LldpChassisIdSubtype", 4, 5),
   "lldp-port-id": readLldpId("LldpPortIdSubtype", 3, 4),
 };

@@ -26,7 +26,9 @@ export type SyntaxKind =
   | "enum-oid"
   | "blocks"
   | "sensor"
-  | "factored";
+  | "factored"
+  | "optical-power"
+  | "health";
 
 /** Base units of quantities, as in UCUM; `dBm` is decibels over a milliwatt. */
 export type Unit =
@@ -189,4 +191,6 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("lldp-chassis-id", "LldpChassisId"),
   ...named("lldp-port-id", "LldpPortId"),
   ...named("factored", "FactoredValue"),
+  syntax("SensorNumberOrMilliVolt", "health"),
+  syntax("PowerCentiDbmOrMicroWatt", "optical-power", { divide: 100, unit: "dBm" }),
 ]);
