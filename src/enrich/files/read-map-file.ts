@@ -1,4 +1,12 @@
-import { decodeUtf8, YamlFault, isNullNode, positionAt, readYaml, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
+import {
+  decodeUtf8,
+  YamlFault,
+  isNullNode,
+  positionAt,
+  readYaml,
+  type YamlMapping,
+  type YamlNode,
+} from "../../yaml/index.ts";
 
 /** Something wrong with a file. */
 export interface FileFinding {

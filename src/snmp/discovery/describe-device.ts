@@ -72,19 +72,15 @@ export async function describeDevice(
     if (from === "oid") return texts.get(formatOid(oid as Oid));
     return from === "entity" ? entity.get(entityColumns[column as EntityFact]) : value;
   };
-  const find = (fact: IdentityFact, isWanted = (_: string): boolean => true): string | undefined =>
+  const find = (fact: IdentityFact, notThis?: string): string | undefined =>
     firstOf(rules, ({ rule }) =>
-      firstFact(rule.sources.get(fact) ?? [], textAt, (text) => isOfUse(fact, text, identity) && isWanted(text)),
+      firstFact(rule.sources.get(fact) ?? [], textAt, (text) => text !== notThis && isOfUse(fact, text, identity)),
     );
-  const facts = new Map<IdentityFact, string>();
   const serial = find("serial");
+  const modelById = (): string | undefined => firstOf(rules, ({ rule, oid }) => modelOf(rule, oid, sysObjectId ?? []));
+  const facts = new Map<IdentityFact, string>();
   for (const fact of identityFacts) {
-    const found =
-      fact === "model"
-        ? (find(fact, (text) => text !== serial) ?? firstOf(rules, ({ rule, oid }) => modelOf(rule, oid, sysObjectId ?? [])))
-        : fact === "serial"
-          ? serial
-          : find(fact);
+    const found = fact === "model" ? (find(fact, serial) ?? modelById()) : find(fact);
     if (found !== undefined) facts.set(fact, found);
   }
   return facts;

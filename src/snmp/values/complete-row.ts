@@ -8,7 +8,13 @@ import { completeTransceiver } from "./complete-transceiver.ts";
 const memories = ["system.memory", "wireless.ap.memory"] as const;
 
 /** Starts of the names of fields that have one shape whatever the MIB. */
-const shaped = ["system.cpu.", ...memories.map((memory) => `${memory}.`), "hw.sensor.", "storage.", ...sensorCopies.keys()];
+const shaped = [
+  "system.cpu.",
+  ...memories.map((memory) => `${memory}.`),
+  "hw.sensor.",
+  "storage.",
+  ...sensorCopies.keys(),
+];
 
 /** Whether {@link completeRow} may have something to add to records with these fields. */
 export function isShaped(fields: Iterable<string>): boolean {

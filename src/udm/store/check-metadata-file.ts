@@ -1,6 +1,7 @@
 import { KeyError, networkOfKey, parseKey, type Key } from "../../ip/index.ts";
 import { nearName } from "../../text/index.ts";
-import { decodeUtf8,
+import {
+  decodeUtf8,
   createPositions,
   isNullNode,
   readYaml,
