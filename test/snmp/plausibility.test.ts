@@ -27,11 +27,13 @@ test("a reading that no device can mean is left out, and its state says so", asy
     3: [25_600_000, 4_294_967_295],
   };
   const { records } = await pollVendorDevices(t, [
-    device("1.3.6.1.4.1.8072.3.2.10", {
+    device("1.3.6.1.4.1.14988.1", {
       ...sensor(1, 8, -128),
       ...sensor(2, 8, 65408),
       ...sensor(3, 8, 41),
       ...sensor(4, 8, -866_597_556),
+      // A radio hears less than the weakest light.
+      "MIKROTIK-MIB::mtxrLTEModemSignalRSRP.1": -113,
       "UPS-MIB::upsEstimatedChargeRemaining.0": -1,
       "UPS-MIB::upsBatteryTemperature.0": -273,
       "UPS-MIB::upsBatteryStatus.0": 2,
@@ -57,6 +59,7 @@ test("a reading that no device can mean is left out, and its state says so", asy
     ["ENTITY-SENSOR-MIB::entPhySensorTable.2", "hw.sensor.value", undefined, "implausible"],
     ["ENTITY-SENSOR-MIB::entPhySensorTable.3", "hw.sensor.value", 41, undefined],
     ["ENTITY-SENSOR-MIB::entPhySensorTable.4", "hw.sensor.value", undefined, "implausible"],
+    ["MIKROTIK-MIB::mtxrLTEModemTable.1", "cellular.rsrp", -113, undefined],
     ["UPS-MIB::upsBattery", "ups.battery.charge.pct", undefined, "implausible"],
     ["UPS-MIB::upsBattery", "ups.battery.temperature", undefined, "implausible"],
     ["HOST-RESOURCES-MIB::hrProcessorTable.7", "system.cpu.util.pct", undefined, "implausible"],

@@ -837,6 +837,13 @@ export const otherMakes: readonly VendorDevice[] = [
       { "netif.index": 2, "ip.version.name": "ipv6", "ip.stats.packets.in": 7 },
     ],
   },
+  {
+    // Its sysName is its model, as it came from the factory.
+    sysObjectId: "1.3.6.1.4.1.9.1.2495",
+    descr: "Cisco IOS Software, Catalyst L3 Switch Software (CAT9K_IOSXE), Version 16.9.4",
+    values: { "1.3.6.1.2.1.1.5.0": "C9300-48P", ...chassis("C9300-48P", "FCW1") },
+    facts: { vendor: "Cisco", model: "C9300-48P", serial: "FCW1" },
+  },
 ];
 
 /** A text as an index: its length, then its octets. */

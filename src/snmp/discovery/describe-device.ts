@@ -42,12 +42,16 @@ const maxText = 1024;
 const emptyWords =
   /^(?:n\/?a|none|null|unknown|undefined|unspecified|default(?: string)?|empty|(?:not|un)[ -]?(?:available|specified|applicable|set|defined|known)|to be filled by o\.?e\.?m\.?|o\.?e\.?m\.?|system (?:product name|version|manufacturer|serial number)|(?:link|controller|chassis|switch|router|firewall|device|system|module|stack|server|agent|unit|product|model|version|serial|board|card)(?: ?#?\d{1,2})?)$/i;
 
-/** Returns whether a text says what a device is. One that is its sysName, or all of its sysDescr in many words, does not. */
-function isOfUse(fact: IdentityFact, text: string, { sysName, sysDescr }: Identity): boolean {
+/**
+ * Returns whether a text says what a device is. One that is its sysName, or all of its sysDescr in many words, does not.
+ *
+ * @param isNamed whether it is of a column for models, or was picked from a longer text: many devices have their model as sysName.
+ */
+function isOfUse(fact: IdentityFact, text: string, isNamed: boolean, { sysName, sysDescr }: Identity): boolean {
   if (!/[\p{L}\p{N}]/u.test(text) || emptyWords.test(text)) return false;
   if (fact === "serial") return !/^[0.:-]+$/.test(text);
   if (fact === "os.version" && (text.startsWith("#") || !/\d/.test(text))) return false;
-  return text !== sysName && (text !== sysDescr || text.split(/\s+/).length <= 4);
+  return (isNamed || text !== sysName) && (text !== sysDescr || text.split(/\s+/).length <= 4);
 }
 
 /**
@@ -74,7 +78,11 @@ export async function describeDevice(
   };
   const find = (fact: IdentityFact, notThis?: string): string | undefined =>
     firstOf(rules, ({ rule }) =>
-      firstFact(rule.sources.get(fact) ?? [], textAt, (text) => text !== notThis && isOfUse(fact, text, identity)),
+      firstFact(
+        rule.sources.get(fact) ?? [],
+        textAt,
+        (text, isNamed) => text !== notThis && isOfUse(fact, text, isNamed, identity),
+      ),
     );
   const serial = find("serial");
   const modelById = (): string | undefined => firstOf(rules, ({ rule, oid }) => modelOf(rule, oid, sysObjectId ?? []));
@@ -115,7 +123,7 @@ function modelOf({ models }: IdentityRule, oid: Oid, sysObjectId: Oid): string |
 function firstFact(
   sources: readonly FactSource[],
   textAt: (source: FactSource) => string | undefined,
-  isWanted: (text: string) => boolean,
+  isWanted: (text: string, isNamed: boolean) => boolean,
 ): string | undefined {
   for (const source of sources) {
     const text = textAt(source)?.slice(0, maxText);
@@ -124,7 +132,7 @@ function firstFact(
     if (match === null) continue;
     if (source.value !== undefined) return source.value;
     const found = (match?.slice(1).find((group) => group !== undefined) ?? text).trim();
-    if (isWanted(found)) return found;
+    if (isWanted(found, source.entity === "model" || found !== text.trim())) return found;
   }
   return undefined;
 }

@@ -27,15 +27,19 @@ export const boundsByUnit: Readonly<Partial<Record<SensorUnit, Bounds>>> = {
   "W.h": [0, 1e15],
   Wh: [0, 1e15],
   "bit/s": [0, 5e14],
-  dBm: [-70, 70],
+  dBm: [-200, 100],
   "m3/min": [0, 1e6],
   ms: [0, Number.POSITIVE_INFINITY],
   rpm: [0, 300_000],
 };
 
 /** Names of shares of a whole. A load or a ratio may be more than 100 %, and rounding makes 100 a little more. */
-const shareOfWhole = /(?:^|\.)(?:cpu|memory|storage|disk|heap|charge|humidity)\./;
+const shareOfWhole = /(?:^|\.)(?:cpu|memory|storage|disk|heap|charge|humidity)\.(?!(?:\w+\.)?load\.)/;
 const shareBounds: Bounds = [0, 101];
+
+/** Light in a fibre. A radio hears less: noise is at -100 dBm. */
+const opticalPower = /^transceiver\..*power$/;
+const opticalBounds: Bounds = [-70, 70];
 
 const counterBounds: Bounds = [0, Number.POSITIVE_INFINITY];
 
@@ -43,6 +47,7 @@ const counterBounds: Bounds = [0, Number.POSITIVE_INFINITY];
 export function boundsOf(field: string, { unit }: Syntax, isCounter: boolean): Bounds | undefined {
   if (isCounter) return counterBounds;
   if (unit === "%" && shareOfWhole.test(field)) return shareBounds;
+  if (unit === "dBm" && opticalPower.test(field)) return opticalBounds;
   return unit && boundsByUnit[unit];
 }
 
