@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSnmpAgent } from "../support/snmp-agent/index.ts";
-import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
+import { patientDevice, quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { startPatientClock } from "../support/patient-clock.ts";
 import { until } from "../support/until.ts";
 
@@ -50,4 +50,35 @@ test("definitions applied again and again while devices are polled with 1 000 re
   assert.equal(sum("skipped"), 0);
   assert.equal(sum("timeouts"), 0);
   assert.ok(addresses.every((address) => rig.device(`${address}:161`).state === "up"));
+});
+
+test("applies that come while one runs are one apply", async (t) => {
+  const rig = await startSnmpRig(t, { files: { "devices/lab.yml": patientDevice } });
+  await rig.polled();
+  const [first, ...others] = await Promise.all(Array.from({ length: 6 }, () => rig.snmp.applyDefinitions(false)));
+  for (const outcome of [first, ...others]) assert.equal(outcome?.ok, true);
+  // The first runs at once in the next turn, so that all of one turn may join it.
+  const runs = await rig.metrics.value("netgloss_snmp_applies_total", { result: "applied" });
+  assert.ok(runs === 1 || runs === 2, `${runs} applies`);
+});
+
+test("while the event loop is busy, discoveries send a few messages in a turn, however many devices there are", async (t) => {
+  const devices = Array.from({ length: 60 }, (_, i) =>
+    patientDevice.replace("r1:", `d${i}:`).replace("192.0.2.1", `198.51.100.${i}`),
+  );
+  const rig = await startSnmpRig(t, { start: false, files: { "devices/lab.yml": devices.join("") } });
+  for (let i = 0; i < 60; i++) rig.network.attachAgent(`198.51.100.${i}`, 161, createSnmpAgent({ table: rigTable }));
+  await rig.snmp.start();
+  let most = 0;
+  let before = rig.network.sent.length;
+  for (let turn = 0; turn < 60; turn++) {
+    const end = performance.now() + 8;
+    while (performance.now() < end);
+    await new Promise((resolve) => setImmediate(resolve));
+    // At first it was idle.
+    if (turn > 5) most = Math.max(most, rig.network.sent.length - before);
+    before = rig.network.sent.length;
+  }
+  assert.ok(before > 20 && most < 30, `${before} messages, ${most} in a turn`);
+  await until("all are discovered", async () => [...rig.snmp.devices()].every(({ state }) => state === "up"), 30_000);
 });
