@@ -145,6 +145,13 @@ export const settingsTable = {
     "Further host names that the API answers to on a loopback address, such as one that a proxy passes on. localhost and addresses are always allowed.",
     "netgloss.example.com",
   ),
+  SVC_API_TRUSTED_PROXIES: row(
+    "API",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of proxies in front of the port. The client is whom their X-Forwarded-For names: for the log, the history and the limit of failed sign-ins.",
+    "127.0.0.1,10.0.0.0/24",
+  ),
   SVC_API_MAX_BODY_SIZE: row(
     "API",
     size(1024, GiB),
