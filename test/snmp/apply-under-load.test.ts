@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
+import { BackgroundTurns } from "../../src/snmp/operations/discoveries.ts";
 import { createSnmpAgent } from "../support/snmp-agent/index.ts";
 import { patientDevice, quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { startPatientClock } from "../support/patient-clock.ts";
@@ -62,23 +63,29 @@ test("applies that come while one runs are one apply", async (t) => {
   assert.ok(runs === 1 || runs === 2, `${runs} applies`);
 });
 
-test("while the event loop is busy, discoveries send a few messages in a turn, however many devices there are", async (t) => {
-  const devices = Array.from({ length: 60 }, (_, i) =>
-    patientDevice.replace("r1:", `d${i}:`).replace("192.0.2.1", `198.51.100.${i}`),
-  );
-  const rig = await startSnmpRig(t, { start: false, files: { "devices/lab.yml": devices.join("") } });
-  for (let i = 0; i < 60; i++) rig.network.attachAgent(`198.51.100.${i}`, 161, createSnmpAgent({ table: rigTable }));
-  await rig.snmp.start();
-  let most = 0;
-  let before = rig.network.sent.length;
-  for (let turn = 0; turn < 60; turn++) {
-    const end = performance.now() + 8;
-    while (performance.now() < end);
+/** Returns how many messages go in each turn while a turn takes so long. */
+async function messagesByTurn(t: TestContext, turnMs: number): Promise<readonly number[]> {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  const turns = new BackgroundTurns({ monotonic: () => now });
+  let sent = 0;
+  const all = Array.from({ length: 200 }, () => turns.next().then(() => sent++));
+  const byTurn: number[] = [];
+  while (sent < all.length) {
+    const before = sent;
+    now += turnMs;
+    t.mock.timers.tick(1);
     await new Promise((resolve) => setImmediate(resolve));
-    // At first it was idle.
-    if (turn > 5) most = Math.max(most, rig.network.sent.length - before);
-    before = rig.network.sent.length;
+    byTurn.push(sent - before);
   }
-  assert.ok(before > 20 && most < 30, `${before} messages, ${most} in a turn`);
-  await until("all are discovered", async () => [...rig.snmp.devices()].every(({ state }) => state === "up"), 30_000);
+  await Promise.all(all);
+  return byTurn;
+}
+
+test("discoveries send few messages in a turn of a busy event loop, and go on; many in one that is idle", async (t) => {
+  const idle = await messagesByTurn(t, 1);
+  assert.deepEqual(idle.slice(0, 3), [8, 16, 32]);
+  t.mock.timers.reset();
+  const busy = await messagesByTurn(t, 20);
+  assert.deepEqual([...new Set(busy)], [4]);
 });

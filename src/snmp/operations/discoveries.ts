@@ -55,7 +55,7 @@ const maxAtOnce = 32;
  * Lets the messages of discoveries go one after another, the fewer the busier the event loop is: a discovery of many devices
  * is work for minutes, and polls have their times.
  */
-class BackgroundTurns {
+export class BackgroundTurns {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #waiting: (() => void)[] = [];
   #atOnce = minAtOnce;
