@@ -842,7 +842,7 @@ export const otherMakes: readonly VendorDevice[] = [
     sysObjectId: "1.3.6.1.4.1.9.1.2495",
     descr: "Cisco IOS Software, Catalyst L3 Switch Software (CAT9K_IOSXE), Version 16.9.4",
     values: { "1.3.6.1.2.1.1.5.0": "C9300-48P", ...chassis("C9300-48P", "FCW1") },
-    facts: { vendor: "Cisco", model: "C9300-48P", serial: "FCW1" },
+    facts: { vendor: "Cisco", model: "C9300-48P", serial: "FCW1", "os.name": "IOS XE", "os.version": "16.9.4" },
   },
 ];
 
