@@ -1,6 +1,6 @@
-import type { ExporterOptions, Exporter } from "./exporter.ts";
+import type { ExporterOptions, Exporter, OptionsFor } from "./exporter.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
-import type { Domain, KnownTemplate } from "./domain.ts";
+import { continues, isOtherDevice, type Domain, type KnownTemplate } from "./domain.ts";
 import { createKnownTemplates } from "./known-templates.ts";
 import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
 import { createOptionsShare } from "./limits/options-share.ts";
@@ -22,6 +22,8 @@ export function createExporter(options: ExporterOptions): Exporter {
   let ratesVersion = rates.version();
   let ownRate = rates.of(address);
   const domains = new Map<string, Domain>();
+  /** Ports of a process that has a domain by another port. */
+  const aliases = new Map<string, Domain>();
   const templates = createKnownTemplates({ limits, evictions, inAll: shared.fields, reclaim, plans, memory });
   const budget: WaitingBudget = { bytes: 0, sets: 0, maxBytes: limits.waitingBytes, maxSets: limits.waitingSets };
   const optionBudgets = [{ used: 0, max: limits.options }, shared.options];
@@ -50,6 +52,25 @@ export function createExporter(options: ExporterOptions): Exporter {
     for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
     return undefined;
   };
+  /** Options of a protocol and id that say anything: those of a port, else those of the one that sent last. */
+  const optionsOf = (protocol: Protocol, id: number, port: number | undefined): DomainOptions | undefined => {
+    const own = domains.get(domainKey(protocol, id, port))?.options;
+    if (own?.isEmpty() === false) return own;
+    let latest: DomainOptions | undefined;
+    for (const { protocol: other, id: otherId, options: said } of domains.values()) {
+      if (otherId === id && other === protocol && !said.isEmpty()) latest = said;
+    }
+    return latest;
+  };
+  /** Those of the other port of a domain that sent last. */
+  const optionsOfOtherPorts = (of: Domain): DomainOptions | undefined => {
+    let latest: DomainOptions | undefined;
+    for (const other of domains.values()) {
+      const isOther = other.group === of.group && other.options !== of.options && !other.options.isEmpty();
+      if (isOther && !isOtherDevice(of, other)) latest = other.options;
+    }
+    return latest;
+  };
   const optionsDomainOf = (protocol: Protocol): DomainOptions | undefined => {
     if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
     return optionsDomains.get(protocol);
@@ -61,15 +82,54 @@ export function createExporter(options: ExporterOptions): Exporter {
     domain.samples.forget();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
+    for (const [alias, of] of aliases) if (of === domain) dropAlias(alias);
     if (last === domain) last = undefined;
-    if (sibling(domain.protocol, domain.id) === undefined) domain.options.clear();
+    if (domain.group.last === domain) domain.group.last = undefined;
+    if (sibling(domain.protocol, domain.id)?.options !== domain.options) domain.options.clear();
+  };
+  const dropAlias = (key: string): void => {
+    if (aliases.delete(key)) memory.add(-memoryCosts.alias);
+  };
+  /** A port goes on with the count of another domain. What its own one knew stays there for the others to fall back on. */
+  const join = (key: string, to: Domain): void => {
+    const own = domains.get(key);
+    if (own !== undefined) {
+      const before = `${key} before`;
+      const older = domains.get(before);
+      if (older !== undefined) forgetDomain(before, older);
+      domains.delete(key);
+      domains.set(before, own);
+      for (const [alias, of] of aliases) if (of === own) aliases.set(alias, to);
+      if (last === own) last = undefined;
+    }
+    for (const [oldest] of aliases) {
+      if (aliases.size < limits.domains) break;
+      dropAlias(oldest);
+    }
+    aliases.set(key, to);
+    memory.add(memoryCosts.alias);
+  };
+  /** The one not used for longest gives way, and one that has nothing before one that has templates or options. */
+  const dropDomain = (): void => {
+    let victim: readonly [string, Domain] | undefined;
+    for (const entry of domains) {
+      victim ??= entry;
+      const [, { templates: own, options: said, waiting, group }] = entry;
+      if (own.size > 0 || waiting.count() > 0 || (group.last?.options !== said && !said.isEmpty())) continue;
+      victim = entry;
+      break;
+    }
+    if (victim !== undefined) forgetDomain(...victim);
+    evictions.domains++;
   };
   const createDomain = (protocol: Protocol, id: number, port?: number, agent?: string): Domain => {
     memory.add(memoryCosts.domain);
+    const other = sibling(protocol, id);
     return {
       protocol,
       id,
       port,
+      group: (agent === undefined ? other?.group : undefined) ?? { last: undefined, hops: 0 },
       templates: new Map(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
       sequence: createSequence(),
@@ -78,7 +138,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         protocol === "sflow"
           ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
           : noSampleSources,
-      options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+      options: (protocol === "ipfix" ? other?.options : undefined) ?? createDomainOptions(share),
       uptime: undefined,
       number: undefined,
       kept: undefined,
@@ -94,8 +154,11 @@ export function createExporter(options: ExporterOptions): Exporter {
     exporter.isChanged = true;
   };
   /** Templates of a domain come or go: damaged datagrams have new ones all the time, and few domains have options. */
-  function noteTemplates({ options: said }: Domain): void {
-    if (!said.isEmpty()) optionsDomains.clear();
+  function noteTemplates({ group }: Domain): void {
+    if (optionsDomains.size === 0) return;
+    for (const { group: other, options: said } of domains.values()) {
+      if (other === group && !said.isEmpty()) return optionsDomains.clear();
+    }
   }
 
   const rate = (): ManualRate => {
@@ -128,27 +191,40 @@ export function createExporter(options: ExporterOptions): Exporter {
       const key = domainKey(protocol, id, port, agent);
       let domain = domains.get(key);
       if (domain === undefined) {
-        if (domains.size >= limits.domains) {
-          for (const [oldest, unused] of domains) {
-            forgetDomain(oldest, unused);
-            break;
-          }
-          evictions.domains++;
-        }
+        if (domains.size >= limits.domains) dropDomain();
         domain = createDomain(protocol, id, port, agent);
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
       last = domain;
+      domain.group.last = domain;
       return domain;
     },
+    process(protocol, id, header) {
+      const { port } = header;
+      if (last?.id === id && last.protocol === protocol && last.port === port) return last;
+      const key = domainKey(protocol, id, port);
+      const known = aliases.get(key) ?? domains.get(key);
+      const group = (known ?? sibling(protocol, id))?.group;
+      const before = group?.last;
+      if (group !== undefined && before !== undefined && before !== known) {
+        const isHop = continues(before, header) && !(known !== undefined && continues(known, header));
+        group.hops = isHop ? group.hops + 1 : 0;
+        if (group.hops >= provenHops) join(key, before);
+        // Its number says nothing of what is missing of its own count.
+        else if (isHop && known !== undefined) known.sequence.last = undefined;
+      }
+      return exporter.domain(protocol, id, aliases.get(key)?.port ?? port);
+    },
     domains: () => domains.values(),
-    wholeExporter({ protocol, id, port, options: own }) {
-      if (domains.size < 2) return undefined;
-      const zero = id === 0 ? undefined : (domains.get(domainKey(protocol, 0, port)) ?? sibling(protocol, 0))?.options;
-      if (zero !== undefined && !zero.isEmpty()) return zero;
-      const only = optionsDomainOf(protocol);
-      return only === own ? undefined : only;
+    optionsFor(domain): OptionsFor {
+      const { protocol, id, port, options: said } = domain;
+      if (domains.size < 2) return { own: said, whole: undefined };
+      const others = optionsOfOtherPorts(domain);
+      if (others !== undefined && !said.isEmpty()) return { own: said, whole: others };
+      const own = others ?? said;
+      const whole = (id === 0 ? undefined : optionsOf(protocol, 0, port)) ?? optionsDomainOf(protocol);
+      return { own, whole: whole === own ? undefined : whole };
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
@@ -246,26 +322,33 @@ export function createExporter(options: ExporterOptions): Exporter {
   return exporter;
 }
 
+/** So many datagrams in a row that go on with another port's count are no chance. */
+const provenHops = 2;
+
 function domainKey(protocol: Protocol, id: number, port?: number, agent = ""): string {
   return `${protocol} ${id} ${port ?? ""} ${agent}`;
 }
 
-/** The only template of an id on which all ports of a domain agree; those of this run are asked first. */
+/**
+ * The only template of an id on which all ports of a domain agree; those of this run are asked first. One that came when another port had
+ * sent for the last time took the place of that port's.
+ */
 function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number): KnownTemplate | undefined {
-  let only: KnownTemplate | undefined;
-  let isContested = false;
+  const candidates: (readonly [KnownTemplate, Domain])[] = [];
   for (const other of domains) {
-    if (other.id !== of.id || other.protocol !== of.protocol || isSessionPort(other.port ?? 0)) continue;
-    const candidate = other.templates.get(id);
-    if (candidate === undefined) continue;
-    if (only === undefined || (isReceived(candidate) && !isReceived(only))) {
-      only = candidate;
-      isContested = false;
-    } else if (isReceived(only) === isReceived(candidate) && !only.raw.equals(candidate.raw)) isContested = true;
+    const candidate = other.group === of.group ? other.templates.get(id) : undefined;
+    if (candidate === undefined || isSessionPort(other.port ?? 0) || isOtherDevice(of, other)) continue;
+    candidates.push([candidate, other]);
   }
-  return isContested ? undefined : only;
-}
-
-function isReceived({ origin }: KnownTemplate): boolean {
-  return origin === "received";
+  const received = candidates.filter(([{ origin }]) => origin === "received");
+  const known = received.length > 0 ? received : candidates;
+  const newest = known.reduce((latest, [{ refreshedAt }]) => Math.max(latest, refreshedAt), 0);
+  let only: KnownTemplate | undefined;
+  for (const [candidate, { senders }] of known) {
+    const isOver = candidate.refreshedAt < newest && (senders.latest()?.lastSeen ?? newest) < newest;
+    if (isOver) continue;
+    if (only !== undefined && !only.raw.equals(candidate.raw)) return undefined;
+    only = candidate;
+  }
+  return only;
 }

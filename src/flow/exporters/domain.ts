@@ -25,13 +25,36 @@ export interface KnownTemplate {
 /** From the exporter, from an earlier run, or from another collector. */
 export type TemplateOrigin = "received" | "restored" | "shared";
 
+/** The ports of one protocol and id that send from one address. */
+export interface DomainGroup {
+  /** The one that sent last. */
+  last: Domain | undefined;
+  /** How many datagrams in a row went on with the count of another port and not with that of their own. */
+  hops: number;
+}
+
+/** By what a header tells which process sent it. Times in milliseconds. */
+export interface ProcessHeader {
+  readonly port: number;
+  /** How many units were sent before. */
+  readonly sequence: number;
+  /** Of the exporter's clock, since the epoch. */
+  readonly bootTime: number;
+  readonly uptime: number;
+}
+
 /** One observation domain of an exporter, and what is kept for it. */
 export interface Domain {
   readonly protocol: Protocol;
   /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
-  /** The sender's port, with its session (`sessionPort`), where templates are scoped by it (IPFIX). */
+  /**
+   * The sender's port, with its session (`sessionPort`), where the domain is that of one sending process (all but sFlow). Undefined where
+   * that is not known: what an earlier version kept.
+   */
   readonly port: number | undefined;
+  /** What the domains of one protocol and id on several ports have in common. */
+  readonly group: DomainGroup;
   /** By id. Changed through the exporter, which counts them. */
   readonly templates: Map<number, KnownTemplate>;
   readonly waiting: WaitingSets;
@@ -40,7 +63,7 @@ export interface Domain {
   readonly agent: string | undefined;
   /** The data sources of an agent (sFlow). */
   readonly samples: SampleSources;
-  /** Shared by the domains of one protocol and id on several ports. */
+  /** Shared by the domains of one id on several ports in IPFIX, of this process alone elsewhere. */
   readonly options: DomainOptions;
   /**
    * Until then only templates of this port count, where a fleet shares exporters: one that has started again sends from a new port, and may
@@ -83,6 +106,23 @@ export function isOtherBoot(
   now: { readonly bootTime: number; readonly uptime: number | undefined },
 ): boolean {
   return before.uptime !== now.uptime && Math.abs((now.bootTime - before.bootTime) | 0) > overtakenMs;
+}
+
+/** Whether a header is the next one after a domain's last, of the same start of the exporter. */
+export function continues({ sequence: { last }, senders, uptime }: Domain, header: ProcessHeader): boolean {
+  if (last === undefined || ((header.sequence - last.number - last.units.counted) | 0) !== 0) return false;
+  const bootTime = senders.latest()?.bootTime;
+  return bootTime === undefined || !isOtherBoot({ bootTime, uptime }, header);
+}
+
+/** Whether two ports of a domain are of devices that send side by side: their starts differ, and the other one sent after this one began. */
+export function isOtherDevice(domain: Domain, other: Domain): boolean {
+  const [mine, theirs] = [domain.senders.latest(), other.senders.latest()];
+  if (mine?.bootTime === undefined || theirs?.bootTime === undefined || theirs.lastSeen < mine.firstSeen) return false;
+  return isOtherBoot(
+    { bootTime: theirs.bootTime, uptime: other.uptime },
+    { bootTime: mine.bootTime, uptime: domain.uptime },
+  );
 }
 
 /** A datagram may be overtaken on its way by others that were sent later by no more than this. */

@@ -9,21 +9,16 @@ import type { Domain } from "./domain.ts";
  * @returns undefined where no domain of the protocol is like that, or several are: nothing says which domains they are for.
  */
 export function optionsOnly(domains: Iterable<Domain>, protocol: Protocol): DomainOptions | undefined {
-  const withOptions = new Set<DomainOptions>();
-  const withFlows = new Set<DomainOptions>();
+  const withOptions = new Map<number, DomainOptions>();
+  const withFlows = new Set<number>();
   for (const domain of domains) {
-    if (domain.protocol !== protocol || domain.options.isEmpty()) continue;
-    // The ports of a domain share their options, and flows may come from one of them alone.
-    if (hasFlowTemplate(domain)) withFlows.add(domain.options);
-    else withOptions.add(domain.options);
+    if (domain.protocol !== protocol) continue;
+    // Flows may come from one of the ports of a domain, and options from another.
+    if (hasFlowTemplate(domain)) withFlows.add(domain.id);
+    if (!domain.options.isEmpty()) withOptions.set(domain.id, domain.options);
   }
-  let only: DomainOptions | undefined;
-  for (const options of withOptions) {
-    if (withFlows.has(options)) continue;
-    if (only !== undefined) return undefined;
-    only = options;
-  }
-  return only;
+  const [only, another] = [...withOptions].filter(([id]) => !withFlows.has(id));
+  return another === undefined ? only?.[1] : undefined;
 }
 
 function hasFlowTemplate({ templates }: Domain): boolean {

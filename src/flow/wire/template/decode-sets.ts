@@ -139,10 +139,21 @@ function templateOf(
   return now < domain.ownUntil ? undefined : known;
 }
 
+/**
+ * Decodes what waited for a template that has come. It may have waited by another port of the same device: by the start of the exporter
+ * NetFlow v9 distinguishes that from another device. In IPFIX nothing does.
+ */
 function replay(message: Message, templateId: number): void {
-  const known = message.domain.templates.get(templateId);
-  if (known === undefined) return;
-  decodeWaiting(message.domain.waiting.take(templateId), known.plan, message.output, () => message);
+  const { exporter, output, datagram } = message;
+  if (!exporter.isWaiting()) return;
+  for (const domain of [...exporter.domains()]) {
+    if (domain !== message.domain && (domain.protocol === "ipfix" || domain.group !== message.domain.group)) continue;
+    if (domain.waiting.count() === 0) continue;
+    const known = templateOf({ ...message, domain }, templateId, datagram.receivedAt);
+    if (known !== undefined) {
+      decodeWaiting(domain.waiting.take(templateId), known.plan, output, () => ({ ...message, domain }));
+    }
+  }
 }
 
 function decodeWaiting(
@@ -207,7 +218,8 @@ function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: By
   const { manualRate, fallbackRate } = exporter.rates();
   const lists = listsOf(message, plan);
   const { icmp } = exporter;
-  const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), icmp, lists };
+  const { own, whole } = exporter.optionsFor(domain);
+  const sources = { manualRate, fallbackRate, own, whole, icmp, lists };
   return flows.read(plan, range, context, sources, output);
 }
 
