@@ -208,7 +208,9 @@ export function createExporter(options: ExporterOptions): Exporter {
       const group = (known ?? sibling(protocol, id))?.group;
       const before = group?.last;
       if (group !== undefined && before !== undefined && before !== known) {
-        const isHop = continues(before, header) && !(known !== undefined && continues(known, header));
+        // Where a port that nobody knows is nothing new, it may also be one behind a loss.
+        const mayMiss = known === undefined && group.hops >= provenHops ? mostMissed : 0;
+        const isHop = continues(before, header, mayMiss) && !(known !== undefined && continues(known, header));
         group.hops = isHop ? group.hops + 1 : 0;
         if (group.hops >= provenHops) join(key, before);
         // Its number says nothing of what is missing of its own count.
@@ -324,6 +326,8 @@ export function createExporter(options: ExporterOptions): Exporter {
 
 /** So many datagrams in a row that go on with another port's count are no chance. */
 const provenHops = 2;
+/** What one that changes its port with each datagram may lose at once. */
+const mostMissed = 4096;
 
 function domainKey(protocol: Protocol, id: number, port?: number, agent = ""): string {
   return `${protocol} ${id} ${port ?? ""} ${agent}`;

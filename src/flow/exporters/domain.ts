@@ -108,9 +108,15 @@ export function isOtherBoot(
   return before.uptime !== now.uptime && Math.abs((now.bootTime - before.bootTime) | 0) > overtakenMs;
 }
 
-/** Whether a header is the next one after a domain's last, of the same start of the exporter. */
-export function continues({ sequence: { last }, senders, uptime }: Domain, header: ProcessHeader): boolean {
-  if (last === undefined || ((header.sequence - last.number - last.units.counted) | 0) !== 0) return false;
+/**
+ * Whether a header is the next one after a domain's last, of the same start of the exporter.
+ *
+ * @param mayMiss so many units may be missing in between.
+ */
+export function continues({ sequence, senders, uptime }: Domain, header: ProcessHeader, mayMiss = 0): boolean {
+  const { last } = sequence;
+  const distance = last === undefined ? -1 : (header.sequence - last.number - last.units.counted) | 0;
+  if (distance < 0 || distance > mayMiss) return false;
   const bootTime = senders.latest()?.bootTime;
   return bootTime === undefined || !isOtherBoot({ bootTime, uptime }, header);
 }
@@ -118,7 +124,7 @@ export function continues({ sequence: { last }, senders, uptime }: Domain, heade
 /** Whether two ports of a domain are of devices that send side by side: their starts differ, and the other one sent after this one began. */
 export function isOtherDevice(domain: Domain, other: Domain): boolean {
   const [mine, theirs] = [domain.senders.latest(), other.senders.latest()];
-  if (mine?.bootTime === undefined || theirs?.bootTime === undefined || theirs.lastSeen < mine.firstSeen) return false;
+  if (mine?.bootTime === undefined || theirs?.bootTime === undefined || theirs.lastSeen <= mine.firstSeen) return false;
   return isOtherBoot(
     { bootTime: theirs.bootTime, uptime: other.uptime },
     { bootTime: mine.bootTime, uptime: domain.uptime },
