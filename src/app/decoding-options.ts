@@ -116,7 +116,7 @@ function endsOptions(settings: PlainSettings): FlowPipelineOptions["ends"] {
     ...(settings.SVC_PROCESSOR_ENRICH_JOIN_SEC ? (["sec.threat.name"] as const) : []),
   ];
   const clientServer = settings.SVC_PROCESSOR_EXPAND_CLISRV
-    ? { services: knownPortNames, withoutPorts: settings.SVC_PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS }
+    ? { services: knownPortNames(), withoutPorts: settings.SVC_PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS }
     : undefined;
   const ids = settings.SVC_PROCESSOR_ENRICH_CONVERSATIONID_ENABLE
     ? { seed: settings.SVC_PROCESSOR_ENRICH_CONVERSATIONID_SEED }

@@ -15,6 +15,7 @@ export {
   type AddressTableAccess,
   type LineEnricher,
   type NumberAdditions,
+  type NumberTable,
 } from "./line-enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { ShapedLines, ShapeLines } from "./shape-lines.ts";

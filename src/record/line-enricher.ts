@@ -79,6 +79,9 @@ export interface AddressTableAccess {
   readonly keepFields: () => void;
 }
 
+/** What is added by a number. */
+export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get">;
+
 /** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
 export interface NumberAdditions {
   /** The decoded field with the number. */
@@ -88,7 +91,7 @@ export interface NumberAdditions {
   /** The name of what is added; a record that has it already keeps its own, also from additions earlier in the list. */
   readonly adds: string;
   /** What each number adds in the records of an exporter; undefined when nothing. Asked for once a datagram. */
-  tableFor(exporter: string): ReadonlyMap<number, RenderedFields> | undefined;
+  tableFor(exporter: string): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;
 }

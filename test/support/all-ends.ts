@@ -3,7 +3,7 @@ import { joinedFields, type FlowEndsOptions } from "../../src/flow/index.ts";
 
 /** All that may be said of both ends of a flow. */
 export const allEnds: FlowEndsOptions = {
-  clientServer: { services: knownPortNames, withoutPorts: true },
+  clientServer: { services: knownPortNames(), withoutPorts: true },
   ids: { seed: 0 },
   joins: new Set(joinedFields),
 };

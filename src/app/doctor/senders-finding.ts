@@ -44,7 +44,8 @@ export function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[
   const ports = group.map(({ port }) => port);
   const { protocol, id } = first.domain;
   const ofPorts = new Set(group.map(({ domain }) => domain));
-  const sum = (count: (domain: DomainView) => number): number => [...ofPorts].reduce((all, each) => all + count(each), 0);
+  const sum = (count: (domain: DomainView) => number): number =>
+    [...ofPorts].reduce((all, each) => all + count(each), 0);
   const called = exporterText(address, facts);
   return [
     {

@@ -3,6 +3,7 @@ import {
   scopedNumber,
   type Enricher,
   type NumberAdditions,
+  type NumberTable,
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
@@ -49,7 +50,7 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
     kind: keyof typeof found,
     field: string,
     adds: string,
-    table: () => ReadonlyMap<number, RenderedFields>,
+    table: () => NumberTable,
     scope?: string,
   ): NumberAdditions => ({
     field,
@@ -61,10 +62,10 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
   const portAdditions = (names: () => PortNames, end: string): NumberAdditions => {
     const adds = `${end}.l4.port.name`;
     // Names change as a whole.
-    const rendered = new WeakMap<PortNames, ReadonlyMap<number, RenderedFields>>();
-    const table = (): ReadonlyMap<number, RenderedFields> => {
+    const rendered = new WeakMap<PortNames, NumberTable>();
+    const table = (): NumberTable => {
       const now = names();
-      const known = rendered.get(now) ?? renderPorts(now, adds);
+      const known = rendered.get(now) ?? new PortTexts(now, adds);
       rendered.set(now, known);
       return known;
     };
@@ -103,10 +104,24 @@ const dscpField = "ip.dscp.name";
 const inDscpField = "flow.in.ip.dscp.name";
 const dscpFields = [dscpField, inDscpField] as const;
 
-function renderPorts(names: PortNames, adds: string): ReadonlyMap<number, RenderedFields> {
-  const rendered = new Map<number, RenderedFields>();
-  for (const [protocol, ports] of names) {
-    for (const [port, name] of ports) rendered.set(scopedNumber(protocol, port), renderFields([[adds, name]]));
+/** The names of ports as they stand in lines, each rendered when it is needed: there are thousands, and few are used. */
+class PortTexts implements NumberTable {
+  readonly #adds: string;
+  /** By {@link scopedNumber}: the name, then its text. */
+  readonly #texts = new Map<number, string | RenderedFields>();
+
+  constructor(names: PortNames, adds: string) {
+    this.#adds = adds;
+    for (const [protocol, ports] of names) {
+      for (const [port, name] of ports) this.#texts.set(scopedNumber(protocol, port), name);
+    }
   }
-  return rendered;
+
+  get(number: number): RenderedFields | undefined {
+    const text = this.#texts.get(number);
+    if (typeof text !== "string") return text;
+    const rendered = renderFields([[this.#adds, text]]);
+    this.#texts.set(number, rendered);
+    return rendered;
+  }
 }

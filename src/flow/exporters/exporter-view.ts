@@ -39,7 +39,7 @@ export interface DomainView {
   readonly id: number;
   /** The agent whose sub-agent this is (sFlow). */
   readonly agent: string | undefined;
-  /** Of the sender, where templates are scoped by it. */
+  /** Of the sender; the first one where it changes. Not for sFlow. */
   readonly port: number | undefined;
   readonly templates: readonly TemplateView[];
   /** Data sets that wait for their template. */

@@ -68,12 +68,7 @@ export interface RelayScopes {
    *
    * @param start where it is known, a new port belongs to the scope of the group that has the same: an exporter may change its port.
    */
-  of(
-    group: string,
-    port: number,
-    id: (isTaken: (id: number) => boolean) => number,
-    start?: DeviceStart,
-  ): RelayScope;
+  of(group: string, port: number, id: (isTaken: (id: number) => boolean) => number, start?: DeviceStart): RelayScope;
   /** The only template of an id that other scopes of the group have, for a sender that uses two ports or started again. */
   templateOfOthers(scope: RelayScope, id: number): RelayTemplate | undefined;
   /** Keeps a template. Returns false where there is no place. */

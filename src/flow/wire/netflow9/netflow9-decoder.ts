@@ -41,7 +41,12 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       const seconds = view.getUint32(8);
       const sequence = view.getUint32(12);
       const bootTime = seconds * 1000 - uptime;
-      const domain = exporter.process("netflow9", view.getUint32(16), { port: datagram.port, sequence, bootTime, uptime });
+      const domain = exporter.process("netflow9", view.getUint32(16), {
+        port: datagram.port,
+        sequence,
+        bootTime,
+        uptime,
+      });
       const before = questions && { bootTime: domain.senders.latest()?.bootTime ?? bootTime, uptime: domain.uptime };
       noteHeader(domain, datagram, seconds * 1000, uptime);
       const hasRestarted = noteUptime(domain, uptime);
