@@ -144,6 +144,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       kept: undefined,
       ownUntil: 0,
       restartedAt: 0,
+      headerRate: undefined,
       clockOffset: undefined,
       senders: createSenders(),
     };

@@ -78,6 +78,8 @@ export interface Domain {
   number: number | undefined;
   /** How far it was when it was last handed out to be kept. */
   kept: { readonly bootTime: number | undefined; readonly number: number | undefined } | undefined;
+  /** The sampling rate in the last header, where the protocol has one there and it is said (NetFlow v5). */
+  headerRate: number | undefined;
   /** Export time less time of receipt of the last datagram, milliseconds, where the protocol has an export time. */
   clockOffset: number | undefined;
   /** The ports that its datagrams came from. */

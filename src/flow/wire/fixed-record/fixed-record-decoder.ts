@@ -129,6 +129,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times, co
       });
       head.push(...more);
 
+      domain.headerRate = headerRate === 0 ? undefined : headerRate;
       noteHeader(domain, datagram, exportTime, uptime);
       const { manualRate: ownRate, fallbackRate } = exporter.rates();
       // An interval of 0 is one of every packet, unless the operator knows better.
