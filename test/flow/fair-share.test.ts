@@ -119,7 +119,8 @@ test("a sender that is alone loses nothing while there is room, whatever it is a
       const rig = createRig({ standing: () => standing, costMs: () => costMs });
       let waiting = 0;
       const fillTo = (bytes: number): void => {
-        for (; (waiting + 1) * 1424 < bytes; waiting++) assert.equal(rig.offer(good(1), 1400), "", `${before} ${after}`);
+        for (; (waiting + 1) * 1424 < bytes; waiting++)
+          assert.equal(rig.offer(good(1), 1400), "", `${before} ${after}`);
       };
       fillTo(ringBytes / 2);
       waiting -= rig.read(100);
