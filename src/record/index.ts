@@ -9,6 +9,7 @@ export {
   joinLineEnrichers,
   lineObjects,
   scopedNumber,
+  scopeOf,
   type AddressAdditions,
   type AppAdditions,
   type AppText,

@@ -133,6 +133,11 @@ export function scopedNumber(scope: number, number: number): number {
   return scope * 2 ** 32 + number;
 }
 
+/** The scope of what {@link scopedNumber} returned. */
+export function scopeOf(scoped: number): number {
+  return Math.floor(scoped / 2 ** 32);
+}
+
 /** Several as one, for enrichers that run one after the other; undefined when one of them is missing. */
 export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]): LineEnricher | undefined {
   const present = parts.filter((part) => part !== undefined);

@@ -1,6 +1,6 @@
 import {
   renderFields,
-  scopedNumber,
+  scopeOf,
   type Enricher,
   type NumberAdditions,
   type NumberTable,
@@ -107,21 +107,33 @@ const dscpFields = [dscpField, inDscpField] as const;
 /** The names of ports as they stand in lines, each rendered when it is needed: there are thousands, and few are used. */
 class PortTexts implements NumberTable {
   readonly #adds: string;
-  /** By {@link scopedNumber}: the name, then its text. */
+  /** By protocol and port, 16 bits: the name, then its text. */
   readonly #texts = new Map<number, string | RenderedFields>();
+  /** By the protocol a bit for each port that has a name: of ports of clients, which differ in each flow, the large table is not asked. */
+  readonly #named: (Uint8Array | undefined)[] = [];
 
   constructor(names: PortNames, adds: string) {
     this.#adds = adds;
     for (const [protocol, ports] of names) {
-      for (const [port, name] of ports) this.#texts.set(scopedNumber(protocol, port), name);
+      const named = (this.#named[protocol] ??= new Uint8Array(8192));
+      for (const [port, name] of ports) {
+        this.#texts.set(protocol * 65_536 + port, name);
+        named[port >>> 3] = (named[port >>> 3] as number) | (1 << (port & 7));
+      }
     }
   }
 
-  get(number: number): RenderedFields | undefined {
-    const text = this.#texts.get(number);
+  /** @param scoped by {@link scopedNumber}. */
+  get(scoped: number): RenderedFields | undefined {
+    const port = scoped >>> 0;
+    const protocol = scopeOf(scoped);
+    const named = port > 65_535 ? undefined : this.#named[protocol];
+    if (named === undefined || ((named[port >>> 3] as number) & (1 << (port & 7))) === 0) return undefined;
+    const key = protocol * 65_536 + port;
+    const text = this.#texts.get(key);
     if (typeof text !== "string") return text;
     const rendered = renderFields([[this.#adds, text]]);
-    this.#texts.set(number, rendered);
+    this.#texts.set(key, rendered);
     return rendered;
   }
 }

@@ -144,11 +144,13 @@ function templateOf(
  * NetFlow v9 distinguishes that from another device. In IPFIX nothing does.
  */
 function replay(message: Message, templateId: number): void {
-  const { exporter, output, datagram } = message;
+  const { exporter, output, datagram, domain: own } = message;
   if (!exporter.isWaiting()) return;
-  for (const domain of [...exporter.domains()]) {
-    if (domain !== message.domain && (domain.protocol === "ipfix" || domain.group !== message.domain.group)) continue;
-    if (domain.waiting.count() === 0) continue;
+  const waiting = [...exporter.domains()].filter(
+    (domain) =>
+      domain.waiting.count() > 0 && (domain === own || (domain.group === own.group && domain.protocol !== "ipfix")),
+  );
+  for (const domain of waiting) {
     const known = templateOf({ ...message, domain }, templateId, datagram.receivedAt);
     if (known !== undefined) {
       decodeWaiting(domain.waiting.take(templateId), known.plan, output, () => ({ ...message, domain }));
