@@ -8,6 +8,8 @@ const folder = "src/enrich/names";
 const protocols = ["tcp", "udp", "sctp", "dccp"];
 /** Systems give ports from here on to clients, whatever is registered there. */
 const firstClientPort = 32_768;
+const firstPrivilegedPort = 512;
+const firstUserPort = 1024;
 
 const [registry, services] = process.argv.slice(2).map((path) => resolve(path));
 process.chdir(join(import.meta.dirname, ".."));
@@ -17,6 +19,7 @@ if (registry === undefined || services === undefined) {
   const registered = readRegistry(readFileSync(registry, "utf8"));
   const usual = readServices(readFileSync(services, "utf8"));
   const rows = [];
+  const privileged = [];
   for (let port = 0; port < firstClientPort; port++) {
     const byName = new Map();
     for (const [i, protocol] of protocols.entries()) {
@@ -25,6 +28,9 @@ if (registry === undefined || services === undefined) {
       // Of several names of a number the one that systems use, else the one registered first.
       const [name = usual.get(key)] = names.includes(usual.get(key)) ? [usual.get(key)] : names;
       if (name !== undefined) byName.set(name, (byName.get(name) ?? "") + "tusd"[i]);
+    }
+    if (port >= firstPrivilegedPort && port < firstUserPort && protocols.some((each) => usual.has(`${port}/${each}`))) {
+      privileged.push(port);
     }
     for (const [name, of] of byName) rows.push(`${port}${of === "tu" ? "" : of} ${name}`);
   }
@@ -36,6 +42,8 @@ if (registry === undefined || services === undefined) {
     " * and UDP), the name.",
     " */",
     `export const serviceNames = \`${rows.join("\n")}\`;`,
+    "/** Ports from 512 to 1023 at which systems do have services: the others there go to clients with privileges (NFS, rsh). */",
+    `export const privilegedServices: readonly number[] = [${privileged.join(", ")}];`,
     "",
   ].join("\n");
   writeFileSync(path, text);

@@ -1,6 +1,6 @@
 import { isNullNode, type YamlNode } from "../../yaml/index.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
-import { serviceNames } from "./service-names.gen.ts";
+import { privilegedServices, serviceNames } from "./service-names.gen.ts";
 import { quote } from "../../text/index.ts";
 
 /** Names of ports by the number of the transport protocol. */
@@ -25,6 +25,21 @@ export function knownPortNames(): PortNames {
     for (const letter of letters) names.get(protocolLetters[letter] as number)?.set(port, name);
   }
   return names;
+}
+
+const firstPrivilegedPort = 512;
+const firstUserPort = 1024;
+
+/** Ports at which one expects a server: the same without those below 1024 that systems give to clients with privileges. */
+export function servicePorts(): PortNames {
+  const isServer = (port: number): boolean =>
+    port < firstPrivilegedPort || port >= firstUserPort || privilegedServices.includes(port);
+  return new Map(
+    Array.from(knownPortNames(), ([protocol, names]) => [
+      protocol,
+      new Map([...names].filter(([port]) => isServer(port))),
+    ]),
+  );
 }
 
 /** The names of both, of the first where both have one. */

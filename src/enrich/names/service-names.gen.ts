@@ -6154,3 +6154,5 @@ export const serviceNames = `1 tcpmux
 32635 sec-ntb-clnt
 32636 DMExpress
 32767 filenet-powsrm`;
+/** Ports from 512 to 1023 at which systems do have services: the others there go to clients with privileges (NFS, rsh). */
+export const privilegedServices: readonly number[] = [512, 513, 514, 515, 517, 518, 520, 538, 540, 543, 544, 546, 547, 548, 554, 563, 587, 607, 623, 628, 631, 636, 646, 655, 706, 749, 750, 751, 752, 754, 775, 777, 779, 783, 853, 871, 873, 989, 990, 992, 993, 995];

@@ -62,15 +62,6 @@ export function createExporter(options: ExporterOptions): Exporter {
     }
     return latest;
   };
-  /** Those of the other port of a domain that sent last. */
-  const optionsOfOtherPorts = (of: Domain): DomainOptions | undefined => {
-    let latest: DomainOptions | undefined;
-    for (const other of domains.values()) {
-      const isOther = other.group === of.group && other.options !== of.options && !other.options.isEmpty();
-      if (isOther && !isOtherDevice(of, other)) latest = other.options;
-    }
-    return latest;
-  };
   const optionsDomainOf = (protocol: Protocol): DomainOptions | undefined => {
     if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
     return optionsDomains.get(protocol);
@@ -85,6 +76,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     for (const [alias, of] of aliases) if (of === domain) dropAlias(alias);
     if (last === domain) last = undefined;
     if (domain.group.last === domain) domain.group.last = undefined;
+    domain.group.ports.delete(domain);
     if (sibling(domain.protocol, domain.id)?.options !== domain.options) domain.options.clear();
   };
   const dropAlias = (key: string): void => {
@@ -106,8 +98,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (aliases.size < limits.domains) break;
       dropAlias(oldest);
     }
+    if (!aliases.has(key)) memory.add(memoryCosts.alias);
     aliases.set(key, to);
-    memory.add(memoryCosts.alias);
   };
   /** The one not used for longest gives way, and one that has nothing before one that has templates or options. */
   const dropDomain = (): void => {
@@ -129,7 +121,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       protocol,
       id,
       port,
-      group: (agent === undefined ? other?.group : undefined) ?? { last: undefined, hops: 0 },
+      group: (agent === undefined ? other?.group : undefined) ?? { ports: new Set(), last: undefined, hops: 0 },
       templates: new Map(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
       sequence: createSequence(),
@@ -157,9 +149,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   /** Templates of a domain come or go: damaged datagrams have new ones all the time, and few domains have options. */
   function noteTemplates({ group }: Domain): void {
     if (optionsDomains.size === 0) return;
-    for (const { group: other, options: said } of domains.values()) {
-      if (other === group && !said.isEmpty()) return optionsDomains.clear();
-    }
+    for (const { options: said } of group.ports) if (!said.isEmpty()) return optionsDomains.clear();
   }
 
   const rate = (): ManualRate => {
@@ -194,6 +184,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (domain === undefined) {
         if (domains.size >= limits.domains) dropDomain();
         domain = createDomain(protocol, id, port, agent);
+        domain.group.ports.add(domain);
       } else domains.delete(key);
       // The order of insertion is the order of use.
       domains.set(key, domain);
@@ -252,7 +243,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     template(domain, id) {
       const own = domain.templates.get(id);
       if (own !== undefined || domain.port === undefined || isSessionPort(domain.port)) return own;
-      return templateOfOtherPorts(domains.values(), domain, id);
+      return templateOfOtherPorts(domain, id);
     },
     learnOptions(domain, record) {
       const wasEmpty = domain.options.isEmpty();
@@ -325,6 +316,20 @@ export function createExporter(options: ExporterOptions): Exporter {
   return exporter;
 }
 
+/** The options of the other port of a domain that sent last. */
+function optionsOfOtherPorts(of: Domain): DomainOptions | undefined {
+  let latest: Domain | undefined;
+  for (const other of of.group.ports) {
+    if (other.options === of.options || other.options.isEmpty() || isOtherDevice(of, other)) continue;
+    if (latest === undefined || lastSeen(other) >= lastSeen(latest)) latest = other;
+  }
+  return latest?.options;
+}
+
+function lastSeen({ senders }: Domain): number {
+  return senders.latest()?.lastSeen ?? 0;
+}
+
 /** So many datagrams in a row that go on with another port's count are no chance. */
 const provenHops = 2;
 /** What one that changes its port with each datagram may lose at once. */
@@ -338,10 +343,10 @@ function domainKey(protocol: Protocol, id: number, port?: number, agent = ""): s
  * The only template of an id on which all ports of a domain agree; those of this run are asked first. One that came when another port had
  * sent for the last time took the place of that port's.
  */
-function templateOfOtherPorts(domains: Iterable<Domain>, of: Domain, id: number): KnownTemplate | undefined {
+function templateOfOtherPorts(of: Domain, id: number): KnownTemplate | undefined {
   const candidates: (readonly [KnownTemplate, Domain])[] = [];
-  for (const other of domains) {
-    const candidate = other.group === of.group ? other.templates.get(id) : undefined;
+  for (const other of of.group.ports) {
+    const candidate = other.templates.get(id);
     if (candidate === undefined || isSessionPort(other.port ?? 0) || isOtherDevice(of, other)) continue;
     candidates.push([candidate, other]);
   }

@@ -27,6 +27,7 @@ export type TemplateOrigin = "received" | "restored" | "shared";
 
 /** The ports of one protocol and id that send from one address. */
 export interface DomainGroup {
+  readonly ports: Set<Domain>;
   /** The one that sent last. */
   last: Domain | undefined;
   /** How many datagrams in a row went on with the count of another port and not with that of their own. */

@@ -146,11 +146,8 @@ function templateOf(
 function replay(message: Message, templateId: number): void {
   const { exporter, output, datagram, domain: own } = message;
   if (!exporter.isWaiting()) return;
-  const waiting = [...exporter.domains()].filter(
-    (domain) =>
-      domain.waiting.count() > 0 && (domain === own || (domain.group === own.group && domain.protocol !== "ipfix")),
-  );
-  for (const domain of waiting) {
+  for (const domain of own.protocol === "ipfix" ? [own] : own.group.ports) {
+    if (domain.waiting.count() === 0) continue;
     const known = templateOf({ ...message, domain }, templateId, datagram.receivedAt);
     if (known !== undefined) {
       decodeWaiting(domain.waiting.take(templateId), known.plan, output, () => ({ ...message, domain }));
