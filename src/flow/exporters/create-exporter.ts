@@ -1,6 +1,8 @@
+import type { RecordFields } from "../../record/index.ts";
 import type { ExporterOptions, Exporter, OptionsFor } from "./exporter.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
 import { continues, isOtherDevice, type Domain, type KnownTemplate } from "./domain.ts";
+import { FirewallFlows } from "./firewall-flows.ts";
 import { createKnownTemplates } from "./known-templates.ts";
 import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
 import { createOptionsShare } from "./limits/options-share.ts";
@@ -14,6 +16,9 @@ import { createSampleSources, noSampleSources } from "./sequence/sample-sources.
 import { createSenders } from "./senders.ts";
 import type { ManualRate } from "./sampling/manual-rates.ts";
 import { isSessionPort } from "../intake/tcp/session-port.ts";
+
+/** Of one domain. Exporters have few templates; more are damaged datagrams. */
+const maxRefused = 64;
 
 export function createExporter(options: ExporterOptions): Exporter {
   const { address, rates, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
@@ -36,7 +41,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   /** The one that was used last. */
   let last: Domain | undefined;
   /** By protocol; forgotten with every change of what it follows from: domains with options, and which of them have templates of flows. */
-  const optionsDomains = new Map<Protocol, DomainOptions | undefined>();
+  const optionsDomains = new Map<Protocol, number | undefined>();
   /** Made with the first flow of the sample. */
   let seen: SeenFlows | undefined;
   let traffic: InterfaceTraffic | undefined;
@@ -52,25 +57,35 @@ export function createExporter(options: ExporterOptions): Exporter {
     for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
     return undefined;
   };
-  /** Options of a protocol and id that say anything: those of a port, else those of the one that sent last. */
-  const optionsOf = (protocol: Protocol, id: number, port: number | undefined): DomainOptions | undefined => {
+  /** What the domain of another id says for a domain: by the same port, else by the port of the same device that sent last. */
+  const optionsOf = (id: number, of: Domain): DomainOptions | undefined => {
+    const { protocol, port } = of;
     const own = domains.get(domainKey(protocol, id, port))?.options;
     if (own?.isEmpty() === false) return own;
     let latest: DomainOptions | undefined;
-    for (const { protocol: other, id: otherId, options: said } of domains.values()) {
-      if (otherId === id && other === protocol && !said.isEmpty()) latest = said;
+    for (const other of domains.values()) {
+      if (other.id !== id || other.protocol !== protocol || other.options.isEmpty()) continue;
+      if (!isOtherDevice(of, other)) latest = other.options;
     }
     return latest;
   };
-  const optionsDomainOf = (protocol: Protocol): DomainOptions | undefined => {
+  const optionsDomainOf = (protocol: Protocol): number | undefined => {
     if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
     return optionsDomains.get(protocol);
+  };
+  /** The options for the whole exporter, of which a domain is: those of domain 0, else those of the only domain that sends nothing else. */
+  const optionsOfAll = (of: Domain): DomainOptions | undefined => {
+    const zero = of.id === 0 ? undefined : optionsOf(0, of);
+    if (zero !== undefined) return zero;
+    const only = optionsDomainOf(of.protocol);
+    return only === undefined || only === of.id ? undefined : optionsOf(only, of);
   };
   const forgetDomain = (key: string, domain: Domain): void => {
     noteTemplates(domain);
     templates.clear(domain);
     memory.add(-memoryCosts.domain);
     domain.samples.forget();
+    domain.firewall.clear();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
     for (const [alias, of] of aliases) if (of === domain) dropAlias(alias);
@@ -123,14 +138,17 @@ export function createExporter(options: ExporterOptions): Exporter {
       port,
       group: (agent === undefined ? other?.group : undefined) ?? { ports: new Set(), last: undefined, hops: 0 },
       templates: new Map(),
+      refused: new Set(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
       sequence: createSequence(),
+      firewall: new FirewallFlows(memory, () => void evictions.firewallFlows++),
       agent,
       samples:
         protocol === "sflow"
           ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
           : noSampleSources,
       options: (protocol === "ipfix" ? other?.options : undefined) ?? createDomainOptions(share),
+      isHeard: true,
       uptime: undefined,
       number: undefined,
       kept: undefined,
@@ -142,6 +160,18 @@ export function createExporter(options: ExporterOptions): Exporter {
     };
   };
 
+  /** The domain that a record of options data names; made where it was not heard yet. */
+  const namedDomain = (by: Domain, record: RecordFields): Domain => {
+    const id = record.get("flow.ie.observationDomainId");
+    if (typeof id !== "number" || id === by.id) return by;
+    const { protocol, port, agent } = by;
+    const key = domainKey(protocol, id, port, agent);
+    const known = aliases.get(key) ?? domains.get(key) ?? (protocol === "ipfix" ? sibling(protocol, id) : undefined);
+    if (known !== undefined) return known;
+    const made = exporter.domain(protocol, id, port, agent);
+    made.isHeard = false;
+    return made;
+  };
   const noteChange = (): void => {
     optionsDomains.clear();
     exporter.isChanged = true;
@@ -168,6 +198,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     relay: undefined,
     named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),
     rates: rate,
+    doubtedRate: undefined,
     firstSeen,
     lastSeen: firstSeen,
     datagrams: 0,
@@ -212,16 +243,15 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     domains: () => domains.values(),
     optionsFor(domain): OptionsFor {
-      const { protocol, id, port, options: said } = domain;
+      const { options: said } = domain;
       if (domains.size < 2) return { own: said, whole: undefined };
-      const others = optionsOfOtherPorts(domain);
-      if (others !== undefined && !said.isEmpty()) return { own: said, whole: others };
-      const own = others ?? said;
-      const whole = (id === 0 ? undefined : optionsOf(protocol, 0, port)) ?? optionsDomainOf(protocol);
-      return { own, whole: whole === own ? undefined : whole };
+      const whole = optionsOfAll(domain);
+      if (said.isEmpty()) return { own: optionsOfOtherPorts(domain) ?? said, whole };
+      return { own: said, whole: whole ?? optionsOfOtherPorts(domain) };
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
+      if (change !== "refused") domain.refused.delete(record.template.id);
       if (change === "added" || change === "changed") {
         noteTemplates(domain);
         exporter.isChanged = true;
@@ -229,6 +259,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       return change;
     },
     restoreTemplate(domain, record, plan, from, now) {
+      if (domain.refused.has(record.template.id)) return false;
       optionsDomains.clear();
       return templates.restore(domain, record, plan, from, now);
     },
@@ -240,14 +271,27 @@ export function createExporter(options: ExporterOptions): Exporter {
       }
       return isKnown;
     },
+    refuse(domain, id) {
+      domain.refused.delete(id);
+      if (domain.refused.size >= maxRefused)
+        for (const oldest of domain.refused.keys()) {
+          domain.refused.delete(oldest);
+          break;
+        }
+      domain.refused.add(id);
+      return exporter.withdraw(domain, id);
+    },
     template(domain, id) {
       const own = domain.templates.get(id);
       if (own !== undefined || domain.port === undefined || isSessionPort(domain.port)) return own;
+      if (domain.refused.has(id)) return undefined;
       return templateOfOtherPorts(domain, id);
     },
-    learnOptions(domain, record) {
-      const wasEmpty = domain.options.isEmpty();
-      if (!domain.options.learn(record, exporter.lastSeen)) return;
+    learnOptions(domain, record, scope, doubt) {
+      const { options: said } = scope.namesDomain ? namedDomain(domain, record) : domain;
+      const wasEmpty = said.isEmpty();
+      const isStart = said !== domain.options && domain.options.learnStart(record, exporter.lastSeen);
+      if (!said.learn(record, exporter.lastSeen, scope.isForeign, doubt) && !isStart) return;
       exporter.isChanged = true;
       if (wasEmpty) optionsDomains.clear();
     },
@@ -271,10 +315,11 @@ export function createExporter(options: ExporterOptions): Exporter {
         evictions.domains++;
       }
       templates.shrink(toBytes);
-      for (const { options: said, samples } of domains.values()) {
+      for (const { options: said, samples, firewall } of domains.values()) {
         if (memory.bytes <= toBytes) break;
         said.clear();
         samples.forget();
+        firewall.clear();
       }
       if (memory.bytes < before) noteChange();
     },
@@ -357,7 +402,7 @@ function templateOfOtherPorts(of: Domain, id: number): KnownTemplate | undefined
   for (const [candidate, { senders }] of known) {
     const isOver = candidate.refreshedAt < newest && (senders.latest()?.lastSeen ?? newest) < newest;
     if (isOver) continue;
-    if (only !== undefined && !only.raw.equals(candidate.raw)) return undefined;
+    if (only !== undefined && only.shared !== candidate.shared) return undefined;
     only = candidate;
   }
   return only;

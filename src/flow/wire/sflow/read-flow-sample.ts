@@ -3,6 +3,7 @@ import * as layout from "../../line/kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
+import { checkRate } from "../../exporters/sampling/record-rate.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
@@ -14,7 +15,7 @@ import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { createSampledSteps } from "./sampled-steps.ts";
 import { createSeenStructures, groupOf } from "./seen-structures.ts";
 import { createStructureHex } from "./structure-hex.ts";
-import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
+import { createStructureSteps, packedSwitch, withPackedSwitch, type StructureSteps } from "./structure-steps.ts";
 
 /** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
 export interface FlowSampleReader {
@@ -44,6 +45,25 @@ const unknown = 0xffff_ffff;
 
 /** Bytes before the sampled header: its protocol, the length of the frame, what was stripped off it, its own length. */
 const headerHead = 16;
+
+/** Frames that are segmented later may be so long. */
+const longestUnsegmented = 0x10_0000;
+
+/** Whether a frame can be so long. @param ipLength of the IP packet in it; 0 or less: not known. */
+function isPossible(frameLength: number, ipLength: number): boolean {
+  return ipLength > 0
+    ? frameLength >= ipLength && frameLength <= layout.longestFrame
+    : frameLength <= longestUnsegmented;
+}
+
+/** Where the source address is in the header of IP. */
+const sourceOffset = ({ ipVersion }: PacketHeader): number => (ipVersion === 4 ? 12 : 8);
+
+/** The length of an IP packet by its header; 0 where that is still to be segmented. */
+function ipLengthIn(view: DataView, { ipVersion, ipLength, source }: PacketHeader): number {
+  if (ipVersion === 4) return ipLength;
+  return view.getUint16(source - 4) === 0 ? 0 : ipLength;
+}
 
 /** @param keepsHeaders whether flows keep the bytes of their sampled header. */
 export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false): FlowSampleReader {
@@ -76,7 +96,8 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       }),
       [flowFormats.gateway, createGatewaySteps(book)] as const,
       ...[...flowRecordLayouts].map(([key, fields]) => {
-        return [key, createStructureSteps(book, fields, key === flowFormats.switch)] as const;
+        const steps = createStructureSteps(book, fields, key === flowFormats.switch);
+        return [key, key === flowFormats.switch ? withPackedSwitch(book, fields, steps) : steps] as const;
       }),
     ].map(([key, steps]) => [key, [groupOf(key), steps]]),
   );
@@ -139,10 +160,25 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
   /** How many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
   const skippedOf = ({ view }: SampleContext["source"], at: number, end: number): number => {
     if (end - at < 4) return 0;
-    const vlan = view.getUint32(at);
+    const vlan = end - at === packedSwitch ? view.getUint16(at) : view.getUint32(at);
     if (vlan === 0 && hasPacket && flowHeader.outerTag >= 0) return 1;
     if (vlan !== unknown) agentVlan = vlan;
     return 0;
+  };
+
+  /**
+   * The length of the frame. Where that cannot be, it is that of the IP packet with the headers before it; -1 where that is not known.
+   *
+   * @param from where the sampled header begins, -1 where there is none.
+   */
+  const possibleLength = ({ view }: SampleContext["source"], from: number): number => {
+    const outermost = packet.levels[0] as PacketHeader;
+    const hasIp = hasPacket && outermost.ipVersion >= 0;
+    const said = hasIp ? ipLengthIn(view, outermost) : packetLength;
+    const ipLength = said > layout.longestFrame ? 0 : said;
+    if (frameLength < 0 || isPossible(frameLength, ipLength)) return frameLength;
+    if (ipLength <= 0) return -1;
+    return ipLength + (hasIp && from >= 0 ? outermost.source - sourceOffset(outermost) - from : 0);
   };
 
   /** Adds a structure that is not the sampled header. @returns whether it is cut. */
@@ -180,6 +216,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       } else isCut = addStructure(source, key, from, to) || isCut;
     }
     if (headerIndex >= 0) frameLength = source.view.getUint32((records.starts[headerIndex] as number) + 4);
+    frameLength = possibleLength(source, headerIndex < 0 ? -1 : (records.starts[headerIndex] as number) + headerHead);
     if (frameLength >= 0) list.add(own.frame, frameLength);
     else if (packetLength >= 0) list.add(own.packet, packetLength);
     if (hasPacket) packetSteps.add(list, packet, agentVlan);
@@ -244,9 +281,11 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
       const rateAt = at + (isExpanded ? 12 : 8);
       const rate = view.getUint32(rateAt);
+      const { manualRate, fallbackRate } = rates;
+      const said = checkRate(rate > 0 ? rate : undefined, manualRate === undefined ? output.doubt : undefined);
       const key = sourceKey(sourceKinds.flow, type, index);
-      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), rate));
-      const known = rates.manualRate ?? (rate > 0 ? rate : rates.fallbackRate);
+      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), said ?? 0));
+      const known = manualRate ?? said ?? fallbackRate;
       lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, lister);
     },
     readDiscard(of, at, end) {
