@@ -1,7 +1,7 @@
 import type { RecordFields } from "../../record/index.ts";
 import type { ExporterOptions, Exporter, OptionsFor } from "./exporter.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
-import { continues, isOtherDevice, type Domain, type KnownTemplate } from "./domain.ts";
+import { continues, isOtherDevice, type Domain, type DomainGroup, type KnownTemplate } from "./domain.ts";
 import { FirewallFlows } from "./firewall-flows.ts";
 import { createKnownTemplates } from "./known-templates.ts";
 import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
@@ -10,7 +10,7 @@ import type { Protocol } from "../protocol.ts";
 import { type DomainOptions, createDomainOptions } from "./options/domain-options.ts";
 import { type SeenFlows, seenFlowsCost, createSeenFlows } from "./seen-flows.ts";
 import { type InterfaceTraffic, createInterfaceTraffic } from "./interface-traffic.ts";
-import { optionsOnly } from "./options-only.ts";
+import { hasFlowTemplate, optionsOnly } from "./options-only.ts";
 import { createSequence } from "./sequence/sequence.ts";
 import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
 import { createSenders } from "./senders.ts";
@@ -57,17 +57,15 @@ export function createExporter(options: ExporterOptions): Exporter {
     for (const domain of domains.values()) if (domain.id === id && domain.protocol === protocol) return domain;
     return undefined;
   };
-  /** What the domain of another id says for a domain: by the same port, else by the port of the same device that sent last. */
+  /** What the domain of another id says for a domain: by the same port, else by the port of the same device that said it last. */
   const optionsOf = (id: number, of: Domain): DomainOptions | undefined => {
     const { protocol, port } = of;
     const own = domains.get(domainKey(protocol, id, port))?.options;
     if (own?.isEmpty() === false) return own;
-    let latest: DomainOptions | undefined;
-    for (const other of domains.values()) {
-      if (other.id !== id || other.protocol !== protocol || other.options.isEmpty()) continue;
-      if (!isOtherDevice(of, other)) latest = other.options;
-    }
-    return latest;
+    const other = sibling(protocol, id);
+    if (other === undefined) return undefined;
+    if (protocol !== "ipfix") return latestOptions(other.group, of);
+    return other.options.isEmpty() ? undefined : other.options;
   };
   const optionsDomainOf = (protocol: Protocol): number | undefined => {
     if (!optionsDomains.has(protocol)) optionsDomains.set(protocol, optionsOnly(domains.values(), protocol));
@@ -81,7 +79,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     return only === undefined || only === of.id ? undefined : optionsOf(only, of);
   };
   const forgetDomain = (key: string, domain: Domain): void => {
-    noteTemplates(domain);
+    if (domain.templates.size > 0 || !domain.options.isEmpty()) noteTemplates(domain);
     templates.clear(domain);
     memory.add(-memoryCosts.domain);
     domain.samples.forget();
@@ -92,6 +90,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     if (last === domain) last = undefined;
     if (domain.group.last === domain) domain.group.last = undefined;
     domain.group.ports.delete(domain);
+    domain.group.speakers = domain.group.speakers.filter((speaker) => speaker !== domain);
     if (sibling(domain.protocol, domain.id)?.options !== domain.options) domain.options.clear();
   };
   const dropAlias = (key: string): void => {
@@ -136,7 +135,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       protocol,
       id,
       port,
-      group: (agent === undefined ? other?.group : undefined) ?? { ports: new Set(), last: undefined, hops: 0 },
+      group: (agent === undefined ? other?.group : undefined) ?? { ports: new Set(), speakers: [], last: undefined, hops: 0 },
       templates: new Map(),
       refused: new Set(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
@@ -176,11 +175,26 @@ export function createExporter(options: ExporterOptions): Exporter {
     optionsDomains.clear();
     exporter.isChanged = true;
   };
-  /** Templates of a domain come or go: damaged datagrams have new ones all the time, and few domains have options. */
-  function noteTemplates({ group }: Domain): void {
+  /** Templates of a domain come or go, or its first options: damaged datagrams have new ones all the time, and few domains have options. */
+  function noteTemplates(domain: Domain): void {
     if (optionsDomains.size === 0) return;
-    for (const { options: said } of group.ports) if (!said.isEmpty()) return optionsDomains.clear();
+    let hasOptions = false;
+    let hasFlows = false;
+    for (const other of domain.group.ports) {
+      if (other === domain) continue;
+      hasOptions ||= !other.options.isEmpty();
+      hasFlows ||= hasFlowTemplate(other);
+      // Then they have both without this port, too.
+      if (hasOptions && hasFlows) return;
+    }
+    if (hasOptions || !domain.options.isEmpty()) optionsDomains.clear();
   }
+  /** Options came by a port. */
+  const noteSpeaker = (domain: Domain): void => {
+    const { group } = domain;
+    if (group.speakers.at(-1) === domain) return;
+    group.speakers = [...group.speakers.filter((speaker) => speaker !== domain), domain].slice(-mostSpeakers);
+  };
 
   const rate = (): ManualRate => {
     const version = rates.version();
@@ -246,8 +260,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       const { options: said } = domain;
       if (domains.size < 2) return { own: said, whole: undefined };
       const whole = optionsOfAll(domain);
-      if (said.isEmpty()) return { own: optionsOfOtherPorts(domain) ?? said, whole };
-      return { own: said, whole: whole ?? optionsOfOtherPorts(domain) };
+      if (said.isEmpty()) return { own: latestOptions(domain.group, domain) ?? said, whole };
+      return { own: said, whole: whole ?? latestOptions(domain.group, domain) };
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
@@ -288,15 +302,19 @@ export function createExporter(options: ExporterOptions): Exporter {
       return templateOfOtherPorts(domain, id);
     },
     learnOptions(domain, record, scope, doubt) {
-      const { options: said } = scope.namesDomain ? namedDomain(domain, record) : domain;
+      const about = scope.namesDomain ? namedDomain(domain, record) : domain;
+      const { options: said } = about;
       const wasEmpty = said.isEmpty();
       const isStart = said !== domain.options && domain.options.learnStart(record, exporter.lastSeen);
-      if (!said.learn(record, exporter.lastSeen, scope.isForeign, doubt) && !isStart) return;
+      const isNew = said.learn(record, exporter.lastSeen, scope.isForeign, doubt);
+      noteSpeaker(about);
+      if (!isNew && !isStart) return;
       exporter.isChanged = true;
-      if (wasEmpty) optionsDomains.clear();
+      if (wasEmpty) noteTemplates(about);
     },
     restoreOptions(domain, state) {
       optionsDomains.clear();
+      noteSpeaker(domain);
       return domain.options.restore(state);
     },
     expireTemplates(before) {
@@ -361,22 +379,18 @@ export function createExporter(options: ExporterOptions): Exporter {
   return exporter;
 }
 
-/** The options of the other port of a domain that sent last. */
-function optionsOfOtherPorts(of: Domain): DomainOptions | undefined {
-  let latest: Domain | undefined;
-  for (const other of of.group.ports) {
-    if (other.options === of.options || other.options.isEmpty() || isOtherDevice(of, other)) continue;
-    if (latest === undefined || lastSeen(other) >= lastSeen(latest)) latest = other;
-  }
+/** The options for a domain of the other port in a group of which some came last. */
+function latestOptions({ speakers }: DomainGroup, of: Domain): DomainOptions | undefined {
+  const latest = speakers.findLast(
+    (other) => other.options !== of.options && !other.options.isEmpty() && !isOtherDevice(of, other),
+  );
   return latest?.options;
-}
-
-function lastSeen({ senders }: Domain): number {
-  return senders.latest()?.lastSeen ?? 0;
 }
 
 /** So many datagrams in a row that go on with another port's count are no chance. */
 const provenHops = 2;
+/** Of so many ports it is known whose options came last. */
+const mostSpeakers = 8;
 /** What one that changes its port with each datagram may lose at once. */
 const mostMissed = 4096;
 

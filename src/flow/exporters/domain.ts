@@ -31,6 +31,8 @@ export type TemplateOrigin = "received" | "restored" | "shared";
 /** The ports of one protocol and id that send from one address. */
 export interface DomainGroup {
   readonly ports: Set<Domain>;
+  /** Those that sent options, the latest at the end; a few. */
+  speakers: readonly Domain[];
   /** The one that sent last. */
   last: Domain | undefined;
   /** How many datagrams in a row went on with the count of another port and not with that of their own. */

@@ -20,7 +20,8 @@ export function optionsOnly(domains: Iterable<Domain>, protocol: Protocol): numb
   return another === undefined ? only : undefined;
 }
 
-function hasFlowTemplate({ templates }: Domain): boolean {
+/** Whether a domain has a template that is not one of options. */
+export function hasFlowTemplate({ templates }: Domain): boolean {
   for (const { plan } of templates.values()) if (plan.template.scopeCount === undefined) return true;
   return false;
 }
