@@ -195,6 +195,76 @@ test("of two ports that are silent the template that came last counts for a thir
   assert.equal(rig.send(netflow9([values(b, 5)], { sequence: 77 }), { port: 6000 })[0]?.["flow.bytes"], 5);
 });
 
+test("what a Source ID says for the others is by the port, too, also where it sends options alone", () => {
+  for (const [options, flows] of [
+    [0, 1],
+    [256, 1],
+  ] as const) {
+    const rig = createFlowRig();
+    for (const { rate, name, template, uptime, port } of senders) {
+      const sets = [netflow9Templates(rateOf), netflow9Templates(nameOf), rateSet(rate), nameSet(7, name)];
+      rig.send(netflow9(sets, { uptime, domain: options }), { port });
+      rig.send(netflow9([netflow9Templates(template)], { uptime, domain: flows }), { port });
+    }
+    for (let i = 1; i <= 4; i++) {
+      for (const sender of senders.toReversed()) {
+        const datagram = netflow9([values(sender, i)], { uptime: sender.uptime, domain: flows, sequence: i });
+        assert.deepEqual(shown(rig.send(datagram, { port: sender.port })[0]), said(sender, i), `${options} ${i}`);
+      }
+    }
+  }
+});
+
+test("what Source ID 0 says counts before what the domain said by an old port", () => {
+  const rig = createFlowRig();
+  const [sender] = senders as [Sender];
+  const rates = [netflow9Templates(sender.template), netflow9Templates(rateOf), rateSet(sender.rate)];
+  const names = [netflow9Templates(nameOf), nameSet(7, sender.name)];
+  for (const [port, uptime] of [
+    [4000, 100_000],
+    [4001, 1000],
+  ] as const) {
+    rig.send(netflow9(names, { uptime, domain: 0 }), { port });
+    rig.send(netflow9(rates, { uptime, domain: 1 }), { port });
+    const datagram = netflow9([values(sender, 1)], { uptime, domain: 1, sequence: 1 });
+    assert.deepEqual(shown(rig.send(datagram, { port })[0]), said(sender, 1), `port ${port}`);
+    rig.time += 1000;
+  }
+});
+
+test("a port whose template was refused does not take that of another port", () => {
+  const rig = createFlowRig();
+  const [sender] = senders as [Sender];
+  rig.send(netflow9([netflow9Templates(sender.template)], { sequence: 0 }), { port: 4000 });
+  const port = 4001;
+  assert.equal(rig.send(netflow9([values(sender, 1)], { sequence: 900 }), { port }).length, 1);
+  rig.send(netflow9([netflow9Templates({ id: 256, fields: fields([1, 0]) })], { sequence: 901 }), { port });
+  assert.equal(rig.send(netflow9([values(sender, 2)], { sequence: 902 }), { port }).length, 0);
+  const records = rig.send(netflow9([netflow9Templates(sender.template)], { sequence: 903 }), { port });
+  assert.equal(records[0]?.["flow.bytes"], 2);
+});
+
+test("rates of templates and of samplers are those of the port", () => {
+  const rateOfTemplate: PacketTemplate = { id: 302, scopeCount: 1, fields: fields([5, 2], [34, 4]) };
+  const rateOfSampler: PacketTemplate = { id: 303, scopeCount: 1, fields: fields([1, 4], [48, 1], [34, 4]) };
+  const bySampler: PacketTemplate = { id: 257, fields: fields([1, 4], [48, 1]) };
+  const rig = createFlowRig();
+  const [a, b] = senders as [Sender, Sender];
+  for (const { port, template, rate, uptime } of senders) {
+    const sets = [netflow9Templates(template), netflow9Templates(rateOfTemplate)];
+    rig.send(netflow9([...sets, dataSet(rateOfTemplate, [uint(256, 2), uint(rate, 4)])], { uptime }), { port });
+  }
+  const rate = (of: Sender, sets: readonly Buffer[], sequence: number): unknown =>
+    rig.send(netflow9([...sets], { uptime: of.uptime, sequence }), { port: of.port }).at(-1)?.["flow.sample_rate"];
+  assert.deepEqual([rate(a, [values(a, 1)], 1), rate(b, [values(b, 1)], 1)], [a.rate, b.rate]);
+  const samplers = (of: number): Buffer[] => [
+    netflow9Templates(rateOfSampler),
+    dataSet(rateOfSampler, [uint(0, 4), uint(1, 1), uint(of, 4)]),
+  ];
+  const named = [netflow9Templates(bySampler), dataSet(bySampler, [uint(9, 4), uint(1, 1)])];
+  assert.deepEqual([rate(a, [...samplers(7), ...named], 2), rate(b, [...samplers(8), ...named], 2)], [7, 8]);
+});
+
 test("what each port said is known after a restart", () => {
   const before = createFlowRig();
   for (const sender of senders) {

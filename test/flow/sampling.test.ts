@@ -102,6 +102,11 @@ test("scopes that flows do not say, a line card or a cache, give a rate to no fl
   send(rig, lineCard, [1, 50]);
   send(rig, cache, [0, 60]);
   assert.deepEqual(rateOf(send(rig, flow, ingress)), none);
+  const samplerOfCard: PacketTemplate = { id: 413, scopeCount: 1, fields: fields([3, 4], [48, 1], [50, 4]) };
+  rig.send(netflow9([netflow9Templates(samplerOfCard)], { domain: 1 }));
+  send(rig, samplerOfCard, [1, 9, 90]);
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 9])), [90, 9000], "a sampler has its number whatever it is of");
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), none);
   send(rig, template, [flow.id, 70]);
   assert.deepEqual(rateOf(send(rig, flow, ingress)), [70, 7000]);
   assert.deepEqual(rateOf(send(rig, flow, ingress, 2)), none, "template ids are those of the domain");

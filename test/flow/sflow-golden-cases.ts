@@ -507,7 +507,8 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
     "sflow-flow-records-of-no-known-format",
     [ofRecords(webHeader, structure(7, hex("c0ffee"), 9), structure(7, hex("cafe"), 9), structure(4000, words(1)))],
   ],
-  ["sflow-switch-data-of-six-bytes", [ofRecords(webHeader, structure(1001, hex("0064 05 00c8 03")))]],
+  ["sflow-switch-data-of-six-bytes", [ofRecords(webHeader, structure(1001, hex("00000064 0005")))]],
+  ["sflow-switch-data-of-six-bytes-without-a-vlan", [ofRecords(webHeader, structure(1001, hex("0064 05 00c8 03")))]],
   ["sflow-packet-with-its-time", [ofRecords(webHeader, structure(1043, uint(1_700_000_000_123_456_789n, 8)))]],
   ["sflow-two-headers", [ofRecords(webHeader, webHeader)]],
   [

@@ -134,6 +134,21 @@ for (const [kind, message, templates] of [
     assert.deepEqual(bytesOf(loose.send(message([odd], { sequence: 4 }))), [9], "and is believed from then on");
   });
 
+  test(`${kind}: what fills up a set to words is padding, whatever is in it; any other rest has to be zeros`, () => {
+    const odd: PacketTemplate = { id: 256, fields: fields([1, 4], [7, 2]) };
+    const even: PacketTemplate = { id: 257, fields: fields([1, 4], [2, 4]) };
+    const record = Buffer.concat([uint(9, 4), uint(53, 2)]);
+    const rig = createFlowRig();
+    rig.send(message([templates(odd, even)], { sequence: 1 }));
+    const send = (id: number, ...content: readonly Buffer[]): unknown[] => {
+      const bytes = Buffer.concat(content);
+      return bytesOf(rig.send(message([Buffer.concat([uint(id, 2), uint(4 + bytes.length, 2), bytes])])));
+    };
+    assert.deepEqual(send(256, record, Buffer.from("xy")), [9]);
+    assert.deepEqual(send(257, uint(9, 4), uint(1, 4), Buffer.alloc(2)), [9]);
+    assert.deepEqual(send(257, uint(9, 4), uint(1, 4), Buffer.from("xy")), [], "records that are longer by two bytes");
+  });
+
   test(`${kind}: a template that cannot be used takes its predecessor away, of options, too; data wait for the next`, async () => {
     const options: PacketTemplate = { id: 300, scopeCount: 1, fields: fields([1, 4], [34, 4]) };
     const empty: PacketTemplate = { id: 256, fields: fields([1, 0]) };

@@ -37,9 +37,8 @@ interface Work extends RewriteContext {
   readonly defined: Set<number>;
   /** Whether all records of the message are in what is written. */
   isWhole: boolean;
-  /** The message, and its sets. */
-  readonly bytes: Buffer;
-  readonly sets: readonly SetRange[];
+  /** How many records more the message seems to have than its header counts (NetFlow v9). */
+  readonly excess: () => number;
 }
 
 /**
@@ -61,7 +60,11 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
   const header = Buffer.from(bytes.subarray(0, headerLength));
   const writer = createMessageWriter(form, header, maxBytes);
   const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
-  const work: Work = { ...context, header, writer, released: [], defined: new Set(), isWhole: true, bytes, sets };
+  const excess = excessRecords(bytes, sets, (id) => {
+    const of = scope.templates.get(id);
+    return of?.hasVariableLength === false ? of.minLength : undefined;
+  });
+  const work: Work = { ...context, header, writer, released: [], defined: new Set(), isWhole: true, excess };
   if (isIpfix && scope.generation !== generation) {
     scope.generation = generation;
     announceAll(work);
@@ -107,20 +110,16 @@ function isOfOther(
   content: Buffer,
 ): boolean {
   if (hasVariableLength || loose.has(id)) return false;
-  return isForeignRest(content, content.length - (content.length % minLength), content.length);
+  return isForeignRest(content, 0, content.length, minLength);
 }
 
 /** The content of a set without records that are padding: {@link zeroRecords}. */
-function withoutPadding({ form, scope, bytes, sets }: Work, template: RelayTemplate, content: Buffer): Buffer {
+function withoutPadding({ form, excess }: Work, template: RelayTemplate, content: Buffer): Buffer {
   const { minLength, hasVariableLength, hasAddresses } = template;
   if (form.protocol === "ipfix" || hasVariableLength || !hasAddresses) return content;
   const zeros = zeroRecords(content, 0, content.length, minLength);
   if (zeros === 0) return content;
-  const excess = excessRecords(bytes, sets, (id) => {
-    const of = scope.templates.get(id);
-    return of?.hasVariableLength === false ? of.minLength : undefined;
-  });
-  const padding = Math.max(0, Math.min(zeros, excess));
+  const padding = Math.max(0, Math.min(zeros, excess()));
   return content.subarray(0, (Math.floor(content.length / minLength) - padding) * minLength);
 }
 

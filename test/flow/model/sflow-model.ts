@@ -227,11 +227,8 @@ function isWhole(record: RecordFields, key: number, content: Buffer): boolean {
   try {
     if (key === 1003) putGateway(record, xdr);
     else if (key <= 4) putSampled(record, xdr, key);
-    else if (key === 1001 && content.length === 6) {
-      const bytes = xdr.take(6);
-      const values = [bytes.readUInt16BE(0), bytes[2], bytes.readUInt16BE(3), bytes[5]];
-      for (const [i, [name]] of (flowRecordLayouts.get(key) ?? []).entries()) record.set(name, values[i] ?? 0);
-    } else {
+    else if (key === 1001 && isOtherSwitch(content)) return false;
+    else {
       for (const [i, [name, type]] of (flowRecordLayouts.get(key) ?? []).entries()) {
         if (xdr.isAtEnd && i > 0) break;
         putField(record, xdr, name, type);
@@ -242,6 +239,11 @@ function isWhole(record: RecordFields, key: number, content: Buffer): boolean {
     throw error;
   }
   return xdr.isAtEnd;
+}
+
+function isOtherSwitch(content: Buffer): boolean {
+  const isShort = content.length >= 4 && content.length < 16;
+  return isShort && content.readUInt32BE(0) > 4095 && content.readUInt32BE(0) !== 0xffff_ffff;
 }
 
 function putField(record: RecordFields, xdr: Xdr, name: string, type: string): void {

@@ -89,7 +89,8 @@ const optionNames: readonly TaggedName[] = [{ name: "tcp.options.tags", convert:
 
 /**
  * Elements whose values say themselves what they are, so that a template may have one several times: subApplicationValue of Cisco
- * (9/12235, in NetFlow v9 45003), commonPropertiesId of Juniper (2636/137), layer2SegmentId (351); or that are too wide for a number: tcpOptionsFull (520).
+ * (9/12235, in NetFlow v9 45003), commonPropertiesId of Juniper (2636/137), layer2SegmentId (351); or that are too wide for a number:
+ * tcpOptionsFull (520).
  */
 export function taggedNames(pen: number, id: number): readonly TaggedName[] | undefined {
   if ((pen === 9 && id === 12_235) || (pen === 0 && id === 45_003)) return subApplicationNames;

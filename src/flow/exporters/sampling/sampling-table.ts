@@ -8,7 +8,8 @@ export interface SamplingTable {
   /**
    * Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new.
    *
-   * @param hasForeignScope whether the scope narrows it to something that flow records do not say: it holds for no flow then.
+   * @param hasForeignScope whether the scope narrows it to something that flow records do not say: it holds for no flow then, unless it
+   * names a sampler.
    * @param doubt is told of a rate that cannot be.
    */
   learn(options: RecordFields, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
@@ -83,7 +84,6 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
 
   return {
     learn(options, hasForeignScope, doubt) {
-      if (hasForeignScope) return false;
       const rate = checkRate(recordRate(options), doubt);
       if (rate === undefined) return false;
       const sampler = recordSampler(options);
@@ -93,6 +93,7 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
         if (isNew) isCommonKnown = false;
         return isNew;
       }
+      if (hasForeignScope) return false;
       const template = options.get("flow.scope.template") ?? options.get("flow.ie.templateId");
       if (typeof template === "number") {
         noteChange(`template ${template}`, templates.get(template), rate);

@@ -76,23 +76,11 @@ export const addressElements: ReadonlySet<number> = new Set([8, 12, 27, 28, 56, 
 const ownScopes: ReadonlySet<number> = new Set([1, 2, 5]);
 const observationDomainId = 149;
 /**
- * Elements as scopes: the "system" of NetFlow v9, which some exporters send in IPFIX, interfaces, samplers, exporters by address, templates, processes of the exporter, observation domains. Applications,
- * VRFs and others narrow what is said to something that is no part of sampling.
+ * Elements as scopes: the "system" of NetFlow v9, which some exporters send in IPFIX, interfaces, samplers, exporters by address,
+ * templates, processes of the exporter, observation domains. Applications, VRFs and others narrow what is said to something that is no
+ * part of sampling.
  */
-const ownScopeElements: ReadonlySet<number> = new Set([
-  1,
-  10,
-  14,
-  252,
-  253,
-  ...samplerElements,
-  130,
-  131,
-  143,
-  144,
-  145,
-  observationDomainId,
-]);
+const ownScopeElements: ReadonlySet<number> = new Set([1, 10, 14, 48, 130, 131, 143, 144, 145, 149, 252, 253, 302]);
 
 function optionsScope({ dialect, fields, scopeCount = 0 }: Template): OptionsScope {
   const scopes = fields.slice(0, scopeCount);

@@ -28,6 +28,8 @@ const counterElements: ReadonlySet<number> = new Set([231, 232, 298, 299]);
 const flowId = 148;
 /** With addresses, ports and protocol: several firewalls behind one may number flows alike. */
 const keyElements: ReadonlySet<number> = new Set([flowId, 8, 12, 27, 28, 7, 11, 4]);
+/** An address of IPv6. */
+const longestKey = 16;
 const totalBytes = 8;
 /** An enterprise number of nobody, for totals. */
 const totalPen = 0xffff_fffe;
@@ -48,8 +50,8 @@ export function firewallPlan(
   const of = (ids: ReadonlySet<number>) => placed.filter(({ id, length }) => ids.has(id) && length > 0);
   const [event] = of(eventElements);
   const counters = of(counterElements).filter(({ length }) => length <= totalBytes);
-  const key = of(keyElements);
-  const isRepeated = new Set(counters.map(({ id }) => id)).size < counters.length;
+  const key = of(keyElements).filter(({ length }) => length <= longestKey);
+  const isRepeated = new Set([...counters, ...key].map(({ id }) => id)).size < counters.length + key.length;
   if (event?.length !== 1 || counters.length === 0 || isRepeated || !key.some(({ id }) => id === flowId))
     return undefined;
   const totalFields = counters.map(({ id }) => ({ pen: totalPen, id, length: totalBytes }));

@@ -80,21 +80,16 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
         flows,
         settings,
         questions,
-        sets,
-        excess: excessOf,
+        excess: excessRecords(bytes, sets, (id) => {
+          const plan = exporter.template(domain, id)?.plan;
+          return plan?.hasVariableLength === false ? plan.minLength : undefined;
+        }),
       };
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
     },
   };
-}
-
-function excessOf({ datagram, exporter, domain, sets = [] }: Message): number {
-  return excessRecords(datagram.bytes, sets, (id) => {
-    const plan = exporter.template(domain, id)?.plan;
-    return plan?.hasVariableLength === false ? plan.minLength : undefined;
-  });
 }
 
 function decodeSet(message: Message, set: SetRange): void {

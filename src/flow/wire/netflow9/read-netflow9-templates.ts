@@ -90,17 +90,18 @@ function readFields(bytes: Buffer, start: number, end: number): FieldSpecifier[]
 }
 
 /**
- * How many records more a message has by its sets than its header counts: templates and data.
+ * How many records more a message has by its sets than its header counts, templates and data: infinity where that cannot be said. Found when it is
+ * asked first, and once.
  *
  * @param lengthOf the length of the records of a template; undefined where that is not known.
- * @returns infinity where that cannot be said.
  */
 export function excessRecords(
   bytes: Buffer,
   sets: readonly SetRange[],
   lengthOf: (templateId: number) => number | undefined,
-): number {
-  return countRecords(bytes, sets, lengthOf) - bytes.readUInt16BE(2);
+): () => number {
+  let excess: number | undefined;
+  return () => (excess ??= countRecords(bytes, sets, lengthOf) - bytes.readUInt16BE(2));
 }
 
 function countRecords(

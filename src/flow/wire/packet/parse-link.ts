@@ -52,8 +52,8 @@ function tagLength(b: Uint8Array, at: number, end: number, type: number): number
 const longestTag = 16;
 
 /**
- * Where a packet of IP begins behind a tag that is not known: its type, and the beginning of its header. Of IPv4 the checksum has to be
- * right, of IPv6 the lengths.
+ * Where a packet of IP begins behind a tag that is not known: where its type and the beginning of its header are. The checksum of IPv4 has to be
+ * right; IPv6 has none, and its next header has to be a usual one.
  *
  * @returns -1 where there is none.
  */
@@ -61,14 +61,7 @@ function findIp(b: Uint8Array, at: number, end: number): number {
   for (let position = at + 2; position <= at + longestTag && end - position >= 20; position += 2) {
     const type = u16(b, position - 2);
     if (type === etherTypes.ipv4 && isIpv4(b, position, end)) return position;
-    if (
-      type === etherTypes.ipv6 &&
-      end - position >= 40 &&
-      (b[position] as number) >> 4 === 6 &&
-      hasTransport(b, position)
-    ) {
-      return position;
-    }
+    if (type === etherTypes.ipv6 && isIpv6(b, position, end)) return position;
   }
   return -1;
 }
@@ -83,7 +76,9 @@ function isIpv4(b: Uint8Array, at: number, end: number): boolean {
 
 /** Hop-by-hop options, ICMP, TCP, UDP, extension headers: what may follow a header of IPv6 in nearly every packet. */
 const usualNextHeaders: ReadonlySet<number> = new Set([0, 6, 17, 43, 44, 50, 58, 60, 132]);
-function hasTransport(b: Uint8Array, at: number): boolean {
+
+function isIpv6(b: Uint8Array, at: number, end: number): boolean {
+  if (end - at < 40 || (b[at] as number) >> 4 !== 6) return false;
   return usualNextHeaders.has(b[at + 6] as number) && (b[at + 7] as number) > 0;
 }
 

@@ -156,8 +156,8 @@ const l2tp = {
 } as const;
 
 /**
- * RFC 2661 section 3.1: version 2 with PPP, of data messages; what is optional is there by its flag, and reserved bits are ignored. The identifier is that of the
- * tunnel in the upper 16 bits, and of the session.
+ * RFC 2661 section 3.1: version 2 with PPP, of data messages; what is optional is there by its flag, and reserved bits are ignored. The
+ * identifier is that of the tunnel in the upper 16 bits, and of the session.
  */
 function parseL2tp(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   const flags = u16(b, at);

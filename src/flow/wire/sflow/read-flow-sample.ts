@@ -15,7 +15,7 @@ import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { createSampledSteps } from "./sampled-steps.ts";
 import { createSeenStructures, groupOf } from "./seen-structures.ts";
 import { createStructureHex } from "./structure-hex.ts";
-import { createStructureSteps, packedSwitch, withPackedSwitch, type StructureSteps } from "./structure-steps.ts";
+import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
 
 /** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
 export interface FlowSampleReader {
@@ -54,6 +54,16 @@ function isPossible(frameLength: number, ipLength: number): boolean {
   return ipLength > 0
     ? frameLength >= ipLength && frameLength <= layout.longestFrame
     : frameLength <= longestUnsegmented;
+}
+
+const switchBytes = 16;
+const lastVlan = 4095;
+
+/** Whether extended switch data that are too short are not even numbers of four bytes: what seems to be the VLAN is none. */
+function isOtherSwitch(view: DataView, at: number, end: number): boolean {
+  if (end - at >= switchBytes || end - at < 4) return false;
+  const vlan = view.getUint32(at);
+  return vlan > lastVlan && vlan !== unknown;
 }
 
 /** Where the source address is in the header of IP. */
@@ -96,8 +106,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       }),
       [flowFormats.gateway, createGatewaySteps(book)] as const,
       ...[...flowRecordLayouts].map(([key, fields]) => {
-        const steps = createStructureSteps(book, fields, key === flowFormats.switch);
-        return [key, key === flowFormats.switch ? withPackedSwitch(book, fields, steps) : steps] as const;
+        return [key, createStructureSteps(book, fields, key === flowFormats.switch)] as const;
       }),
     ].map(([key, steps]) => [key, [groupOf(key), steps]]),
   );
@@ -160,7 +169,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
   /** How many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
   const skippedOf = ({ view }: SampleContext["source"], at: number, end: number): number => {
     if (end - at < 4) return 0;
-    const vlan = end - at === packedSwitch ? view.getUint16(at) : view.getUint32(at);
+    const vlan = view.getUint32(at);
     if (vlan === 0 && hasPacket && flowHeader.outerTag >= 0) return 1;
     if (vlan !== unknown) agentVlan = vlan;
     return 0;
@@ -189,6 +198,10 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
     if (known === undefined || turn === "other") {
       hex.add("flow", key, at, end);
       return false;
+    }
+    if (key === flowFormats.switch && isOtherSwitch(source.view, at, end)) {
+      hex.add("flow", key, at, end);
+      return true;
     }
     const skipped = key === flowFormats.switch ? skippedOf(source, at, end) : 0;
     const outcome = known[1].add(list, source, at, end, skipped);

@@ -68,25 +68,6 @@ export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>
   };
 }
 
-/** Bytes of extended switch data whose numbers are as long as they need to be: VLAN and priority of both sides in three bytes each. */
-export const packedSwitch = 6;
-
-/** Extended switch data as it should be, or of {@link packedSwitch} bytes. */
-export function withPackedSwitch(book: StepBook, layout: XdrLayout<FlowType>, steps: StructureSteps): StructureSteps {
-  const numbers = fieldsOf(book, layout).map(({ step }) => step);
-  return {
-    wholes: steps.wholes,
-    add(list, source, at, end, skipped) {
-      if (end - at !== packedSwitch) return steps.add(list, source, at, end, skipped);
-      numbers.forEach((step, i) => {
-        const place = at + 3 * (i >> 1) + 2 * (i & 1);
-        if (i >= skipped) list.add(step, (i & 1) === 0 ? source.view.getUint16(place) : source.view.getUint8(place));
-      });
-      return "whole";
-    },
-  };
-}
-
 const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {
   uint32: "uint32",
   count32: "known32",

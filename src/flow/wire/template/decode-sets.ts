@@ -43,9 +43,8 @@ export interface Message {
   readonly questions?: OpenQuestions | undefined;
   /** The templates that came with it so far; undefined while none. */
   defined?: Set<number> | undefined;
-  /** Where its header counts records (NetFlow v9): its sets, and how many records more it seems to have. */
-  readonly sets?: readonly SetRange[];
-  readonly excess?: (message: Message) => number;
+  /** How many records more it seems to have than its header counts (NetFlow v9). */
+  readonly excess?: () => number;
 }
 
 /** What the operator decides of templates. */
@@ -124,7 +123,7 @@ export function decodeDataSet(
 function isOfOther({ domain }: Message, { plan, isLoose }: KnownTemplate, { bytes, start, end }: ByteRange): boolean {
   const { minLength, hasVariableLength } = plan;
   if (hasVariableLength || isLoose || isSessionPort(domain.port ?? 0)) return false;
-  return isForeignRest(bytes, end - ((end - start) % minLength), end);
+  return isForeignRest(bytes, start, end, minLength);
 }
 
 /** The exporter and domain of a message, for a log line. */
@@ -241,7 +240,7 @@ function decodeRecords(
   if (template.dialect === "netflow9" && plan.hasAddresses && !hasVariableLength) {
     const { bytes, start, end } = whole;
     const zeros = zeroRecords(bytes, start, end, minLength);
-    const padding = zeros > 0 ? Math.min(zeros, excess(message)) : 0;
+    const padding = zeros > 0 ? Math.min(zeros, excess()) : 0;
     if (padding > 0) range = { bytes, start, end: end - ((end - start) % minLength) - padding * minLength };
   }
   const isOptions = template.scopeCount !== undefined;

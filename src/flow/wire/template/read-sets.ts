@@ -51,17 +51,17 @@ export function isZero(view: DataView, start: number, end: number): boolean {
   return true;
 }
 
-/** A rest that is shorter may fill up a set to words, whatever is in it. */
 const wordBytes = 4;
 
 /**
  * Whether what is behind the last whole record of a set is no padding (RFC 3954 section 5.3, RFC 7011 section 3.3.1: zeros). Then the
- * records have another layout than the template that is known.
+ * records have another layout than the template that is known. What fills up a set to words is padding, whatever is in it: some exporters
+ * leave in it what was there.
  */
-export function isForeignRest(bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start < wordBytes) return false;
-  for (let i = start; i < end; i++) if (bytes[i] !== 0) return true;
-  return false;
+export function isForeignRest(bytes: Uint8Array, start: number, end: number, length: number): boolean {
+  const rest = (end - start) % length;
+  if (rest < wordBytes && (end - start) % wordBytes === 0) return false;
+  return !isZeroBytes(bytes, end - rest, end);
 }
 
 /**
