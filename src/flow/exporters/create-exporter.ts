@@ -135,7 +135,12 @@ export function createExporter(options: ExporterOptions): Exporter {
       protocol,
       id,
       port,
-      group: (agent === undefined ? other?.group : undefined) ?? { ports: new Set(), speakers: [], last: undefined, hops: 0 },
+      group: (agent === undefined ? other?.group : undefined) ?? {
+        ports: new Set(),
+        speakers: [],
+        last: undefined,
+        hops: 0,
+      },
       templates: new Map(),
       refused: new Set(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
