@@ -101,6 +101,20 @@ test("records of every golden case come out as without the tee, with the exporte
   assert.ok(compared > 60, `${compared} records`);
 });
 
+test("a device whose NetFlow v9 template did not come yet is not read by that of another one behind the same address", () => {
+  const pair = createPair();
+  const other: PacketTemplate = { id: 256, fields: fields([12, 4], [1, 8], [7, 2]) };
+  const another = { address: first.address, port: first.port + 1 };
+  pair.send(netflow9([netflow9Templates(flow)], { uptime: 5_000_000 }), first);
+  const set = dataSet(other, [ipv4("10.9.9.9"), uint(77, 8), uint(443, 2)]);
+  assert.deepEqual(pair.send(netflow9([set], { uptime: 9000 }), another)[1], []);
+  const [, records] = pair.send(netflow9([netflow9Templates(other)], { uptime: 9000, sequence: 1 }), another);
+  assert.deepEqual(
+    records.map((each) => each["flow.bytes"]),
+    [77],
+  );
+});
+
 test("two senders with the same ids have templates, sampling and sequence numbers of their own; nothing seems lost", async () => {
   const sameAddress = { ...second, address: first.address, port: first.port + 1 };
   for (const [templates, message, step, another] of [

@@ -13,25 +13,34 @@ export interface PlannedRange extends ByteRange {
 
 /**
  * Cuts a set of a firewall's records where one counts a flow from its beginning that was reported before: such a record gets the rest as
- * its counts, and the totals behind it. Counts then add up to what passed.
+ * its counts, and the totals behind it. Counts then add up to what passed. These records come last and together: to change the plan for each would
+ * cost more than to read it.
  */
-export function* firewallRuns(
+export function firewallRuns(
   plan: Plan,
   firewall: FirewallPlan,
   flows: FirewallFlows,
   { bytes, start, end }: ByteRange,
-): Iterable<PlannedRange> {
+): readonly PlannedRange[] {
   const { minLength } = plan;
+  const others: Buffer[] = [];
+  const ends: Buffer[] = [];
   let from = start;
   for (let at = start; end - at >= minLength; at += minLength) {
     const rest = takeRecord(firewall, flows, bytes, at);
     if (rest === undefined) continue;
-    if (at > from) yield { plan, bytes, start: from, end: at };
-    const record = withRest(firewall, bytes.subarray(at, at + minLength), rest);
-    yield { plan: firewall.totals, bytes: record, start: 0, end: record.length };
+    others.push(bytes.subarray(from, at));
+    ends.push(withRest(firewall, bytes.subarray(at, at + minLength), rest));
     from = at + minLength;
   }
-  if (end > from) yield { plan, bytes, start: from, end };
+  if (ends.length === 0) return [{ plan, bytes, start, end }];
+  others.push(bytes.subarray(from, end));
+  return [runOf(plan, others), runOf(firewall.totals, ends)];
+}
+
+function runOf(plan: Plan, records: readonly Buffer[]): PlannedRange {
+  const bytes = Buffer.concat(records);
+  return { plan, bytes, start: 0, end: bytes.length };
 }
 
 /** @returns what of each counter was not reported before; undefined where the record stays as it is. */
