@@ -291,6 +291,49 @@ suite("at a start", { concurrency: true }, () => {
   });
 });
 
+test("edits by hand all over a long file are found, wherever they are", async () => {
+  const keys = Array.from({ length: 6000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+  const fileOf = (names: ReadonlyMap<string, string>): string =>
+    [...names].map(([key, name]) => `${key}:\n  name: ${name}\n`).join("");
+  const edit = fc.record({
+    at: fc.nat(5999),
+    length: fc.integer({ min: 1, max: 300 }),
+    name: fc.constantFrom("", "b", "cc"),
+  });
+  const property = fc.asyncProperty(
+    fc.array(edit, { maxLength: 8 }),
+    fc.array(edit, { maxLength: 8 }),
+    async (one, other) => {
+      const states = [one, other].map((edits) => {
+        const names = new Map(keys.map((key) => [key, "a"]));
+        for (const { at, length, name } of edits) {
+          for (const key of keys.slice(at, at + length)) {
+            if (name === "") names.delete(key);
+            else names.set(key, name);
+          }
+        }
+        // Of a key that comes again, the place is another one.
+        return new Map([...names].toSorted(([a], [b]) => keys.indexOf(a) - keys.indexOf(b)));
+      });
+      const [before, after] = states as [Map<string, string>, Map<string, string>];
+      const io = memoryFileIo();
+      io.put(memoryPath, fileOf(before));
+      const { store } = await started(io);
+      await store.stop();
+      io.put(memoryPath, fileOf(after));
+      const again = await started(io);
+      const [found] = await again.store.history.list(all);
+      const differing = keys.filter((key) => before.get(key) !== after.get(key));
+      assert.deepEqual(
+        (found?.changes ?? []).map(({ before: old, after: now }) => [(now ?? old)?.key.text, old?.name, now?.name]),
+        differing.map((key) => [key, before.get(key), after.get(key)]),
+      );
+      await again.store.stop();
+    },
+  );
+  await fc.assert(property, runs(10));
+});
+
 test("any sequence of commits, restarts and edits by hand leaves a history that leads to what the file says", async () => {
   const step = fc.oneof(
     { weight: 8, arbitrary: fc.record({ kind: fc.constant("write" as const), at: fc.nat(3), name: fc.nat(2) }) },

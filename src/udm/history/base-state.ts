@@ -1,7 +1,7 @@
-import { compareKeys } from "../../ip/index.ts";
+import { compareKeys, type Key } from "../../ip/index.ts";
 import { findLeftOvers, isMissing, replaceContent, temporaryPath, type FileIo } from "../../file/index.ts";
-import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
+import { readEntries } from "../model/read-entries.ts";
 import { emptyFileText } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
@@ -10,6 +10,8 @@ const headMark = "# netgloss metadata as of change ";
 const fileMode = 0o640;
 const pieceBytes = 64 * 1024;
 const entriesATurn = 1000;
+const lineFeed = 0x0a;
+const blank = 0x20;
 
 /** A whole state, from which the changes behind it lead to any later one. */
 export interface BaseState {
@@ -68,39 +70,70 @@ function* pieces(index: UdmIndex, number: number): Generator<Uint8Array> {
   else yield* index.render("all", "yaml", "", pieceBytes);
 }
 
-/** What makes one state of another. Takes turns of the event loop. */
-export async function compareStates(before: UdmIndex, after: UdmIndex): Promise<readonly EntryChange[]> {
-  if (await areAlike(before, after)) return [];
-  const changes: EntryChange[] = [];
-  const old = before.entries()[Symbol.iterator]();
-  const now = after.entries()[Symbol.iterator]();
-  let a = old.next().value as UdmEntry | undefined;
-  let b = now.next().value as UdmEntry | undefined;
-  for (let read = 1; a !== undefined || b !== undefined; read++) {
-    if (read % entriesATurn === 0) await nextTurn();
-    const order = a === undefined ? 1 : b === undefined ? -1 : compareKeys(a.key, b.key);
-    const change: EntryChange = { before: order <= 0 ? a : undefined, after: order >= 0 ? b : undefined };
-    if (isChange(change)) changes.push(change);
-    if (order <= 0) a = old.next().value as UdmEntry | undefined;
-    if (order >= 0) b = now.next().value as UdmEntry | undefined;
-  }
-  return changes;
-}
-
-/** Whether the bytes of both are the same, which is found many times faster than by their entries. */
-async function areAlike(before: UdmIndex, after: UdmIndex): Promise<boolean> {
-  if (before.size !== after.size) return false;
-  const others = after.render("all", "yaml", "", pieceBytes);
-  let rest: Uint8Array = new Uint8Array(0);
-  for (let piece of before.render("all", "yaml", "", pieceBytes)) {
-    while (piece.length > 0) {
-      if (rest.length === 0) rest = others.next().value ?? rest;
-      const length = Math.min(piece.length, rest.length);
-      if (length === 0 || Buffer.compare(piece.subarray(0, length), rest.subarray(0, length)) !== 0) return false;
-      piece = piece.subarray(length);
-      rest = rest.subarray(length);
+/**
+ * Finds the entries that are other ones in a state than in a base. Most are byte for byte the same and are not read. Takes turns of the event loop.
+ *
+ * @returns of each key, what the base has of it.
+ * @throws YamlFault for a base that was damaged.
+ */
+export async function differencesOf(base: BaseState, index: UdmIndex): Promise<ReadonlyMap<string, BaseEntry>> {
+  const bytes = Buffer.from(base.bytes.buffer, base.bytes.byteOffset, base.bytes.length);
+  const found = new Map<string, BaseEntry>();
+  const note = (key: Key, entry: UdmEntry | undefined): void => void found.set(key.text, { key, entry });
+  let at = bytes.indexOf(lineFeed) + 1;
+  if (bytes.subarray(at).equals(Buffer.from(emptyFileText))) at = bytes.length;
+  const isBoundary = (place: number): boolean => place >= bytes.length || bytes[place] !== blank;
+  for (const rendered of index.render("all", "yaml", "", pieceBytes)) {
+    const piece = Buffer.from(rendered.buffer, rendered.byteOffset, rendered.length);
+    if (isBoundary(at + piece.length) && piece.equals(bytes.subarray(at, at + piece.length))) {
+      at += piece.length;
+    } else {
+      for (let start = 0, end: number; start < piece.length; start = end) {
+        end = entryEnd(piece, start);
+        const now = piece.subarray(start, end);
+        let order = 1;
+        while (at < bytes.length && order > 0) {
+          const next = entryEnd(bytes, at);
+          if (now.equals(bytes.subarray(at, next))) order = 0;
+          else {
+            const before = entryOf(bytes.subarray(at, next));
+            order = compareKeys(entryOf(now).key, before.key);
+            if (order >= 0) note(before.key, before);
+          }
+          if (order >= 0) at = next;
+        }
+        if (order !== 0) note(entryOf(now).key, undefined);
+      }
     }
     await nextTurn();
   }
-  return true;
+  for (let read = 1; at < bytes.length; read++) {
+    const next = entryEnd(bytes, at);
+    const before = entryOf(bytes.subarray(at, next));
+    note(before.key, before);
+    at = next;
+    if (read % entriesATurn === 0) await nextTurn();
+  }
+  return found;
+}
+
+/** An entry of a base; undefined: it has none of that key. */
+export interface BaseEntry {
+  readonly key: Key;
+  readonly entry: UdmEntry | undefined;
+}
+
+/** Behind the lines of an entry that begins here, as the collector writes them. */
+function entryEnd(bytes: Buffer, at: number): number {
+  for (let end = bytes.indexOf(lineFeed, at); end >= 0; end = bytes.indexOf(lineFeed, end + 1)) {
+    const next = bytes[end + 1];
+    if (next !== blank && next !== lineFeed) return end + 1;
+  }
+  return bytes.length;
+}
+
+function entryOf(bytes: Buffer): UdmEntry {
+  const [entry] = readEntries(bytes.toString()).entries;
+  if (entry === undefined) throw new Error("there is no entry where one was");
+  return entry;
 }

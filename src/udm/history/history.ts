@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { compareKeys } from "../../ip/index.ts";
 import { limitLog } from "../../report/index.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
@@ -16,7 +17,7 @@ import {
   type LineHead,
   type SavedMark,
 } from "./change-line.ts";
-import { BaseFile, compareStates } from "./base-state.ts";
+import { BaseFile, differencesOf, type BaseEntry } from "./base-state.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
 import type { ChangeHead, UdmChange } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
@@ -128,28 +129,24 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     const firstLater = later[0]?.number ?? next;
     const isWhole = firstLater === base.number + 1 && next - 1 === base.number + later.length;
     if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
-    const made: UdmIndex[] = [];
     try {
-      let expected = await options.load(base.bytes);
-      made.push(expected);
-      const edit = expected.edit();
+      const expected = new Map<string, BaseEntry>(await differencesOf(base, index));
       for (const { layer, changes } of place < 0 ? [] : await kept.readFrom(place)) {
         if (layer !== undefined) continue;
         for (const { before, after } of changes) {
-          if (after !== undefined) edit.put(after);
-          else if (before !== undefined) edit.delete(before.key);
+          const key = after?.key ?? before?.key;
+          if (key !== undefined) expected.set(key.text, { key, entry: after });
         }
         await nextTurn();
       }
-      expected = edit.done();
-      made.push(expected);
       baseNumber = base.number;
-      return await compareStates(expected, index);
+      return [...expected.values()]
+        .map(({ key, entry }) => ({ before: entry, after: index.get(key), key }))
+        .filter(isChange)
+        .toSorted((a, b) => compareKeys(a.key, b.key));
     } catch (error) {
       log.warn({ error }, "the state that changes of the metadata begin from cannot be read");
       return undefined;
-    } finally {
-      for (const one of made) options.release(one);
     }
   };
 
@@ -176,7 +173,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     await cutFrom(place);
   };
 
-  const noteEdits = async (index: UdmIndex): Promise<void> => {
+  /** @returns whether there were any. */
+  const noteEdits = async (index: UdmIndex): Promise<boolean> => {
     const all = kept.all();
     let place = all.length;
     for (let size = 0; place > 0 && size < comparedBytes; place--) {
@@ -186,11 +184,12 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     const known = async (): Promise<readonly UdmChange[]> =>
       (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
     const changes = (await editsSinceBase(index)) ?? findEdits(await known(), index);
-    if (changes.length === 0) return;
+    if (changes.length === 0) return false;
     metrics.edited();
     log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
     await append([{ author: "file", method: "EditFile", changes }]);
     await keep();
+    return true;
   };
 
   const append = async (group: readonly (NewChange | NewLayerChange)[]): Promise<readonly (number | undefined)[]> => {
@@ -327,8 +326,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         isOpen = true;
         const isUntouched = isSaved && stamp !== "" && stamp === mark?.stamp;
         if (isUntouched) baseNumber = (await baseFile.isThere()) ? (mark?.base ?? -1) : -1;
-        else await noteEdits(index);
-        if (!isUntouched || baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
+        const isEdited = !isUntouched && (await noteEdits(index));
+        if (isEdited || baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
         health.set({ name: checkName, ready: true });
       } catch (error) {
         isOpen = false;

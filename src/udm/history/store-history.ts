@@ -54,9 +54,6 @@ export interface HistoryOptions {
   readonly maxBytes: number;
   /** The state with all changes that are kept; undefined before there is one. */
   readonly current: () => UdmIndex | undefined;
-  /** Makes a state of the bytes of a metadata file. @throws Error without room for it, or when they are none. */
-  readonly load: (bytes: Uint8Array) => Promise<UdmIndex>;
-  readonly release: (index: UdmIndex) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -65,9 +65,6 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     path: join(stateDirectory, `${fileNameOf(path)}.history-`),
     maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
     current: () => published.index(),
-    // Not in the thread, which keeps the bytes of the file.
-    load: async (bytes) => (await loadBytes({ shared, thread: undefined, threadBytes }, bytes, undefined, false)).index,
-    release: (index) => shared.release(index),
     clock,
     log,
     metrics: options.metrics,
