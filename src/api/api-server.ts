@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Identities, SignIn } from "../access/index.ts";
+import type { Select } from "../exchange/index.ts";
 import {
   limitLog,
   type Progress,
@@ -60,6 +61,8 @@ export interface ApiServerOptions {
   readonly tools?: ToolsSource;
   /** What records get of addresses, for ExplainAddress; without it there is no answer. */
   readonly explainObject?: () => Promise<ExplainObject>;
+  /** Selects the rows of a text to import; without it nothing is imported by an expression. */
+  readonly select?: Select;
   /** Where is shown how far an import or a replacement is. */
   readonly progress?: Progress;
   readonly health: Health;
@@ -115,7 +118,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const { maxBatchSize, tools, explainObject, progress } = options;
+  const { maxBatchSize, tools, explainObject, select, progress } = options;
   const feed = tools && createFeed(tools, limits.maxWatchers, () => metrics.reject("watchers"));
   if (feed !== undefined) {
     options.metrics.gaugeFrom(
@@ -131,7 +134,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       udmMethods(createUdmService(options.udm, maxBatchSize)),
       ...(tools === undefined || feed === undefined
         ? []
-        : [toolsMethods({ source: tools, maxBatchSize, explainObject, progress }, feed)]),
+        : [toolsMethods({ source: tools, maxBatchSize, explainObject, select, progress }, feed)]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),

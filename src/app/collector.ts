@@ -1,5 +1,6 @@
 import { createSignIn } from "../access/index.ts";
 import { createApiServer } from "../api/index.ts";
+import { Selections, type Select } from "../exchange/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
@@ -32,6 +33,7 @@ import { outputTestOperation } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations } from "./sources-view.ts";
+import { startSelectProcess } from "./start-select-process.ts";
 import { createStateDirectory } from "./state-directory.ts";
 import { createSettingsView, type SettingsPlace } from "./settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
@@ -82,7 +84,9 @@ export function createCollector(options: CollectorOptions): Collector {
   const progress = createProgress(clock);
 
   const metadata = createMetadata(settings, reporting);
-  const metadataSources = createSourcesPart(settings, metadata, process.env, reporting);
+  const selections = new Selections(startSelectProcess);
+  const select: Select = (text, expression, signal) => selections.select(text, expression, signal);
+  const metadataSources = createSourcesPart(settings, metadata, process.env, select, reporting);
   const fleet = createFleetPart(settings, reporting);
   const { outputs, stores, explore } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
@@ -171,6 +175,7 @@ export function createCollector(options: CollectorOptions): Collector {
     udm: writtenMetadata,
     tools: writtenMetadata,
     explainObject: () => explainer.ready(),
+    select,
     pagesFolder: packagePath("dist/pages"),
   });
 

@@ -10,6 +10,7 @@ import {
   type ImportOptions,
   type ImportResult,
 } from "../../src/exchange/index.ts";
+import { selector } from "../support/selections.ts";
 import { udmJson } from "../../src/udm/index.ts";
 
 function read(text: string | Uint8Array, options: Partial<ImportOptions> = {}): Promise<ImportResult> {
@@ -272,7 +273,8 @@ suite("JSON", () => {
       assert.equal(entries[0]?.vlan, 2n ** 64n - 1n);
     }
     const deep = JSON.stringify({ a: { nets: [{ net: "10.0.0.0/8" }, { net: "10.1.0.0/16", off: true }] } });
-    const select = 'a.nets[$exists(off) = false].{"key": net, "tags": ["x"]}';
+    const by = 'a.nets[$exists(off) = false].{"key": net, "tags": ["x"]}';
+    const select = (given: string): AsyncIterable<string> => selector()(given, by);
     assert.deepEqual(await jsonOf(deep, { format: "json", select }), [{ key: "10.0.0.0/8", tags: ["x"] }]);
   });
 
@@ -296,11 +298,13 @@ suite("JSON", () => {
       message: /^the text is not JSON: (?:line 2, column 8: )?Unexpected token '?}/,
     });
     await assert.rejects(read("{}", { format: "json" }), { field: "select" });
-    await assert.rejects(read("[]", { format: "json", select: "a[" }), { field: "select" });
-    await assert.rejects(read("[]", { format: "json", select: "nothing" }), /gives nothing/);
-    await assert.rejects(read("[]", { format: "json", select: "($f := function($x) { $f($x) + 1 }; $f(1))" }), {
-      field: "select",
-    });
+    const select = (given: string): AsyncIterable<string> => selector()(given, "nothing");
+    await assert.rejects(read("[]", { format: "json", select }), { field: "select", message: /gives nothing/ });
+    const mixed = (given: string): AsyncIterable<string> => selector()(given, "$");
+    assert.deepEqual(await faultsOf('[{"key":"10.0.0.1"},5,{"nmae":1}]', { format: "json", select: mixed }), [
+      [2, 0, "", "", "the row is not an object"],
+      [3, 0, "nmae", "", 'unknown field "nmae"'],
+    ]);
   });
 
   test("by lines has a fault for each bad line", async () => {

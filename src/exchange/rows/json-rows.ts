@@ -1,21 +1,13 @@
-import type { JsonataOptions, JsonataError } from "jsonata";
 import { ExchangeError } from "../exchange-error.ts";
 import type { FaultList } from "../fault-list.ts";
 import { rowsOfABlock, type RowBlocks } from "./row.ts";
 
-/** Bounds of a selection: its time in milliseconds, its depth, and the length of what it makes. */
-const selectionLimits: JsonataOptions = { timeout: 20_000, stack: 500, sequence: 5_000_000 };
-
 /**
  * The rows of a JSON text: a list of objects, or an object that holds one as `udms`, `results`, `result` or `data`, as answers
  * of interfaces do.
- *
- * @param select a JSONata expression whose value is the rows.
  */
-export async function* jsonRows(text: string, select: string | undefined, faults: FaultList): RowBlocks {
-  const document = parseJson(text);
-  const rows = select === undefined ? findRows(document) : await selectRows(document, select);
-  yield* blocksOf(rows, faults);
+export async function* jsonRows(text: string, faults: FaultList): RowBlocks {
+  yield* blocksOf(findRows(parseJson(text)), faults);
 }
 
 /** A parsed text. @throws ExchangeError that says where it breaks. */
@@ -54,26 +46,6 @@ function findRows(document: unknown): readonly unknown[] {
     "select",
     `the JSON text is no list, and has none as ${listNames.join(", ")}: name its rows by an expression`,
   );
-}
-
-/**
- * Rows by a JSONata expression.
- *
- * @throws ExchangeError for an expression that is wrong, gives nothing, or takes too long.
- */
-export async function selectRows(document: unknown, select: string): Promise<readonly unknown[]> {
-  const { default: jsonata } = await import("jsonata");
-  let value: unknown;
-  try {
-    value = await jsonata(select, selectionLimits).evaluate(document);
-  } catch (error) {
-    const { message, position } = error as JsonataError;
-    const where = typeof position === "number" ? ` at character ${position}` : "";
-    throw new ExchangeError("select", `the selection fails${where}: ${message}`);
-  }
-  if (value === undefined)
-    throw new ExchangeError("select", "the selection gives nothing: does it name the right list?");
-  return Array.isArray(value) ? (value as unknown[]) : [value];
 }
 
 export async function* blocksOf(rows: readonly unknown[], faults: FaultList): RowBlocks {
