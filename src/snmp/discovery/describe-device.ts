@@ -1,3 +1,4 @@
+import type { RE2JS } from "re2js";
 import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import {
@@ -102,12 +103,18 @@ function firstFact(
   for (const source of sources) {
     const text = textAt(source)?.slice(0, maxText);
     if (text === undefined || text === "") continue;
-    const match = source.match === undefined ? undefined : source.match.exec(text);
-    if (match === null) continue;
-    const found = (source.value ?? match?.slice(1).find((group) => group !== undefined) ?? text).trim();
+    const groups = source.match === undefined ? [] : groupsOf(source.match, text);
+    if (groups === undefined) continue;
+    const found = (source.value ?? groups.find((group) => group !== null) ?? text).trim();
     if (found !== "") return found;
   }
   return undefined;
+}
+
+/** The groups of the first match; null for those that took no part. Undefined without a match. */
+function groupsOf(pattern: RE2JS, text: string): readonly (string | null)[] | undefined {
+  const matcher = pattern.matcher(text);
+  return matcher.find() ? Array.from({ length: matcher.groupCount() }, (_, i) => matcher.group(i + 1)) : undefined;
 }
 
 function oidsOf(sources: readonly FactSource[]): Oid[] {
@@ -176,6 +183,6 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
 function textOfValue({ type, value }: VarBind): string | undefined {
   if (type === "ObjectIdentifier") return formatOid(value);
   if (!(value instanceof Uint8Array)) return value === null ? undefined : String(value);
-  const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
+  const text = Buffer.from(value).toString("utf8").replace(/(?<!\0)\0+$/, "").trim();
   return text === "" || /[\p{Cc}\uFFFD]/u.test(text.replace(/[\r\n\t]/g, "")) ? undefined : text;
 }
