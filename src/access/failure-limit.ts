@@ -38,7 +38,8 @@ export function createFailureLimit(clock: Pick<Clock, "monotonic">): FailureLimi
   };
 }
 
-function sourceOf(peer = ""): string {
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
+export function sourceOf(peer = ""): string {
   const address = peer.replace(/^::ffff:(?=\d+\.)/, "");
   if (!address.includes(":")) return address;
   const [head = "", tail = ""] = address.split("%")[0]?.split("::") ?? [];

@@ -18,6 +18,7 @@ import type { BasicCredentials } from "./guard/basic-auth.ts";
 import { createWriteAudit } from "./guard/write-audit.ts";
 import { isLoopback } from "./guard/site-guard.ts";
 import { sessionReader } from "./guard/session-cookie.ts";
+import { ClientLimits } from "./http/client-limits.ts";
 import { createCallLog } from "./http/call-log.ts";
 import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { createListener } from "./http/listener.ts";
@@ -111,7 +112,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultApiLimits, ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
-  const calls = createCallLog(limits, clock, metrics, createWriteAudit(options.log, clock));
+  const clients = new ClientLimits(limits, clock);
+  const calls = createCallLog({
+    limits,
+    clients,
+    clock,
+    metrics,
+    serve: (call) => dispatch(call),
+    ended: createWriteAudit(options.log, clock),
+  });
   const authenticate = createAuthenticator({ basicAuth, identities, session: signIn && sessionReader(signIn), clock });
   const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
   const onFailure = (error: unknown): void => {
@@ -140,6 +149,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     views: options.views ?? new Map(),
     streams: options.streams ?? new Map(),
     operations: options.operations ?? new Map(),
+    metricsAge: limits.metricsAge,
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     proofs: [
@@ -169,9 +179,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const listener = createListener({
     ...options,
     limits,
+    clients,
     metrics,
-    onRequest: (request, response, expectsContinue) => dispatch(calls.beginHttp1(request, response, expectsContinue)),
-    onStream: (stream, headers) => dispatch(calls.beginHttp2(stream, headers)),
+    onRequest: (request, response, expectsContinue) => calls.beginHttp1(request, response, expectsContinue),
+    onStream: (stream, headers) => calls.beginHttp2(stream, headers),
     isBusy: (socket) => calls.isBusy(socket),
     onSweep: () => calls.sweep(),
   });

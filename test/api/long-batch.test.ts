@@ -53,7 +53,7 @@ test("a batch that is read in turns is what the protobuf library reads at once",
   await fc.assert(
     fc.asyncProperty(anyBytes, async (bytes) => {
       const batch = BatchUpdateUdmsRequestSchema;
-      const inTurns = await readInTurns(batch, bytes).catch(() => undefined);
+      const inTurns = await readInTurns(batch, bytes, setImmediate).catch(() => undefined);
       read += inTurns === undefined ? 0 : 1;
       // The library takes messages that go beyond the end of the one around them, which are refused here.
       if (inTurns === undefined) return;

@@ -6,11 +6,14 @@ import type { Principal } from "../../access/index.ts";
 import type { Call } from "./call.ts";
 import { certificateSubject } from "./client-certificate.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
+import type { Turns } from "./turns.ts";
+import { clientGone } from "../error/api-error.ts";
 import { wireOf, type Wire } from "./wire.ts";
 
 /** What an active call needs besides the request. */
 export interface CallSurroundings {
   readonly clock: Clock;
+  readonly turns: Turns;
   /** How long an answer may wait for the client to take a further byte, milliseconds. */
   readonly stallTimeout: number;
   /** Called when an answer has waited for longer. */
@@ -33,6 +36,7 @@ export abstract class ActiveCall implements Call {
   label = "other";
   code = "canceled";
   isEndless = false;
+  client = "";
   heldBytes = 0;
   principal: Principal | undefined = undefined;
   audit: Call["audit"] = "nothing";
@@ -60,6 +64,8 @@ export abstract class ActiveCall implements Call {
   }
 
   abstract readonly body: Readable;
+  /** What it shares with the other calls of its connection. */
+  abstract readonly shared: object;
   /** The connection of its own that it has by HTTP/1. */
   abstract readonly ownSocket: Socket | undefined;
   abstract readonly peer: string | undefined;
@@ -105,6 +111,7 @@ export abstract class ActiveCall implements Call {
 
   throwIfAborted(): void {
     if (this.#reason !== undefined) throw this.#reason;
+    if (this.isGone()) throw clientGone();
     if (this.timeout !== Infinity && this.remaining() === 0) throw deadlineExceeded();
   }
 
@@ -122,6 +129,10 @@ export abstract class ActiveCall implements Call {
     if (!this.expectsContinue) return;
     this.expectsContinue = false;
     this.sendContinue();
+  }
+
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.surroundings.turns.add(this.client, this.shared, resolve));
   }
 
   isAnswered(): boolean {

@@ -1,12 +1,13 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "../../report/index.ts";
 import type { Rejection } from "./api-metrics.ts";
+import { sourceOf } from "../../access/index.ts";
+import { floodWindow, type ClientLimits } from "./client-limits.ts";
 import type { ApiLimits } from "./limits.ts";
 
-const floodWindow = 10_000;
-
 /**
- * Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods.
+ * Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods, alone or
+ * with the others of their client.
  *
  * Node reports whole frames only. A connection that has received bytes and has no stream is therefore asked by a PING whether it is
  * between two frames: the answer cannot come in the middle of a header block (RFC 9113 section 4.3), or of any other frame.
@@ -23,6 +24,7 @@ export interface Http2Guard {
 
 interface SessionState {
   readonly opened: number;
+  readonly client: string;
   /** Whether the client's settings have come, the first frame that it has to send. */
   hasSettings: boolean;
   /** Bytes received when the last PING was answered. */
@@ -37,7 +39,12 @@ interface SessionState {
   controlFrames: number;
 }
 
-export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reason: Rejection) => void): Http2Guard {
+export function createHttp2Guard(
+  limits: ApiLimits,
+  clients: ClientLimits,
+  clock: Clock,
+  reject: (reason: Rejection) => void,
+): Http2Guard {
   const sessions = new Map<ServerHttp2Session, SessionState>();
 
   const close = (session: ServerHttp2Session, state: SessionState): void => {
@@ -52,8 +59,8 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
       state.windowStart = now;
       state.controlFrames = 0;
     }
-    state.controlFrames++;
-    if (state.controlFrames <= limits.maxControlFrames || session.destroyed) return;
+    const isWithin = clients.control(state.client) && ++state.controlFrames <= limits.maxControlFrames;
+    if (isWithin || session.destroyed) return;
     reject("flood");
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   };
@@ -83,6 +90,7 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
       const now = clock.monotonic();
       const state: SessionState = {
         opened: now,
+        client: sourceOf(session.socket.remoteAddress),
         hasSettings: false,
         answeredBytes: 0,
         askedAt: undefined,

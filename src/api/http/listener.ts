@@ -16,6 +16,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { limitLog, listenFault, type Clock, type Log } from "../../report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
+import type { ClientLimits } from "./client-limits.ts";
 import { createHttp2Guard } from "./http2-guard.ts";
 import type { ApiLimits } from "./limits.ts";
 import { switchProtocol } from "./protocol-switch.ts";
@@ -26,6 +27,7 @@ export interface ListenerOptions {
   readonly port: number;
   readonly tls?: TlsFiles;
   readonly limits: ApiLimits;
+  readonly clients: ClientLimits;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: ApiMetrics;
@@ -64,7 +66,7 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = new Set<Socket>();
   const undecided = new Map<Socket, number>();
   const http2 = createHttp2();
-  const guard = createHttp2Guard(limits, clock, (reason) => metrics.reject(reason));
+  const guard = createHttp2Guard(limits, options.clients, clock, (reason) => metrics.reject(reason));
   let server: Server | HttpsServer | undefined;
   let credentials: TlsCredentials | undefined;
   let sweeper: NodeJS.Timeout | undefined;
@@ -207,6 +209,7 @@ export function createListener(options: ListenerOptions): Listener {
       socket.destroy();
     }
     guard.sweep();
+    options.clients.sweep();
     options.onSweep();
   }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
 import { JsonSyntaxError } from "./json-syntax-error.ts";
@@ -33,8 +32,8 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
   unknownFields: UnknownFields,
+  turn: () => Promise<void>,
 ): Promise<MessageShape<Desc>> {
-  const turn = (): Promise<void> => setImmediate();
   // Putting the body together took a while, and so does this.
   await turn();
   const text = decodeText(bytes);

@@ -1,4 +1,6 @@
 import { fromBinary, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import type { Call } from "../http/call.ts";
 import { apiError } from "../error/api-error.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
 import type { UnknownFields } from "../json/read-message.ts";
@@ -11,17 +13,26 @@ const longRequest = 65_536;
 /**
  * Reads a request message.
  *
+ * @param call whose turns a long one is read in; reading ends when nobody waits for it any more.
  * @throws ConnectError `invalid_argument` for JSON, `internal` for protobuf that is not such a message.
  */
-export type ReadRequest = (codec: CodecName, desc: DescMessage, bytes: Uint8Array) => Message | Promise<Message>;
+export type ReadRequest = (
+  codec: CodecName,
+  desc: DescMessage,
+  bytes: Uint8Array,
+  call: Pick<Call, "turn" | "throwIfAborted">,
+) => Message | Promise<Message>;
 
 export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
-  return (codec, desc, bytes) => {
-    const isLong = bytes.length >= longRequest && listInTurns(desc) !== undefined;
-    if (codec === "json") {
-      return isLong ? decodeRequestInTurns(desc, bytes, unknownFields) : decodeRequest(desc, bytes, unknownFields);
+  return (codec, desc, bytes, call) => {
+    if (bytes.length < longRequest || listInTurns(desc) === undefined) {
+      return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
     }
-    return isLong ? readLong(desc, bytes) : readShort(desc, bytes);
+    const turn = async (): Promise<void> => {
+      await call.turn();
+      call.throwIfAborted();
+    };
+    return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
   };
 }
 
@@ -33,11 +44,15 @@ function readShort<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Mes
   }
 }
 
-async function readLong<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Promise<MessageShape<Desc>> {
+async function readLong<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  turn: () => Promise<void>,
+): Promise<MessageShape<Desc>> {
   try {
-    return await readInTurns(desc, bytes);
+    return await readInTurns(desc, bytes, turn);
   } catch (error) {
-    throw malformed(error);
+    throw error instanceof ConnectError ? error : malformed(error);
   }
 }
 

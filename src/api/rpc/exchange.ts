@@ -105,12 +105,13 @@ export class Exchange implements BodyTaker {
     const { bodies } = this.#tools;
     const { framing, isText } = this.#protocol;
     const { terms } = this.#reply;
-    if (framing === "bare") return terms.isGzip && body.length > 0 ? bodies.decompress(body) : body;
-    return openEnvelope(isText ? decodeText(body) : body, terms, bodies);
+    if (framing === "bare") return terms.isGzip && body.length > 0 ? bodies.decompress(this.#call, body) : body;
+    return openEnvelope(this.#call, isText ? decodeText(body) : body, terms, bodies);
   }
 
   #read(message: Buffer): void | Promise<void> {
-    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message);
+    this.#call.throwIfAborted();
+    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message, this.#call);
     return request instanceof Promise ? request.then((made) => this.#run(made as never)) : this.#run(request as never);
   }
 
@@ -124,6 +125,8 @@ export class Exchange implements BodyTaker {
   }
 
   #answer(answer: Answer<DescMessage>): void | Promise<void> {
+    // What nobody takes is not made.
+    if (this.#call.isGone()) return undefined;
     return this.#reply.unary(encode(this.#protocol.codec, this.#method.schema.output, answer));
   }
 
@@ -156,8 +159,9 @@ export class Exchange implements BodyTaker {
     const { bodies, readRequest } = this.#tools;
     const { codec, isText } = this.#protocol;
     const chunks = bodies.stream(this.#call);
-    for await (const message of readEnvelopes(isText ? decodeTexts(chunks) : chunks, this.#reply.terms, bodies)) {
-      yield (await readRequest(codec, this.#method.schema.input, message)) as never;
+    const pieces = isText ? decodeTexts(chunks) : chunks;
+    for await (const message of readEnvelopes(this.#call, pieces, this.#reply.terms, bodies)) {
+      yield (await readRequest(codec, this.#method.schema.input, message, this.#call)) as never;
     }
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
@@ -14,11 +13,13 @@ export function listInTurns(desc: DescMessage): (DescField & { readonly message:
 /**
  * Reads a message whose field 1 is a long list of messages, some elements at a time, as the protobuf library reads it at once.
  *
+ * @param turn called in between; what it throws ends the reading.
  * @throws Error for bytes that are not such a message.
  */
 export async function readInTurns<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
+  turn: () => Promise<void>,
 ): Promise<MessageShape<Desc>> {
   const list = listInTurns(desc);
   if (list === undefined) throw new Error(`${desc.typeName} has no list of messages as its field 1`);
@@ -36,7 +37,7 @@ export async function readInTurns<Desc extends DescMessage>(
       else reader.skip(type, number);
       others.push(bytes.subarray(start, reader.pos));
     }
-    if (fields % elementsPerTurn === 0) await setImmediate();
+    if (fields % elementsPerTurn === 0) await turn();
   }
   return Object.assign(fromBinary(desc, Buffer.concat(others)), { [list.localName]: elements });
 }
