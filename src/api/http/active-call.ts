@@ -132,7 +132,7 @@ export abstract class ActiveCall implements Call {
   }
 
   turn(): Promise<void> {
-    return new Promise((resolve) => this.surroundings.turns.add(this.client, this.shared, resolve));
+    return this.surroundings.turns.next(this.client, this.shared);
   }
 
   isAnswered(): boolean {

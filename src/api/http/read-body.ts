@@ -104,6 +104,11 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
       queueMicrotask(() => taker.fail(error));
       return;
     }
+    if (body.readableEnded) {
+      // An empty body of HTTP/2 ends by itself.
+      queueMicrotask(end);
+      return;
+    }
     body.on("data", take);
     body.on("end", end);
   };

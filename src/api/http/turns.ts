@@ -1,6 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 
-/** How long answers may be worked on before all else of the event loop gets its turn, milliseconds. */
+/** How long requests may be begun before all else of the event loop gets its turn, milliseconds. */
 const turnMs = 5;
 
 type Work = () => void;
@@ -15,9 +15,21 @@ export class Turns {
   /** By client, then by connection. What comes first is next. */
   readonly #clients = new Map<string, Map<object, Work[]>>();
   #isRunning = false;
+  /** Whether the turn of the event loop is over. */
+  #isOver = false;
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
+  }
+
+  /** Resolves when it is the turn of this connection; nothing else is worked on in the same turn of the event loop. */
+  next(client: string, connection: object): Promise<void> {
+    return new Promise((resolve) => {
+      this.add(client, connection, () => {
+        this.#isOver = true;
+        resolve();
+      });
+    });
   }
 
   /** Work must not throw. */
@@ -29,17 +41,15 @@ export class Turns {
     else waiting.push(work);
     if (this.#isRunning) return;
     this.#isRunning = true;
-    setImmediate(() => void this.#run());
+    setImmediate(() => this.#run());
   }
 
-  async #run(): Promise<void> {
+  #run(): void {
     const end = this.#clock.monotonic() + turnMs;
-    do {
-      this.#take()();
-      // What waits for a promise goes on before the time is looked at.
-      for (let i = 0; i < 4; i++) await undefined;
-    } while (this.#clients.size > 0 && this.#clock.monotonic() < end);
-    if (this.#clients.size > 0) setImmediate(() => void this.#run());
+    this.#isOver = false;
+    do this.#take()();
+    while (this.#clients.size > 0 && !this.#isOver && this.#clock.monotonic() < end);
+    if (this.#clients.size > 0) setImmediate(() => this.#run());
     else this.#isRunning = false;
   }
 
