@@ -109,7 +109,8 @@ export interface ApiServer extends Component {
  */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, health, basicAuth, identities, signIn } = options;
-  const limits = { ...defaultApiLimits, ...options.limits };
+  const maxHeldBytes = Math.max(defaultApiLimits.maxHeldBytes, 2 * options.maxBodyBytes);
+  const limits = { ...defaultApiLimits, maxHeldBytes, ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
   const clients = new ClientLimits(limits, clock);
@@ -122,7 +123,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ended: createWriteAudit(options.log, clock),
   });
   const authenticate = createAuthenticator({ basicAuth, identities, session: signIn && sessionReader(signIn), clock });
-  const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
+  const bulkBodies = createBodyReader(options.maxBodyBytes, calls, metrics);
+  const bodies = createBodyReader(Math.min(longestPlainBody, options.maxBodyBytes), calls, metrics);
   const onFailure = (error: unknown): void => {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
@@ -171,6 +173,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const engine = createEngine({
     bodies,
+    bulkBodies,
     unknownFields: options.unknownFields,
     maxMessageBytes: limits.maxMessageBytes,
     onFailure,
@@ -219,6 +222,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     reloadCertificates: () => listener.reloadCertificates(),
   };
 }
+
+/** Requests that are no list and no text to import are short, and read at once: longer ones would hold the event loop. Bytes. */
+const longestPlainBody = 1_048_576;
 
 function createFeed(source: ToolsSource, maxWatchers: number, onTooMany: () => void): ChangeFeed {
   return createChangeFeed(() => historyOf(source), maxWatchers, onTooMany);

@@ -39,6 +39,11 @@ interface SessionState {
   controlFrames: number;
 }
 
+/** Node takes the code only along with an error. */
+function calmDown(session: ServerHttp2Session): void {
+  session.destroy(new Error("the client sends too much, or too slowly"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
 export function createHttp2Guard(
   limits: ApiLimits,
   clients: ClientLimits,
@@ -62,7 +67,7 @@ export function createHttp2Guard(
     const isWithin = clients.control(state.client) && ++state.controlFrames <= limits.maxControlFrames;
     if (isWithin || session.destroyed) return;
     reject("flood");
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    calmDown(session);
   };
 
   const ask = (session: ServerHttp2Session, state: SessionState, now: number): void => {
@@ -124,7 +129,7 @@ export function createHttp2Guard(
         if (session.destroyed) continue;
         if (isDripping(session, state, now)) {
           reject("headers");
-          session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+          calmDown(session);
         } else if (state.closing) {
           if (state.streams === 0 && now - state.since > limits.stallTimeout) session.destroy();
         } else if (state.streams === 0 && now - state.since > limits.idleTimeout) {

@@ -22,7 +22,7 @@ export interface ApiLimits {
   readonly maxControlFrames: number;
   /** The same for all connections of one client. */
   readonly maxClientControlFrames: number;
-  /** Request bodies held in memory at a time, all clients together. */
+  /** Request bodies held in memory at a time, as they were sent and unpacked, all clients together; two of the longest in any case. */
   readonly maxHeldBytes: number;
   /** The longest message of gRPC and gRPC-Web; more than the length in an envelope cannot say. */
   readonly maxMessageBytes: number;
@@ -45,7 +45,7 @@ export const defaultApiLimits: ApiLimits = {
   maxClientRequests: 2_000,
   maxControlFrames: 500,
   maxClientControlFrames: 1_000,
-  maxHeldBytes: 268_435_456,
+  maxHeldBytes: 134_217_728,
   maxMessageBytes: 0xffff_ffff,
   metricsAge: 1_000,
   maxWatchers: 1_000,

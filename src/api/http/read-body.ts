@@ -49,6 +49,8 @@ export interface BodyReader {
 }
 
 const emptyBody = Buffer.alloc(0);
+/** A header, an empty block and a trailer. */
+const shortestGzip = 20;
 /** How much is unpacked at a time. */
 const unpackedAtOnce = 65_536;
 /** What the envelopes of a stream of messages may add to its length. */
@@ -115,22 +117,32 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
 
   const decompress: BodyReader["decompress"] = (call, bytes) =>
     new Promise((resolve, reject) => {
-      const gunzip = createGunzip({ chunkSize: unpackedAtOnce });
-      const pieces: Buffer[] = [];
+      // Room for what gzip says it holds (RFC 1952 section 2.3.1, ISIZE), which need not be true.
+      let room = Buffer.alloc(0);
       let size = 0;
+      const grow = (length: number): void => {
+        if (length > maxBytes) throw tooLarge();
+        hold(call, length - room.length);
+        const grown = Buffer.allocUnsafeSlow(length);
+        room.copy(grown, 0, 0, size);
+        room = grown;
+      };
+      const claimed = bytes.length < shortestGzip ? 0 : Buffer.from(bytes.slice(-4)).readUInt32LE();
+      if (claimed > 0 && claimed <= maxBytes) grow(claimed);
+      const gunzip = createGunzip({ chunkSize: unpackedAtOnce });
       gunzip.on("data", (piece: Buffer) => {
         try {
           call.throwIfAborted();
-          size += piece.length;
-          if (size > maxBytes) throw tooLarge();
-          hold(call, piece.length);
-          pieces.push(piece);
+          const wanted = size + piece.length;
+          if (wanted > room.length) grow(Math.max(wanted, Math.min(2 * room.length, maxBytes)));
+          piece.copy(room, size);
+          size = wanted;
         } catch (error) {
           gunzip.destroy();
           reject(error as Error);
         }
       });
-      gunzip.on("end", () => resolve(Buffer.concat(pieces, size)));
+      gunzip.on("end", () => resolve(room.subarray(0, size)));
       gunzip.on("error", () => reject(apiError("invalid_argument", "MALFORMED_BODY", "the body is not valid gzip")));
       gunzip.end(bytes);
     });

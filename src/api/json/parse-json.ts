@@ -55,13 +55,18 @@ export function parseJsonInTurns(
 /** Takes a value of an array. */
 export type TakeItem = (item: JsonNode, index: number) => void;
 
-/** How many items of an array are read in a turn. */
+/** How many items of an array are read in a turn, and how many characters of them. */
 const itemsPerTurn = 100;
+const charactersPerTurn = 65_536;
+/** The longest value that is read at once, unless it is one string, characters. */
+const longestValue = 1_048_576;
 
 /** Reads a text from its start. A class, because closures of their own cost more than reading a short text. */
 class Parser {
   readonly #text: string;
   #at = 0;
+  /** Where the value that is read at once has to be over. */
+  #valueEnd = Infinity;
 
   constructor(text: string) {
     this.#text = text;
@@ -79,6 +84,7 @@ class Parser {
     do {
       const name = this.#readName(members);
       this.#skipBlanks();
+      this.#valueEnd = this.#at + longestValue;
       const isArray = this.#text[this.#at] === "[";
       members.set(name, isArray ? await this.#readArrayInTurns(turn, takerOf(name)) : this.#readValue(1));
     } while (this.#hasNext("}"));
@@ -110,6 +116,7 @@ class Parser {
 
   #readValue(depth: number): JsonNode {
     this.#skipBlanks();
+    if (this.#at > this.#valueEnd) this.#fail(`a value is longer than ${longestValue} characters`);
     switch (this.#text[this.#at] ?? "") {
       case "{":
         if (depth === maxDepth) this.#fail(`nested deeper than ${maxDepth} levels`);
@@ -154,8 +161,13 @@ class Parser {
     const take: TakeItem = taker ?? ((item) => void items.push(item));
     if (this.#isEmpty("]")) return items;
     let count = 0;
+    let turnEnd = this.#at + charactersPerTurn;
     do {
-      if (count % itemsPerTurn === itemsPerTurn - 1) await turn();
+      if (count % itemsPerTurn === itemsPerTurn - 1 || this.#at > turnEnd) {
+        await turn();
+        turnEnd = this.#at + charactersPerTurn;
+      }
+      this.#valueEnd = this.#at + longestValue;
       take(this.#readValue(2), count++);
     } while (this.#hasNext("]"));
     return items;

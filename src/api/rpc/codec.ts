@@ -7,7 +7,7 @@ import type { UnknownFields } from "../json/read-message.ts";
 import type { CodecName } from "./encoded.ts";
 import { listInTurns, readInTurns } from "./read-in-turns.ts";
 
-/** From how many bytes on a request that holds a list is read in turns. */
+/** From how many bytes on a request is read in turns; of protobuf one that holds a list. */
 const longRequest = 65_536;
 
 /**
@@ -25,9 +25,8 @@ export type ReadRequest = (
 
 export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
   return (codec, desc, bytes, call) => {
-    if (bytes.length < longRequest || listInTurns(desc) === undefined) {
-      return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
-    }
+    const isLong = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
+    if (!isLong) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
     const turn = async (): Promise<void> => {
       await call.turn();
       call.throwIfAborted();

@@ -18,6 +18,8 @@ import { readTerms } from "./terms.ts";
 /** What all exchanges share. */
 export interface ExchangeTools {
   readonly bodies: BodyReader;
+  /** Of methods whose requests may be long. */
+  readonly bulkBodies: BodyReader;
   readonly readRequest: ReadRequest;
   /** As in {@link ApiLimits}. */
   readonly maxMessageBytes: number;
@@ -38,6 +40,7 @@ export class Exchange implements BodyTaker {
   readonly #call: Call;
   readonly #method: RpcMethod;
   readonly #protocol: Protocol;
+  readonly #bodies: BodyReader;
   readonly #reply: Reply;
 
   constructor(tools: ExchangeTools, call: Call, method: RpcMethod, protocol: Protocol) {
@@ -45,6 +48,7 @@ export class Exchange implements BodyTaker {
     this.#call = call;
     this.#method = method;
     this.#protocol = protocol;
+    this.#bodies = method.kind === "unary" && method.isBulk === true ? tools.bulkBodies : tools.bodies;
     this.#reply =
       protocol.framing === "bare"
         ? createBareReply(call, protocol)
@@ -62,13 +66,13 @@ export class Exchange implements BodyTaker {
     const call = this.#call;
     const method = this.#method;
     call.isEndless = method.kind !== "unary";
-    if (method.kind !== "bidiStream") this.#tools.bodies.collect(call, this.#framingBytes(), this);
+    if (method.kind !== "bidiStream") this.#bodies.collect(call, this.#framingBytes(), this);
     else this.#stream(method.run(this.#requests(), call)).catch((error) => this.fail(error));
   }
 
   inspect(first: Buffer): void {
     const { framing, isText } = this.#protocol;
-    if (framing !== "bare" && !isText) inspectEnvelope(first, this.#tools.bodies);
+    if (framing !== "bare" && !isText) inspectEnvelope(first, this.#bodies);
   }
 
   take(body: Buffer): void {
@@ -97,16 +101,15 @@ export class Exchange implements BodyTaker {
     const { framing, isText } = this.#protocol;
     if (framing === "bare") return 0;
     // Base64 takes four bytes for three, and four for a rest.
-    return isText ? Math.ceil((this.#tools.bodies.maxBytes + envelopeSize) / 3) + 2 * envelopeSize : envelopeSize;
+    return isText ? Math.ceil((this.#bodies.maxBytes + envelopeSize) / 3) + 2 * envelopeSize : envelopeSize;
   }
 
   /** @returns the message of a body that has just one. */
   #open(body: Buffer): Buffer | Promise<Buffer> {
-    const { bodies } = this.#tools;
     const { framing, isText } = this.#protocol;
     const { terms } = this.#reply;
-    if (framing === "bare") return terms.isGzip && body.length > 0 ? bodies.decompress(this.#call, body) : body;
-    return openEnvelope(this.#call, isText ? decodeText(body) : body, terms, bodies);
+    if (framing === "bare") return terms.isGzip && body.length > 0 ? this.#bodies.decompress(this.#call, body) : body;
+    return openEnvelope(this.#call, isText ? decodeText(body) : body, terms, this.#bodies);
   }
 
   #read(message: Buffer): void | Promise<void> {
@@ -156,7 +159,8 @@ export class Exchange implements BodyTaker {
   }
 
   async *#requests(): AsyncGenerator<never> {
-    const { bodies, readRequest } = this.#tools;
+    const { readRequest } = this.#tools;
+    const bodies = this.#bodies;
     const { codec, isText } = this.#protocol;
     const chunks = bodies.stream(this.#call);
     const pieces = isText ? decodeTexts(chunks) : chunks;

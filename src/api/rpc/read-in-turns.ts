@@ -1,8 +1,12 @@
+import { apiError } from "../error/api-error.ts";
 import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
 /** How many elements are read before other requests get a turn. */
 const elementsPerTurn = 100;
+const bytesPerTurn = 65_536;
+/** The longest element, and all of the message that is none. */
+const longestElement = 1_048_576;
 
 /** The field by which {@link readInTurns} reads a message: its first, when that is a list of messages. */
 export function listInTurns(desc: DescMessage): (DescField & { readonly message: DescMessage }) | undefined {
@@ -27,17 +31,32 @@ export async function readInTurns<Desc extends DescMessage>(
   const messages = new Set(desc.fields.filter((field) => field.message !== undefined).map((field) => field.number));
   const elements: unknown[] = [];
   const others: Uint8Array[] = [];
+  let othersLength = 0;
+  let turnEnd = bytesPerTurn;
   for (let fields = 1; reader.pos < reader.len; fields++) {
     const start = reader.pos;
     const [number, type] = reader.tag();
     // Like the library, whatever the wire type of a message says.
-    if (number === 1) elements.push(fromBinary(list.message, reader.bytes()));
+    if (number === 1) elements.push(fromBinary(list.message, withinLength(reader.bytes())));
     else {
       if (messages.has(number)) reader.bytes();
       else reader.skip(type, number);
       others.push(bytes.subarray(start, reader.pos));
+      othersLength += reader.pos - start;
+      if (othersLength > longestElement) throw tooLong();
     }
-    if (fields % elementsPerTurn === 0) await turn();
+    if (fields % elementsPerTurn !== 0 && reader.pos < turnEnd) continue;
+    await turn();
+    turnEnd = reader.pos + bytesPerTurn;
   }
   return Object.assign(fromBinary(desc, Buffer.concat(others)), { [list.localName]: elements });
+}
+
+function withinLength(element: Uint8Array): Uint8Array {
+  if (element.length > longestElement) throw tooLong();
+  return element;
+}
+
+function tooLong(): Error {
+  return apiError("invalid_argument", "MALFORMED_MESSAGE", `an element is longer than ${longestElement} bytes`);
 }
