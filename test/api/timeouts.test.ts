@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { constants } from "node:http2";
+import { constants, type ClientHttp2Session } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -219,6 +219,66 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
       "there is room again",
     );
   });
+});
+
+test("a flood by many connections of one client, none of which sends too much", async (t) => {
+  const api = await startApi(t, { limits: { maxControlFrames: 100, maxClientControlFrames: 150 } });
+  const cancel = async (): Promise<number> => {
+    const session = openHttp2(t, api.url);
+    let code: number = constants.NGHTTP2_NO_ERROR;
+    session.on("goaway", (given: number) => (code = given));
+    await new Promise((resolve) => session.once("connect", resolve));
+    for (let i = 0; i < 80; i++) await cancelled(session);
+    session.close();
+    return code;
+  };
+  const cancelled = (session: ClientHttp2Session): Promise<void> =>
+    new Promise((resolve) => {
+      if (session.destroyed || session.closed) return resolve();
+      const stream = session.request({ ":path": "/livez" });
+      stream.on("error", () => {}).on("close", resolve);
+      stream.close(constants.NGHTTP2_CANCEL);
+    });
+  assert.equal(await cancel(), constants.NGHTTP2_NO_ERROR);
+  assert.equal(await cancel(), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  assert.equal(await rejected(api, "flood"), 1);
+  assert.equal((await fetch(`${api.url}/livez`)).status, 200);
+});
+
+test("requests that are cancelled as they are made are not worked for", async (t) => {
+  let worked = 0;
+  const api = await startApi(t, { views: new Map([["/metriks", () => ++worked]]) });
+  api.metrics.gaugeFrom("netgloss_test_reads", "Counts renderings.", [], () => ++worked);
+  // HPACK: method GET, scheme http, a path of eight characters, authority "localhost".
+  for (const path of ["/metrics", "/metriks"]) {
+    const header = Buffer.from(`82860408${Buffer.from(path).toString("hex")}4109${Buffer.from("localhost").toString("hex")}`, "hex");
+    const flood = Array.from({ length: 4_500 }, (_, i) =>
+      Buffer.concat([frame(1, 5, 2 * i + 1, header), frame(3, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8]))]),
+    );
+    const raw = openRaw(t, api.port);
+    raw.socket.write(Buffer.concat([preface, ...flood]));
+    await raw.closed;
+  }
+  // A piece of what is sent may end between a request and its end.
+  assert.ok(worked <= 20, `${worked} renderings`);
+  assert.equal((await fetch(`${api.url}/metriks`)).status, 200);
+});
+
+test("more requests at a time than a client may have, by all of its connections", async (t) => {
+  let answer: (value: unknown) => void = () => {};
+  const held = new Promise((resolve) => (answer = resolve));
+  const api = await startApi(t, { limits: { maxClientRequests: 4 }, views: new Map([["/held", () => held]]) });
+  const asked = [1, 2].map(() => openHttp2(t, api.url)).flatMap((session) =>
+    [1, 2].map(() => answerOf(session.request({ ":path": "/held" }))),
+  );
+  await until(async () => (await fetch(`${api.url}/livez`)).status === 429, "the client has too many");
+  const refused = await postJson(api.url + rpc, { udm: { key: "10.0.0.1" } });
+  assert.deepEqual([refused.status, refused.body["code"]], [429, "resource_exhausted"]);
+  assert.match(String(refused.body["message"]), /^this client has 4 requests under way/);
+  assert.ok((await rejected(api, "requests")) >= 2);
+  answer({});
+  assert.deepEqual((await Promise.all(asked)).map(({ status }) => status), [200, 200, 200, 200]);
+  await until(async () => (await fetch(`${api.url}/livez`)).status === 200, "it has room again");
 });
 
 test("a handler that takes long is no fault of the client", async (t) => {

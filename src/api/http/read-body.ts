@@ -42,6 +42,8 @@ export interface BodyReader {
    * @throws ConnectError `resource_exhausted` or `invalid_argument`
    */
   decompress(call: Call, bytes: Uint8Array): Promise<Buffer>;
+  /** Counts what a message takes beside its bytes. @throws ConnectError `resource_exhausted` */
+  hold(call: Call, bytes: number): void;
   /** Counts no longer what was unpacked for a call, of which this much was counted before. */
   release(call: Call, heldBefore: number): void;
   /** The refusal of a body that is too large, counted. */
@@ -151,6 +153,7 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     maxBytes,
     collect,
     decompress,
+    hold,
     release: (call, heldBefore) => calls.release(call, call.heldBytes - heldBefore),
     tooLarge,
     async readAll(call) {

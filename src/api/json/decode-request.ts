@@ -8,6 +8,8 @@ import { maxViolations } from "../../udm/index.ts";
 import { apiError, violationsError } from "../error/api-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** How much of a long text is decoded in a turn. */
+const bytesPerTurn = 1_048_576;
 
 /**
  * Reads a request message from the bytes of a JSON text.
@@ -36,7 +38,7 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
 ): Promise<MessageShape<Desc>> {
   // Putting the body together took a while, and so does this.
   await turn();
-  const text = decodeText(bytes);
+  const text = await decodeTextInTurns(bytes, turn);
   await turn();
   const reader = createMessageReader(desc, unknownFields, maxViolations);
   const node = await parseJsonInTurns(text, turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
@@ -64,11 +66,25 @@ export function decodeJson(bytes: Uint8Array): JsonNode {
 }
 
 function decodeText(bytes: Uint8Array): string {
+  return decodePiece(utf8, bytes, false);
+}
+
+function decodePiece(decoder: typeof utf8, bytes: Uint8Array, stream: boolean): string {
   try {
-    return utf8.decode(bytes);
+    return decoder.decode(bytes, { stream });
   } catch {
     throw apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
   }
+}
+
+async function decodeTextInTurns(bytes: Uint8Array, turn: () => Promise<void>): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const pieces: string[] = [];
+  for (let at = 0; at < bytes.length; at += bytesPerTurn) {
+    pieces.push(decodePiece(decoder, bytes.subarray(at, at + bytesPerTurn), at + bytesPerTurn < bytes.length));
+    await turn();
+  }
+  return pieces.join("");
 }
 
 function syntaxFault(error: unknown): unknown {

@@ -5,7 +5,8 @@ import { quote } from "../../text/index.ts";
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;
 
-const blanks = /[ \t\n\r]*/y;
+/** As many in a row as are skipped at once. */
+const blanks = /[ \t\n\r]{0,1048576}/y;
 
 /** All but quote, backslash and the control characters below the blank. */
 const plainCharacters = /[ !#-[\]-\uffff]*/y;
@@ -109,9 +110,11 @@ class Parser {
 
   #skipBlanks(): void {
     if (this.#text.charCodeAt(this.#at) > 0x20) return;
-    blanks.lastIndex = this.#at;
+    const start = this.#at;
+    blanks.lastIndex = start;
     blanks.test(this.#text);
     this.#at = blanks.lastIndex;
+    if (this.#at - start === longestValue) this.#fail(`${longestValue} blanks in a row`);
   }
 
   #readValue(depth: number): JsonNode {

@@ -1,6 +1,5 @@
 import { fromBinary, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import type { Call } from "../http/call.ts";
 import { apiError } from "../error/api-error.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
 import type { UnknownFields } from "../json/read-message.ts";
@@ -10,27 +9,29 @@ import { listInTurns, readInTurns } from "./read-in-turns.ts";
 /** From how many bytes on a request is read in turns; of protobuf one that holds a list. */
 const longRequest = 65_536;
 
+/** How a long request is read. */
+export interface Pace {
+  /** Awaited between some elements and others. What it throws ends the reading. */
+  turn(): Promise<void>;
+}
+
 /**
  * Reads a request message.
  *
- * @param call whose turns a long one is read in; reading ends when nobody waits for it any more.
  * @throws ConnectError `invalid_argument` for JSON, `internal` for protobuf that is not such a message.
  */
 export type ReadRequest = (
   codec: CodecName,
   desc: DescMessage,
   bytes: Uint8Array,
-  call: Pick<Call, "turn" | "throwIfAborted">,
+  pace: Pace,
 ) => Message | Promise<Message>;
 
 export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
-  return (codec, desc, bytes, call) => {
+  return (codec, desc, bytes, pace) => {
     const isLong = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
     if (!isLong) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
-    const turn = async (): Promise<void> => {
-      await call.turn();
-      call.throwIfAborted();
-    };
+    const turn = (): Promise<void> => pace.turn();
     return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
   };
 }

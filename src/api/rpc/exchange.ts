@@ -6,7 +6,7 @@ import type { Call } from "../http/call.ts";
 import type { BodyReader, BodyTaker } from "../http/read-body.ts";
 import { createBareReply } from "./bare-reply.ts";
 import { decodeText, decodeTexts } from "./base64-text.ts";
-import type { ReadRequest } from "./codec.ts";
+import type { Pace, ReadRequest } from "./codec.ts";
 import { encode, envelopeSize } from "./encoded.ts";
 import { createEnvelopeReply } from "./envelope-reply.ts";
 import type { Answer, RpcMethod } from "./method.ts";
@@ -27,6 +27,8 @@ export interface ExchangeTools {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** What is counted of the objects that are made of a part of a request, bytes: a body of empty ones takes many times its length. */
+const heldPerTurn = 6_400;
 /** The longest time that a timer can hold; Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
 
@@ -35,7 +37,7 @@ const maxTimer = 2_147_483_647;
  * because most calls can be answered in the turn in which their body came. A class, because closures of their own cost too much for
  * each call.
  */
-export class Exchange implements BodyTaker {
+export class Exchange implements BodyTaker, Pace {
   readonly #tools: ExchangeTools;
   readonly #call: Call;
   readonly #method: RpcMethod;
@@ -114,8 +116,14 @@ export class Exchange implements BodyTaker {
 
   #read(message: Buffer): void | Promise<void> {
     this.#call.throwIfAborted();
-    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message, this.#call);
+    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message, this);
     return request instanceof Promise ? request.then((made) => this.#run(made as never)) : this.#run(request as never);
+  }
+
+  async turn(): Promise<void> {
+    this.#bodies.hold(this.#call, heldPerTurn);
+    await this.#call.turn();
+    this.#call.throwIfAborted();
   }
 
   #run(request: never): void | Promise<void> {
@@ -165,7 +173,7 @@ export class Exchange implements BodyTaker {
     const chunks = bodies.stream(this.#call);
     const pieces = isText ? decodeTexts(chunks) : chunks;
     for await (const message of readEnvelopes(this.#call, pieces, this.#reply.terms, bodies)) {
-      yield (await readRequest(codec, this.#method.schema.input, message, this.#call)) as never;
+      yield (await readRequest(codec, this.#method.schema.input, message, this)) as never;
     }
   }
 }
