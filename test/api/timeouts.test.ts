@@ -251,7 +251,10 @@ test("requests that are cancelled as they are made are not worked for", async (t
   api.metrics.gaugeFrom("netgloss_test_reads", "Counts renderings.", [], () => ++worked);
   // HPACK: method GET, scheme http, a path of eight characters, authority "localhost".
   for (const path of ["/metrics", "/metriks"]) {
-    const header = Buffer.from(`82860408${Buffer.from(path).toString("hex")}4109${Buffer.from("localhost").toString("hex")}`, "hex");
+    const header = Buffer.from(
+      `82860408${Buffer.from(path).toString("hex")}4109${Buffer.from("localhost").toString("hex")}`,
+      "hex",
+    );
     const flood = Array.from({ length: 4_500 }, (_, i) =>
       Buffer.concat([frame(1, 5, 2 * i + 1, header), frame(3, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8]))]),
     );
@@ -268,16 +271,19 @@ test("more requests at a time than a client may have, by all of its connections"
   let answer: (value: unknown) => void = () => {};
   const held = new Promise((resolve) => (answer = resolve));
   const api = await startApi(t, { limits: { maxClientRequests: 4 }, views: new Map([["/held", () => held]]) });
-  const asked = [1, 2].map(() => openHttp2(t, api.url)).flatMap((session) =>
-    [1, 2].map(() => answerOf(session.request({ ":path": "/held" }))),
-  );
+  const asked = [1, 2]
+    .map(() => openHttp2(t, api.url))
+    .flatMap((session) => [1, 2].map(() => answerOf(session.request({ ":path": "/held" }))));
   await until(async () => (await fetch(`${api.url}/livez`)).status === 429, "the client has too many");
   const refused = await postJson(api.url + rpc, { udm: { key: "10.0.0.1" } });
   assert.deepEqual([refused.status, refused.body["code"]], [429, "resource_exhausted"]);
   assert.match(String(refused.body["message"]), /^this client has 4 requests under way/);
   assert.ok((await rejected(api, "requests")) >= 2);
   answer({});
-  assert.deepEqual((await Promise.all(asked)).map(({ status }) => status), [200, 200, 200, 200]);
+  assert.deepEqual(
+    (await Promise.all(asked)).map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
   await until(async () => (await fetch(`${api.url}/livez`)).status === 200, "it has room again");
 });
 

@@ -5,7 +5,7 @@ import { Selections, type SelectionLimits } from "../../src/exchange/index.ts";
 
 /** Rows by an expression; each evaluation that has ended is counted. */
 function rig(limits: Partial<SelectionLimits> = {}): {
-  rows(text: string, expression: string, signal?: AbortSignal): Promise<string>;
+  readonly rows: (text: string, expression: string, signal?: AbortSignal) => Promise<string>;
   readonly ends: (string | number | null)[];
 } {
   const ends: (string | number | null)[] = [];
@@ -23,7 +23,7 @@ function rig(limits: Partial<SelectionLimits> = {}): {
   };
 }
 
-const catastrophe = '$match(text, /^(a+)+$/)';
+const catastrophe = "$match(text, /^(a+)+$/)";
 const longText = JSON.stringify({ text: `${"a".repeat(200)}!` });
 
 suite("a selection", () => {

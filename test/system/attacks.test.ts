@@ -22,9 +22,13 @@ const mostMemoryMb = 600;
 interface Attacked {
   readonly collector: CollectorProcess;
   /** What was answered to a request of JSON. */
-  post(path: string, body: string | Uint8Array, header?: Record<string, string>): Promise<{ status: number; text: string }>;
+  readonly post: (
+    path: string,
+    body: string | Uint8Array,
+    header?: Record<string, string>,
+  ) => Promise<{ status: number; text: string }>;
   /** @returns a connection of HTTP/2 that may be refused what it asks for. */
-  session(): ClientHttp2Session;
+  readonly session: () => ClientHttp2Session;
 }
 
 async function underAttack(t: TestContext, attack: (attacked: Attacked) => Promise<void>): Promise<void> {
@@ -40,7 +44,9 @@ async function underAttack(t: TestContext, attack: (attacked: Attacked) => Promi
   });
   cleanUp(t, () => collector.end("SIGKILL"));
   const { flowPort, api, child } = collector;
-  const traffic = new Worker(new URL("../support/steady-traffic.js", import.meta.url), { workerData: { flowPort, api } });
+  const traffic = new Worker(new URL("../support/steady-traffic.js", import.meta.url), {
+    workerData: { flowPort, api },
+  });
   cleanUp(t, async () => void (await traffic.terminate()));
   await pause(1_000);
   await attack({
@@ -81,7 +87,10 @@ test("requests that are cancelled as they are made", async (t) => {
       client.on("goaway", (given) => (code = given));
       await once(client, "connect");
       for (let i = 0; i < 1_500 && !client.destroyed; i++) {
-        client.request({ ":path": path }).on("error", () => {}).close(8);
+        client
+          .request({ ":path": path })
+          .on("error", () => {})
+          .close(8);
       }
       await until("the connection is ended", () => client.destroyed);
       assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -107,7 +116,10 @@ test("many requests that cost much, by many connections", async (t) => {
     });
     const statuses = new Set((await Promise.all(asked)).flat());
     assert.ok(statuses.has(200));
-    assert.deepEqual([...statuses].filter((status) => status >= 500 && status !== 503), []);
+    assert.deepEqual(
+      [...statuses].filter((status) => status >= 500 && status !== 503),
+      [],
+    );
     const { port } = new URL(collector.api);
     const socket = connect(Number(port), "127.0.0.1");
     cleanUp(t, () => socket.destroy());
@@ -128,7 +140,9 @@ test("bodies that are unpacked into much more", async (t) => {
       [envelope, { "content-type": "application/grpc-web+json", "grpc-encoding": "gzip" }],
     ];
     for (const [body, header] of forms) {
-      const answers = await Promise.all(Array.from({ length: 40 }, () => post(`${udmPath}/BatchCreateUdms`, body, header)));
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, () => post(`${udmPath}/BatchCreateUdms`, body, header)),
+      );
       const refused = answers.filter(({ status, text }) => status === 429 || text.includes("grpc-status: 8"));
       assert.ok(refused.length > 0, "what goes beyond the bound is refused");
     }

@@ -17,7 +17,10 @@ export class ClientLimits {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #clients = new Map<string, ClientUse>();
 
-  constructor(limits: Pick<ApiLimits, "maxClientRequests" | "maxClientControlFrames">, clock: Pick<Clock, "monotonic">) {
+  constructor(
+    limits: Pick<ApiLimits, "maxClientRequests" | "maxClientControlFrames">,
+    clock: Pick<Clock, "monotonic">,
+  ) {
     this.#limits = limits;
     this.#clock = clock;
   }

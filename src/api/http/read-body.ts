@@ -141,7 +141,7 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
           size = wanted;
         } catch (error) {
           gunzip.destroy();
-          reject(error as Error);
+          reject(error);
         }
       });
       gunzip.on("end", () => resolve(room.subarray(0, size)));

@@ -48,12 +48,7 @@ export async function writePieces(call: Call, pieces: Iterable<Uint8Array> | Asy
 }
 
 /** Answers with a JSON value. Does nothing when the client has gone. */
-export async function sendJson(
-  call: Call,
-  status: number,
-  value: unknown,
-  headers: HeaderFields = {},
-): Promise<void> {
+export async function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): Promise<void> {
   if (call.isGone()) return undefined;
   return sendBytes(call, status, { "content-type": "application/json", ...headers }, JSON.stringify(value));
 }

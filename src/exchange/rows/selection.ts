@@ -67,7 +67,10 @@ export class Selections {
       return;
     }
     if (this.#waiting.length >= this.#limits.mostWaiting) {
-      throw new ExchangeError("select", `${this.#waiting.length} other selections wait to be evaluated: try again later`);
+      throw new ExchangeError(
+        "select",
+        `${this.#waiting.length} other selections wait to be evaluated: try again later`,
+      );
     }
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -107,7 +110,8 @@ export class Selections {
       let size = 0;
       for await (const piece of stdout as AsyncIterable<string>) {
         size += piece.length;
-        if (size > rowsBytes) throw new ExchangeError("select", `the selection gives more than ${rowsBytes} bytes of rows`);
+        if (size > rowsBytes)
+          throw new ExchangeError("select", `the selection gives more than ${rowsBytes} bytes of rows`);
         if (head === undefined) {
           yield piece;
           continue;
@@ -125,7 +129,10 @@ export class Selections {
       const isWhole = await exited;
       if (ended !== undefined) throw ended;
       if (!isWhole || head !== undefined) {
-        throw new ExchangeError("select", `the selection takes more than ${memoryMb} MB of memory, or its process was killed`);
+        throw new ExchangeError(
+          "select",
+          `the selection takes more than ${memoryMb} MB of memory, or its process was killed`,
+        );
       }
     } finally {
       clearTimeout(timer);
@@ -152,8 +159,12 @@ export function serveSelection(entry: URL, memoryMb: number): void {
     void evaluate();
     return;
   }
-  // The decoding of flows goes first. Threads that start later inherit it.
-  setPriority(10);
+  try {
+    // The decoding of flows goes first. Threads that start later inherit it.
+    setPriority(10);
+  } catch {
+    // Where that is forbidden, it takes its share.
+  }
   const kill = (): void => void process.kill(process.pid, "SIGKILL");
   process.once("disconnect", kill);
   const watch = setInterval(() => {

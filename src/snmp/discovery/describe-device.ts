@@ -183,6 +183,9 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
 function textOfValue({ type, value }: VarBind): string | undefined {
   if (type === "ObjectIdentifier") return formatOid(value);
   if (!(value instanceof Uint8Array)) return value === null ? undefined : String(value);
-  const text = Buffer.from(value).toString("utf8").replace(/(?<!\0)\0+$/, "").trim();
+  const text = Buffer.from(value)
+    .toString("utf8")
+    .replace(/(?<!\0)\0+$/, "")
+    .trim();
   return text === "" || /[\p{Cc}\uFFFD]/u.test(text.replace(/[\r\n\t]/g, "")) ? undefined : text;
 }

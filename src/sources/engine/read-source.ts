@@ -1,4 +1,11 @@
-import { ExchangeError, importObjects, toUdmEntry, type ColumnMap, type ImportFault, type Select } from "../../exchange/index.ts";
+import {
+  ExchangeError,
+  importObjects,
+  toUdmEntry,
+  type ColumnMap,
+  type ImportFault,
+  type Select,
+} from "../../exchange/index.ts";
 import type { Clock } from "../../report/index.ts";
 import type { UdmEntry } from "../../udm/index.ts";
 import type { AgentFor } from "../fetch/http-get.ts";
