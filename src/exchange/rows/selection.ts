@@ -186,7 +186,8 @@ async function evaluate(): Promise<void> {
     const { expression } = JSON.parse(input.slice(0, lineEnd)) as Order;
     rows = await rowsOf(parseJson(input.slice(lineEnd + 1)), expression);
   } catch (error) {
-    const { field = "select", message } = error as ExchangeError;
+    const field = error instanceof ExchangeError ? error.field : "select";
+    const { message } = error as Error;
     writeLines([{ field, message }]);
     return;
   }
