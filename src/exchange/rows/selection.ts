@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
-import { setPriority } from "node:os";
 import { isMainThread, Worker } from "node:worker_threads";
 import type { JsonataError } from "jsonata";
 import { ExchangeError } from "../exchange-error.ts";
@@ -158,12 +157,6 @@ export function serveSelection(entry: URL, memoryMb: number): void {
   if (!isMainThread) {
     void evaluate();
     return;
-  }
-  try {
-    // The decoding of flows goes first. Threads that start later inherit it.
-    setPriority(10);
-  } catch {
-    // Where that is forbidden, it takes its share.
   }
   const kill = (): void => void process.kill(process.pid, "SIGKILL");
   process.once("disconnect", kill);
