@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
 import { JsonSyntaxError } from "./json-syntax-error.ts";
@@ -8,8 +9,6 @@ import { maxViolations } from "../../udm/index.ts";
 import { apiError, violationsError } from "../error/api-error.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-/** How much of a long text is decoded in a turn. */
-const bytesPerTurn = 1_048_576;
 
 /**
  * Reads a request message from the bytes of a JSON text.
@@ -38,7 +37,7 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
 ): Promise<MessageShape<Desc>> {
   // Putting the body together took a while, and so does this.
   await turn();
-  const text = await decodeTextInTurns(bytes, turn);
+  const text = decodeLongText(bytes);
   await turn();
   const reader = createMessageReader(desc, unknownFields, maxViolations);
   const node = await parseJsonInTurns(text, turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
@@ -66,25 +65,22 @@ export function decodeJson(bytes: Uint8Array): JsonNode {
 }
 
 function decodeText(bytes: Uint8Array): string {
-  return decodePiece(utf8, bytes, false);
-}
-
-function decodePiece(decoder: typeof utf8, bytes: Uint8Array, stream: boolean): string {
   try {
-    return decoder.decode(bytes, { stream });
+    return utf8.decode(bytes);
   } catch {
-    throw apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
+    throw notUtf8();
   }
 }
 
-async function decodeTextInTurns(bytes: Uint8Array, turn: () => Promise<void>): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const pieces: string[] = [];
-  for (let at = 0; at < bytes.length; at += bytesPerTurn) {
-    pieces.push(decodePiece(decoder, bytes.subarray(at, at + bytesPerTurn), at + bytesPerTurn < bytes.length));
-    await turn();
-  }
-  return pieces.join("");
+/** As {@link decodeText}: quicker for a long text, and without a copy in between. */
+function decodeLongText(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw notUtf8();
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8", hasMark ? 3 : 0);
+}
+
+function notUtf8(): Error {
+  return apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
 }
 
 function syntaxFault(error: unknown): unknown {

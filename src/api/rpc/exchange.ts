@@ -28,7 +28,7 @@ export interface ExchangeTools {
 }
 
 /** What is counted of the objects that are made of a part of a request, bytes: a body of empty ones takes many times its length. */
-const heldPerTurn = 6_400;
+const heldPerTurn = 16_000;
 /** The longest time that a timer can hold; Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
 
