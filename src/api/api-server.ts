@@ -109,8 +109,7 @@ export interface ApiServer extends Component {
  */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, health, basicAuth, identities, signIn } = options;
-  const maxHeldBytes = Math.max(defaultApiLimits.maxHeldBytes, 2 * options.maxBodyBytes);
-  const limits = { ...defaultApiLimits, maxHeldBytes, ...options.limits };
+  const limits = { ...defaultApiLimits, ...boundsOfMemory(options), ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
   const clients = new ClientLimits(limits, clock);
@@ -225,6 +224,17 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 
 /** Requests that are no list and no text to import are short, and read at once: longer ones would hold the event loop. Bytes. */
 const longestPlainBody = 1_048_576;
+
+/** Whatever the settings allow one request fits when it is alone. */
+function boundsOfMemory({ maxBodyBytes, maxBatchSize }: ApiServerOptions): Partial<ApiLimits> {
+  return {
+    maxHeldBytes: Math.max(defaultApiLimits.maxHeldBytes, 2 * maxBodyBytes),
+    maxMadeBytes: Math.max(defaultApiLimits.maxMadeBytes, 5 * maxBodyBytes, madeOfEntry * maxBatchSize),
+  };
+}
+
+/** What an entry with some tags and metadata takes when it is read, bytes. */
+const madeOfEntry = 640;
 
 function createFeed(source: ToolsSource, maxWatchers: number, onTooMany: () => void): ChangeFeed {
   return createChangeFeed(() => historyOf(source), maxWatchers, onTooMany);

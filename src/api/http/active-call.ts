@@ -38,6 +38,7 @@ export abstract class ActiveCall implements Call {
   isEndless = false;
   client = "";
   heldBytes = 0;
+  madeBytes = 0;
   principal: Principal | undefined = undefined;
   audit: Call["audit"] = "nothing";
   failure: string | undefined = undefined;

@@ -31,6 +31,8 @@ export interface CallLog {
   hold(holder: { heldBytes: number }, bytes: number): boolean;
   /** Counts bytes no longer that are held no longer, before the call is over. */
   release(holder: { heldBytes: number }, bytes: number): void;
+  /** Counts bytes that were made of a body. @returns false when that is more than all requests together may take. */
+  make(maker: { madeBytes: number }, bytes: number): boolean;
 }
 
 export interface CallLogParts {
@@ -48,6 +50,7 @@ export function createCallLog({ limits, clients, clock, metrics, serve, ended }:
   const pending = new Set<ActiveCall>();
   const busy = new WeakMap<Socket, number>();
   let heldBytes = 0;
+  let madeBytes = 0;
   const turns = new Turns(clock);
   const surroundings: CallSurroundings = {
     clock,
@@ -85,6 +88,7 @@ export function createCallLog({ limits, clients, clock, metrics, serve, ended }:
     pending.delete(call);
     clients.end(call.client);
     heldBytes -= call.heldBytes;
+    madeBytes -= call.madeBytes;
     ended(call);
     metrics.answered(call.label, call.wire, call.code, (clock.monotonic() - call.since) / 1000);
   };
@@ -117,6 +121,12 @@ export function createCallLog({ limits, clients, clock, metrics, serve, ended }:
     release(holder, bytes) {
       heldBytes -= bytes;
       holder.heldBytes -= bytes;
+    },
+    make(maker, bytes) {
+      if (madeBytes + bytes > limits.maxMadeBytes) return false;
+      madeBytes += bytes;
+      maker.madeBytes += bytes;
+      return true;
     },
   };
 }

@@ -48,6 +48,8 @@ export interface Call extends Caller {
   client: string;
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
+  /** The same of what was made of it. */
+  madeBytes: number;
   principal: Principal | undefined;
   /** What is logged of it: only its failure, because its writes have lines of their own; or every result. */
   audit: "nothing" | "failure" | "outcome";

@@ -24,6 +24,8 @@ export interface ApiLimits {
   readonly maxClientControlFrames: number;
   /** Request bodies held in memory at a time, as they were sent and unpacked, all clients together; two of the longest in any case. */
   readonly maxHeldBytes: number;
+  /** What is made of the lists in them, about: five times the longest body in any case, and room for the largest batch. */
+  readonly maxMadeBytes: number;
   /** The longest message of gRPC and gRPC-Web; more than the length in an envelope cannot say. */
   readonly maxMessageBytes: number;
   /** How old the metrics may be that are shown: they are rendered no more often, whoever asks. */
@@ -46,6 +48,7 @@ export const defaultApiLimits: ApiLimits = {
   maxControlFrames: 500,
   maxClientControlFrames: 1_000,
   maxHeldBytes: 134_217_728,
+  maxMadeBytes: 335_544_320,
   maxMessageBytes: 0xffff_ffff,
   metricsAge: 1_000,
   maxWatchers: 1_000,

@@ -42,8 +42,8 @@ export interface BodyReader {
    * @throws ConnectError `resource_exhausted` or `invalid_argument`
    */
   decompress(call: Call, bytes: Uint8Array): Promise<Buffer>;
-  /** Counts what a message takes beside its bytes. @throws ConnectError `resource_exhausted` */
-  hold(call: Call, bytes: number): void;
+  /** Counts what is made of a message, which may take many times its bytes. @throws ConnectError `resource_exhausted` */
+  make(call: Call, bytes: number): void;
   /** Counts no longer what was unpacked for a call, of which this much was counted before. */
   release(call: Call, heldBefore: number): void;
   /** The refusal of a body that is too large, counted. */
@@ -73,6 +73,13 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     if (calls.hold(call, bytes)) return;
     metrics.reject("memory");
     throw apiError("resource_exhausted", "TOO_MANY_BODIES", "too many request bodies at a time: try again");
+  };
+
+  const make: BodyReader["make"] = (call, bytes) => {
+    if (calls.make(call, bytes)) return;
+    metrics.reject("memory");
+    const message = "the lists of all requests at a time have too many elements: send fewer at once, or import a text";
+    throw apiError("resource_exhausted", "TOO_MANY_ELEMENTS", message);
   };
 
   const collect: BodyReader["collect"] = (call, framing, taker) => {
@@ -153,7 +160,7 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     maxBytes,
     collect,
     decompress,
-    hold,
+    make,
     release: (call, heldBefore) => calls.release(call, call.heldBytes - heldBefore),
     tooLarge,
     async readAll(call) {

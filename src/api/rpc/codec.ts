@@ -2,6 +2,7 @@ import { fromBinary, type DescMessage, type Message, type MessageShape } from "@
 import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "../error/api-error.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
+import type { ReadingTurn } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import type { CodecName } from "./encoded.ts";
 import { listInTurns, readInTurns } from "./read-in-turns.ts";
@@ -11,8 +12,7 @@ const longRequest = 65_536;
 
 /** How a long request is read. */
 export interface Pace {
-  /** Awaited between some elements and others. What it throws ends the reading. */
-  turn(): Promise<void>;
+  turn: ReadingTurn;
 }
 
 /**
@@ -31,7 +31,7 @@ export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
   return (codec, desc, bytes, pace) => {
     const isLong = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
     if (!isLong) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
-    const turn = (): Promise<void> => pace.turn();
+    const turn: ReadingTurn = (made) => pace.turn(made);
     return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
   };
 }
@@ -47,7 +47,7 @@ function readShort<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Mes
 async function readLong<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
-  turn: () => Promise<void>,
+  turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
   try {
     return await readInTurns(desc, bytes, turn);

@@ -27,8 +27,6 @@ export interface ExchangeTools {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What is counted of the objects that are made of a part of a request, bytes: a body of empty ones takes many times its length. */
-const heldPerTurn = 16_000;
 /** The longest time that a timer can hold; Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
 
@@ -120,8 +118,8 @@ export class Exchange implements BodyTaker, Pace {
     return request instanceof Promise ? request.then((made) => this.#run(made as never)) : this.#run(request as never);
   }
 
-  async turn(): Promise<void> {
-    this.#bodies.hold(this.#call, heldPerTurn);
+  async turn(made: number): Promise<void> {
+    this.#bodies.make(this.#call, made);
     await this.#call.turn();
     this.#call.throwIfAborted();
   }

@@ -1,10 +1,14 @@
 import { apiError } from "../error/api-error.ts";
 import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
+import type { ReadingTurn } from "../json/parse-json.ts";
 
 /** How many elements are read before other requests get a turn. */
 const elementsPerTurn = 100;
 const bytesPerTurn = 65_536;
+/** What an element takes in memory, bytes, about, beside so many for each of its bytes. */
+const madeOfElement = 240;
+const madeOfByte = 6;
 /** The longest element, and all of the message that is none. */
 const longestElement = 1_048_576;
 
@@ -17,13 +21,12 @@ export function listInTurns(desc: DescMessage): (DescField & { readonly message:
 /**
  * Reads a message whose field 1 is a long list of messages, some elements at a time, as the protobuf library reads it at once.
  *
- * @param turn called in between; what it throws ends the reading.
  * @throws Error for bytes that are not such a message.
  */
 export async function readInTurns<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
-  turn: () => Promise<void>,
+  turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
   const list = listInTurns(desc);
   if (list === undefined) throw new Error(`${desc.typeName} has no list of messages as its field 1`);
@@ -32,7 +35,7 @@ export async function readInTurns<Desc extends DescMessage>(
   const elements: unknown[] = [];
   const others: Uint8Array[] = [];
   let othersLength = 0;
-  let turnEnd = bytesPerTurn;
+  let turnStart = 0;
   for (let fields = 1; reader.pos < reader.len; fields++) {
     const start = reader.pos;
     const [number, type] = reader.tag();
@@ -45,9 +48,10 @@ export async function readInTurns<Desc extends DescMessage>(
       othersLength += reader.pos - start;
       if (othersLength > longestElement) throw tooLong();
     }
-    if (fields % elementsPerTurn !== 0 && reader.pos < turnEnd) continue;
-    await turn();
-    turnEnd = reader.pos + bytesPerTurn;
+    const length = reader.pos - turnStart;
+    if (fields % elementsPerTurn !== 0 && length < bytesPerTurn) continue;
+    await turn(Math.min(fields, elementsPerTurn) * madeOfElement + length * madeOfByte);
+    turnStart = reader.pos;
   }
   return Object.assign(fromBinary(desc, Buffer.concat(others)), { [list.localName]: elements });
 }
