@@ -51,6 +51,13 @@ export function createHttp2Guard(
   reject: (reason: Rejection) => void,
 ): Http2Guard {
   const sessions = new Map<ServerHttp2Session, SessionState>();
+  /**
+   * The time that clients had, milliseconds. A sweep that comes late counts as one that comes in time: meanwhile nothing was read of what they may
+   * have sent.
+   */
+  let time = 0;
+  let swept = clock.monotonic();
+  const mostOfSweep = limits.headersTimeout / 4;
 
   const close = (session: ServerHttp2Session, state: SessionState): void => {
     state.closing = true;
@@ -70,23 +77,23 @@ export function createHttp2Guard(
     calmDown(session);
   };
 
-  const ask = (session: ServerHttp2Session, state: SessionState, now: number): void => {
+  const ask = (session: ServerHttp2Session, state: SessionState): void => {
     if (session.socket.bytesRead === state.answeredBytes) return;
     const isSent = session.ping((error) => {
       if (error !== null || session.destroyed) return;
       state.askedAt = undefined;
       state.answeredBytes = session.socket.bytesRead;
     });
-    if (isSent) state.askedAt = now;
+    if (isSent) state.askedAt = time;
   };
 
   /** Whether the client has been in the middle of a frame, or has owed its settings, for too long. */
-  const isDripping = (session: ServerHttp2Session, state: SessionState, now: number): boolean => {
-    if (!state.hasSettings) return now - state.opened > limits.headersTimeout;
+  const isDripping = (session: ServerHttp2Session, state: SessionState): boolean => {
+    if (!state.hasSettings) return time - state.opened > limits.headersTimeout;
     // With a stream, an answer may be on its way that the client takes slowly, and the PING behind it.
     if (state.streams > 0) state.askedAt = undefined;
-    else if (state.askedAt === undefined) ask(session, state, now);
-    else return now - state.askedAt > limits.headersTimeout;
+    else if (state.askedAt === undefined) ask(session, state);
+    else return time - state.askedAt > limits.headersTimeout;
     return false;
   };
 
@@ -94,7 +101,7 @@ export function createHttp2Guard(
     watch(session) {
       const now = clock.monotonic();
       const state: SessionState = {
-        opened: now,
+        opened: time,
         client: sourceOf(session.socket.remoteAddress),
         hasSettings: false,
         answeredBytes: 0,
@@ -125,9 +132,11 @@ export function createHttp2Guard(
     },
     sweep() {
       const now = clock.monotonic();
+      time += Math.min(now - swept, mostOfSweep);
+      swept = now;
       for (const [session, state] of sessions) {
         if (session.destroyed) continue;
-        if (isDripping(session, state, now)) {
+        if (isDripping(session, state)) {
           reject("headers");
           calmDown(session);
         } else if (state.closing) {
