@@ -1,9 +1,9 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { Readable } from "node:stream";
+import { createGzip } from "node:zlib";
 import type { Clock, Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
 import { headerOf, type HeaderFields } from "./http/http-message.ts";
-import { sendBytes, sendJson, writePieces } from "./http/send.ts";
+import { sendJson, writePieces } from "./http/send.ts";
 import { apiError } from "./error/api-error.ts";
 import { takesGzip } from "./rpc/terms.ts";
 
@@ -29,7 +29,6 @@ export interface ViewDescription {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-const gzipBytes = promisify(gzip);
 /** Renderings that are kept for clients that take them slowly. */
 const mostKept = 8;
 const idSegment = "/{id}";
@@ -75,14 +74,14 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
     );
   });
   const metrics = new SharedPage(
-    async () => Buffer.from(await parts.metrics.render()),
+    () => parts.metrics.pieces(),
     { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
     parts.metricsAge,
     parts.clock,
   );
   pages.set("/metrics", (call) => metrics.serve(call));
   const openApi = new SharedPage(
-    async () => Buffer.from(JSON.stringify(parts.openApi())),
+    () => [JSON.stringify(parts.openApi())],
     { ...fresh, "content-type": "application/json" },
     Infinity,
     parts.clock,
@@ -145,11 +144,11 @@ function decodeSegment(text: string): string | undefined {
   }
 }
 
-/** What was rendered at one time. */
+/** What was rendered at one time, in pieces. */
 interface Rendering {
   readonly since: number;
-  readonly bytes: Promise<Uint8Array>;
-  compressed?: Promise<Uint8Array>;
+  readonly plain: Promise<readonly Uint8Array[]>;
+  compressed?: Promise<readonly Uint8Array[]>;
   /** Those who have not taken all of it. */
   readonly readers: Set<Call>;
 }
@@ -159,7 +158,7 @@ interface Rendering {
  * or asks for the header alone.
  */
 class SharedPage {
-  readonly #render: () => Promise<Uint8Array>;
+  readonly #render: () => Texts;
   readonly #header: HeaderFields;
   readonly #maxAge: number;
   readonly #clock: Pick<Clock, "monotonic">;
@@ -167,12 +166,7 @@ class SharedPage {
   #kept: readonly Rendering[] = [];
 
   /** @param maxAge how old a rendering may be, milliseconds. */
-  constructor(
-    render: () => Promise<Uint8Array>,
-    header: HeaderFields,
-    maxAge: number,
-    clock: Pick<Clock, "monotonic">,
-  ) {
+  constructor(render: () => Texts, header: HeaderFields, maxAge: number, clock: Pick<Clock, "monotonic">) {
     this.#render = render;
     this.#header = header;
     this.#maxAge = maxAge;
@@ -192,9 +186,13 @@ class SharedPage {
     rendering.readers.add(call);
     try {
       const isCompressed = takesGzip(headerOf(call.headers, "accept-encoding"));
-      const bytes = await (isCompressed ? compressedOf(rendering) : rendering.bytes);
+      const pieces = await (isCompressed ? compressedOf(rendering) : rendering.plain);
       if (call.isGone()) return;
-      await sendBytes(call, 200, isCompressed ? { ...vary, "content-encoding": "gzip" } : vary, bytes);
+      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      const header = { ...vary, "content-length": String(length) };
+      call.begin(200, isCompressed ? { ...header, "content-encoding": "gzip" } : header, { hasTrailers: false });
+      await writePieces(call, pieces);
+      call.end();
     } finally {
       rendering.readers.delete(call);
     }
@@ -204,9 +202,9 @@ class SharedPage {
     const now = this.#clock.monotonic();
     const newest = this.#kept.at(-1);
     if (newest !== undefined && now - newest.since < this.#maxAge) return newest;
-    const fresh: Rendering = { since: now, bytes: this.#render(), readers: new Set() };
+    const fresh: Rendering = { since: now, plain: encoded(this.#render()), readers: new Set() };
     // A fault is for those who ask now.
-    fresh.bytes.catch(() => {
+    fresh.plain.catch(() => {
       this.#kept = this.#kept.filter((one) => one !== fresh);
     });
     this.#kept = [...this.#kept.filter(({ readers }) => readers.size > 0), fresh];
@@ -216,7 +214,19 @@ class SharedPage {
   }
 }
 
-function compressedOf(rendering: Rendering): Promise<Uint8Array> {
-  rendering.compressed ??= rendering.bytes.then((bytes) => gzipBytes(bytes, { level: 1 }));
+type Texts = Iterable<string> | AsyncIterable<string>;
+
+async function encoded(texts: Texts): Promise<readonly Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for await (const text of texts) pieces.push(Buffer.from(text));
+  return pieces;
+}
+
+function compressedOf(rendering: Rendering): Promise<readonly Uint8Array[]> {
+  rendering.compressed ??= rendering.plain.then((pieces) =>
+    Readable.from(pieces, { objectMode: false })
+      .pipe(createGzip({ level: 1 }))
+      .toArray(),
+  );
   return rendering.compressed;
 }

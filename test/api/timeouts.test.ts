@@ -221,6 +221,21 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
   });
 });
 
+test("a connection of HTTP/2 whose answer waits while the collector is busy is not ended", async (t) => {
+  const api = await startApi(t, { limits: { headersTimeout: 400 } });
+  const session = openHttp2(t, api.url);
+  // Each turn of the event loop takes longer than a client may: what it has sent is only read in the next one.
+  for (let i = 0; i < 4; i++) {
+    assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
+    for (let turn = 0; turn < 3; turn++) {
+      await sleep(110);
+      for (const end = performance.now() + 450; performance.now() < end;);
+    }
+  }
+  assert.equal(session.destroyed, false);
+  assert.equal(await rejected(api, "headers"), 0);
+});
+
 test("a flood by many connections of one client, none of which sends too much", async (t) => {
   const api = await startApi(t, { limits: { maxControlFrames: 100, maxClientControlFrames: 150 } });
   const cancel = async (): Promise<number> => {

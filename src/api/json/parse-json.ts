@@ -163,7 +163,8 @@ class Parser {
 
   #fail(what: string, offset = this.#at): never {
     // Where there is more of the text, what is read at once has come to the end of what there is enough of.
-    const isCut = this.#pieces !== undefined && this.#stringStart === undefined && this.#text.length - this.#at < longestToken;
+    const isCut =
+      this.#pieces !== undefined && this.#stringStart === undefined && this.#text.length - this.#at < longestToken;
     const [lines, columns] = (offset === 0 && this.#stringStart) || [this.#linesBefore, this.#columnsBefore];
     throw new JsonSyntaxError(this.#text, offset, isCut ? tooLong : what, lines, columns);
   }
