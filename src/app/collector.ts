@@ -1,6 +1,5 @@
 import { createSignIn } from "../access/index.ts";
 import { createApiServer } from "../api/index.ts";
-import { Selections, type Select } from "../exchange/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
@@ -33,7 +32,7 @@ import { outputTestOperation } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations } from "./sources-view.ts";
-import { startSelectProcess } from "./start-select-process.ts";
+import { createSelect } from "./start-select-process.ts";
 import { createStateDirectory } from "./state-directory.ts";
 import { createSettingsView, type SettingsPlace } from "./settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
@@ -84,9 +83,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const progress = createProgress(clock);
 
   const metadata = createMetadata(settings, reporting);
-  const selections = new Selections(startSelectProcess);
-  const select: Select = (text, expression, signal) => selections.select(text, expression, signal);
-  const metadataSources = createSourcesPart(settings, metadata, process.env, select, reporting);
+  const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
   const fleet = createFleetPart(settings, reporting);
   const { outputs, stores, explore } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
@@ -175,7 +172,7 @@ export function createCollector(options: CollectorOptions): Collector {
     udm: writtenMetadata,
     tools: writtenMetadata,
     explainObject: () => explainer.ready(),
-    select,
+    select: createSelect(),
     pagesFolder: packagePath("dist/pages"),
   });
 

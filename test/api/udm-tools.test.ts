@@ -7,7 +7,7 @@ import { parseKey } from "../../src/ip/index.ts";
 import { createProgress, systemClock, type Progress } from "../../src/report/index.ts";
 import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/api/gen/udm/v1/tools_pb.ts";
 import { udmEntry } from "../support/udm-entry.ts";
-import { selector } from "../support/selections.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 import { clientKinds, type Outcome } from "./udm-clients.ts";
 
@@ -429,7 +429,7 @@ suite("exchange", { concurrency: true }, () => {
   });
 
   test("an expression that never ends holds nothing else up, and is named", async (t) => {
-    const { call, api } = await startTools(t, plan, { select: selector({ timeout: 1_000 }) });
+    const { call, api } = await startTools(t, plan, { select: createSelect({ timeout: 1_000 }) });
     const text = JSON.stringify({ text: `${"a".repeat(200)}!` });
     const importing = call("importUdms", { text, format: "json", select: "$match(text, /^(a+)+$/)" });
     let answered = 0;

@@ -10,7 +10,7 @@ import {
   type ImportOptions,
   type ImportResult,
 } from "../../src/exchange/index.ts";
-import { selector } from "../support/selections.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { udmJson } from "../../src/udm/index.ts";
 
 function read(text: string | Uint8Array, options: Partial<ImportOptions> = {}): Promise<ImportResult> {
@@ -274,7 +274,7 @@ suite("JSON", () => {
     }
     const deep = JSON.stringify({ a: { nets: [{ net: "10.0.0.0/8" }, { net: "10.1.0.0/16", off: true }] } });
     const by = 'a.nets[$exists(off) = false].{"key": net, "tags": ["x"]}';
-    const select = (given: string): AsyncIterable<string> => selector()(given, by);
+    const select = (given: string): AsyncIterable<string> => createSelect()(given, by);
     assert.deepEqual(await jsonOf(deep, { format: "json", select }), [{ key: "10.0.0.0/8", tags: ["x"] }]);
   });
 
@@ -298,9 +298,9 @@ suite("JSON", () => {
       message: /^the text is not JSON: (?:line 2, column 8: )?Unexpected token '?}/,
     });
     await assert.rejects(read("{}", { format: "json" }), { field: "select" });
-    const select = (given: string): AsyncIterable<string> => selector()(given, "nothing");
+    const select = (given: string): AsyncIterable<string> => createSelect()(given, "nothing");
     await assert.rejects(read("[]", { format: "json", select }), { field: "select", message: /gives nothing/ });
-    const mixed = (given: string): AsyncIterable<string> => selector()(given, "$");
+    const mixed = (given: string): AsyncIterable<string> => createSelect()(given, "$");
     assert.deepEqual(await faultsOf('[{"key":"10.0.0.1"},5,{"nmae":1}]', { format: "json", select: mixed }), [
       [2, 0, "", "", "the row is not an object"],
       [3, 0, "nmae", "", 'unknown field "nmae"'],

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fork } from "node:child_process";
 import { suite, test } from "node:test";
 import { startSelectProcess } from "../../src/app/index.ts";
 import { Selections, type SelectionLimits } from "../../src/exchange/index.ts";
@@ -80,6 +81,16 @@ suite("a selection", () => {
     await Promise.all([running, waiting]);
     assert.equal(await rows("{}", "2"), "2\n");
     assert.ok(ends.length <= 2, "what waited was not begun");
+  });
+
+  test("whose process cannot be started says why", async () => {
+    const selections = new Selections(() =>
+      fork("none.js", [], { execPath: "/none/node", stdio: ["pipe", "pipe", "ignore", "ipc"] }),
+    );
+    await assert.rejects(selections.select("{}", "1").next(), {
+      field: "select",
+      message: /^the selection cannot be evaluated: spawn .* ENOENT/,
+    });
   });
 
   test("waits for the one before; more than may wait are refused", async () => {

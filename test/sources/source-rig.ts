@@ -10,7 +10,7 @@ import {
   type Metrics,
 } from "../../src/report/index.ts";
 import type { SelectionLimits } from "../../src/exchange/index.ts";
-import { selector } from "../support/selections.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { createLastCopies, createSources, type Sources, type SourceState } from "../../src/sources/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
 import { udmJson, type CollectorUdmStore } from "../../src/udm/index.ts";
@@ -93,7 +93,7 @@ export async function startSources(
       layers: store.layers,
       copies: directory === undefined ? undefined : createLastCopies(directory, io, "run"),
       agentFor: () => new Agent(),
-      select: selector(selections),
+      select: createSelect(selections),
       env,
       after(action, ms) {
         waits.push(Math.round(ms));

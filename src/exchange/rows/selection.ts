@@ -100,6 +100,9 @@ export class Selections {
     signal?.addEventListener("abort", abort);
     try {
       const { stdin, stdout } = child;
+      // One that could not be started has none.
+      if (child.pid === undefined && !(await exited))
+        throw ended ?? new Error("the process of a selection has no number");
       if (stdin === null || stdout === null) throw new Error("the process of a selection has no pipes");
       // It may end before it has read everything.
       stdin.on("error", () => {});
