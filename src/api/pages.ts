@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
+import { lacks } from "../access/index.ts";
 import type { Clock, Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
 import { headerOf, type HeaderFields } from "./http/http-message.ts";
@@ -49,6 +50,8 @@ export interface PageParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly openApi: () => unknown;
+  /** Whether those who ask have to prove who they are. */
+  readonly isGuarded: boolean;
   readonly views: ReadonlyMap<string, View | ListView>;
   readonly clock: Pick<Clock, "monotonic">;
   /** How old the metrics that are shown may be, milliseconds. */
@@ -65,13 +68,15 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
 
   json("/livez", () => ({ live: true }));
   pages.set("/readyz", async (call) => {
-    const ready = parts.health.isReady();
-    return sendJson(
-      call,
-      ready ? 200 : 503,
-      { ready, degraded: parts.health.isDegraded(), checks: parts.health.checks() },
-      fresh,
-    );
+    const { health } = parts;
+    const ready = health.isReady();
+    // What is wrong may name what only some may see: keys, hosts, what a store has answered.
+    const isTold =
+      !parts.isGuarded || (call.principal !== undefined && lacks(call.principal, "viewer", "collector") === undefined);
+    const checks = isTold
+      ? health.checks()
+      : health.checks().map((check) => ({ name: check.name, ready: check.ready, degraded: check.degraded }));
+    return sendJson(call, ready ? 200 : 503, { ready, degraded: health.isDegraded(), checks }, fresh);
   });
   const metrics = new SharedPage(
     () => parts.metrics.pieces(),

@@ -115,6 +115,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
+    refusedTraps: () => snmp?.refusedTraps(),
     leftFleet() {
       const reason = fleet?.membership.problem();
       return fleet && reason !== undefined

@@ -7,6 +7,7 @@ import type { Clock } from "../../report/index.ts";
 import type { ActiveCall, CallSurroundings } from "./active-call.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { Call } from "./call.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { RequestHeaders } from "./http-message.ts";
@@ -23,8 +24,13 @@ export interface CallLog {
   /** Begins a call of HTTP/2, which is served when it is its turn; it ends by itself when its stream is closed. */
   beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): void;
   isBusy(socket: Socket): boolean;
-  /** Ends calls that have taken too long. */
-  sweep(): void;
+  /**
+   * Ends calls that have taken too long, and those whose client may not have the answer any more: with an answer where they can be given
+   * one, and with the next sweep in any case when they send.
+   *
+   * @param revoked why a call may not go on.
+   */
+  sweep(revoked: (call: Call) => ConnectError | undefined): void;
   /** Ends the calls that would never end by themselves: with an answer where they can be given one. */
   endWatches(reason: ConnectError): void;
   /** Counts bytes of a body. @returns false when that is more than all bodies together may hold. */
@@ -38,6 +44,7 @@ export interface CallLog {
 export interface CallLogParts {
   readonly limits: ApiLimits;
   readonly clients: ClientLimits;
+  readonly clientAddress: ClientAddress;
   readonly clock: Clock;
   readonly metrics: ApiMetrics;
   /** Answers a call. */
@@ -46,14 +53,25 @@ export interface CallLogParts {
   readonly ended: (call: Call) => void;
 }
 
-export function createCallLog({ limits, clients, clock, metrics, serve, ended }: CallLogParts): CallLog {
+export function createCallLog({
+  limits,
+  clients,
+  clientAddress,
+  clock,
+  metrics,
+  serve,
+  ended,
+}: CallLogParts): CallLog {
   const pending = new Set<ActiveCall>();
   const busy = new WeakMap<Socket, number>();
+  /** Those that were asked to end because of whom they serve. */
+  const ending = new WeakSet<ActiveCall>();
   let heldBytes = 0;
   let madeBytes = 0;
   const turns = new Turns(clock);
   const surroundings: CallSurroundings = {
     clock,
+    clientAddress,
     turns,
     stallTimeout: limits.stallTimeout,
     onStall: () => metrics.reject("timeout"),
@@ -98,10 +116,17 @@ export function createCallLog({ limits, clients, clock, metrics, serve, ended }:
       begin(new Http1Call(request, response, expectsContinue, surroundings)),
     beginHttp2: (stream, headers) => begin(new Http2Call(stream, headers, surroundings)),
     isBusy: (socket) => (busy.get(socket) ?? 0) > 0,
-    sweep() {
+    sweep(revoked) {
       const now = clock.monotonic();
       for (const call of pending) {
         call.onSweep();
+        const reason = revoked(call);
+        if (reason !== undefined) {
+          call.failure = reason.rawMessage;
+          if (ending.has(call) && (call.isEndless || call.isBegun())) call.cut();
+          else call.abort(reason);
+          ending.add(call);
+        }
         const age = now - call.since;
         const isSlow = age > limits.requestTimeout && call.isReceiving();
         if (!isSlow && (age <= limits.lifetime || call.isEndless)) continue;

@@ -32,6 +32,7 @@ export const diagnosisIds = [
   "not-understood",
   "kernel-drops",
   "queue-drops",
+  "traps-refused",
   "never-heard",
   "silent",
   "template-missing",

@@ -29,6 +29,8 @@ export interface DoctorOptions {
   /** What the device of an address counted; undefined: it is not polled. */
   readonly counters: (address: string) => DeviceCounters | undefined;
   readonly metrics: Pick<Metrics, "everything">;
+  /** Traps that were refused. */
+  readonly refusedTraps?: () => Facts["refusedTraps"];
   /** The fleet that the collector should be a member of and is not. */
   readonly leftFleet?: () => Facts["leftFleet"];
   readonly clock: Clock;
@@ -66,6 +68,7 @@ export function createDoctor(options: DoctorOptions): Doctor {
       now: clock.now(),
       startedAt,
       enabled,
+      refusedTraps: options.refusedTraps?.(),
       leftFleet: options.leftFleet?.(),
       ports: sockets.ports,
       streamPorts: options.streamPorts(),

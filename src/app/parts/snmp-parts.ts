@@ -67,6 +67,7 @@ export function createSnmpPart(
     paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },
     ...(traps !== undefined && { traps }),
     addsRates: settings.SVC_INPUT_SNMP_RATES_ENABLE,
+    naming: settings.SVC_INPUT_SNMP_NAMING,
     ...(discovery !== undefined && { discovery }),
     progress,
     sharing,
@@ -95,22 +96,26 @@ export function discoverySettings(settings: Settings): DiscoverySettings | undef
 }
 
 function trapSettings(settings: Settings): TrapSettings {
-  const sources = settings.SVC_INPUT_TRAP_LISTENER_SOURCES.map(parseKey);
+  const isAmong = (texts: readonly string[]): ((address: string) => boolean) => {
+    const keys = texts.map(parseKey);
+    return (address) => {
+      const parsed = parseAddress(address);
+      return parsed !== undefined && keys.some((key) => keyContains(key, addressKey(parsed)));
+    };
+  };
+  const sources = settings.SVC_INPUT_TRAP_LISTENER_SOURCES;
   return {
     address: settings.SVC_INPUT_TRAP_LISTENER_IP,
     port: settings.SVC_INPUT_TRAP_LISTENER_PORT,
     tcp: settings.SVC_INPUT_TRAP_LISTENER_TCP_ENABLE,
     credentialsDirectory: settings.SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH,
     rulesPath: settings.SVC_INPUT_TRAP_RULES_PATH,
+    naming: settings.SVC_INPUT_SNMP_NAMING,
     compileCondition: compileTrapCondition,
     engineId: settings.SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID,
     maxRate: settings.SVC_INPUT_TRAP_LISTENER_MAX_RATE,
-    isAllowed(address) {
-      const parsed = parseAddress(address);
-      return (
-        sources.length === 0 || (parsed !== undefined && sources.some((key) => keyContains(key, addressKey(parsed))))
-      );
-    },
+    isAllowed: sources.length === 0 ? () => true : isAmong(sources),
+    acceptsUntimely: isAmong(settings.SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES),
   };
 }
 

@@ -145,6 +145,13 @@ export const settingsTable = {
     "Further host names that the API answers to on a loopback address, such as one that a proxy passes on. localhost and addresses are always allowed.",
     "netgloss.example.com",
   ),
+  SVC_API_TRUSTED_PROXIES: row(
+    "API",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of proxies in front of the port. The client is whom their X-Forwarded-For names: for the log, the history and the limit of failed sign-ins.",
+    "127.0.0.1,10.0.0.0/24",
+  ),
   SVC_API_MAX_BODY_SIZE: row(
     "API",
     size(1024, GiB),
@@ -417,6 +424,12 @@ export const settingsTable = {
     "Directories of enumerations. Empty is definitions/enums of the program.",
     "/usr/lib/netgloss/definitions/enums,/etc/netgloss/enums",
   ),
+  SVC_INPUT_SNMP_NAMING: row(
+    "SNMP",
+    oneOf(["netgloss", "netobserv"]),
+    "netgloss",
+    "How values are called: `netobserv` as NetObserv's dashboards filter them, tables by their rows (`IF-MIB::ifXEntry`), severities of traps as `Critical` and `Informational`.",
+  ),
   SVC_INPUT_SNMP_PROMETHEUS_ENABLE: row(
     "SNMP",
     bool,
@@ -470,6 +483,13 @@ export const settingsTable = {
     list(addressOrPrefix),
     [],
     "Addresses and CIDRs whose traps count. Empty is all.",
+    "192.0.2.0/24,2001:db8::/32",
+  ),
+  SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES: row(
+    "SNMP",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of senders whose engine boots do not grow when they start again: their traps of version 3 count although they look like old ones. Old traps can be repeated from there.",
     "192.0.2.0/24,2001:db8::/32",
   ),
   SVC_INPUT_TRAP_LISTENER_MAX_RATE: row(
@@ -752,6 +772,18 @@ export const settingsTable = {
     bool,
     false,
     "Adds the locality of the ends of a flow and of the flow: internal (by metadata), private or public.",
+  ),
+  SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL: row(
+    "Enrichment",
+    oneOf(["internal", "private"]),
+    "internal",
+    "What the locality is called of addresses that metadata call internal. NetObserv's dashboards know private and public.",
+  ),
+  SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Says `PRIVATE` in place of an organisation (`as.org`, `as.label`) at private addresses, as NetObserv's dashboards expect.",
   ),
   SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: row(
     "Enrichment",
