@@ -77,8 +77,8 @@ const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
     const whole = await wholeText(text);
     yield* select === undefined ? jsonRows(whole, faults) : ndjsonRows(select(whole), faults, "row");
   },
-  async *yaml(text, _, faults) {
-    yield* yamlRows(await wholeText(text), faults);
+  async *yaml(text, { map = readyMap("netgloss") }, faults) {
+    yield* yamlRows(await wholeText(text), map.isExact, faults);
   },
 };
 

@@ -302,6 +302,24 @@ test("more requests at a time than a client may have, by all of its connections"
   await until(async () => (await fetch(`${api.url}/livez`)).status === 200, "it has room again");
 });
 
+test("requests that are sent behind one that is not answered count as their client's", async (t) => {
+  const held = new Promise(() => {});
+  const api = await startApi(t, { limits: { maxClientRequests: 4 }, views: new Map([["/held", () => held]]) });
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  const patient = openRaw(t, api.port);
+  patient.socket.write(get("/held") + get("/livez").repeat(2));
+  await until(async () => (await fetch(`${api.url}/livez`)).status === 200, "there is room for one more");
+  const greedy = openRaw(t, api.port);
+  greedy.socket.write(get("/held") + get("/livez").repeat(20));
+  await greedy.closed;
+  assert.equal(await rejected(api, "requests"), 1);
+  patient.socket.destroy();
+  await until(async () => (await fetch(`${api.url}/livez`)).status === 200, "it has room again");
+  const third = openRaw(t, api.port);
+  third.socket.write(get("/held") + get("/livez").repeat(2));
+  await until(async () => (await fetch(`${api.url}/livez`)).status === 200, "what was closed is not counted");
+});
+
 test("a handler that takes long is no fault of the client", async (t) => {
   const api = await startApi(t, { limits: { stallTimeout: 1000, idleTimeout: 1000, headersTimeout: 1000 } });
   api.store.beforeCommit = () => new Promise((resolve) => setTimeout(resolve, 2500));

@@ -53,15 +53,7 @@ export interface CallLogParts {
   readonly ended: (call: Call) => void;
 }
 
-export function createCallLog({
-  limits,
-  clients,
-  clientAddress,
-  clock,
-  metrics,
-  serve,
-  ended,
-}: CallLogParts): CallLog {
+export function createCallLog({ limits, clients, clientAddress, clock, metrics, serve, ended }: CallLogParts): CallLog {
   const pending = new Set<ActiveCall>();
   const busy = new WeakMap<Socket, number>();
   /** Those that were asked to end because of whom they serve. */

@@ -32,6 +32,8 @@ export interface ApiLimits {
   readonly metricsAge: number;
   /** Clients that watch health at a time. */
   readonly maxWatchers: number;
+  /** Bytes of changes of the metadata that clients who follow them, and are behind, have not taken. */
+  readonly maxWatchedBytes: number;
 }
 
 export const defaultApiLimits: ApiLimits = {
@@ -52,4 +54,5 @@ export const defaultApiLimits: ApiLimits = {
   maxMessageBytes: 0xffff_ffff,
   metricsAge: 1_000,
   maxWatchers: 1_000,
+  maxWatchedBytes: 67_108_864,
 };

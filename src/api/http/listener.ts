@@ -14,6 +14,7 @@ import {
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { sourceOf } from "../../access/index.ts";
 import { limitLog, listenFault, type Clock, type Log } from "../../report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { ClientLimits } from "./client-limits.ts";
@@ -95,6 +96,48 @@ export function createListener(options: ListenerOptions): Listener {
     return server2;
   }
 
+  /** Of each connection its last request, and how many wait for one before them. */
+  const pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
+
+  /**
+   * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that
+   * one did. Those that wait count as requests of their client; a connection that sends too many is ended, for an answer would have to wait, too.
+   */
+  function serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const { socket } = request;
+    const serve = (): void => {
+      if (!socket.destroyed) options.onRequest(request, response, expectsContinue);
+    };
+    const pipeline = pipelines.get(socket);
+    if (pipeline === undefined) {
+      const begun = { client: sourceOf(socket.remoteAddress), last: response, waiting: 0 };
+      pipelines.set(socket, begun);
+      // Of responses whose turn has not come Node says nothing when their connection ends.
+      socket.once("close", () => {
+        for (; begun.waiting > 0; begun.waiting--) options.clients.end(begun.client);
+      });
+      return serve();
+    }
+    const before = pipeline.last;
+    pipeline.last = response;
+    if (before.writableEnded || before.destroyed) return serve();
+    if (socket.destroyed) return;
+    const leave = (): void => {
+      if (pipeline.waiting === 0) return;
+      pipeline.waiting--;
+      options.clients.end(pipeline.client);
+    };
+    pipeline.waiting++;
+    if (!options.clients.begin(pipeline.client)) {
+      metrics.reject("requests");
+      socket.destroy();
+    }
+    before.once("close", () => {
+      leave();
+      serve();
+    });
+  }
+
   function serveHttp1(server1: Server | HttpsServer): void {
     server1.headersTimeout = limits.headersTimeout;
     server1.requestTimeout = limits.requestTimeout;
@@ -102,8 +145,8 @@ export function createListener(options: ListenerOptions): Listener {
     server1.timeout = limits.stallTimeout;
     server1.maxConnections = limits.maxConnections;
     server1.maxHeadersCount = 128;
-    server1.on("request", (request, response) => options.onRequest(request, response, false));
-    server1.on("checkContinue", (request, response) => options.onRequest(request, response, true));
+    server1.on("request", (request, response) => serveInOrder(request, response, false));
+    server1.on("checkContinue", (request, response) => serveInOrder(request, response, true));
     server1.on("drop", () => metrics.reject("connections"));
     server1.on("connection", (socket: Socket) => {
       sockets.add(socket);

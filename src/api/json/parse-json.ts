@@ -5,6 +5,12 @@ import { quote } from "../../text/index.ts";
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;
 
+/**
+ * Names of an object, and items of an array that is not right below the top: more than any message may have. Who sends a million must not keep
+ * others waiting until all are read.
+ */
+export const maxNames = 2000;
+
 /** As many in a row as are skipped at once. */
 const blanks = /[ \t\n\r]{0,1048576}/y;
 
@@ -84,6 +90,8 @@ class Parser {
   /** All of a short text; of a long one what has been decoded and not yet read. */
   #text: string;
   #at = 0;
+  /** The name that was read last. */
+  #name = "";
   /** What follows; undefined when nothing does. */
   #pieces: Iterator<string> | undefined;
   /** Line ends in what stood before, and characters behind the last of them. */
@@ -209,8 +217,10 @@ class Parser {
 
   #readObject(depth: number): Map<string, JsonNode> {
     const members = new Map<string, JsonNode>();
+    const owner = this.#name;
     if (this.#isEmpty("}")) return members;
     do {
+      if (members.size === maxNames) this.#fail(`the object ${quote(owner)} has more than ${maxNames} names`);
       const name = this.#readName(members);
       members.set(name, this.#readValue(depth));
     } while (this.#hasNext("}"));
@@ -220,9 +230,14 @@ class Parser {
 
   #readArray(depth: number): JsonNode[] {
     const items: JsonNode[] = [];
+    const owner = this.#name;
     if (this.#isEmpty("]")) return items;
-    do items.push(this.#readValue(depth));
-    while (this.#hasNext("]"));
+    do {
+      if (depth > 2 && items.length === maxNames) {
+        this.#fail(`the array ${quote(owner)} has more than ${maxNames} items`);
+      }
+      items.push(this.#readValue(depth));
+    } while (this.#hasNext("]"));
     this.#made += madeOfItem * items.length;
     return items;
   }
@@ -303,6 +318,7 @@ class Parser {
     this.#skipBlanks();
     if (this.#text[this.#at] !== ":") this.#fail(`expected ":", found ${this.#found()}`);
     this.#at++;
+    this.#name = name;
     return name;
   }
 

@@ -3,7 +3,7 @@ import { readFileSync, writeSync } from "node:fs";
 import { isMainThread, Worker } from "node:worker_threads";
 import type { JsonataError } from "jsonata";
 import { ExchangeError } from "../exchange-error.ts";
-import { parseJson } from "./json-rows.ts";
+import { parseJson, requireDifferentNames } from "./json-rows.ts";
 import { rowsOfABlock } from "./row.ts";
 
 /** Selects rows of a JSON text by a JSONata expression; gives them as JSON, one on each line. @throws ExchangeError */
@@ -180,7 +180,9 @@ async function evaluate(): Promise<void> {
     const input = readFileSync(0, "utf8");
     const lineEnd = input.indexOf("\n");
     const { expression } = JSON.parse(input.slice(0, lineEnd)) as Order;
-    rows = await rowsOf(parseJson(input.slice(lineEnd + 1)), expression);
+    const text = input.slice(lineEnd + 1);
+    requireDifferentNames(text);
+    rows = await rowsOf(parseJson(text), expression);
   } catch (error) {
     const field = error instanceof ExchangeError ? error.field : "select";
     const { message } = error as Error;
