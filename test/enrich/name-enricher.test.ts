@@ -126,7 +126,7 @@ for (const [text, expected] of faults) {
 }
 
 test("bytes that are no text are refused", () => {
-  assert.throws(() => readPortNames(Buffer.from([0xff, 0xfe, 0x00])), /1:1: is not UTF-8 text/);
+  assert.throws(() => readPortNames(Buffer.from([0xff, 0xfe, 0x00])), /1:1: the file is UTF-16, it must be UTF-8/);
 });
 
 test("lines made without a record get the same", async () => {
