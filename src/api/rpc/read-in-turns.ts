@@ -1,7 +1,6 @@
 import { fromBinary, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { apiError } from "../error/api-error.ts";
-import { badRequest } from "../udm/store-fault.ts";
+import { apiError, violationsError } from "../error/api-error.ts";
 import { maxNames, type ReadingTurn } from "../json/parse-json.ts";
 
 /** How many elements are read before other requests get a turn, and about how many bytes. */
@@ -49,7 +48,7 @@ function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): vo
     const most = path === "" && field.fieldKind === "list" ? mostTexts : maxNames;
     if (count > most) {
       const description = `${path}${field.name} has more than ${most} items`;
-      throw badRequest([{ field: `${path}${field.name}`, description }]);
+      throw violationsError("invalid_argument", "INVALID_FIELD", [{ field: `${path}${field.name}`, description }]);
     }
   }
 }
