@@ -56,21 +56,23 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
       if (readers === undefined) await prepare(signal);
       const tables = rowsByTable(batch, readers ?? []);
       const unfit: TableRows[] = [];
-      let failure: DeliveryError | undefined;
+      const failures: DeliveryError[] = [];
       for (const rows of tables) {
         try {
           await insert(rows, signal);
         } catch (error) {
-          if (!(error instanceof DeliveryError) || error.kind !== "split") throw error;
-          failure = error;
+          if (!(error instanceof DeliveryError)) throw error;
+          failures.push(error);
           unfit.push(rows);
         }
       }
+      const [failure] = failures;
       if (failure === undefined) return allAccepted;
-      // Records that another table has taken must not be split, too: their halves would have other tokens.
+      // Records that another table has taken must not be halved with these: they would have other tokens.
       if (unfit.length === tables.length) throw failure;
       const retry = unfit.flatMap(({ indexes }) => indexes);
-      return { refused: [], retry: retry.toSorted((a, b) => a - b) };
+      const fault = failures.find(({ blame }) => blame === "operator" || blame === "store");
+      return { refused: [], retry: retry.toSorted((a, b) => a - b), fault };
     },
     async close() {
       client?.close();

@@ -33,10 +33,9 @@ export async function prepareClickHouse(
   const run = async (statement: string): Promise<HttpAnswer> => {
     const answer = await ask(statement);
     if (answer.status !== 200 || exceptionCode(answer) !== 0) {
-      const { kind, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
-      throw new DeliveryError("retry", code, kind === "retry" ? message : `a statement is refused: ${message}`, {
-        retryAfterMs,
-      });
+      const { blame, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
+      if (blame === "store") throw new DeliveryError(blame, code, message, { retryAfterMs });
+      throw new DeliveryError("operator", code, `a statement is refused: ${message}`);
     }
     return answer;
   };
@@ -46,7 +45,7 @@ export async function prepareClickHouse(
       const lines = body.toString().split("\n");
       return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, string>);
     } catch (error) {
-      throw new DeliveryError("retry", "protocol", `the answer of ${new URL(url).host} is not ClickHouse's`, {
+      throw new DeliveryError("store", "protocol", `the answer of ${new URL(url).host} is not ClickHouse's`, {
         cause: error,
       });
     }
@@ -62,7 +61,7 @@ export async function prepareClickHouse(
     if (found.size === 0) {
       if (!isTableMade) {
         throw new DeliveryError(
-          "retry",
+          "operator",
           "configuration",
           `the table ${name} is not in ${database}, or may not be seen`,
         );
@@ -72,7 +71,7 @@ export async function prepareClickHouse(
     }
     if (!found.has("timestamp") || !found.has(otherColumn.name)) {
       throw new DeliveryError(
-        "retry",
+        "operator",
         "configuration",
         `the table ${name} needs the columns timestamp and ${otherColumn.name} ${otherColumn.type}`,
       );

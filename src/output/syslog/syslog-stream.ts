@@ -15,21 +15,48 @@ export async function openStream(server: string, tls: TlsConfig | undefined, sig
   return socket;
 }
 
+/** How long a server that has got the first message may take to show that it is none of syslog, milliseconds. */
+const firstSilenceMs = 250;
+
+/**
+ * Writes messages to a server that has not shown yet what it speaks, and waits for a moment: one of TLS gives up at the first bytes,
+ * one of syslog is silent.
+ *
+ * @throws DeliveryError when it answers or closes the connection.
+ */
+export async function writeFirst(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
+  const answered = (): void => void socket.destroy(notSyslog(server));
+  socket.once("data", answered).once("end", answered);
+  await settle(socket, server, signal, (done) =>
+    socket.write(bytes, () => setTimeout(done, firstSilenceMs)),
+  ).catch((error: unknown) => {
+    throw error instanceof DeliveryError && error.code === "connection_lost" ? notSyslog(server) : error;
+  });
+  socket.off("data", answered).off("end", answered);
+}
+
+function notSyslog(server: string): DeliveryError {
+  const text = `${server} answers or hangs up at the first message: does it speak TLS, and TLS is off here?`;
+  return new DeliveryError("operator", "not_syslog", text);
+}
+
 /** Writes; resolves when the system has taken everything. The connection stays. */
 export function writeAll(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
   return settle(socket, server, signal, (done) => socket.write(bytes, () => done()));
 }
 
-/** Writes and ends; resolves when the server, having read to the end, ends the connection from its side. */
-export function writeAndEnd(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
+/** Writes what is left and ends; resolves when the server, having read to the end, ends the connection from its side. */
+export function writeAndEnd(socket: Socket, bytes: Uint8Array | undefined, server: string, signal: AbortSignal): Promise<void> {
   return settle(socket, server, signal, (done) => {
-    socket.resume();
+    // A receiver of syslog says nothing.
+    socket.once("data", () => void socket.destroy(notSyslog(server)));
     // An end that comes before ours is a server that hangs up; what it has read is not known.
     socket.once("end", () => {
       if (socket.writableFinished) done();
       else socket.destroy();
     });
-    socket.end(bytes);
+    if (bytes === undefined) socket.end();
+    else socket.end(bytes);
   });
 }
 
@@ -48,7 +75,7 @@ function settle(socket: Socket, server: string, signal: AbortSignal, begin: (don
     };
     const onAbort = (): void => fail(signal.reason);
     const onError = (error: Error): void => fail(connectionFailure(error, server));
-    const onClose = (): void => fail(new DeliveryError("retry", "connection_lost", `${server} closed the connection`));
+    const onClose = (): void => fail(new DeliveryError("store", "connection_lost", `${server} closed the connection`));
     socket.once("error", onError).once("close", onClose);
     signal.addEventListener("abort", onAbort);
     if (signal.aborted) {

@@ -188,15 +188,15 @@ test("what an exception means", async (t) => {
   await adapter.open(signal);
   const batch = batchOf([`${head}}`, `${head}}`]);
   for (const [code, kind] of [
-    [252, "retry"],
-    [241, "retry"],
-    [117, "split"],
-    [27, "split"],
+    [252, "store"],
+    [241, "store"],
+    [117, "record"],
+    [27, "record"],
   ] as const) {
     fake.judge = () => code;
     await assert.rejects(adapter.send(batch, signal), (error) => {
       assert.ok(error instanceof DeliveryError);
-      assert.deepEqual([error.kind, error.code], [kind, `exception_${code}`]);
+      assert.deepEqual([error.blame, error.code], [kind, `exception_${code}`]);
       return true;
     });
   }

@@ -37,7 +37,7 @@ test("while a store is away one batch at a time is tried; when it is back all go
     tried.push(id.number);
     await sleep(1);
     under--;
-    if (!isThere) throw new DeliveryError("retry", "refused", "nothing listens there");
+    if (!isThere) throw new DeliveryError("store", "refused", "nothing listens there");
     return allAccepted;
   });
   for (let i = 0; i < 40; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
@@ -58,7 +58,7 @@ test("while a store is away one batch at a time is tried; when it is back all go
 test("a batch that always fails does not keep the others back", async () => {
   const delivery = deliveryTo(async ({ id }) => {
     await sleep(1);
-    if (id.number === 0) throw new DeliveryError("retry", "http_500", "it stumbles over this batch");
+    if (id.number === 0) throw new DeliveryError("unclear", "http_500", "it stumbles over this batch");
     return allAccepted;
   });
   for (let i = 0; i < 60; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});

@@ -91,7 +91,7 @@ test("a batch is delivered when the server says that it is indexed", async (t) =
       ? response.writeHead(400).end('{"text":"ACK is disabled","code":14}')
       : response.end('{"ackId":8}'));
   await assert.rejects(adapter.send(batchOf([flow]), signal), {
-    kind: "retry",
+    blame: "store",
     message: /cannot be asked: .*ACK is disabled/,
   });
   await adapter.close();
@@ -107,16 +107,16 @@ test("what an answer means", async (t) => {
   answer(400, { text: "No data", code: 5 });
   assert.deepEqual(await adapter.open(signal), []);
   for (const [status, body, kind] of [
-    [400, { text: "Incorrect index", code: 7 }, "retry"],
-    [400, { text: "Data channel is missing", code: 10 }, "retry"],
-    [400, { text: "Invalid data format", code: 6 }, "split"],
-    [503, { text: "Server is busy", code: 9 }, "retry"],
-    [413, {}, "split"],
+    [400, { text: "Incorrect index", code: 7 }, "operator"],
+    [400, { text: "Data channel is missing", code: 10 }, "operator"],
+    [400, { text: "Invalid data format", code: 6 }, "record"],
+    [503, { text: "Server is busy", code: 9 }, "store"],
+    [413, {}, "record"],
   ] as const) {
     answer(status, body);
     await assert.rejects(adapter.send(batchOf([flow, polled]), signal), (error) => {
       assert.ok(error instanceof DeliveryError);
-      assert.equal(error.kind, kind, JSON.stringify(body));
+      assert.equal(error.blame, blame, JSON.stringify(body));
       return true;
     });
   }
