@@ -7,7 +7,7 @@ import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
 import { superviseThread } from "./supervise-thread.ts";
 import { startThread } from "./thread.ts";
 
-export interface DeliveringOutputOptions extends StoreOutput {
+export interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "store"> {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly metrics: Metrics;

@@ -6,7 +6,7 @@ import { httpFailure } from "../delivery/http-failure.ts";
 /** Codes of exceptions (ClickHouse's `ErrorCodes`) by who is at fault. Others: a record may bring them about, such as by a view. */
 const codes: Readonly<Record<Exclude<Blame, "unclear">, ReadonlySet<number>>> = {
   record: new Set([
-    6, 25, 26, 27, 33, 34, 38, 41, 53, 69, 70, 72, 117, 128, 131, 190, 321, 349, 376, 407, 441, 467, 675, 676,
+    6, 25, 26, 27, 33, 34, 38, 41, 53, 69, 70, 72, 117, 128, 131, 190, 321, 349, 376, 407, 441, 467, 469, 675, 676,
   ]),
   // Names, permissions, users, quotas, read-only, a full disk.
   operator: new Set([
@@ -37,11 +37,19 @@ export function clickHouseFailure(answer: HttpAnswer, clock: Clock): DeliveryErr
   if (code === 0) return httpFailure(answer, clock);
   const place = new URL(answer.url).host;
   const said = answer.body.subarray(0, 400).toString().replaceAll(/\s+/g, " ").trim();
-  const view = /while pushing to view (\S+)/.exec(said)?.[1];
+  const view = viewOf(answer);
+  if (view !== undefined) {
+    const text = `the materialised view ${view} fails: mend or detach it: ${said}`;
+    return new DeliveryError("unclear", `exception_${code}`, `${place}: ${text}`, { isWhole: true });
+  }
   const blame = (["record", "operator", "store"] as const).find((one) => codes[one].has(code)) ?? "unclear";
   const what = blame === "record" ? "refuses the content" : "answers";
-  const hint = view === undefined ? "" : `; the materialised view ${view} fails: mend or detach it`;
-  return new DeliveryError(blame, `exception_${code}`, `${place} ${what}: ${said}${hint}`);
+  return new DeliveryError(blame, `exception_${code}`, `${place} ${what}: ${said}`);
+}
+
+/** The materialised view that could not take the rows. Its table has them by then. */
+export function viewOf({ body }: HttpAnswer): string | undefined {
+  return /while pushing to view (\S+?)[.,]?[\s(]/.exec(body.toString())?.[1];
 }
 
 export function isOfTables(answer: HttpAnswer): boolean {

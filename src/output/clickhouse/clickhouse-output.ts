@@ -4,13 +4,20 @@ import { compressor } from "../delivery/compress.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { createHttpClient, type HttpClient } from "../delivery/http-client.ts";
+import { notAcknowledged } from "../delivery/http-failure.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
-import { clickHouseFailure, exceptionCode, isOfTables } from "./clickhouse-failure.ts";
+import { clickHouseFailure, exceptionCode, isOfTables, viewOf } from "./clickhouse-failure.ts";
 import { createLayouts } from "./columns.ts";
 import { prepareClickHouse } from "./prepare-clickhouse.ts";
 import { createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
-import { insertPath } from "./statements.ts";
+import { insertNothing, insertPath } from "./statements.ts";
+
+/**
+ * A batch that a materialised view refuses so often, while it takes others, is inserted without it. Its rows are in the table by
+ * then, so halves of it would be there twice.
+ */
+const triesWithViews = 3;
 
 /**
  * Inserts the records of a batch into the tables of their types, one request a table. A token that is the batch's own has
@@ -26,6 +33,9 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
   };
   let client: HttpClient | undefined;
   let readers: readonly RowReader[] | undefined;
+  /** Inserts that a view has refused, by their tokens: how often, and how many inserts had worked by the last time. */
+  const refusedByView = new Map<string, { tries: number; worked: number }>();
+  let worked = 0;
 
   const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
     client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
@@ -40,18 +50,39 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
     if (client === undefined || layout === undefined) throw new Error("not open");
     const answer = await client.request({
       method: "POST",
-      path: insertPath(config, layout, token),
+      path: insertPath(config, layout, token, (refusedByView.get(token)?.tries ?? 0) >= triesWithViews),
       headers: bodyHeaders,
       body: [compress === undefined ? body : await compress(body)],
       signal,
     });
-    if (answer.status === 200 && exceptionCode(answer) === 0) return;
+    if (answer.status === 200 && exceptionCode(answer) === 0) {
+      if (answer.body.length > 0) throw notAcknowledged(answer, "ClickHouse");
+      refusedByView.delete(token);
+      worked++;
+      return;
+    }
+    if (viewOf(answer) !== undefined) {
+      const before = refusedByView.get(token);
+      // As with all suspects, it counts only when others worked meanwhile: else the view fails for all.
+      const tries = (before?.tries ?? 0) + Number(before === undefined || worked > before.worked);
+      refusedByView.set(token, { tries, worked });
+    }
     if (isOfTables(answer)) readers = undefined;
     throw clickHouseFailure(answer, clock);
   };
 
   return {
     open: prepare,
+    async rehearse(batch, signal) {
+      for (const { table } of rowsByTable(batch, readers ?? [])) {
+        const layout = layouts[table];
+        if (client === undefined || layout === undefined) throw new Error("not open");
+        const body = [Buffer.from(insertNothing(config, layout))];
+        const answer = await client.request({ method: "POST", path: "/?wait_end_of_query=1", body, signal });
+        if (answer.status !== 200 || exceptionCode(answer) !== 0) throw clickHouseFailure(answer, clock);
+      }
+      return allAccepted;
+    },
     async send(batch: Batch, signal) {
       if (readers === undefined) await prepare(signal);
       const tables = rowsByTable(batch, readers ?? []);

@@ -18,14 +18,24 @@ export class DeliveryError extends Error {
   readonly code: string;
   /** How long the server asked to be left alone. */
   readonly retryAfterMs: number | undefined;
+  /**
+   * Whether the batch is to be sent as it is for ever, though its records are suspected: the store may have it under its
+   * identity, which halves would not have. Then the adapter itself puts an end to it.
+   */
+  readonly isWhole: boolean;
 
   constructor(
     blame: Blame,
     code: string,
     message: string,
-    options: { readonly retryAfterMs?: number | undefined; readonly cause?: unknown } = {},
+    options: {
+      readonly retryAfterMs?: number | undefined;
+      readonly isWhole?: boolean;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
+    this.isWhole = options.isWhole ?? false;
     this.blame = blame;
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;

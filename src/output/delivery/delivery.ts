@@ -164,6 +164,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     queue,
     maxInFlight: config.maxInFlight,
+    parkedBytes: config.queueBytes / 8,
     timeoutMs: config.timeoutMs,
     backoff: { firstMs: config.retryMs, maxMs: config.maxRetryMs, random },
     deadLetters,

@@ -59,6 +59,9 @@ function judgeFailure(piece: Piece, error: DeliveryError, taken: number): Judgem
     if (again.strikes > 0) return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
     return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
   }
+  if (blame === "unclear" && error.isWhole) {
+    return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
+  }
   if (blame === "unclear") {
     if (batch.count > 1 && again.strikes >= strikesToHalve) {
       return { ...nothing, left: halvesOf(batch, taken), fault: undefined };
@@ -94,7 +97,8 @@ function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number): Judge
   else keep([...doubted].toSorted(ascending), { strikes, takenBefore });
   if (!isCleared) keep(refused.map(({ index }) => index).toSorted(ascending), { strikes, takenBefore });
   const [suspect] = [...unclear, ...refused];
-  const said = suspect === undefined ? undefined : new DeliveryError("record", "refused", suspect.reason);
+  const blame = unclear.length > 0 ? "unclear" : "record";
+  const said = suspect === undefined ? undefined : new DeliveryError(blame, "refused", suspect.reason);
   const fault = outcome.fault ?? (isRest ? busy : said);
   return {
     taken,

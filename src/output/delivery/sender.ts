@@ -18,6 +18,8 @@ export interface SenderOptions {
   readonly queue: DeliveryQueue;
   /** Batches that are sent at the same time. */
   readonly maxInFlight: number;
+  /** Bytes of batches that may wait because their records are suspected, besides those that are sent. */
+  readonly parkedBytes: number;
   /** How long a request may take, milliseconds. */
   readonly timeoutMs: number;
   readonly backoff: BackoffOptions;
@@ -31,6 +33,8 @@ export interface SenderOptions {
 
 /** A batch that is being brought to the store, or the first contact. */
 interface UnderWay {
+  /** Of its batch. */
+  readonly byteLength: number;
   /** Its records are suspected and wait for a sign that the store takes others: it needs no place among those that are sent. */
   isParked: boolean;
 }
@@ -39,7 +43,7 @@ interface UnderWay {
 const suspectsAtOnce = 3;
 /** A batch that failed so often in a row gives its place to another, which may show that the store is well. */
 const parkedAfter = 2;
-/** Batches that may be parked for each that may be sent. */
+/** Batches that may be parked for each that may be sent, and more while they are small. */
 const parkedForEach = 2;
 
 /**
@@ -131,7 +135,7 @@ export class Sender {
       this.#hasWork = false;
       const taken = await this.#options.queue.take();
       if (taken !== undefined) {
-        const own: UnderWay = { isParked: false };
+        const own: UnderWay = { byteLength: taken.batch.byteLength, isParked: false };
         const delivery = this.#deliver(taken, own).finally(() => {
           this.#underWay.delete(own);
           this.#mended(own);
@@ -158,7 +162,7 @@ export class Sender {
 
   async #open(): Promise<void> {
     const { adapter, output, log, report, backoff } = this.#options;
-    const own: UnderWay = { isParked: false };
+    const own: UnderWay = { byteLength: 0, isParked: false };
     for (let tries = 1; !this.#isOver; tries++) {
       try {
         for (const warning of await this.#calls.call((signal) => adapter.open(signal))) log.warn({ output }, warning);
@@ -187,7 +191,7 @@ export class Sender {
         taken.done();
         return;
       }
-      const leave = await this.#circuit.enter();
+      const leave = await this.#circuit.enter(failures === 0);
       if (this.#isOver) break;
       const answer = await this.#send(piece.batch);
       if (answer === undefined) break;
@@ -197,16 +201,17 @@ export class Sender {
       await this.#note(piece, judged, own);
       if (judged.taken > 0 || judged.letters.length > 0) failures = 0;
       else if (fault !== undefined) failures++;
-      // A store that answers to suspects need not be spared by the others.
-      if (isSuspect || fault === undefined) leave();
-      if (fault === undefined) continue;
-      if (isSuspect && failures < suspectsAtOnce && others.length > 0) continue;
+      const goesOn = fault === undefined || (isSuspect && failures < suspectsAtOnce && others.length > 0);
+      // A store that takes others need not be spared by them.
+      const isFree = goesOn || !judged.isHeld;
+      if (isFree) leave();
+      if (goesOn) continue;
       if (judged.isHeld) this.#failed(own, fault);
-      if (isSuspect) this.#park(own, failures);
-      else own.isParked = false;
-      const tries = Math.max(failures, 1, isSuspect ? 0 : this.#circuit.probes + 1);
+      if (isSuspect && failures >= parkedAfter) this.#park(own);
+      if (!isSuspect) own.isParked = false;
+      const tries = Math.max(failures, 1, isFree ? 0 : this.#circuit.probes + 1);
       await this.#rest(backoffMs(backoff, tries, answer.retryAfterMs));
-      if (!isSuspect) leave();
+      if (!isFree) leave();
     }
     taken.giveBack({
       count: pieces.reduce((sum, { batch }) => sum + batch.count, 0),
@@ -233,7 +238,7 @@ export class Sender {
 
   /** Counts what came of a try, and tells whether the store works. */
   async #note({ batch }: Piece, judged: Judgement, own: UnderWay): Promise<void> {
-    const { taken, letters, left, fault, isSuspect } = judged;
+    const { taken, letters, left, fault, isHeld } = judged;
     const { report, deadLetters } = this.#options;
     this.#taken += taken;
     if (taken > 0) {
@@ -242,16 +247,19 @@ export class Sender {
       for (const [held, { blame }] of this.#faults) if (held === own || blame !== "operator") this.#mended(held);
       const leftBytes = left.reduce((sum, piece) => sum + piece.batch.byteLength, 0);
       report.delivered(taken, batch.byteLength - leftBytes - bytesOf(batch, letters));
-    } else if (fault !== undefined && !isSuspect) this.#circuit.failed();
+    } else if (fault !== undefined && isHeld) this.#circuit.failed();
     if (fault !== undefined) report.retried(left.reduce((sum, piece) => sum + piece.batch.count, 0));
     if (letters.length === 0) return;
     for (const [reason, records] of countReasons(letters)) report.refused(records, reason);
     await deadLetters.write(batch, letters);
   }
 
-  #park(own: UnderWay, failures: number): void {
-    const { maxInFlight } = this.#options;
-    if (own.isParked || failures < parkedAfter || this.#parked() >= parkedForEach * maxInFlight) return;
+  #park(own: UnderWay): void {
+    const { maxInFlight, parkedBytes } = this.#options;
+    if (own.isParked) return;
+    const parked = [...this.#underWay.keys()].filter(({ isParked }) => isParked);
+    const bytes = parked.reduce((sum, { byteLength }) => sum + byteLength, own.byteLength);
+    if (parked.length >= parkedForEach * maxInFlight && bytes > parkedBytes) return;
     own.isParked = true;
     this.wake();
   }

@@ -75,6 +75,17 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
     if (isMoved) renew();
   };
 
+  /** @returns whether there were some. */
+  const reopenRefused = (lines: BatchLines): boolean => {
+    let isAny = false;
+    chunks = chunks?.map((one) => {
+      if (one.state !== "refused" || !isIn(lines, one)) return one;
+      isAny = true;
+      return newChunk(one.topic, one.partition, one.positions);
+    });
+    return isAny;
+  };
+
   const accept = (chunk: Chunk): void => {
     chunk.state = "accepted";
     // Sequences are of 31 bits and go round.
@@ -176,9 +187,9 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
   ): Promise<DeliveryError | undefined> => {
     chunks ??= await plan();
     // What was refused is asked for once more: the core judges whether the record is at fault.
-    chunks = chunks.map((one) =>
-      one.state === "refused" && isIn(lines, one) ? newChunk(one.topic, one.partition, one.positions) : one,
-    );
+    reopenRefused(lines);
+    /** Whether those that were refused first were asked for again after others had been accepted: the topic may be mended meanwhile. */
+    let isConfirmed = false;
     await moveStrays(chunks.filter(({ state }) => state === "open"));
     const faulty = new Map<string, DeliveryError>();
     for (;;) {
@@ -190,7 +201,13 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
       }
       // Those of a later part of the batch wait, and what is behind them: a partition gets its chunks in their order.
       for (const [place, chunk] of next) if (!isIn(lines, chunk)) next.delete(place);
-      if (next.size === 0) return faulty.values().next().value;
+      if (next.size === 0) {
+        if (isConfirmed || !chunks.some(({ state }) => state === "accepted") || !reopenRefused(lines)) {
+          return faulty.values().next().value;
+        }
+        isConfirmed = true;
+        continue;
+      }
       for (const [place, fault] of await round([...next.values()], lines, signal)) faulty.set(place, fault);
     }
   };

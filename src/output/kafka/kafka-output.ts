@@ -61,7 +61,7 @@ export function createKafkaOutput(
       const fault = await lane.send(lines, () => planOf(open, batch, lines), signal);
       // The core has not seen the result of an aborted call: the lane keeps it for the next one.
       signal.throwIfAborted();
-      const outcome = { ...outcomeOf(batch, lane.chunks()), fault };
+      const outcome = { ...outcomeOf(batch, lane.chunks()), ...(fault && { fault }) };
       if (fault !== undefined && outcome.retry.length === batch.count) throw fault;
       if (lane.chunks().every(({ state }) => state !== "open")) {
         held.delete(key);

@@ -71,7 +71,7 @@ export function createNatsOutput(config: NatsOutputConfig): OutputAdapter {
       );
       if (fault !== undefined && retry.length === batch.count) throw fault;
       if (refused.length + retry.length === 0) return allAccepted;
-      return { refused, retry: retry.toSorted((a, b) => a - b), fault };
+      return { refused, retry: retry.toSorted((a, b) => a - b), ...(fault && { fault }) };
     },
     async close() {
       publisher?.close();

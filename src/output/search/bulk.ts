@@ -119,7 +119,8 @@ export function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
       fault = new DeliveryError(blame, `record_${status}`, text);
     }
   }
-  return { refused, retry, unclear, fault };
+  if (refused.length + retry.length === 0) return allAccepted;
+  return { refused, retry, unclear, ...(fault && { fault }) };
 }
 
 const statusName = Buffer.from('"status":');

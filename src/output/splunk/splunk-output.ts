@@ -114,7 +114,7 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
         throw httpFailure(answer, clock);
       },
       async accepted(answer, { id }, signal) {
-        const { ackId, code } = parse(answer);
+        const { ackId, code = ackId === undefined ? -1 : success } = parse(answer);
         if (code !== success) throw notAcknowledged(answer, hec);
         if (ackId !== undefined) await awaitAck(answer.url, channelOf(id), ackId, signal);
         return allAccepted;

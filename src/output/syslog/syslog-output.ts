@@ -8,6 +8,9 @@ import { openDatagrams, sendDatagrams } from "./syslog-datagrams.ts";
 import { createHeaderOf, datagramOf, frameMessages } from "./syslog-message.ts";
 import { openStream, writeAll, writeAndEnd, writeFirst } from "./syslog-stream.ts";
 
+/** How long a server must be silent at its first message, besides the way there and back: longer than its threads wait. */
+const leastSilenceMs = 50;
+
 /** Sends each record as a message of syslog (RFC 5424), over TCP, TLS or UDP. */
 export function createSyslogOutput(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
   return config.protocol === "udp" ? overDatagrams(config, clock) : overStreams(config, clock);
@@ -60,9 +63,11 @@ function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
     async send(batch, signal) {
       const messages = frameMessages(batch, headerOf);
       await to(async (server) => {
+        const begunAt = clock.monotonic();
         const socket = taken(server) ?? (await openStream(server, tls, signal));
+        const silenceMs = leastSilenceMs + 2 * (clock.monotonic() - begunAt);
         const isKnown = tls !== undefined || known.has(server);
-        if (!isKnown) await writeFirst(socket, messages, server, signal);
+        if (!isKnown) await writeFirst(socket, messages, { server, silenceMs, signal });
         if (confirm === "close") await writeAndEnd(socket, isKnown ? messages : undefined, server, signal);
         else if (isKnown) await writeAll(socket, messages, server, signal);
         known.add(server);

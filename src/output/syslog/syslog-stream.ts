@@ -15,20 +15,22 @@ export async function openStream(server: string, tls: TlsConfig | undefined, sig
   return socket;
 }
 
-/** How long a server that has got the first message may take to show that it is none of syslog, milliseconds. */
-const firstSilenceMs = 250;
-
 /**
  * Writes messages to a server that has not shown yet what it speaks, and waits for a moment: one of TLS gives up at the first bytes,
  * one of syslog is silent.
  *
+ * @param silenceMs how long it may take to show that it is none of syslog: longer than the way there and back.
  * @throws DeliveryError when it answers or closes the connection.
  */
-export async function writeFirst(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
+export async function writeFirst(
+  socket: Socket,
+  bytes: Uint8Array,
+  { server, silenceMs, signal }: { readonly server: string; readonly silenceMs: number; readonly signal: AbortSignal },
+): Promise<void> {
   const answered = (): void => void socket.destroy(notSyslog(server));
   socket.once("data", answered).once("end", answered);
   await settle(socket, server, signal, (done) =>
-    socket.write(bytes, () => setTimeout(done, firstSilenceMs)),
+    socket.write(bytes, () => setTimeout(done, silenceMs)),
   ).catch((error: unknown) => {
     throw error instanceof DeliveryError && error.code === "connection_lost" ? notSyslog(server) : error;
   });
@@ -36,7 +38,7 @@ export async function writeFirst(socket: Socket, bytes: Uint8Array, server: stri
 }
 
 function notSyslog(server: string): DeliveryError {
-  const text = `${server} answers or hangs up at the first message: does it speak TLS, and TLS is off here?`;
+  const text = `${server} answered or closed the connection at the first message: does it speak TLS, which is off here?`;
   return new DeliveryError("operator", "not_syslog", text);
 }
 

@@ -66,7 +66,7 @@ test("what an answer means for the batch", async (t) => {
   const adapter = httpAdapter(server.port);
   await adapter.open(signal);
   for (const [status, blame, text] of [
-    [400, "record", /refuses the content with 400 \(no such field\)/],
+    [400, "record", /refuses the content: 400 \(no such field\)/],
     [401, "operator", /refuses the credentials: 401/],
     [403, "operator", /lack permission/],
     [404, "operator", /nothing at the path/],
