@@ -28,7 +28,7 @@ import { packagePath } from "./package-root.ts";
 import { exporterName } from "./exporter-name.ts";
 import { watchedSnmp } from "./snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
-import { outputResendOperation, outputTestOperation } from "./outputs/outputs-view.ts";
+import { outputResendOperation, outputTestOperation, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations } from "./sources-view.ts";
@@ -114,6 +114,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
+    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
     leftFleet() {
       const reason = fleet?.membership.problem();
       return fleet && reason !== undefined

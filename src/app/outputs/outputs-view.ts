@@ -7,7 +7,8 @@ import { outputCounts, type OutputCounts } from "./output-counts.ts";
 import { storeOutput } from "./store-outputs.ts";
 import { testOutput } from "./test-output.ts";
 
-interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">>, Partial<OutputCounts> {
+/** What is shown of one output. */
+export interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">>, Partial<OutputCounts> {
   readonly name: string;
   /** Whether a test can be asked for. */
   readonly canTest?: true;
