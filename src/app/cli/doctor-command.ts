@@ -51,7 +51,9 @@ function formatDiagnosis({ diagnoses, ports, exporters }: DiagnosisJson): string
   );
   const printed = new Set<string>();
   const parts = diagnoses.map(({ id, severity, exporter, sentence, evidence, advice }) => {
-    const all = Object.entries(evidence).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${JSON.stringify(value)}`]));
+    const all = Object.entries(evidence).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${JSON.stringify(value)}`],
+    );
     // What several findings were found by is printed with the first of them.
     const facts = all.filter((fact) => !printed.has(fact));
     for (const fact of facts) printed.add(fact);

@@ -202,7 +202,9 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
       const states = await Promise.all(stores.map((store) => store.state()));
       const left = states.flatMap((state) => (state === undefined ? [] : undelivered(state)));
       const seconds = deliverWithinMs / 1000;
-      return isGivenUp ? [`the rest of the captures was not read: for ${seconds} s no output took anything`, ...left] : left;
+      return isGivenUp
+        ? [`the rest of the captures was not read: for ${seconds} s no output took anything`, ...left]
+        : left;
     },
   };
 }

@@ -13,7 +13,8 @@ function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
   const { name, state, fault, faultSince, blame, waitingRecords = 0, spoolMode } = output;
   if (state === "working" || fault === undefined) return undefined;
   const since = faultSince === undefined ? "" : ` for ${span(Math.max(1000, now - faultSince))}`;
-  const waiting = waitingRecords === 0 ? "" : ` ${count(waitingRecords, "record")} ${waitingRecords === 1 ? "waits" : "wait"}.`;
+  const waiting =
+    waitingRecords === 0 ? "" : ` ${count(waitingRecords, "record")} ${waitingRecords === 1 ? "waits" : "wait"}.`;
   return {
     id: "output-failing",
     severity: "problem",

@@ -1,7 +1,14 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { DeliveryConfig, StoreConfig } from "../../output/index.ts";
-import { cloudIdUrl, instanceSetting, storeWords, syslogNumber, type Settings, type StoreWord } from "../settings/index.ts";
+import {
+  cloudIdUrl,
+  instanceSetting,
+  storeWords,
+  syslogNumber,
+  type Settings,
+  type StoreWord,
+} from "../settings/index.ts";
 import { kafkaBatchRecords, kafkaStore } from "./kafka-store.ts";
 import { natsStore } from "./nats-store.ts";
 import { searchStore } from "./search-store.ts";
@@ -183,7 +190,8 @@ function configure({ name, word, of, addressSetting }: Configurable): StoreOutpu
   const delivery = deliveryConfig(name, word, of);
   const store = stores[word](of);
   const fields = of[`SVC_OUTPUT_${word}_ROLLUP_FIELDS`];
-  if (fields.length === 0) return { addressSetting, delivery, store, before: { rollupFields: [], filter: "", thinRate: 0 } };
+  if (fields.length === 0)
+    return { addressSetting, delivery, store, before: { rollupFields: [], filter: "", thinRate: 0 } };
   // Filters and rates are about the records before they are added up.
   const { filter, thinRate } = delivery;
   return {

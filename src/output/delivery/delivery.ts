@@ -228,8 +228,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       done();
       if (passed !== undefined && renamed !== undefined) batcher.add(renamed, passed.count, () => {});
     },
-    resend: () =>
-      deadLetters.resend((lines, count) => new Promise((resolve) => batcher.add(lines, count, resolve))),
+    resend: () => deadLetters.resend((lines, count) => new Promise((resolve) => batcher.add(lines, count, resolve))),
     async stop(drainMs) {
       clearTimeout(refusing);
       batcher.flush();
@@ -247,7 +246,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const latency = recent.latency();
       return {
         name,
-        state: "store" in faults || "spool" in faults ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
+        state:
+          "store" in faults || "spool" in faults ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
         ...(fault !== undefined && { fault }),
         ...(faultSince !== undefined && { faultSince }),
         ...(blame !== undefined && { blame }),

@@ -50,7 +50,9 @@ export function connectionFailure(error: unknown, place: string): DeliveryError 
     );
   }
   const [word, text] = sentences[code] ?? ["unreachable", `%s cannot be reached: ${reasonOf(error)}`];
-  return new DeliveryError(ofOperator.has(word) ? "operator" : "store", word, text.replace("%s", place), { cause: error });
+  return new DeliveryError(ofOperator.has(word) ? "operator" : "store", word, text.replace("%s", place), {
+    cause: error,
+  });
 }
 
 /** An error, and all within it: libraries wrap what the system says. */

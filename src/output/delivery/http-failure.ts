@@ -20,7 +20,8 @@ const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
 };
 
 /** What web servers say to plain HTTP at a port of TLS, with status 400. */
-const wantsTls = /\bHTTP request\b.*\bHTTPS (port|server)\b|\bspeaking plain HTTP to an SSL-enabled\b|\brequires TLS\b/i;
+const wantsTls =
+  /\bHTTP request\b.*\bHTTPS (port|server)\b|\bspeaking plain HTTP to an SSL-enabled\b|\brequires TLS\b/i;
 
 /** Who is at fault by a status, of a request or of a record. */
 export function blameOfStatus(status: number): Blame {

@@ -76,11 +76,23 @@ const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string
   [/index_closed_exception/, /./, "open the index"],
   [/cluster_block_exception/, /flood-stage|disk usage/, "the server's disk is full: free some of it"],
   [/cluster_block_exception/, /./, "remove the block of the index"],
-  [/./, /Limit of (total fields|mapping depth|nested fields)/i, "raise index.mapping.total_fields.limit, or leave fields out"],
+  [
+    /./,
+    /Limit of (total fields|mapping depth|nested fields)/i,
+    "raise index.mapping.total_fields.limit, or leave fields out",
+  ],
   [/./, /pipeline with id .* does not exist/, "make the ingest pipeline, or change the index template"],
-  [/illegal_argument_exception/, /no write index|not.* allowed in data streams|only write ops/, "look at the index or its alias"],
+  [
+    /illegal_argument_exception/,
+    /no write index|not.* allowed in data streams|only write ops/,
+    "look at the index or its alias",
+  ],
   [/security_exception|authorization/, /./, "give the user permission to write"],
-  [/index_not_found_exception|invalid_index_name_exception|invalid_alias_name/, /./, "make the index, or allow it to be made"],
+  [
+    /index_not_found_exception|invalid_index_name_exception|invalid_alias_name/,
+    /./,
+    "make the index, or allow it to be made",
+  ],
 ];
 
 /**

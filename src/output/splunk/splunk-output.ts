@@ -79,9 +79,14 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
       });
       if (answer.status !== 200) {
         const { blame, code, message, retryAfterMs } = httpFailure(answer, clock);
-        throw new DeliveryError(blame === "operator" ? blame : "store", code, `whether a batch is indexed cannot be asked: ${message}`, {
-          retryAfterMs,
-        });
+        throw new DeliveryError(
+          blame === "operator" ? blame : "store",
+          code,
+          `whether a batch is indexed cannot be asked: ${message}`,
+          {
+            retryAfterMs,
+          },
+        );
       }
       if (parse(answer).acks?.[String(id)] === true) return;
       await sleep(ackPollMs, undefined, { signal });
@@ -106,7 +111,8 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
         });
         if (answer.status === 400 || answer.status < 300) {
           const { code, text = "" } = parse(answer);
-          if (code === undefined) throw answer.status === 400 ? httpFailure(answer, clock) : notAcknowledged(answer, hec);
+          if (code === undefined)
+            throw answer.status === 400 ? httpFailure(answer, clock) : notAcknowledged(answer, hec);
           return code === noData || code === success
             ? []
             : [`the server answers ${code} (${text}) to a request without events`];

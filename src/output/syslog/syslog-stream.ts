@@ -29,11 +29,11 @@ export async function writeFirst(
 ): Promise<void> {
   const answered = (): void => void socket.destroy(notSyslog(server));
   socket.once("data", answered).once("end", answered);
-  await settle(socket, server, signal, (done) =>
-    socket.write(bytes, () => setTimeout(done, silenceMs)),
-  ).catch((error: unknown) => {
-    throw error instanceof DeliveryError && error.code === "connection_lost" ? notSyslog(server) : error;
-  });
+  await settle(socket, server, signal, (done) => socket.write(bytes, () => setTimeout(done, silenceMs))).catch(
+    (error: unknown) => {
+      throw error instanceof DeliveryError && error.code === "connection_lost" ? notSyslog(server) : error;
+    },
+  );
   socket.off("data", answered).off("end", answered);
 }
 
@@ -48,7 +48,12 @@ export function writeAll(socket: Socket, bytes: Uint8Array, server: string, sign
 }
 
 /** Writes what is left and ends; resolves when the server, having read to the end, ends the connection from its side. */
-export function writeAndEnd(socket: Socket, bytes: Uint8Array | undefined, server: string, signal: AbortSignal): Promise<void> {
+export function writeAndEnd(
+  socket: Socket,
+  bytes: Uint8Array | undefined,
+  server: string,
+  signal: AbortSignal,
+): Promise<void> {
   return settle(socket, server, signal, (done) => {
     // A receiver of syslog says nothing.
     socket.once("data", () => void socket.destroy(notSyslog(server)));

@@ -277,7 +277,10 @@ test("a column of a type that cannot hold its field is left alone, and named; th
   const other = adapterTo(fake.port);
   assert.deepEqual((await other.open(signal)).length, 2);
   fake.types.set("timestamp", "UInt32");
-  await assert.rejects(adapterTo(fake.port).open(signal), { blame: "operator", message: /timestamp .* is UInt32: it must be DateTime64/ });
+  await assert.rejects(adapterTo(fake.port).open(signal), {
+    blame: "operator",
+    message: /timestamp .* is UInt32: it must be DateTime64/,
+  });
   await other.close();
 });
 
@@ -295,7 +298,10 @@ test("a view that fails for some rows does not keep them from the table, nor has
     }
     // As the real server does: the rows are in the table when the view fails.
     const code = "Code: 395. DB::Exception: it throws: while pushing to view default.sums (4d1c). (FUNCTION_THROW_IF)";
-    const fakeAnswer = { writeHead: () => fakeAnswer, end: () => response.writeHead(500, { "x-clickhouse-exception-code": "395" }).end(code) };
+    const fakeAnswer = {
+      writeHead: () => fakeAnswer,
+      end: () => response.writeHead(500, { "x-clickhouse-exception-code": "395" }).end(code),
+    };
     answer(call, fakeAnswer as unknown as typeof response);
   };
   const delivery = createDelivery({
@@ -316,7 +322,9 @@ test("a view that fails for some rows does not keep them from the table, nor has
   };
   isBroken = true;
   send(20);
-  await until("the view is named", () => delivery.state().fault?.includes("view default.sums fails: mend or detach it"));
+  await until("the view is named", () =>
+    delivery.state().fault?.includes("view default.sums fails: mend or detach it"),
+  );
   await until("it is tried again", () => delivery.state().retriedRecords > 100);
   assert.deepEqual([delivery.state().deliveredRecords, delivery.state().refusedRecords], [0, 0]);
   isBroken = false;
@@ -326,7 +334,10 @@ test("a view that fails for some rows does not keep them from the table, nor has
   });
   await delivery.stop(1000);
   assert.equal(delivery.state().refusedRecords, 0);
-  assert.deepEqual(numbers().toSorted((a, b) => Number(a) - Number(b)), Array.from({ length: n }, (_, i) => i));
+  assert.deepEqual(
+    numbers().toSorted((a, b) => Number(a) - Number(b)),
+    Array.from({ length: n }, (_, i) => i),
+  );
 });
 
 test("a try by hand leaves no row", async (t) => {

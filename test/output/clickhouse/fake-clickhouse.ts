@@ -30,7 +30,10 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
   const ask = (statement: string): Row[] | number => {
     const tableText = /table = '(\w+)'/.exec(statement)?.[1] ?? "";
     if (statement.startsWith("SELECT name, type FROM system.columns")) {
-      return Array.from(fake.tables.get(tableText)?.columns ?? [], (name) => ({ name, type: fake.types.get(name) ?? "" }));
+      return Array.from(fake.tables.get(tableText)?.columns ?? [], (name) => ({
+        name,
+        type: fake.types.get(name) ?? "",
+      }));
     }
     if (statement.startsWith("SELECT name, engine")) {
       return Array.from(fake.tables, ([name, { engine }]) => ({ name, engine: "MergeTree", engine_full: engine }));
@@ -46,11 +49,14 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
       return [];
     }
     const [, verb, , name = ""] = /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE) `(\w+)`\.`(\w+)`/.exec(statement) ?? [];
-    const columns = Array.from(statement.matchAll(/(?:^ {2}|ADD COLUMN IF NOT EXISTS )`(\w+)` (.*?)(?:,$|, ADD|$)/gm), (match) => {
-      const [, column = "", type = ""] = match;
-      if (!fake.types.has(column)) fake.types.set(column, type);
-      return column;
-    });
+    const columns = Array.from(
+      statement.matchAll(/(?:^ {2}|ADD COLUMN IF NOT EXISTS )`(\w+)` (.*?)(?=,$|, ADD|$)/gm),
+      (match) => {
+        const [, column = "", type = ""] = match;
+        if (!fake.types.has(column)) fake.types.set(column, type);
+        return column;
+      },
+    );
     if (verb === undefined) return 62;
     const table = fake.tables.get(name) ?? { columns: new Set<string>(), rows: [], engine: statement };
     fake.tables.set(name, table);

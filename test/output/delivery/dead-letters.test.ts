@@ -65,7 +65,10 @@ test("dead letters are listed by reason, over restarts, and sent again when aske
   await until("they are delivered", () => delivery.state().deliveredRecords === 10);
   await until("none is left", () => delivery.state().deadLetters?.records === 0);
   assert.equal(existsSync(path), false);
-  assert.deepEqual([...store.kept.keys()].toSorted(), Array.from({ length: 10 }, (_, i) => `{"n":${10 * i + 7}}`).toSorted());
+  assert.deepEqual(
+    [...store.kept.keys()].toSorted(),
+    Array.from({ length: 10 }, (_, i) => `{"n":${10 * i + 7}}`).toSorted(),
+  );
   assert.equal(delivery.resend(), 0);
   await delivery.stop(1000);
 });

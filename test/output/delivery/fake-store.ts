@@ -8,7 +8,17 @@ import {
   type RecordBatch,
 } from "../../../src/output/index.ts";
 
-export type StoreMood = "works" | "away" | "hangs" | "busy" | "lies" | "fussy" | "small" | "hostile" | "poison" | "split";
+export type StoreMood =
+  | "works"
+  | "away"
+  | "hangs"
+  | "busy"
+  | "lies"
+  | "fussy"
+  | "small"
+  | "hostile"
+  | "poison"
+  | "split";
 
 /** A store that keeps records by their identity, with moods. */
 export interface FakeStore {

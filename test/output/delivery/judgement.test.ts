@@ -56,7 +56,11 @@ type Answer = (status: number, body: string) => void;
 /** A store over HTTP that takes a request as a whole. */
 function wholeStore(
   config: (url: string) => StoreConfig,
-  answers: { readonly success: string; readonly refusal: readonly [number, string]; readonly fault: readonly [number, string] },
+  answers: {
+    readonly success: string;
+    readonly refusal: readonly [number, string];
+    readonly fault: readonly [number, string];
+  },
 ): Kind["start"] {
   return async (t) => {
     const server = await startHttpServer(t);
@@ -100,7 +104,10 @@ const kinds: Readonly<Record<string, Kind>> = {
     isTerse: true,
   },
   otlp: {
-    start: wholeStore((url) => ({ kind: "otlp", ...postConfig(url), attributeFields: [] }), { ...plainAnswers, success: "{}" }),
+    start: wholeStore((url) => ({ kind: "otlp", ...postConfig(url), attributeFields: [] }), {
+      ...plainAnswers,
+      success: "{}",
+    }),
   },
   splunk: {
     start: wholeStore(
@@ -259,7 +266,9 @@ const upTo = (count: number): readonly number[] => Array.from({ length: count },
 
 for (const [name, { start, isTerse, isClear, mayDouble }] of Object.entries(kinds)) {
   test(`${name}: a store that takes nothing is never the fault of the records, whatever it says`, async (t) => {
-    for (const mood of isTerse === true || isClear === true ? (["refuses", "fails"] as const) : (["refuses", "fails", "saysNothing"] as const)) {
+    for (const mood of isTerse === true || isClear === true
+      ? (["refuses", "fails"] as const)
+      : (["refuses", "fails", "saysNothing"] as const)) {
       const store = await start(t);
       store.mood = mood;
       const { delivery, send, letters } = deliverTo(t, store, 10);
@@ -269,7 +278,10 @@ for (const [name, { start, isTerse, isClear, mayDouble }] of Object.entries(kind
       await until("it was tried again", () => delivery.state().retriedRecords > retriedRecords + 20);
       const { refusedRecords, deliveredRecords, droppedRecords, waitingRecords, blame } = delivery.state();
       assert.deepEqual([refusedRecords, deliveredRecords, droppedRecords, waitingRecords], [0, 0, 0, 60], mood);
-      assert.equal(blame, mood === "refuses" || (mood === "saysNothing" && blame === "operator") ? "operator" : "store");
+      assert.equal(
+        blame,
+        mood === "refuses" || (mood === "saysNothing" && blame === "operator") ? "operator" : "store",
+      );
       store.mood = "works";
       await until("all is delivered", () => delivery.state().deliveredRecords === 60).catch(() =>
         assert.fail(JSON.stringify(delivery.state())),

@@ -38,9 +38,12 @@ test("a text that looks like the field is not taken for it", () => {
 test("a time that is more than a day from receipt, or none, leaves the time of receipt", () => {
   const received = "2026-01-02T12:00:00.000Z";
   const of = (time: string): unknown =>
-    (retimed("flow.start.timestamp", { "@timestamp": received, "flow.start.timestamp": time })[0] as Record<string, unknown>)[
-      "@timestamp"
-    ];
+    (
+      retimed("flow.start.timestamp", { "@timestamp": received, "flow.start.timestamp": time })[0] as Record<
+        string,
+        unknown
+      >
+    )["@timestamp"];
   for (const near of ["2026-01-01T12:00:00.000Z", "2026-01-03T11:59:59.999999999Z", "2026-01-02T00:00:00Z"]) {
     assert.equal(of(near), near);
   }

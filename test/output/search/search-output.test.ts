@@ -203,11 +203,26 @@ test("what an operator must mend is told from a fault of a record, whatever the 
   const adapter = adapterTo(fake.port, { product: "elasticsearch" });
   await adapter.open(signal);
   for (const [status, type, reason, advice] of [
-    [400, "validation_exception", "this action would add [2] shards, but this cluster currently has [8]/[8] maximum normal shards open", /max_shards_per_node/],
+    [
+      400,
+      "validation_exception",
+      "this action would add [2] shards, but this cluster currently has [8]/[8] maximum normal shards open",
+      /max_shards_per_node/,
+    ],
     [400, "index_closed_exception", "closed", /open the index/],
     [403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/8/index write (api)];", /remove the block/],
-    [429, "cluster_block_exception", "blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark]", /disk is full/],
-    [400, "illegal_argument_exception", "Limit of total fields [1000] has been exceeded while adding new fields [1]", /total_fields\.limit/],
+    [
+      429,
+      "cluster_block_exception",
+      "blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark]",
+      /disk is full/,
+    ],
+    [
+      400,
+      "illegal_argument_exception",
+      "Limit of total fields [1000] has been exceeded while adding new fields [1]",
+      /total_fields\.limit/,
+    ],
     [400, "illegal_argument_exception", "pipeline with id [geo] does not exist", /make the ingest pipeline/],
     [404, "index_not_found_exception", "no such index [x]", /make the index/],
   ] as const) {
