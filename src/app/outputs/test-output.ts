@@ -30,13 +30,14 @@ export async function testOutput({ addressSetting, delivery, store }: StoreOutpu
   const calls = createTimedCalls(delivery.timeoutMs);
   let adapter: OutputAdapter | undefined;
   try {
-    adapter = createAdapter(store, { clock, isEcs: delivery.isEcs });
-    const { open } = adapter;
-    warnings.push(...(await calls.call((signal) => open(signal))));
+    const opened = createAdapter(store, { clock, isEcs: delivery.isEcs });
+    adapter = opened;
+    warnings.push(...(await calls.call((signal) => opened.open(signal))));
     steps.push("connected");
     const batch = testBatch(clock.now(), fieldNames(delivery.isEcs));
-    const { rehearse = adapter.send } = adapter;
-    const { refused, unclear = [], retry, fault } = await calls.call((signal) => rehearse(batch, signal));
+    const { refused, unclear = [], retry, fault } = await calls.call((signal) =>
+      opened.rehearse === undefined ? opened.send(batch, signal) : opened.rehearse(batch, signal),
+    );
     const [bad] = [...refused, ...unclear];
     if (bad !== undefined) return result(`the record was refused: ${bad.reason}`);
     if (retry.length > 0) return result(fault?.message ?? "the store takes no records at present");

@@ -116,7 +116,8 @@ export class DeadLetters {
         add(all, reason, { records, firstAt, at });
       }
     }
-    const reasons = [...all].map(([reason, of]) => ({ reason, ...of })).toSorted((a, b) => b.records - a.records);
+    const reasons = Array.from(all, ([reason, { records, firstAt, at }]) => ({ reason, records, firstAt, at }));
+    reasons.sort((a, b) => b.records - a.records);
     return {
       records: reasons.reduce((sum, { records }) => sum + records, 0),
       bytes: this.#files().reduce((sum, { bytes }) => sum + bytes, 0),
