@@ -273,7 +273,9 @@ function recordOf(line: Buffer): Buffer | undefined {
 /** What a server says, without what it says of one record only: its identity, its values, where in it. */
 function kindOf(reason: string): string {
   const text = reason
-    .replaceAll(/'[^']*'/g, "'…'")
+    // The apostrophe of "field's" begins no value.
+    .replaceAll(/(?<!\w)'[^']*'/g, "'…'")
+    .replaceAll(/\[\d+:\d+\]/g, "[…]")
     .replaceAll(/\b(line|row|column|col|position|offset|at|byte)(:? ?)\d+/gi, "$1$2…");
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }
