@@ -144,7 +144,10 @@ for (const product of ["elasticsearch", "opensearch"] as const) {
           template: { mappings: { properties: { "flow.bytes": { type } } } },
         });
       await template("short");
-      const ledger = await openLedger(u, product.toUpperCase(), product, { ...settings, INDEX_TEMPLATE_ENABLE: "false" });
+      const ledger = await openLedger(u, product.toUpperCase(), product, {
+        ...settings,
+        INDEX_TEMPLATE_ENABLE: "false",
+      });
       const poison = [40_000, 50_000].flatMap((first) => upTo(recordsPerDatagram).map((n) => first + n));
       await ledger.send(0, records / 2);
       await ledger.send(40_000, recordsPerDatagram);
@@ -153,7 +156,8 @@ for (const product of ["elasticsearch", "opensearch"] as const) {
       await untilJudged(ledger, records + poison.length);
       assert.equal(await ledger.readiness(), "degraded");
       assert.deepEqual(await ledger.letters(), poison);
-      const ofLedger = (numbers: readonly number[]): readonly number[] => numbers.filter((n) => n < records || n >= 40_000);
+      const ofLedger = (numbers: readonly number[]): readonly number[] =>
+        numbers.filter((n) => n < records || n >= 40_000);
       assert.deepEqual(ofLedger(await held("netgloss-flow")), upTo(records));
       u.diagnostic(JSON.stringify((await ledger.output()).deadLetters));
       await template("long");

@@ -35,7 +35,12 @@ export async function testOutput({ addressSetting, delivery, store }: StoreOutpu
     warnings.push(...(await calls.call((signal) => opened.open(signal))));
     steps.push("connected");
     const batch = testBatch(clock.now(), fieldNames(delivery.isEcs));
-    const { refused, unclear = [], retry, fault } = await calls.call((signal) =>
+    const {
+      refused,
+      unclear = [],
+      retry,
+      fault,
+    } = await calls.call((signal) =>
       opened.rehearse === undefined ? opened.send(batch, signal) : opened.rehearse(batch, signal),
     );
     const [bad] = [...refused, ...unclear];
