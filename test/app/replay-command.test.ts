@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
 import { framings, ipPacketWith, pcapFile, pcapngFile } from "../support/capture-file.ts";
@@ -86,12 +87,12 @@ test("the outputs of the settings take the records when asked to", async (t) => 
 test("records that a store refuses are named, and the exit code says so", async (t) => {
   const { path, directory } = capture(t);
   let refused: string | undefined;
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const part of request.setEncoding("utf8")) body += String(part);
-    const [first = ""] = body.split("\n");
-    if (first !== "") refused ??= first;
-    response.writeHead(refused !== undefined && body.includes(refused) ? 400 : 200).end();
+  const server = createServer((request, response) => {
+    void readText(request).then((body) => {
+      const [first = ""] = body.split("\n");
+      if (first !== "") refused ??= first;
+      response.writeHead(refused !== undefined && body.includes(refused) ? 400 : 200).end();
+    });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   cleanUp(t, () => server.close());
