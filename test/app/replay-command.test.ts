@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
@@ -87,12 +87,14 @@ test("the outputs of the settings take the records when asked to", async (t) => 
 test("records that a store refuses are named, and the exit code says so", async (t) => {
   const { path, directory } = capture(t);
   let refused: string | undefined;
+  const judged = async (request: IncomingMessage): Promise<number> => {
+    const body = await readText(request);
+    const [first = ""] = body.split("\n");
+    if (first !== "") refused ??= first;
+    return refused !== undefined && body.includes(refused) ? 400 : 200;
+  };
   const server = createServer((request, response) => {
-    void readText(request).then((body) => {
-      const [first = ""] = body.split("\n");
-      if (first !== "") refused ??= first;
-      response.writeHead(refused !== undefined && body.includes(refused) ? 400 : 200).end();
-    });
+    void judged(request).then((status) => response.writeHead(status).end());
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   cleanUp(t, () => server.close());
