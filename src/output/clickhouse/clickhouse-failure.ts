@@ -34,7 +34,12 @@ export function exceptionCode({ headers, body, status }: HttpAnswer): number {
  */
 export function clickHouseFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   const code = exceptionCode(answer);
-  if (code === 0) return httpFailure(answer, clock);
+  if (code === 0) {
+    const failure = httpFailure(answer, clock);
+    const { blame, message, retryAfterMs } = failure;
+    // A proxy's fault: the server may have the rows.
+    return blame === "unclear" ? new DeliveryError("store", failure.code, message, { retryAfterMs }) : failure;
+  }
   const place = new URL(answer.url).host;
   const said = answer.body.subarray(0, 400).toString().replaceAll(/\s+/g, " ").trim();
   const view = viewOf(answer);

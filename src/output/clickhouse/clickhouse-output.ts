@@ -33,8 +33,8 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
   };
   let client: HttpClient | undefined;
   let readers: readonly RowReader[] | undefined;
-  /** Inserts that a view has refused, by their tokens: how often, and how many inserts had worked by the last time. */
-  const refusedByView = new Map<string, { tries: number; worked: number }>();
+  /** Inserts that a view has refused, by their tokens: how often, why, and how many inserts had worked by the last time. */
+  const refusedByView = new Map<string, { tries: number; worked: number; failure: DeliveryError }>();
   let worked = 0;
 
   const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
@@ -44,13 +44,18 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
     return prepared.warnings;
   };
 
-  /** @throws DeliveryError */
-  const insert = async ({ table, token, body }: TableRows, signal: AbortSignal): Promise<void> => {
+  /**
+   * @returns the failure of a view that was passed over.
+   * @throws DeliveryError
+   */
+  const insert = async ({ table, token, body }: TableRows, signal: AbortSignal): Promise<DeliveryError | undefined> => {
     const layout = layouts[table];
     if (client === undefined || layout === undefined) throw new Error("not open");
+    const refused = refusedByView.get(token);
+    const isWithoutViews = refused !== undefined && refused.tries >= triesWithViews;
     const answer = await client.request({
       method: "POST",
-      path: insertPath(config, layout, token, (refusedByView.get(token)?.tries ?? 0) >= triesWithViews),
+      path: insertPath(config, layout, token, isWithoutViews),
       headers: bodyHeaders,
       body: [compress === undefined ? body : await compress(body)],
       signal,
@@ -59,19 +64,20 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
       if (answer.body.length > 0) throw notAcknowledged(answer, "ClickHouse");
       refusedByView.delete(token);
       worked++;
-      return;
+      return isWithoutViews ? refused.failure : undefined;
     }
+    const failure = clickHouseFailure(answer, clock);
     if (viewOf(answer) !== undefined) {
-      const before = refusedByView.get(token);
       // As with all suspects, it counts only when others worked meanwhile: else the view fails for all.
-      const tries = (before?.tries ?? 0) + Number(before === undefined || worked > before.worked);
-      refusedByView.set(token, { tries, worked });
+      const tries = (refused?.tries ?? 0) + Number(refused === undefined || worked > refused.worked);
+      refusedByView.set(token, { tries, worked, failure });
     }
     if (isOfTables(answer)) readers = undefined;
-    throw clickHouseFailure(answer, clock);
+    throw failure;
   };
 
   return {
+    isKnownWhole: true,
     open: prepare,
     async rehearse(batch, signal) {
       for (const { table } of rowsByTable(batch, readers ?? [])) {
@@ -88,9 +94,10 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
       const tables = rowsByTable(batch, readers ?? []);
       const unfit: TableRows[] = [];
       const failures: DeliveryError[] = [];
+      let lack: DeliveryError | undefined;
       for (const rows of tables) {
         try {
-          await insert(rows, signal);
+          lack = (await insert(rows, signal)) ?? lack;
         } catch (error) {
           if (!(error instanceof DeliveryError)) throw error;
           failures.push(error);
@@ -98,12 +105,12 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
         }
       }
       const [failure] = failures;
-      if (failure === undefined) return allAccepted;
+      if (failure === undefined) return lack === undefined ? allAccepted : { ...allAccepted, lack };
       // Records that another table has taken must not be halved with these: they would have other tokens.
       if (unfit.length === tables.length) throw failure;
       const retry = unfit.flatMap(({ indexes }) => indexes);
       const fault = failures.find(({ blame }) => blame === "operator" || blame === "store");
-      return { refused: [], retry: retry.toSorted((a, b) => a - b), fault };
+      return { refused: [], retry: retry.toSorted((a, b) => a - b), fault, lack };
     },
     async close() {
       client?.close();

@@ -168,8 +168,13 @@ export class DeadLetters {
     if (this.#file !== undefined && this.#current.bytes >= maxBytes) await this.#move(this.#current, this.#rotated);
     if (this.#file === undefined) {
       await makeFolder(dirname(path), 0o750);
-      this.#file = await open(path, "a", 0o640);
-      this.#current.bytes = (await this.#file.stat()).size;
+      this.#file = await open(path, "a+", 0o640);
+      const { size } = await this.#file.stat();
+      this.#current.bytes = size;
+      // What a crash has cut off must not take the next letter with it.
+      const end = Buffer.from("\n");
+      if (size > 0) await this.#file.read(end, 0, 1, size - 1);
+      if (end[0] !== 0x0a) await this.#file.appendFile("\n");
     }
     return this.#file;
   }
@@ -211,6 +216,8 @@ export class DeadLetters {
     for await (const lines of linesOf(this.#resent.path)) {
       if (this.#isClosed) return;
       const records = lines.flatMap((line) => recordOf(line) ?? []);
+      const damaged = lines.filter((line) => line.length > 0).length - records.length;
+      if (damaged > 0) this.#failed(new Error(`${damaged} lines are damaged and not sent again`));
       if (records.length > 0) underWay.push(take(Buffer.concat(records), records.length));
       if (underWay.length > 1) await underWay.shift();
     }
@@ -260,14 +267,18 @@ function headOf(line: Buffer): { readonly reason: string; readonly at: number } 
   }
 }
 
-/** The record of a letter as a line; undefined: there is none. */
+/** The record of a letter as a line, in its own bytes; undefined: the line is damaged. */
 function recordOf(line: Buffer): Buffer | undefined {
   const at = line.indexOf(recordName);
   if (at < 0) return undefined;
   // Without the brace that ends the letter.
   const value = line.subarray(at + recordName.length, line.length - 1);
-  const text = value[0] === 0x7b ? value : Buffer.from(JSON.parse(value.toString()) as string);
-  return Buffer.concat([text, Buffer.from("\n")]);
+  try {
+    const { record } = JSON.parse(line.toString()) as { record: unknown };
+    return Buffer.concat([typeof record === "string" ? Buffer.from(record) : value, Buffer.from("\n")]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a server says, without what it says of one record only: its identity, its values, where in it. */

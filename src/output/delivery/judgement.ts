@@ -5,7 +5,7 @@ import type { Outcome, Refusal } from "./output-adapter.ts";
 /** What is left of a batch and sent by itself, with what is known against its records. */
 export interface Piece {
   readonly batch: Batch;
-  /** How often it failed though the store had taken other records since its failure before. */
+  /** How often it failed though the store had taken other records since its failure before; a part for what seems the store's fault. */
   readonly strikes: number;
   /** How many records the store had taken when it failed last; undefined: it has not failed. */
   readonly takenBefore: number | undefined;
@@ -32,37 +32,43 @@ export interface Judgement {
 /** So many strikes have a batch halved of which one record may bring the store's fault about, and a single record set aside. */
 const strikesToHalve = 2;
 const strikesToSetAside = 3;
+/** What a fault that is called the store's counts as a strike: a proxy says 502, and a crash cuts the connection, over a record, too. */
+const strikeOfStore = 0.3;
 
 /**
  * Judges what a store said, for all outputs.
  *
  * A store that takes nothing is never the fault of the records, whatever it says: a record is refused only when the store has
- * taken others of the same request, or others between two tries of this one.
+ * taken others of the same request, or others between two tries of this one. One that has no others is refused when it
+ * has waited long enough for them.
  *
  * @param taken how many records the store has taken so far, of all batches.
+ * @param hasWaited whether the piece is one record without others, which the store has called faulty again and again.
  */
-export function judge(piece: Piece, answer: Outcome | DeliveryError, taken: number): Judgement {
-  return answer instanceof DeliveryError ? judgeFailure(piece, answer, taken) : judgeOutcome(piece, answer, taken);
+export function judge(piece: Piece, answer: Outcome | DeliveryError, taken: number, hasWaited: boolean): Judgement {
+  return answer instanceof DeliveryError
+    ? judgeFailure(piece, answer, taken, hasWaited)
+    : judgeOutcome(piece, answer, taken, hasWaited);
 }
 
-function judgeFailure(piece: Piece, error: DeliveryError, taken: number): Judgement {
+function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWaited: boolean): Judgement {
   const { batch } = piece;
   const nothing = { taken: 0, letters: [], isSuspect: false, isHeld: false };
   const isHeld = piece.takenBefore === taken;
   const { blame, message } = error;
-  const again = { batch, takenBefore: taken, strikes: strikesOf(piece, taken) };
+  const isCleared = hasTakenOthers(piece, taken);
+  const strike = blame === "store" ? strikeOfStore : 1;
+  const again = { batch, takenBefore: taken, strikes: piece.strikes + (isCleared ? strike : 0) };
   if (blame === "record") {
     if (batch.count > 1) {
       const takenBefore = piece.takenBefore ?? taken;
       return { ...nothing, left: halvesOf(batch, takenBefore), fault: undefined };
     }
-    if (again.strikes > 0) return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
+    if (isCleared || hasWaited) return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
     return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
   }
-  if (blame === "unclear" && error.isWhole) {
-    return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
-  }
-  if (blame === "unclear") {
+  if (blame === "unclear" || (blame === "store" && again.strikes >= strikesToHalve)) {
+    if (error.isWhole) return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
     if (batch.count > 1 && again.strikes >= strikesToHalve) {
       return { ...nothing, left: halvesOf(batch, taken), fault: undefined };
     }
@@ -71,18 +77,19 @@ function judgeFailure(piece: Piece, error: DeliveryError, taken: number): Judgem
     }
     return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
   }
-  return { ...nothing, left: [piece], fault: error, isHeld: true };
+  return { ...nothing, left: [blame === "store" ? again : piece], fault: error, isHeld: true };
 }
 
-function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number): Judgement {
+function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number, hasWaited: boolean): Judgement {
   const { batch } = piece;
   const { refused, retry, unclear = [], tookOthers = false } = outcome;
   const taken = batch.count - refused.length - retry.length;
   const isHeld = piece.takenBefore === takenSoFar && taken === 0 && !tookOthers;
-  const isCleared = taken > 0 || tookOthers || strikesOf(piece, takenSoFar) > piece.strikes;
+  const isCleared = taken > 0 || tookOthers || hasTakenOthers(piece, takenSoFar);
   const strikes = piece.strikes + Number(isCleared);
   const takenBefore = takenSoFar + taken;
-  const letters: Refusal[] = isCleared ? [...refused] : [];
+  const isRefused = isCleared || hasWaited;
+  const letters: Refusal[] = isRefused ? [...refused] : [];
   const left: Piece[] = [];
   const keep = (indexes: readonly number[], known: Omit<Piece, "batch">): void => {
     if (indexes.length > 0) left.push({ batch: selectRecords(batch, indexes), ...known });
@@ -95,7 +102,7 @@ function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number): Judge
   const isRest = left.length > 0;
   if (strikes >= strikesToSetAside) letters.push(...unclear);
   else keep([...doubted].toSorted(ascending), { strikes, takenBefore });
-  if (!isCleared) keep(refused.map(({ index }) => index).toSorted(ascending), { strikes, takenBefore });
+  if (!isRefused) keep(refused.map(({ index }) => index).toSorted(ascending), { strikes, takenBefore });
   const [suspect] = [...unclear, ...refused];
   const blame = unclear.length > 0 ? "unclear" : "record";
   const said = suspect === undefined ? undefined : new DeliveryError(blame, "refused", suspect.reason);
@@ -113,9 +120,9 @@ function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number): Judge
 const busy = new DeliveryError("store", "busy", "the store takes no records at present");
 const ascending = (a: number, b: number): number => a - b;
 
-/** With one more when the store has taken something since the last failure. */
-function strikesOf({ strikes, takenBefore }: Piece, taken: number): number {
-  return strikes + Number(takenBefore !== undefined && taken > takenBefore);
+/** Whether the store has taken something since the last failure. */
+function hasTakenOthers({ takenBefore }: Piece, taken: number): boolean {
+  return takenBefore !== undefined && taken > takenBefore;
 }
 
 function halvesOf(batch: Batch, takenBefore: number): readonly Piece[] {

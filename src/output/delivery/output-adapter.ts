@@ -22,6 +22,8 @@ export interface Outcome {
   /** The server has taken some of `refused`, and does not say which. */
   readonly tookOthers?: true;
   readonly retryAfterMs?: number | undefined;
+  /** Where a part of the store lacks the records that it took, a sentence. */
+  readonly lack?: DeliveryError | undefined;
 }
 
 /** All records of a batch are with the server. */
@@ -33,6 +35,8 @@ export const allAccepted: Outcome = { refused: [], retry: [] };
  * It needs no retries, no queue, no metrics and no log of its own.
  */
 export interface OutputAdapter {
+  /** The store knows a batch again as a whole alone: halves of one that it may have would be there twice. */
+  readonly isKnownWhole?: true;
   /**
    * First contact: judges that the server can be used and prepares what sending needs. Called until it works, and before
    * any batch is sent.

@@ -5,7 +5,7 @@ import { backoffMs, type BackoffOptions } from "./backoff.ts";
 import { selectRecords, type Batch } from "./batch.ts";
 import { createCircuit, type Circuit } from "./circuit.ts";
 import type { DeadLetters } from "./dead-letters.ts";
-import type { DeliveryError } from "./delivery-error.ts";
+import { DeliveryError } from "./delivery-error.ts";
 import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
 import type { DeliveryReport } from "./delivery-report.ts";
 import { judge, newPiece, type Judgement, type Piece } from "./judgement.ts";
@@ -35,15 +35,18 @@ export interface SenderOptions {
 interface UnderWay {
   /** Of its batch. */
   readonly byteLength: number;
-  /** Its records are suspected and wait for a sign that the store takes others: it needs no place among those that are sent. */
+  /** It has failed and waits for a sign that the store takes others: it needs no place among those that are sent. */
   isParked: boolean;
 }
 
 /** So many suspects are tried one after the other before all wait: the store may take the next. */
 const suspectsAtOnce = 3;
+/** A record that is refused so often, for so many milliseconds, while there are no others that could show that the store is well, is refused. */
+const triesAlone = 5;
+const aloneMs = 300_000;
 /** A batch that failed so often in a row gives its place to another, which may show that the store is well. */
 const parkedAfter = 2;
-/** Batches that may be parked for each that may be sent, and more while they are small. */
+/** Batches of suspects that may be parked for each that may be sent, and more while they are small; of others as many as may be sent. */
 const parkedForEach = 2;
 
 /**
@@ -185,6 +188,8 @@ export class Sender {
     const { backoff } = this.#options;
     let pieces: readonly Piece[] = [newPiece(taken.batch)];
     let failures = 0;
+    /** When the store first refused it as the only record that there was; undefined: it has others, or another fault. */
+    let aloneSince: number | undefined;
     for (;;) {
       const [piece, ...others] = pieces;
       if (piece === undefined) {
@@ -195,8 +200,11 @@ export class Sender {
       if (this.#isOver) break;
       const answer = await this.#send(piece.batch);
       if (answer === undefined) break;
-      const judged = judge(piece, answer, this.#taken);
+      const now = this.#options.clock.monotonic();
+      const hasWaited = failures + 1 >= triesAlone && aloneSince !== undefined && now - aloneSince >= aloneMs;
+      const judged = judge(piece, answer, this.#taken, hasWaited);
       const { left, fault, isSuspect } = judged;
+      aloneSince = fault?.blame === "record" && this.#options.queue.records === 1 ? (aloneSince ?? now) : undefined;
       pieces = isSuspect ? [...others, ...left] : [...left, ...others];
       await this.#note(piece, judged, own);
       if (judged.taken > 0 || judged.letters.length > 0) failures = 0;
@@ -207,8 +215,8 @@ export class Sender {
       if (isFree) leave();
       if (goesOn) continue;
       if (judged.isHeld) this.#failed(own, fault);
-      if (isSuspect && failures >= parkedAfter) this.#park(own);
-      if (!isSuspect) own.isParked = false;
+      if (fault.blame === "operator") own.isParked = false;
+      else if (failures >= parkedAfter) this.#park(own, isSuspect);
       const tries = Math.max(failures, 1, isFree ? 0 : this.#circuit.probes + 1);
       await this.#rest(backoffMs(backoff, tries, answer.retryAfterMs));
       if (!isFree) leave();
@@ -227,12 +235,19 @@ export class Sender {
     try {
       const outcome = await this.#calls.call((signal) => adapter.send(batch, signal));
       report.request(outcome.refused.length + outcome.retry.length > 0 ? "partly" : "accepted", took());
+      if (outcome.lack !== undefined) {
+        report.failed("send", outcome.lack.code);
+        this.#log.warn({ output: this.#options.output, reason: outcome.lack.message }, "a part of the store lacks records");
+      }
       return outcome;
     } catch (thrown) {
       if (this.#calls.isStopped) return undefined;
       const error = thrown as DeliveryError;
-      report.request(error.code, took());
-      return error;
+      const { blame, code, message, retryAfterMs, cause } = error;
+      report.request(code, took());
+      return adapter.isKnownWhole === true && blame === "store"
+        ? new DeliveryError(blame, code, message, { retryAfterMs, cause, isWhole: true })
+        : error;
     }
   }
 
@@ -254,12 +269,12 @@ export class Sender {
     await deadLetters.write(batch, letters);
   }
 
-  #park(own: UnderWay): void {
+  #park(own: UnderWay, isSuspect: boolean): void {
     const { maxInFlight, parkedBytes } = this.#options;
     if (own.isParked) return;
     const parked = [...this.#underWay.keys()].filter(({ isParked }) => isParked);
     const bytes = parked.reduce((sum, { byteLength }) => sum + byteLength, own.byteLength);
-    if (parked.length >= parkedForEach * maxInFlight && bytes > parkedBytes) return;
+    if (parked.length >= (isSuspect ? parkedForEach : 1) * maxInFlight && (bytes > parkedBytes || !isSuspect)) return;
     own.isParked = true;
     this.wake();
   }

@@ -1,6 +1,6 @@
 import { copyLines } from "../../record/index.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
+import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
 import { blameOfStatus } from "../delivery/http-failure.ts";
 import { allAccepted, type Outcome, type Refusal } from "../delivery/output-adapter.ts";
@@ -95,6 +95,15 @@ const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string
   ],
 ];
 
+/** What the server says of a record while it, or the shard of the record, is away. Other faults of its own may come with the record, whatever their status. */
+const ofServer =
+  /unavailable_shards|no_shard_available|node_(closed|disconnected|not_connected)|rejected_execution|circuit_break|master_not_discovered|not_master|not_cluster_manager|cluster_event_timeout|receive_timeout|connect_transport|cluster_block/;
+
+function blameOfRecord(status: number, type: string): Blame {
+  const blame = blameOfStatus(status);
+  return blame === "store" && status >= 500 && !ofServer.test(type) ? "unclear" : blame;
+}
+
 /**
  * The result of each record.
  *
@@ -119,7 +128,7 @@ export function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
     const { type = String(status), reason: said = "no reason given" } = error ?? {};
     const reason = `${type}: ${said}`;
     const advice = mendable.find(([ofType, ofReason]) => ofType.test(type) && ofReason.test(said))?.[2];
-    const blame = advice === undefined ? blameOfStatus(status) : "operator";
+    const blame = advice === undefined ? blameOfRecord(status, type) : "operator";
     if (blame === "record") {
       refused.push({ index, reason });
       continue;

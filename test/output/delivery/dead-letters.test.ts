@@ -115,3 +115,19 @@ test("a resending that was cut off by the end is begun again by the next", async
   await until("none is left", () => next.delivery.state().deadLetters?.records === 0);
   await next.delivery.stop(1000);
 });
+
+test("a letter that a crash has cut off costs neither the next one nor those before it", async (t) => {
+  const stateDirectory = tempDirectory(t);
+  const path = join(stateDirectory, "dead-letters.ndjson");
+  const letter = '{"@timestamp":"2026-01-01T00:00:00.000Z","output":"fake","reason":"no","record":{"n":1}}';
+  writeFileSync(path, `${letter}\n${letter.slice(0, -3)}`);
+  const { delivery, store, send } = startRig(t, { stateDirectory });
+  store.mood = "fussy";
+  send(6, 9);
+  await until("one is refused", () => readFileSync(path, "utf8").includes('"record":{"n":7}'));
+  store.mood = "works";
+  delivery.resend();
+  await until("none is left", () => delivery.state().deadLetters?.records === 0);
+  assert.deepEqual([...store.kept.keys()].toSorted(), [1, 6, 7, 8].map((n) => `{"n":${n}}`));
+  await delivery.stop(1000);
+});
