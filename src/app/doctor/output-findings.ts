@@ -9,6 +9,9 @@ export function outputFindings(facts: Facts): Diagnosis[] {
   );
 }
 
+/** What a store says may end like a sentence. */
+const sentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
+
 function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
   const { name, state, fault, faultSince, blame, waitingRecords = 0, spoolMode } = output;
   if (state === "working" || fault === undefined) return undefined;
@@ -18,7 +21,7 @@ function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
   return {
     id: "output-failing",
     severity: "problem",
-    sentence: `The output ${name} fails${since}: ${fault}.${waiting}`,
+    sentence: `The output ${name} fails${since}: ${sentence(fault)}${waiting}`,
     evidence: { output: name, state, blame, waitingRecords, spoolMode },
     advice:
       blame === "operator"
@@ -54,7 +57,7 @@ function drops({ name, deliveredRecords = 0, drops: lost = [] }: OutputFacts): D
 function refused({ name, refusedRecords = 0, refusals = [], deadLetters }: OutputFacts): Diagnosis | undefined {
   if (refusedRecords === 0) return undefined;
   const [last] = refusals;
-  const reason = last === undefined ? "" : ` The last reason: ${last.reason}.`;
+  const reason = last === undefined ? "" : ` The last reason: ${sentence(last.reason)}`;
   return {
     id: "output-refused",
     severity: "warning",

@@ -287,6 +287,8 @@ function kindOf(reason: string): string {
     // The apostrophe of "field's" begins no value.
     .replaceAll(/(?<!\w)'[^']*'/g, "'…'")
     .replaceAll(/\[\d+:\d+\]/g, "[…]")
+    // Numbers by themselves, and in JSON; not a status or a code, which are behind a colon and a blank.
+    .replaceAll(/(?<![\w.:[-]|: )\d+(\.\d+)?(?![\w.:-])|(?<=":)-?\d+(\.\d+)?/g, "…")
     .replaceAll(/\b(line|row|column|col|position|offset|at|byte)(:? ?)\d+/gi, "$1$2…");
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }

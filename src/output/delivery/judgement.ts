@@ -62,7 +62,7 @@ function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWait
   if (blame === "record") {
     if (batch.count > 1) {
       const takenBefore = piece.takenBefore ?? taken;
-      return { ...nothing, left: halvesOf(batch, takenBefore), fault: undefined };
+      return { ...nothing, left: halvesOf(batch, takenBefore, 0), fault: undefined };
     }
     if (isCleared || hasWaited) return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
     return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
@@ -70,7 +70,7 @@ function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWait
   if (blame === "unclear" || (blame === "store" && again.strikes >= strikesToHalve)) {
     if (error.isWhole) return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
     if (batch.count > 1 && again.strikes >= strikesToHalve) {
-      return { ...nothing, left: halvesOf(batch, taken), fault: undefined };
+      return { ...nothing, left: halvesOf(batch, taken, strikesToHalve - strike), fault: undefined };
     }
     if (batch.count === 1 && again.strikes >= strikesToSetAside) {
       return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
@@ -125,6 +125,7 @@ function hasTakenOthers({ takenBefore }: Piece, taken: number): boolean {
   return takenBefore !== undefined && taken > takenBefore;
 }
 
-function halvesOf(batch: Batch, takenBefore: number): readonly Piece[] {
-  return splitBatch(batch).map((half) => ({ batch: half, strikes: 0, takenBefore }));
+/** @param strikes of halves that are batches: one more has them halved again. */
+function halvesOf(batch: Batch, takenBefore: number, strikes: number): readonly Piece[] {
+  return splitBatch(batch).map((half) => ({ batch: half, strikes: half.count > 1 ? strikes : 0, takenBefore }));
 }

@@ -5,13 +5,25 @@ import { connectionFailure } from "../delivery/failure-text.ts";
 import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
 import { hostAndPort } from "./host-and-port.ts";
 
+/** A receiver without TLS takes the handshake for a message, and is silent. */
+const handshakeMs = 10_000;
+
 /** Connects, and ends the handshake of TLS. @throws DeliveryError; the reason of `signal` */
 export async function openStream(server: string, tls: TlsConfig | undefined, signal: AbortSignal): Promise<Socket> {
   const { host, port } = hostAndPort(server);
   const options = { host, port, allowHalfOpen: true };
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = tls === undefined ? connectTcp(options) : connectTls({ ...options, ...name, ...tlsOptions(tls) });
-  await settle(socket, server, signal, (done) => socket.once(tls === undefined ? "connect" : "secureConnect", done));
+  const late = `${server} does not answer the handshake of TLS: does it speak TLS?`;
+  const onLate = (): void => {
+    if (tls !== undefined && !socket.connecting) socket.destroy(new DeliveryError("operator", "tls", late));
+  };
+  const timer = setTimeout(onLate, handshakeMs);
+  try {
+    await settle(socket, server, signal, (done) => socket.once(tls === undefined ? "connect" : "secureConnect", done));
+  } finally {
+    clearTimeout(timer);
+  }
   return socket;
 }
 

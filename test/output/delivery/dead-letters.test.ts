@@ -55,7 +55,7 @@ test("dead letters are listed by reason, over restarts, and sent again when aske
   const letters = delivery.state().deadLetters;
   assert.deepEqual(
     letters?.reasons.map(({ reason, records }) => ({ reason, records })),
-    [{ reason: "ends in 7", records: 10 }],
+    [{ reason: "ends in …", records: 10 }],
   );
   assert.equal(letters?.bytes, readFileSync(path).length);
   const [only] = letters?.reasons ?? [];
@@ -93,14 +93,14 @@ test("what is refused again is a dead letter again", async (t) => {
 test("a resending that was cut off by the end is begun again by the next", async (t) => {
   const stateDirectory = tempDirectory(t);
   const letter = (n: number): string =>
-    `{"@timestamp":"2026-01-01T00:00:00.000Z","output":"fake","reason":"[1:${n}] no field [x] in document with id 'a-${n}'. Preview of field's value: '${n}', line ${n}","record":{"n":${n}}}\n`;
+    `{"@timestamp":"2026-01-01T00:00:00.000Z","output":"fake","reason":"[1:${n}] no field [x] in document with id 'a-${n}'. Preview of field's value: '${n}', line ${n}: 422 (port ${n})","record":{"n":${n}}}\n`;
   writeFileSync(join(stateDirectory, "dead-letters.ndjson.resending"), `${letter(1)}${letter(2)}{"cut`);
   writeFileSync(join(stateDirectory, "dead-letters.ndjson"), letter(3));
   const { delivery, store } = startRig(t, { stateDirectory });
   await until("all are found", () => delivery.state().deadLetters?.records === 3);
   assert.deepEqual(
     delivery.state().deadLetters?.reasons.map(({ reason, records }) => [reason, records]),
-    [["[…] no field [x] in document with id '…'. Preview of field's value: '…', line …", 3]],
+    [["[…] no field [x] in document with id '…'. Preview of field's value: '…', line …: 422 (port …)", 3]],
   );
   store.mood = "away";
   assert.equal(delivery.resend(), 3);
