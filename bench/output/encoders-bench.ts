@@ -30,7 +30,7 @@ const batches = lines.slice(0, 24).map(({ bytes, count }, number): Batch => ({
 const records = batches.reduce((sum, { count }) => sum + count, 0);
 const labels = ["flow.export.ip.addr", "system.ip.addr"];
 
-const indexOf = createIndexOf({ prefix: "netgloss", suffix: "", period: "rollover" });
+const indexOf = createIndexOf({ prefix: "netgloss", suffix: "", naming: "netgloss", period: "rollover" });
 const plainEvents = createEventReader((field) => field, false);
 const cimEvents = createEventReader((field) => field, true);
 const event = { index: "", source: "", sourcetype: "netgloss" };

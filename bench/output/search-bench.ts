@@ -73,6 +73,7 @@ function searchConfig(url: string): Parameters<typeof createAdapter>[0] {
     period: "rollover",
     prefix: "netgloss",
     suffix: "",
+    naming: "netgloss",
     template: {
       overwrite: true,
       shards: 1,

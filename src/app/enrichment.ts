@@ -7,6 +7,7 @@ import {
   createMmdbSource,
   createNameEnricher,
   createNetifEnricher,
+  createPrivateSystems,
   createResolver,
   createAddressEnricher,
   createSelectedSource,
@@ -129,6 +130,7 @@ export function createEnrichment(
     sources.push(names.source);
     askers.push(...names.components);
   }
+  if (forFlows && settings.SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE) sources.push(createPrivateSystems());
   const apps = forFlows ? appEnds(settings, reporting, follow) : undefined;
   const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
   const addresses =
@@ -139,6 +141,7 @@ export function createEnrichment(
           watch: metadata && ((listener) => metadata.watch(listener)),
           sources,
           locality,
+          internal: settings.SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL,
           ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
           invalidate: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE,
           maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,

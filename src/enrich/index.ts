@@ -1,6 +1,6 @@
 export { createRecentCache } from "./recent-cache.ts";
 export { addressTableBytes } from "./address/table/address-table.ts";
-export { createFactRenderer, type AddressFacts } from "./address/sources/address-facts.ts";
+export { createFactRenderer, createPrivateSystems, type AddressFacts } from "./address/sources/address-facts.ts";
 export type { AddressSource, FoundFacts } from "./address/sources/address-source.ts";
 export {
   createAddressEnricher,

@@ -31,7 +31,7 @@ export {
 export * as addressLayout from "./address-layout.ts";
 export { createFindConflict, type FieldConflict } from "./fields/field-conflict.ts";
 export { fieldGroups, findField, recordFields } from "./fields/field-table.ts";
-export { ecsName, ecsNames } from "./fields/ecs-names.ts";
+export { ecsLowered, ecsName, ecsNames } from "./fields/ecs-names.ts";
 export { fieldPatterns } from "./fields/field-patterns.ts";
 export { fieldsPage } from "./fields/fields-page.ts";
 export type { FieldPattern, FieldType, RecordField } from "./fields/record-field.ts";

@@ -18,11 +18,11 @@ test("config migrate prints the same settings by our names, with a comment on ea
   const file = join(golden, "migrate.env");
   const { code, out, err } = await run("config", "migrate", file);
   assert.equal(out.replaceAll(`${golden}/`, ""), readFileSync(join(golden, "migrate.yml"), "utf8"));
-  assert.equal(err, "8 same, 3 accepted, 2 missing, 1 unknown, 1 wrong\n");
+  assert.equal(err, "17 same, 3 accepted, 2 missing, 1 unknown, 1 wrong\n");
   assert.equal(code, 1);
 });
 
-test("what it prints is a settings file that means the same", async (t) => {
+test("what it prints is a settings file that means the same there, NetObserv's defaults included", async (t) => {
   const file = join(golden, "migrate.env");
   const { out } = await run("config", "migrate", file);
   const migrated = join(tempDirectory(t), "netgloss.yml");
@@ -33,10 +33,17 @@ test("what it prints is a settings file that means the same", async (t) => {
   const original = join(tempDirectory(t), "flowcoll.env");
   writeFileSync(original, readFileSync(file, "utf8").replace(/.*=soon\n/, ""));
   const before = await run("config", "print", "--config", original);
-  const values = (text: string): string => text.replaceAll(/ {2}#.*/g, "");
+  const added = new Set(Array.from(out.matchAll(/^(\w+): .*# NetObserv's default/gm), ([, name]) => name));
+  assert.equal(added.size, 9);
+  const values = (text: string): string =>
+    text
+      .split("\n")
+      .filter((line) => !added.has(line.split(":")[0]))
+      .join("\n")
+      .replaceAll(/ {2}#.*/g, "");
   assert.equal(values(printed.out), values(before.out));
   const again = await run("config", "migrate", "--check", migrated);
-  assert.deepEqual([again.code, again.err], [0, "8 same, 0 accepted, 0 missing, 0 unknown, 0 wrong\n"]);
+  assert.deepEqual([again.code, again.err], [0, "17 same, 0 accepted, 0 missing, 0 unknown, 0 wrong\n"]);
 });
 
 test("--check reports only what changes, each with its place; secrets are not shown", async () => {
@@ -121,3 +128,68 @@ test("of a secret and its file, of which a start takes one, the later one is pri
     assert.ok(!lines.some((line) => line.startsWith(`${first}:`)));
   }
 });
+
+test("outputs by namespaces become outputs that have names, with NetObserv's defaults of each that is on", async (t) => {
+  const file = join(tempDirectory(t), "netobserv.env");
+  writeFileSync(
+    file,
+    "EF_EDGE_OUTPUT_ELASTICSEARCH_ENABLE=true\nEF_EDGE_OUTPUT_ELASTICSEARCH_INDEX_PREFIX=mine\nEF_B_OUTPUT_KAFKA_ENABLE=false\n" +
+      "EF_EDGE_OUTPUT_ELASTICSEARCH_MAX_RETRIES=3\nEF_EDGE_OUTPUT_KAFKA_PRODUCER_RETRY_BACKOFF=100\n",
+  );
+  const { code, out } = await run("config", "migrate", file);
+  assert.equal(code, 0, out);
+  const lines = out.split("\n").map((line) => line.replace(/ {2}# .*/, ""));
+  assert.deepEqual(lines.slice(1, -1), [
+    "SVC_OUTPUT_ELASTICSEARCH__EDGE__ENABLE: true",
+    "SVC_OUTPUT_ELASTICSEARCH__EDGE__INDEX_PREFIX: mine",
+    "SVC_OUTPUT_KAFKA__B__ENABLE: false",
+    "# EF_EDGE_OUTPUT_ELASTICSEARCH_MAX_RETRIES: 3",
+    "SVC_OUTPUT_KAFKA__EDGE__RETRY_BACKOFF: 100",
+    "SVC_OUTPUT_ELASTICSEARCH__EDGE__INDEX_NAMING: netobserv",
+    "SVC_OUTPUT_ELASTICSEARCH__EDGE__INDEX_TEMPLATE_ILM_LIFECYCLE: elastiflow",
+  ]);
+});
+
+test("what a Compose file leaves open is named with its place, and the rest is taken", async (t) => {
+  const directory = tempDirectory(t);
+  const file = join(directory, "compose.yml");
+  writeFileSync(
+    file,
+    "services:\n  a:\n    environment:\n      EF_LICENSE_KEY: ${KEY}\n      EF_INSTANCE_NAME: ${SITE:-x}\n" +
+      "      EF_API_BASIC_AUTH_PASSWORD: ${PASSWORD}\n",
+  );
+  const { code, out, err } = await run("config", "migrate", file);
+  assert.equal(code, 1);
+  assert.match(err, /, 1 unfilled\n$/);
+  assert.match(out, /^SVC_INSTANCE_NAME: x$/m);
+  assert.match(out, /^# SVC_API_BASIC_AUTH_PASSWORD: {2}# left out: \$\{PASSWORD\} has no value/m);
+  const report = await run("config", "migrate", "--check", file);
+  assert.ok(report.out.includes(`${file}:6:7: EF_API_BASIC_AUTH_PASSWORD: left out: `), report.out);
+  assert.doesNotMatch(report.out, /KEY/);
+  writeFileSync(join(directory, ".env"), "PASSWORD=p\n");
+  assert.equal((await run("config", "migrate", file)).code, 0);
+});
+
+test("our own files get no defaults of NetObserv's", async (t) => {
+  const file = join(tempDirectory(t), "netgloss.yml");
+  writeFileSync(file, "SVC_FLOW_SERVER_UDP_ENABLE: true\nSVC_OUTPUT_ELASTICSEARCH_ENABLE: true\n");
+  const { out } = await run("config", "migrate", file);
+  assert.doesNotMatch(out, /NetObserv/);
+});
+
+for (const command of [
+  ["config", "migrate"],
+  ["config", "check", "--config"],
+  ["config", "print", "--config"],
+]) {
+  test(`${command.join(" ")} says which collector a foreign file is of, and where to read on`, async (t) => {
+    const file = join(tempDirectory(t), "nfacctd.conf");
+    writeFileSync(file, "daemonize: true\nplugins: print\naggregate: src_host\n");
+    const { code, err } = await run(...command, file);
+    assert.equal(code, 78);
+    assert.match(
+      err,
+      /nfacctd\.conf is a configuration of pmacct, which is not read as it is: docs\/from-pmacct\.md says/,
+    );
+  });
+}

@@ -140,6 +140,110 @@ test("a directory of SNMP devices of the old prefix turns SNMP on, unless someth
   assert.equal(isOn({ [`SVC_${name}`]: "/etc/devices" }), false);
 });
 
+test("programs of the old prefix are on without a setting: at their usual ports, devices and traps", () => {
+  const on = (values: Record<string, string>): string => {
+    const { settings } = read(env(values));
+    const { SVC_FLOW_SERVER_UDP_ENABLE, SVC_INPUT_TRAP_ENABLE, SVC_INPUT_SNMP_ENABLE } = settings;
+    assert.deepEqual(settings.SVC_FLOW_SERVER_UDP_PORT, [2055, 4739, 6343, 9995]);
+    return [SVC_FLOW_SERVER_UDP_ENABLE && "flow", SVC_INPUT_TRAP_ENABLE && "trap", SVC_INPUT_SNMP_ENABLE && "snmp"]
+      .filter(Boolean)
+      .join();
+  };
+  assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_OUTPUT_STDOUT_ENABLE: "true" }), "flow");
+  assert.equal(on({ EF_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE: "false" }), "flow");
+  assert.equal(on({ EF_FLOW_SERVER_UDP_IP: "0.0.0.0" }), "flow");
+  assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_FLOW_SERVER_UDP_ENABLE: "false" }), "");
+  assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_SNMP_LICENSE_KEY: "x" }), "snmp");
+  assert.equal(on({ EF_LICENSE_ACCEPTED: "true", EF_INPUT_TRAP_LISTENER_TRANSPORT: "udp" }), "trap");
+  assert.equal(on({ EF_LICENSE_ACCEPTED: "true", SVC_INPUT_SNMP_ENABLE: "true" }), "snmp");
+  assert.equal(on({ EF_LOGGER_LEVEL: "info", EF_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: "false" }), "");
+  assert.equal(on({ SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE: "true" }), "");
+  const { settings } = read(env({ EF_INPUT_SNMP_PERSIST_ENABLE: "false" }));
+  assert.deepEqual(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ["/etc/elastiflow/snmp/devices"]);
+});
+
+test("outputs by namespaces of the old prefix are outputs that have names", () => {
+  const { settings, unknown, notes, warnings } = read(
+    env({
+      EF_EDGE_OUTPUT_KAFKA_ENABLE: "true",
+      EF_EDGE_OUTPUT_KAFKA_BROKERS: "192.0.2.1:9092",
+      EF_EDGE_OUTPUT_KAFKA_PRODUCER_FLUSH_BYTES: "2000000",
+      EF_EDGE_OUTPUT_KAFKA_SASL_PASSWORD_FILE: "/run/p",
+      EF_EDGE_OUTPUT_KAFKA_RACK_ID: "r",
+      EF_NORTH_WEST_OUTPUT_ELASTICSEARCH_ENABLE: "true",
+      EF_NORTH_WEST_OUTPUT_ELASTICSEARCH_TSDS_ENABLE: "true",
+      EF_NORTH_WEST_OUTPUT_STDOUT_ENABLE: "true",
+      EF_EDGE_OUTPUT_PIGEON_ENABLE: "true",
+    }),
+  );
+  assert.deepEqual(
+    settings.outputInstances.map(({ word, name }) => `${word} ${name}`),
+    ["KAFKA EDGE", "ELASTICSEARCH NORTH_WEST"],
+  );
+  const kafka = settings.outputInstances[0]?.settings;
+  assert.equal(kafka?.SVC_OUTPUT_KAFKA_BATCH_MAX_BYTES, 2_000_000);
+  assert.equal(kafka?.SVC_OUTPUT_KAFKA_SASL_PASSWORD.reveal(), "content of /run/p");
+  assert.equal(settings.SVC_OUTPUT_KAFKA_ENABLE, false);
+  assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, true);
+  assert.deepEqual(unknown, ["EF_EDGE_OUTPUT_PIGEON_ENABLE (environment)"]);
+  assert.ok(notes.some((note) => note.startsWith("EF_EDGE_OUTPUT_KAFKA_RACK_ID without effect")));
+  assert.ok(
+    warnings.some((warning) => warning.startsWith("EF_NORTH_WEST_OUTPUT_ELASTICSEARCH_TSDS_ENABLE not supported")),
+  );
+});
+
+test("namespaces that cannot be names are refused, and outputs of two of them that are one output here are named", () => {
+  const long = "A".repeat(33);
+  assert.throws(() => read(env({ [`EF_${long}_OUTPUT_KAFKA_ENABLE`]: "true" })), {
+    message: new RegExp(
+      `^environment, EF_${long}_OUTPUT_KAFKA_ENABLE: SVC_OUTPUT_KAFKA__${long}__ENABLE is not a setting: .* 32 at most`,
+    ),
+  });
+  const { settings, warnings } = read(
+    env({
+      EF_A_OUTPUT_STDOUT_FORMAT: "json",
+      EF_B_OUTPUT_STDOUT_FORMAT: "json_pretty",
+      EF_C_OUTPUT_STDOUT_ENABLE: "true",
+    }),
+  );
+  assert.equal(settings.SVC_OUTPUT_STDOUT_FORMAT, "json_pretty");
+  assert.ok(
+    warnings.includes(
+      "environment: EF_B_OUTPUT_STDOUT_FORMAT counts, and not EF_A_OUTPUT_STDOUT_FORMAT (environment): keep one",
+    ),
+  );
+});
+
+test("what cannot be filled in is left out and named, but not of the licence", () => {
+  const source = "services:\n  a:\n    environment:\n      EF_LICENSE_KEY: ${K}\n      EF_API_PORT: ${P}\n";
+  const { settings, warnings } = read(parseSettingsFile("c.yml", source));
+  assert.equal(settings.SVC_API_PORT, settingOf("SVC_API_PORT").default);
+  assert.deepEqual(
+    warnings.filter((warning) => warning.includes("EF_")),
+    ["c.yml:5:7: EF_API_PORT is left out: ${P} has no value, neither in the environment nor in .env"],
+  );
+});
+
+test("services of one Compose file that contradict each other are named: here they are one program", () => {
+  const of = (name: string, isOn: boolean, level: string): string =>
+    `  ${name}:\n    environment:\n      EF_OUTPUT_STDOUT_ENABLE: ${isOn}\n      EF_LOGGER_LEVEL: ${level}\n`;
+  const { settings, warnings } = read(
+    parseSettingsFile("c.yml", `services:\n${of("flow", true, "info")}${of("snmp", false, "info")}`),
+  );
+  assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, false);
+  assert.deepEqual(
+    warnings.filter((warning) => warning.includes("EF_")),
+    ["c.yml:8:7: EF_OUTPUT_STDOUT_ENABLE counts, and not EF_OUTPUT_STDOUT_ENABLE (c.yml:4:7): keep one"],
+  );
+  const twice = "services:\n  a:\n    env_file: x.env\n    environment: {EF_LOGGER_LEVEL: debug}\n";
+  const overridden = read(parseSettingsFile("c.yml", twice, { env: {}, read: () => "EF_LOGGER_LEVEL=info\n" }));
+  assert.equal(overridden.settings.SVC_LOG_LEVEL, "debug");
+  assert.ok(
+    !overridden.warnings.some((warning) => warning.includes("keep one")),
+    "what a service says counts before its files",
+  );
+});
+
 test("names without effect are said once for each reason, what belongs to something that is off is not", () => {
   const { notes, warnings, unknown } = read(
     env({

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher, type AddressSource, type AddressEnricher } from "../../src/enrich/index.ts";
+import {
+  createAddressEnricher,
+  createPrivateSystems,
+  type AddressSource,
+  type AddressEnricher,
+} from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress, type Address } from "../../src/ip/index.ts";
 import {
   createLineBuffer,
@@ -146,6 +151,25 @@ test("an exporter's own system counts unless it is 0; the organisation is named 
   assert.deepEqual(systems(0), [64_500, "Example"]);
   assert.deepEqual(systems(64_500), [64_500, "Example"]);
   assert.deepEqual(systems(64_501), [64_501, undefined]);
+});
+
+test("private addresses are of the system PRIVATE, and have the exporter's number as their label where it says one", async () => {
+  const { enriched } = await setUp([createPrivateSystems()]);
+  const org = { "flow.src.as.org": "PRIVATE" };
+  const of = (address: string, system?: number): Fields => {
+    const given = { "flow.src.ip.addr": address, ...(system !== undefined && { "flow.src.as.asn": system }) };
+    const { "flow.src.ip.addr": _, ...rest } = enriched(given);
+    return rest;
+  };
+  assert.deepEqual(of("10.0.0.1"), { ...org, "flow.src.as.label": "PRIVATE" });
+  assert.deepEqual(of("fd00::1"), { ...org, "flow.src.as.label": "PRIVATE" });
+  assert.deepEqual(of("10.0.0.1", 0), { ...org, "flow.src.as.asn": 0, "flow.src.as.label": "PRIVATE" });
+  assert.deepEqual(of("10.0.0.1", 64_512), { ...org, "flow.src.as.asn": 64_512, "flow.src.as.label": "AS64512" });
+  for (const address of ["192.0.2.1", "224.0.0.1", "2001:db8::1"]) assert.deepEqual(of(address), {});
+  const own = await setUp([createPrivateSystems()], {
+    entries: [udmEntry("10.0.0.0/8", { metadata: { ".as.org": "Mine" } })],
+  });
+  assert.equal(own.enriched({ "flow.src.ip.addr": "10.0.0.1" })["flow.src.as.org"], "Mine");
 });
 
 test("metadata wins over what sources say, and no name is given twice", async () => {
@@ -349,9 +373,10 @@ test("a line made without a record says the same as one of fields, whatever meta
       fc.dictionary(key, fc.constantFrom("1", "2"), { maxKeys: 1 }),
       fc.boolean(),
       fc.boolean(),
+      fc.boolean(),
       fc.nat(3),
       fc.array(fc.tuple(end, end), { minLength: 1, maxLength: 12 }),
-      async (metadata, internal, locality, maxOrganisation, records) => {
+      async (metadata, internal, locality, namesPrivate, maxOrganisation, records) => {
         const organisation = ["o", "x".repeat(900), "y".repeat(1100), undefined][maxOrganisation];
         const source = tableSource({
           "192.0.2.1": { fields: [[".geo.country.code", "NL"]], as: { number: 1, organisation } },
@@ -361,7 +386,8 @@ test("a line made without a record says the same as one of fields, whatever meta
           udmEntry("192.0.2.0/24", { name: "n", vlan: 3n, metadata }),
           udmEntry("10.0.0.0/8", { internal }),
         ];
-        const { enricher } = await setUp([source], { entries, locality });
+        const sources = namesPrivate ? [source, createPrivateSystems()] : [source];
+        const { enricher } = await setUp(sources, { entries, locality });
         const { lines } = enricher;
         const [additions] = lines?.addresses ?? [];
         assert.ok(lines !== undefined && additions !== undefined);

@@ -11,7 +11,16 @@ import { udmEntry } from "../support/udm-entry.ts";
 
 test("a key that gets in the way of a field is named, with what happens to it", () => {
   const conflict = createKeyConflicts();
-  for (const key of [".site", ".site.id", "tenant", ".geo.city.name", ".as.org", ".host.name", ".ip.subnet.name"]) {
+  for (const key of [
+    ".site",
+    ".site.id",
+    "tenant",
+    ".geo.city.name",
+    ".as.org",
+    ".host.name",
+    ".ip.subnet.name",
+    ".sec.threat.name",
+  ]) {
     assert.equal(conflict(key), undefined, key);
   }
   assert.equal(conflict(".ip.addr"), 'metadata key ".ip.addr" replaces the field flow.src.ip.addr');

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { AddressSource } from "../../src/enrich/index.ts";
+import { createPrivateSystems, type AddressSource } from "../../src/enrich/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import {
   encodeRecord,
@@ -84,6 +84,33 @@ test("the system of a database stands where an exporter says 0, without a record
   const gateway = structure(1003, Buffer.concat([address("192.0.2.9"), words(0, 0, 3, 0, 0, 100)]));
   const packet = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
   twins.send(sflow([flowSample([gateway, packet])]));
+  assert.deepEqual((await twins.finish()).slow, {});
+});
+
+test("private addresses are PRIVATE whatever the exporter says, without a record made of the line", async () => {
+  const twins = await createFlowTwins({ addresses: { sources: [createPrivateSystems()], locality: true } });
+  const send = (source: string, destination: string, ...as: readonly [number, number]): unknown => {
+    const route = { as, prefixes: [24, 24], interfaces: [1, 2], nextHop: "192.0.2.9" } as const;
+    return asFields(twins.send(netflow5([{ source, destination, route }])));
+  };
+  assert.deepEqual(send("10.0.0.1", "192.168.0.2", 0, 64_512), {
+    "flow.src.as.asn": 0,
+    "flow.src.as.org": "PRIVATE",
+    "flow.src.as.label": "PRIVATE",
+    "flow.dst.as.asn": 64_512,
+    "flow.dst.as.org": "PRIVATE",
+    "flow.dst.as.label": "AS64512",
+  });
+  assert.deepEqual(send("192.0.2.1", "10.0.0.1", 0, 0), {
+    "flow.src.as.asn": 0,
+    "flow.dst.as.asn": 0,
+    "flow.dst.as.org": "PRIVATE",
+    "flow.dst.as.label": "PRIVATE",
+  });
+  const template: PacketTemplate = { id: 300, fields: fields([8, 4], [12, 4]) };
+  const record = encodeRecord(template, [ipv4("10.0.0.1"), ipv4("192.0.2.1")]);
+  const without = twins.send(ipfix([ipfixTemplates(template), packetSet(300, record)]));
+  assert.deepEqual(asFields(without), { "flow.src.as.org": "PRIVATE", "flow.src.as.label": "PRIVATE" });
   assert.deepEqual((await twins.finish()).slow, {});
 });
 

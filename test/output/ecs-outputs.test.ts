@@ -40,6 +40,35 @@ test("the index template has the names of ECS, and records go to the index of th
   );
 });
 
+test("indices are called as NetObserv's are, so that its dashboards find every kind of record", async (t) => {
+  const trap = '{"@timestamp":"2026-01-01T00:00:00.000Z","system.ip.addr":"192.0.2.9","snmp.trap.oid":".1","n":4}';
+  const flowOfOurs = '{"@timestamp":"2026-01-01T00:00:00.000Z","flow.export.ip.addr":"192.0.2.1","n":1}';
+  const sentTo = async (lines: string[], given: Parameters<typeof searchConfig>[1], isEcs: boolean) => {
+    const fake = await startFakeSearchServer(t);
+    const config = searchConfig(`http://127.0.0.1:${fake.port}`, { prefix: "elastiflow", ...given });
+    const adapter = createAdapter(config, { ...context, isEcs });
+    await adapter.open(signal);
+    await adapter.send(batchOf(lines), signal);
+    const indices = [...fake.documents].map(([id, { n }]) => [n, id.split("/")[0]]);
+    const template = [...fake.puts.keys()].find((path) => path.startsWith("/_index_template/"));
+    return { indices: Object.fromEntries(indices) as Record<string, string>, template };
+  };
+  const codex = await sentTo([flowOfOurs, snmp, trap], { naming: "codex" }, false);
+  assert.deepEqual(codex, {
+    indices: {
+      1: "elastiflow-flow-codex-2.4-netgloss",
+      3: "elastiflow-telemetry_snmp-codex-2.4-netgloss",
+      4: "elastiflow-log-codex-2.4-netgloss",
+    },
+    template: "/_index_template/elastiflow-codex-netgloss",
+  });
+  const ecs = await sentTo([flow, counters], { naming: "ecs", suffix: "edge", period: "daily" }, true);
+  assert.deepEqual(ecs.indices, {
+    1: "elastiflow-flow-ecs-8.0-2.4-edge-netgloss-2026.01.01",
+    2: "elastiflow-telemetry_flow-ecs-8.0-2.4-edge-netgloss-2026.01.01",
+  });
+});
+
 test("tables of ClickHouse have columns by the names of ECS, each once", async (t) => {
   const fake = await startFakeClickHouse(t);
   const adapter = createAdapter(clickHouseConfig(`http://127.0.0.1:${fake.port}`), context);

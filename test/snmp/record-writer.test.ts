@@ -88,3 +88,23 @@ test("a device that is removed while its last row is written has no readings", a
   await writer.write(source, object, polled, () => isThere);
   assert.deepEqual([linesOf(readings), readings.counts.rows], [[], 0]);
 });
+
+test("tables are called by their rows where NetObserv's dashboards are to find them, groups of scalars as ever", async () => {
+  const clock = { now: () => 0, monotonic: () => 0 };
+  const named = async (name: string, isTable: boolean, naming: "netgloss" | "netobserv"): Promise<unknown> => {
+    const names = new Set<unknown>();
+    const sink = {
+      write(lines: Uint8Array) {
+        for (const line of Buffer.from(lines).toString().trimEnd().split("\n")) {
+          names.add((JSON.parse(line) as Record<string, unknown>)["snmp.object.name"]);
+        }
+      },
+    };
+    const writer = createRecordWriter({ enrich() {} }, sink, clock, createPacer(clock), undefined, false, naming);
+    await writer.write(source, { ...object, name, isTable }, polled);
+    return [...names].join();
+  };
+  assert.equal(await named("IF-MIB::ifXTable", true, "netgloss"), "IF-MIB::ifXTable");
+  assert.equal(await named("IF-MIB::ifXTable", true, "netobserv"), "IF-MIB::ifXEntry");
+  assert.equal(await named("IP-MIB::icmp", false, "netobserv"), "IP-MIB::icmp");
+});

@@ -294,6 +294,15 @@ test("rules drop traps, and give them names, severities and categories; the firs
     ["linkDown", "info", undefined],
   ]);
   assert.equal(await rig.metrics.value("netgloss_snmp_traps_refused_total", { reason: "rule" }), 1);
+  const other = await start(t, { rulesPath, compileCondition, naming: "netobserv" });
+  await other.send(v2(0xa7, "public", ifIndex));
+  await other.send(v2(0xa7, "public", unknownValue));
+  await until("two records", () => other.records.length === 2);
+  assert.deepEqual(
+    other.records.map((record) => record["event.severity.level"]),
+    ["Critical", "Informational"],
+    "the words of NetObserv's dashboards",
+  );
 });
 
 test("faults of rules are named with their place, all of them", () => {

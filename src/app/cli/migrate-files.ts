@@ -1,4 +1,4 @@
-import { lostResults, migrateSettings, type GivenSetting, type Migrated } from "../settings/index.ts";
+import { lostResults, migrateSettings, theirDefault, type GivenSetting, type Migrated } from "../settings/index.ts";
 import { readSettingsFile } from "./read-command-settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,13 +14,15 @@ export async function migrateFiles(
   terminal: Terminal,
 ): Promise<boolean> {
   const given: GivenSetting[] = [];
-  for (const file of files) given.push(...(await readSettingsFile(file)));
+  for (const file of files) given.push(...(await readSettingsFile(file, terminal.env)));
   const migrated = migrateSettings(given);
   if (onlyReport) terminal.out(migrated.map(reportLine).join(""));
   else terminal.out(`# Settings of netgloss, from ${files.join(", ")}\n${migrated.map(fileLine).join("")}`);
   const count = (result: Migrated["result"]): number => migrated.filter((one) => one.result === result).length;
   const results = ["same", "accepted", "missing", "unknown", "wrong"] as const;
-  terminal.err(`${results.map((result) => `${count(result)} ${result}`).join(", ")}\n`);
+  const counted = results.map((result) => `${count(result)} ${result}`);
+  const unfilled = count("unfilled");
+  terminal.err(`${[...counted, ...(unfilled > 0 ? [`${unfilled} unfilled`] : [])].join(", ")}\n`);
   return migrated.every(({ result }) => !lostResults.has(result));
 }
 
@@ -28,6 +30,8 @@ function fileLine({ result, line }: Migrated): string {
   return result === "unset" ? "" : `${line}\n`;
 }
 
-function reportLine({ given, result, comment }: Migrated): string {
-  return result === "unset" || comment === "" ? "" : `${given.origin}: ${given.name}: ${comment}\n`;
+function reportLine({ given, result, line, comment }: Migrated): string {
+  if (result === "unset" || comment === "") return "";
+  // A default of NetObserv's stands in no file.
+  return given.origin === theirDefault ? `${line}\n` : `${given.origin}: ${given.name}: ${comment}\n`;
 }

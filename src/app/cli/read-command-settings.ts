@@ -5,6 +5,7 @@ import {
   isEnvFile,
   parseEnvFile,
   readSettings,
+  refuseForeignFile,
   SettingsError,
   type GivenSetting,
   type SettingsReading,
@@ -18,7 +19,7 @@ import type { Terminal } from "./terminal.ts";
  */
 export async function readCommandSettings(command: Command, terminal: Terminal): Promise<SettingsReading> {
   const options = command.opts<{ config?: readonly string[] } & Record<string, unknown>>();
-  const fromFiles = await Promise.all((options.config ?? []).map(readSettingsFile));
+  const fromFiles = await Promise.all((options.config ?? []).map((file) => readSettingsFile(file, terminal.env)));
   const fromFlags: GivenSetting[] = [];
   for (const option of command.options) {
     const text = options[option.attributeName()];
@@ -34,13 +35,16 @@ export async function readCommandSettings(command: Command, terminal: Terminal):
 /**
  * What a file of settings says, YAML or environment variables.
  *
+ * @param env what fills in the variables of a Compose file.
  * @throws SettingsError
  */
-export async function readSettingsFile(file: string): Promise<GivenSetting[]> {
+export async function readSettingsFile(file: string, env: Terminal["env"]): Promise<GivenSetting[]> {
   const text = readText(file);
-  if (isEnvFile(file, text)) return parseEnvFile(file, text, (path) => (existsSync(path) ? readText(path) : undefined));
+  refuseForeignFile(file, text);
+  const read = (path: string): string | undefined => (existsSync(path) ? readText(path) : undefined);
+  if (isEnvFile(file, text)) return parseEnvFile(file, text, read);
   const { parseSettingsFile } = await import("../settings/settings-file.ts");
-  return parseSettingsFile(file, text);
+  return parseSettingsFile(file, text, { env, read });
 }
 
 function readText(file: string): string {

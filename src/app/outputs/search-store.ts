@@ -27,6 +27,7 @@ export function searchStore(
     period: settings[of("INDEX_PERIOD")],
     prefix: settings[of("INDEX_PREFIX")],
     suffix: settings[of("INDEX_SUFFIX")],
+    naming: settings[of("INDEX_NAMING")] === "netgloss" ? "netgloss" : settings[of("ECS_ENABLE")] ? "ecs" : "codex",
     template: settings[of("INDEX_TEMPLATE_ENABLE")]
       ? {
           overwrite: settings[of("INDEX_TEMPLATE_OVERWRITE")],

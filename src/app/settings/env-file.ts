@@ -54,6 +54,23 @@ export function parseEnvFile(file: string, source: string, read?: ReadEnvFile): 
   return [...given, ...files.flat()].filter(({ name }) => /^(?:SVC|EF)_/.test(name));
 }
 
+/** A variable of a file as Compose takes it. */
+export interface FileVariable {
+  readonly name: string;
+  /** What a dollar stands before is to be filled in; `$$` is a dollar. */
+  readonly text: string;
+  /** Nothing is filled in: it stands in single quotes. */
+  readonly isLiteral: boolean;
+}
+
+/** All variables of a file of environment variables, settings or not. A line that is none is left out. */
+export function environmentVariables(source: string): FileVariable[] {
+  return lines(source).flatMap((line) => {
+    const [, name, value = ""] = assignment.exec(line) ?? [];
+    return name === undefined ? [] : [{ name, text: unquote(value, "$$"), isLiteral: /^\s*'/.test(value) }];
+  });
+}
+
 /** The file that an `EnvironmentFile=` names; with `-` in front it may be missing. */
 function readNamedFile(origin: string, value: string, read: ReadEnvFile): GivenSetting[] {
   const path = unquote(value.replace(/^-/, ""));
@@ -98,13 +115,14 @@ function lines(source: string): string[] {
     .map((line) => line.trim());
 }
 
-/** A value without the quotes around it; without quotes it ends at a comment. */
-function unquote(text: string): string {
+/** A value without the quotes around it; without quotes it ends at a comment. @param dollar what replaces an escaped one. */
+function unquote(text: string, dollar = "$"): string {
   const value = text.trim();
   const quoted = /^'([^']*)'(?:\s*#.*)?$/.exec(value);
   if (quoted !== null) return quoted[1] ?? "";
   const double = /^"((?:[^"\\]|\\.)*)"(?:\s*#.*)?$/.exec(value);
-  if (double !== null) return (double[1] ?? "").replaceAll(/\\(["\\$`])/g, "$1");
+  if (double !== null)
+    return (double[1] ?? "").replaceAll(/\\(["\\$`])/g, (_, escaped: string) => (escaped === "$" ? dollar : escaped));
   return value.replace(/(?:^|\s+)#.*$/, "");
 }
 

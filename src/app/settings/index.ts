@@ -1,4 +1,6 @@
 export { storeWords, type StoreWord } from "./delivery-settings.ts";
+export { refuseForeignFile } from "./foreign-file.ts";
+export { theirDefault } from "./name-settings.ts";
 export { isEnvFile, parseEnvFile } from "./env-file.ts";
 export { countFates, fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
 export { cloudIdUrl } from "./address-types.ts";

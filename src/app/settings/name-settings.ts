@@ -1,6 +1,7 @@
 import { nearName } from "../../text/index.ts";
-import { parseInstanceName } from "./output-instances.ts";
-import { fateOf, isSettingName, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
+import { storeWords } from "./delivery-settings.ts";
+import { instanceSetting, parseInstanceName } from "./output-instances.ts";
+import { fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName } from "./settings-table.ts";
 import type { GivenSetting } from "./settings-source.ts";
 
@@ -35,14 +36,42 @@ export function nearSetting(name: string): string | undefined {
   return nearName(name, name.startsWith(prefixes.old) ? knownOldNames : knownNames);
 }
 
-/**
- * Inputs that are on when a file of the old prefix says where they are to be found and nothing else: NetObserv has a program for each, which
- * needs no setting to be on.
- */
-const inputs: readonly { readonly where: SettingName; readonly enable: SettingName }[] = [
-  { where: "SVC_FLOW_SERVER_UDP_PORT", enable: "SVC_FLOW_SERVER_UDP_ENABLE" },
-  { where: "SVC_INPUT_TRAP_LISTENER_PORT", enable: "SVC_INPUT_TRAP_ENABLE" },
-  { where: "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH", enable: "SVC_INPUT_SNMP_ENABLE" },
+/** The origin of what no file says, because NetObserv has it without a setting. */
+export const theirDefault = "NetObserv's default";
+
+/** An input of ours, for which NetObserv has a program of its own that needs no setting to be on. */
+interface Input {
+  readonly program: "flow" | "trap" | "snmp";
+  readonly where: SettingName;
+  readonly enable: SettingName;
+  /** Where NetObserv's program finds it when nothing is said; undefined: as we do. */
+  readonly theirs: string | undefined;
+  /** Names, without prefix, that only this program knows. */
+  readonly known: RegExp;
+}
+
+const inputs: readonly Input[] = [
+  {
+    program: "flow",
+    where: "SVC_FLOW_SERVER_UDP_PORT",
+    enable: "SVC_FLOW_SERVER_UDP_ENABLE",
+    theirs: undefined,
+    known: /^(?:(?:FLOW|INPUT_FLOW|LICENSE_FLOW|PROCESSOR_DECODE)_|PROCESSOR_ENRICH_(?!IPADDR_(?:DNS|METADATA|TTL)))/,
+  },
+  {
+    program: "trap",
+    where: "SVC_INPUT_TRAP_LISTENER_PORT",
+    enable: "SVC_INPUT_TRAP_ENABLE",
+    theirs: undefined,
+    known: /^(?:INPUT_TRAP|PROCESSOR_TRAP)_/,
+  },
+  {
+    program: "snmp",
+    where: "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH",
+    enable: "SVC_INPUT_SNMP_ENABLE",
+    theirs: netObservNames["INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH"]?.example,
+    known: /^(?:INPUT_SNMP|PROCESSOR_SNMP|SNMP)_/,
+  },
 ];
 
 /**
@@ -53,7 +82,9 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
   const byPrefix = { own: layers.map(() => newGroup()), old: layers.map(() => newGroup()) };
   const report = createReport();
   for (const [i, layer] of layers.entries()) {
+    const seen = new Map<string, GivenSetting>();
     for (const given of layer) {
+      warnOfAnother(given, seen, report);
       const group = given.name.startsWith(prefixes.old) ? byPrefix.old[i] : byPrefix.own[i];
       if (group !== undefined) place(given, group, report);
     }
@@ -73,9 +104,70 @@ interface Group {
 
 const newGroup = (): Group => ({ aliases: [], plain: [] });
 
+/** What a name of either prefix means: a setting, the `_FILE` of a secret, or one of these of an instance. */
+export interface Meaning {
+  readonly name: string;
+  /** Whether the setting has another suffix here. */
+  readonly isAlias: boolean;
+  /** The text that the setting takes for a given one. */
+  readonly toText: (text: string) => string;
+}
+
+const asItIs = (text: string): string => text;
+
+/** @returns undefined for a name that means nothing here. */
+export function meaningOf(name: string): Meaning | undefined {
+  if (typeof parseInstanceName(name) === "object") return { name, isAlias: false, toText: asItIs };
+  const { suffix, namespace } = partsOf(name);
+  if (suffix === undefined) return undefined;
+  const ofNamespace = (setting: string): string => {
+    const word = namespace && storeWords.find((one) => setting.startsWith(`SVC_OUTPUT_${one}_`));
+    return word ? instanceSetting({ word, name: namespace }, setting) : setting;
+  };
+  const own = prefixes.own + suffix;
+  if (secretOfFileName.has(own)) return { name: ofNamespace(own), isAlias: false, toText: asItIs };
+  const fate = fateOf(suffix);
+  if (fate?.kind !== "same") return undefined;
+  return { name: ofNamespace(fate.setting), isAlias: fate.isAlias, toText: fate.toText };
+}
+
+/** The name after either prefix. NetObserv has several outputs of one kind by namespaces: `EF_EDGE_OUTPUT_KAFKA_TOPIC`. */
+export function partsOf(name: string): { readonly suffix?: string; readonly namespace?: string } {
+  const [, namespace, output] = /^EF_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(OUTPUT_.+)$/.exec(name) ?? [];
+  if (namespace !== undefined && output !== undefined) return { suffix: output, namespace };
+  const suffix = /^(?:SVC|EF)_(.*)$/.exec(name)?.[1];
+  return suffix === undefined ? {} : { suffix };
+}
+
+/**
+ * Services of one Compose file are programs of their own there, and one program here; likewise outputs that have no names here.
+ *
+ * @param seen the settings of the same layer that were given before, by what they mean.
+ */
+function warnOfAnother(
+  given: GivenSetting,
+  seen: Map<string, GivenSetting>,
+  report: ReturnType<typeof createReport>,
+): void {
+  const meaning = meaningOf(given.name);
+  const text = given.text.trim();
+  if (meaning === undefined || text === "") return;
+  const key = `${given.name.startsWith(prefixes.old)} ${meaning.isAlias} ${meaning.name}`;
+  const before = seen.get(key);
+  seen.set(key, given);
+  if (before !== undefined && text !== before.text.trim()) {
+    report.warning(`${given.origin}: ${given.name} counts, and not ${before.name} (${before.origin}): keep one`);
+  }
+}
+
 function place(given: GivenSetting, group: Group, report: ReturnType<typeof createReport>): void {
-  const { name, text, origin } = given;
+  const { name, text, origin, unfilled } = given;
   const isOld = name.startsWith(prefixes.old);
+  const { suffix = "" } = partsOf(name);
+  if (unfilled !== undefined) {
+    if (fateOf(suffix)?.kind !== "accepted") report.warning(`${origin}: ${name} is left out: ${unfilled}`);
+    return;
+  }
   if (!isOld && !name.startsWith(prefixes.own)) {
     const near = nearSetting(name);
     report.problem(
@@ -85,18 +177,17 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
     );
     return;
   }
-  const suffix = name.slice((isOld ? prefixes.old : prefixes.own).length);
-  const own = prefixes.own + suffix;
   const isEmpty = text.trim() === "";
-  const ofInstance = parseInstanceName(name);
-  if (ofInstance !== undefined) {
-    if (typeof ofInstance === "string") report.problem(`${origin}: ${ofInstance}`);
-    else if (!isEmpty) group.plain.push(given);
+  const meaning = meaningOf(name);
+  const ofInstance = parseInstanceName(meaning?.name ?? name);
+  if (typeof ofInstance === "string") {
+    report.problem(`${isOld ? `${origin}, ${name}` : origin}: ${ofInstance}`);
     return;
   }
-  const shown = isOld ? `${origin}, ${name}` : origin;
-  if (isSettingName(own) || secretOfFileName.has(own)) {
-    if (!isEmpty) group.plain.push({ name: own, text, origin: shown });
+  if (meaning !== undefined) {
+    const { isAlias, toText } = meaning;
+    const shown = isOld || isAlias ? `${origin}, ${name}` : origin;
+    if (!isEmpty) group[isAlias ? "aliases" : "plain"].push({ name: meaning.name, text: toText(text), origin: shown });
     return;
   }
   const fate = fateOf(suffix);
@@ -105,20 +196,35 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
     if (near === undefined) report.unknown(`${name} (${origin})`);
     else if (isOld) report.unknown(`${name} (${origin}; is ${near} meant?)`);
     else report.problem(`${origin}: ${name} is not a setting: is ${near} meant?`);
-  } else if (isEmpty) return;
-  else if (fate.kind === "same") {
-    group.aliases.push({ name: fate.setting, text: fate.toText(text), origin: `${origin}, ${name}` });
-  } else report.withoutEffect(given, suffix, fate);
+  } else if (!isEmpty && fate.kind !== "same") report.withoutEffect(given, suffix, fate);
 }
 
-/** The settings of inputs whose port or devices came by the old prefix while nothing is said of whether they are on. */
+/** The programs of NetObserv whose settings these are. */
+export function programsOf(given: readonly GivenSetting[]): Input["program"][] {
+  const said = given.filter(({ text }) => text.trim() !== "");
+  const old = said.filter(({ name }) => name.startsWith(prefixes.old));
+  const found = inputs.filter(({ known }) => old.some(({ name }) => known.test(suffixOf(name))));
+  if (found.length > 0) return found.map(({ program }) => program);
+  // All of them want the licence to be accepted; one with nothing else of its own is the one for flows.
+  const isOfAnInput = said.some(({ name }) => inputs.some(({ known }) => known.test(suffixOf(name))));
+  return !isOfAnInput && old.some(({ name }) => suffixOf(name) === "LICENSE_ACCEPTED") ? ["flow"] : [];
+}
+
+/**
+ * The settings of inputs that NetObserv's programs have without a setting: they are on, and where nothing is said of it, they are at its
+ * usual ports and directories. Nothing of an input of which is said whether it is on.
+ */
 export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
   const said = given.filter(({ text }) => text.trim() !== "");
-  return inputs.flatMap(({ where, enable }) => {
+  const programs = programsOf(said);
+  return inputs.flatMap(({ program, where, enable, theirs }) => {
+    const isSaid = (setting: SettingName): boolean => said.some(({ name }) => suffixOf(name) === suffixOf(setting));
     const placed = said.find(({ name }) => name === prefixes.old + suffixOf(where));
-    const isSaid = said.some(({ name }) => suffixOf(name) === suffixOf(enable));
-    if (placed === undefined || isSaid) return [];
-    return [{ name: enable, text: "true", origin: `${placed.origin}, ${placed.name}` }];
+    if (isSaid(enable)) return [];
+    if (placed !== undefined) return [{ name: enable, text: "true", origin: `${placed.origin}, ${placed.name}` }];
+    if (!programs.includes(program) || isSaid(where)) return [];
+    const on = { name: enable, text: "true", origin: theirDefault };
+    return theirs === undefined ? [on] : [on, { name: where, text: theirs, origin: theirDefault }];
   });
 }
 
@@ -135,29 +241,31 @@ export function isOff(text: string): boolean {
 function createReport() {
   const unknown: string[] = [];
   const problems: string[] = [];
+  const left: string[] = [];
   const given = new Map<string, { readonly name: string; readonly text: string }>();
   const accepted = new Map<string, Set<string>>();
-  const missing: { readonly name: string; readonly advice: string; readonly needs: string | undefined }[] = [];
+  const missing: { readonly name: string; readonly advice: string; readonly switch: string }[] = [];
   const isOn = (suffix: string): boolean => !isOff(given.get(suffix)?.text ?? "");
   return {
     unknown: (name: string) => void unknown.push(name),
     problem: (problem: string) => void problems.push(problem),
+    warning: (warning: string) => void left.push(warning),
     withoutEffect({ name, text }: GivenSetting, suffix: string, fate: Exclude<Fate, { kind: "same" }>): void {
       given.set(suffix, { name, text });
-      if (fate.kind === "missing") missing.push({ name, advice: fate.advice, needs: fate.needs });
+      if (fate.kind === "missing") missing.push({ name, advice: fate.advice, switch: fate.needs ?? suffix });
       else accepted.set(fate.why, (accepted.get(fate.why) ?? new Set()).add(name));
     },
     result(fromOld: number): Omit<NamedSettings, "groups"> {
       const notes = [...accepted].map(([why, names]) => `${[...names].join(", ")} without effect: ${why}`);
       if (fromOld > 0) notes.unshift(`${fromOld} ${fromOld === 1 ? "setting" : "settings"} by the prefix EF_`);
       // What belongs to something that is off is not missed.
-      const missed = missing.filter(({ name, needs }) => isOn(needs ?? name.replace(/^(?:SVC|EF)_/, "")));
+      const missed = missing.filter((one) => isOn(one.switch));
       const byAdvice = new Map<string, Set<string>>();
       for (const { name, advice } of missed) byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(name));
       const warnings = [...byAdvice].map(
         ([advice, names]) => `${[...names].join(", ")} not supported, without effect: ${advice}`,
       );
-      return { unknown, problems, warnings, notes };
+      return { unknown, problems, warnings: [...left, ...warnings], notes };
     },
   };
 }

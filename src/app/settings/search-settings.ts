@@ -35,6 +35,12 @@ export const searchRows = {
     "The end of the names of indices: `netgloss-flow-<suffix>`.",
     "edge",
   ),
+  INDEX_NAMING: row(
+    group,
+    oneOf(["netgloss", "netobserv"]),
+    "netgloss",
+    "How indices are called. `netobserv`: so that the dashboards of ElastiFlow NetObserv find them, with INDEX_PREFIX elastiflow: `elastiflow-flow-codex-2.4-netgloss`, with ECS_ENABLE `elastiflow-flow-ecs-8.0-2.4-netgloss`.",
+  ),
   INDEX_TEMPLATE_ENABLE: row(group, bool, true, "Creates the index template with the types of all fields."),
   INDEX_TEMPLATE_OVERWRITE: row(
     group,

@@ -4,6 +4,8 @@ export interface GivenSetting {
   readonly text: string;
   /** Where it stands, for messages: `environment`, `flag --svc-api-port`, `netgloss.yml:3:1`. */
   readonly origin: string;
+  /** Why the text is empty although something was given: it could not be filled in. */
+  readonly unfilled?: string;
 }
 
 /** The settings in the environment: all variables that start with `SVC_` or `EF_`. */

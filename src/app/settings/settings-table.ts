@@ -417,6 +417,12 @@ export const settingsTable = {
     "Directories of enumerations. Empty is definitions/enums of the program.",
     "/usr/lib/netgloss/definitions/enums,/etc/netgloss/enums",
   ),
+  SVC_INPUT_SNMP_NAMING: row(
+    "SNMP",
+    oneOf(["netgloss", "netobserv"]),
+    "netgloss",
+    "How values are called: `netobserv` as NetObserv's dashboards filter them, tables by their rows (`IF-MIB::ifXEntry`), severities of traps as `Critical` and `Informational`.",
+  ),
   SVC_INPUT_SNMP_PROMETHEUS_ENABLE: row(
     "SNMP",
     bool,
@@ -752,6 +758,18 @@ export const settingsTable = {
     bool,
     false,
     "Adds the locality of the ends of a flow and of the flow: internal (by metadata), private or public.",
+  ),
+  SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL: row(
+    "Enrichment",
+    oneOf(["internal", "private"]),
+    "internal",
+    "What the locality is called of addresses that metadata call internal. NetObserv's dashboards know private and public.",
+  ),
+  SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE: row(
+    "Enrichment",
+    bool,
+    false,
+    "Says `PRIVATE` in place of an organisation (`as.org`, `as.label`) at private addresses, as NetObserv's dashboards expect.",
   ),
   SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: row(
     "Enrichment",

@@ -26,6 +26,8 @@ export interface AddressEnricherOptions {
   readonly sources?: readonly AddressSource[];
   /** Whether records get where their addresses are: `.locality` of source and destination, `flow.locality`. */
   readonly locality?: boolean;
+  /** What the locality of addresses is called that metadata call internal; left out: internal. */
+  readonly internal?: "internal" | "private";
   /** How long what is known of an address is used before it is looked up again. Zero: for one look-up. */
   readonly ttlMs: number;
   /** Whether a change of the metadata shows at once. Otherwise it shows when what is cached has reached its age. */
@@ -48,7 +50,7 @@ export type AddressEnricher = Enricher & Component;
  * is added; both ways use one table of addresses.
  */
 export function createAddressEnricher(options: AddressEnricherOptions): AddressEnricher {
-  const { ttlMs, invalidate, maxCached, sources = [], locality = false, clock } = options;
+  const { ttlMs, invalidate, maxCached, sources = [], locality = false, internal = "internal", clock } = options;
   const log = limitLog(options.log, clock);
   const workspace = options.workspace ?? createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached)));
   const knowsMore = locality || sources.length > 0;
@@ -66,7 +68,8 @@ export function createAddressEnricher(options: AddressEnricherOptions): AddressE
     maxCached,
     ttlMs,
     lastChange: (a, b, c, d) => history.last(a, b, c, d),
-    texts: (store) => createFindAddressText({ index: () => index, sources, locality, view: workspace.view, store }),
+    texts: (store) =>
+      createFindAddressText({ index: () => index, sources, locality, internal, view: workspace.view, store }),
   });
   const lines = createLineAddresses(table, workspace, locality, isOn);
   const read = createReadAddress(log);

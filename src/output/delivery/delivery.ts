@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ecsNames } from "../../record/index.ts";
+import { ecsLowered, ecsNames } from "../../record/index.ts";
 import type { Clock, Log, Metrics } from "../../report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";
@@ -209,7 +209,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   });
 
   const retime = config.timestampField === undefined ? undefined : createTimestampSource(config.timestampField);
-  const rename = config.isEcs ? createLineRenamer(ecsNames) : undefined;
+  const rename = config.isEcs ? createLineRenamer(ecsNames, ecsLowered) : undefined;
 
   return {
     start() {

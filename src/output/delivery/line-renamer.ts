@@ -9,6 +9,8 @@ interface NewName {
   readonly length: number;
   /** The line in which it was last used; shared by all names that it replaces. */
   readonly use: { line: number };
+  /** Whether capital letters (ASCII) of its values become small ones. */
+  readonly isLowered: boolean;
 }
 
 const lineFeed = 0x0a;
@@ -16,12 +18,13 @@ const lineFeed = 0x0a;
 const slack = 3;
 
 /**
- * Renames fields of lines. Values are copied as they are. Where two fields of a line have the same new name, the second keeps
- * its own: an object has no name twice.
+ * Renames fields of lines. Values are copied as they are, but for capital letters of those that are lowered. Where two fields of a line
+ * have the same new name, the second keeps its own: an object has no name twice.
  *
  * @param names new names by old ones; neither needs escapes in JSON.
+ * @param lowered new names of the fields whose values are lowered.
  */
-export function createLineRenamer(names: ReadonlyMap<string, string>): LineRenamer {
+export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: ReadonlySet<string>): LineRenamer {
   const uses = new Map<string, NewName["use"]>();
   const newNames = new Map<string, NewName>();
   let growth = 1;
@@ -32,6 +35,7 @@ export function createLineRenamer(names: ReadonlyMap<string, string>): LineRenam
       bytes: viewOf(Buffer.concat([Buffer.from(`"${other}":`), Buffer.alloc(slack)])),
       length: other.length + 3,
       use,
+      isLowered: lowered?.has(other) === true,
     });
     // The shortest field with this name: `"name":1,`.
     growth = Math.max(growth, (other.length + 5) / (own.length + 5));
@@ -45,12 +49,20 @@ export function createLineRenamer(names: ReadonlyMap<string, string>): LineRenam
   let copied = 0;
   let at = 0;
 
-  const visit = ({ bytes, length, use }: NewName, name: number, value: number): void => {
+  const visit = ({ bytes, length, use, isLowered }: NewName, name: number, value: number, end: number): void => {
     if (use.line === line) return;
     use.line = line;
     at = copyBytes(from, copied, name, to, at);
     at = copyBytes(bytes, 0, length, to, at);
     copied = value;
+    if (!isLowered) return;
+    const start = at;
+    at = copyBytes(from, copied, end, to, at);
+    copied = end;
+    for (let i = start; i < at; i++) {
+      const byte = out[i] as number;
+      if (byte >= 0x41 && byte <= 0x5a) out[i] = byte | 0x20;
+    }
   };
 
   return (lines) => {

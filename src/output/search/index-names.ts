@@ -1,4 +1,4 @@
-import { fieldKey, findValue } from "../delivery/line-fields.ts";
+import { fieldKey, findIn, findValue } from "../delivery/line-fields.ts";
 import { recordTypeOf, type RecordType } from "../delivery/record-type.ts";
 import type { SearchOutputConfig } from "./search-config.ts";
 
@@ -10,19 +10,52 @@ const middles: Readonly<Record<RecordType, string>> = {
   as_path_hop: "as-path-hop",
 };
 
-type NameParts = Pick<SearchOutputConfig, "prefix" | "suffix">;
+/** Kinds of records that have an index each with NetObserv: it tells three kinds of telemetry apart. */
+const theirKinds = ["flow", "flow_option", "telemetry_flow", "telemetry_snmp", "log", "as_path_hop"] as const;
+type IndexKind = RecordType | (typeof theirKinds)[number];
+
+/** What NetObserv puts behind the kind: the schema and its version, by which its dashboards choose. */
+const schemas = { codex: "codex-2.4", ecs: "ecs-8.0-2.4" } as const;
+
+/** Ends names that follow NetObserv's, so that they are never those of an index or alias of its own. */
+const ownEnd = "netgloss";
+
+type NameParts = Pick<SearchOutputConfig, "prefix" | "suffix" | "naming">;
 
 /** Parts of a name with dashes between them, the empty ones left out. */
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("-");
 
 /** The name of the index template. */
-export function templateName({ prefix, suffix }: NameParts): string {
-  return joinParts(prefix, suffix);
+export function templateName({ prefix, suffix, naming }: NameParts): string {
+  return naming === "netgloss" ? joinParts(prefix, suffix) : joinParts(prefix, naming, suffix, ownEnd);
 }
 
 /** The names of the data streams, or what the names of indices begin with. */
-export function indexBases({ prefix, suffix }: NameParts): readonly string[] {
-  return Object.values(middles).map((middle) => joinParts(prefix, middle, suffix));
+export function indexBases(parts: NameParts): readonly string[] {
+  return Object.values(basesOf(parts));
+}
+
+/** By the kinds that the naming tells apart. */
+function basesOf({ prefix, suffix, naming }: NameParts): Readonly<Record<IndexKind, string>> {
+  const entries =
+    naming === "netgloss"
+      ? Object.entries(middles).map(([type, middle]) => [type, joinParts(prefix, middle, suffix)])
+      : theirKinds.map((kind) => [kind, joinParts(prefix, kind, schemas[naming], suffix, ownEnd)]);
+  return Object.fromEntries(entries) as Record<IndexKind, string>;
+}
+
+const objectKey = fieldKey("snmp.object.name");
+const trapKey = fieldKey("snmp.trap.oid");
+/** Both fields stand within this many bytes: behind the time, the address and the name of the device. */
+const headBytes = 512;
+
+/** As NetObserv tells them apart. */
+function kindOf(line: Buffer, from: number, to: number): IndexKind {
+  const type = recordTypeOf(line, from, to);
+  if (type !== "telemetry") return type;
+  const head = line.subarray(from, Math.min(to, from + headBytes));
+  if (findIn(head, objectKey) >= 0) return "telemetry_snmp";
+  return findIn(head, trapKey) >= 0 ? "log" : "telemetry_flow";
 }
 
 /** The name of the index for a line. */
@@ -30,15 +63,11 @@ export type IndexOf = (line: Buffer, from: number, to: number) => string;
 
 const timestampKey = fieldKey("@timestamp");
 
-export function createIndexOf({
-  prefix,
-  suffix,
-  period,
-}: Pick<SearchOutputConfig, "prefix" | "suffix" | "period">): IndexOf {
-  const entries = Object.entries(middles).map(([type, middle]) => [type, joinParts(prefix, middle, suffix)]);
-  const bases = Object.fromEntries(entries) as Record<RecordType, string>;
+export function createIndexOf({ period, ...parts }: NameParts & Pick<SearchOutputConfig, "period">): IndexOf {
+  const bases = basesOf(parts);
+  const kind = parts.naming === "netgloss" ? recordTypeOf : kindOf;
   const digits = { rollover: 0, daily: 10, monthly: 7 }[period];
-  if (digits === 0) return (line, from, to) => bases[recordTypeOf(line, from, to)];
+  if (digits === 0) return (line, from, to) => bases[kind(line, from, to)];
   // Lines of one time follow each other.
   let lastDay = "";
   let lastText = "";
@@ -49,6 +78,6 @@ export function createIndexOf({
       lastDay = day;
       lastText = /^[0-9-]+$/.test(day) ? `-${day.replaceAll("-", ".")}` : "-undated";
     }
-    return bases[recordTypeOf(line, from, to)] + lastText;
+    return bases[kind(line, from, to)] + lastText;
   };
 }

@@ -25,7 +25,7 @@ type MappingOf = (type: FieldType) => object;
  * are not indexed.
  */
 export function indexTemplate(
-  config: Pick<SearchOutputConfig, "product" | "period" | "prefix" | "suffix"> & { readonly nameOf: NameOf },
+  config: Pick<SearchOutputConfig, "product" | "period" | "prefix" | "suffix" | "naming"> & { readonly nameOf: NameOf },
   template: SearchTemplateConfig,
   policy: string | undefined,
   hasUnsignedLong: boolean,
@@ -98,7 +98,7 @@ function jsonTypes(type: FieldType): readonly string[] {
 }
 
 /** A policy that begins a new index after a day or 30 GB, and keeps all of them. */
-export function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "prefix" | "suffix">): object {
+export function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "prefix" | "suffix" | "naming">): object {
   if (config.product === "elasticsearch") {
     const rollover = { max_age: "1d", max_primary_shard_size: "30gb" };
     return { policy: { phases: { hot: { actions: { rollover } } } } };

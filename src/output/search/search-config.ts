@@ -15,6 +15,8 @@ export interface SearchOutputConfig {
   readonly prefix: string;
   /** Ends the names of indices; empty: none. */
   readonly suffix: string;
+  /** How indices are called: as netgloss does, or as NetObserv does with the names of its own schema or of ECS. */
+  readonly naming: "netgloss" | "codex" | "ecs";
   /** Absent: the operator makes the index templates. */
   readonly template: SearchTemplateConfig | undefined;
 }

@@ -71,6 +71,14 @@ export const ecsNames: ReadonlyMap<string, string> = new Map([
   ...ofHosts,
 ]);
 
+/** The fields whose values the Elastic Common Schema wants in small letters. */
+export const ecsLowered: ReadonlySet<string> = new Set([
+  "network.application",
+  "network.direction",
+  "network.transport",
+  "network.type",
+]);
+
 /** The name of a field in the Elastic Common Schema, else its own. */
 export function ecsName(name: string): string {
   return ecsNames.get(name) ?? name;

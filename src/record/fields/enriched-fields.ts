@@ -16,7 +16,7 @@ ${object}.host.name | keyword | | mail.example.com | host name by reverse DNS | 
 `;
 
 const ofEndpoint = (object: string): string => `
-${object}.as.org | keyword | | Example Net | organisation of the autonomous system | MaxMind
+${object}.as.org | keyword | | Example Net | organisation of the autonomous system; if so set, PRIVATE of private addresses | MaxMind
 ${object}.as.label | keyword | | Example Net (64496) | organisation and number of the autonomous system; without an organisation \`AS64496\` | MaxMind; derived
 ${object}.geo.country.code | keyword | | NL | country | MaxMind
 ${object}.geo.country.name | keyword | | Netherlands | country | MaxMind

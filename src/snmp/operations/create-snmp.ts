@@ -90,7 +90,15 @@ export function createSnmp(options: SnmpOptions): Snmp {
   const devices: DeviceTable = createDeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(options.enricher, options.sink, clock, pacer, lastReadings, options.addsRates),
+    writer: createRecordWriter(
+      options.enricher,
+      options.sink,
+      clock,
+      pacer,
+      lastReadings,
+      options.addsRates,
+      options.naming,
+    ),
     memory,
     octets: octets.max > 0 ? octets : undefined,
     rates,

@@ -10,6 +10,7 @@ import type { InterfaceChange } from "./interface-directory.ts";
 import type { Candidates } from "./candidates.ts";
 import type { DiscoverySettings } from "./discovery-report.ts";
 import type { NetworkDiscovery } from "./network-discovery.ts";
+import type { SnmpNaming } from "../poller/record-writer.ts";
 
 export interface SnmpOptions {
   readonly paths: DefinitionPaths;
@@ -25,6 +26,8 @@ export interface SnmpOptions {
   readonly keepsReadings?: boolean;
   /** Whether records have the changes of their counters since the previous poll. Default: no. */
   readonly addsRates?: boolean;
+  /** How tables are called in records. Default: as in the definitions. */
+  readonly naming?: SnmpNaming;
   /** Receives traps and informs; without it none are. */
   readonly traps?: TrapSettings;
   /** Whether the last readings of the counters of interfaces are kept. Default: they are not. */

@@ -59,6 +59,14 @@ const flushBytes = 256 * 1024;
 /** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
 const maxIdle = 16;
 
+/** How values are called: as in the definitions and in syslog, or as NetObserv calls them, whose dashboards filter by them. */
+export type SnmpNaming = "netgloss" | "netobserv";
+
+/** Tables are called by their rows there: `IF-MIB::ifXEntry` for `IF-MIB::ifXTable`. */
+function objectName({ name, isTable }: PolledObject, naming: SnmpNaming): string {
+  return isTable && naming === "netobserv" ? name.replace(/Table$/, "Entry") : name;
+}
+
 /** @param addsRates whether records have the changes of their counters since the previous poll. */
 export function createRecordWriter(
   enricher: Enricher,
@@ -67,6 +75,7 @@ export function createRecordWriter(
   pacer: Pacer,
   readings?: RowReader,
   addsRates = false,
+  naming: SnmpNaming = "netgloss",
 ): RecordWriter {
   const idle: LineBuffer[] = [];
   return {
@@ -76,6 +85,7 @@ export function createRecordWriter(
       const reader = readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
       const counted = source.count(object, polled.at);
       const written = { records: 0, unreadable: 0, badIndexes: 0 };
+      const called = objectName(object, naming);
       for (const row of polled.rows) {
         const { cells, isOddIndex, states } = rowCells(object, row);
         if (isOddIndex) written.badIndexes++;
@@ -83,7 +93,7 @@ export function createRecordWriter(
         fields.set("@timestamp", timestamp);
         fields.set("system.ip.addr", source.ip);
         fields.set("system.host.name", source.hostName);
-        fields.set("snmp.object.name", object.name);
+        fields.set("snmp.object.name", called);
         fields.set("snmp.object.entity", object.isTable ? `${object.id}.${row.key}` : object.id);
         if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
         if (isOddIndex) fields.set("snmp.object.isOddIndex", true);

@@ -18,6 +18,7 @@ import { openTrapSocket, type TrapSocket } from "./trap-socket.ts";
 import { openTrapStream, type TrapStream } from "./trap-stream.ts";
 import { trapRefusals, type Trap, type TrapRefusal } from "./trap.ts";
 import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
+import type { SnmpNaming } from "../poller/record-writer.ts";
 
 /** What is known of the device that an address belongs to. */
 export interface TrapSender {
@@ -41,6 +42,8 @@ export interface TrapSettings {
   readonly isAllowed: (address: string) => boolean;
   /** The file of rules; empty: there are none. */
   readonly rulesPath: string;
+  /** How severities are called. Default: as in the rules. */
+  readonly naming?: SnmpNaming;
   /** Reads the filter of a rule. @throws an Error that says what is wrong with it. */
   readonly compileCondition: CompileCondition;
   /** Notifications of one sender in a second; 0 is no limit. */
@@ -209,7 +212,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
       });
     }
     if (linkTraps.has(formatOid(trap.oid))) known?.pollInterfaces();
-    if (rules.length > 0 && !applyTrapRules(rules, fields)) return false;
+    if (rules.length > 0 && !applyTrapRules(rules, fields, settings.naming)) return false;
     const leftOut = limit.takeLeftOut(sender);
     if (leftOut > 0) fields.set("snmp.trap.suppressed", leftOut);
     parts.enricher.enrich(fields);

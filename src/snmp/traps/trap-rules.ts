@@ -4,6 +4,7 @@ import { FindingCollector } from "../definitions/file-report.ts";
 import type { Finding } from "../definitions/finding.ts";
 import { describe, isNull, MapReader } from "../definitions/map-reader.ts";
 import { decodeText, parseOrReport } from "../definitions/parse-file.ts";
+import type { SnmpNaming } from "../poller/record-writer.ts";
 
 /** Words of syslog (RFC 5424). */
 export const trapSeverities = [
@@ -16,6 +17,12 @@ export const trapSeverities = [
   "info",
   "debug",
 ] as const;
+
+/** The same in the words of syslog's table of severities, as NetObserv writes them. */
+function severityText(severity: (typeof trapSeverities)[number], naming: SnmpNaming): string {
+  if (naming === "netgloss") return severity;
+  return severity === "info" ? "Informational" : `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
+}
 
 /** What happens to the notifications that match a rule. */
 export interface TrapRule {
@@ -91,12 +98,16 @@ function readRule(id: string, reader: MapReader, compile: CompileCondition): Tra
 }
 
 /** Applies the first rule that is true. @returns false when the record is dropped. */
-export function applyTrapRules(rules: readonly TrapRule[], fields: RecordFields): boolean {
+export function applyTrapRules(
+  rules: readonly TrapRule[],
+  fields: RecordFields,
+  naming: SnmpNaming = "netgloss",
+): boolean {
   const rule = rules.find(({ when }) => when(fields));
   if (rule === undefined) return true;
   if (rule.drop) return false;
   if (rule.name !== undefined) fields.set("snmp.trap.name", rule.name);
-  if (rule.severity !== undefined) fields.set("event.severity.level", rule.severity);
+  if (rule.severity !== undefined) fields.set("event.severity.level", severityText(rule.severity, naming));
   if (rule.category !== undefined) fields.set("event.category.name", rule.category);
   return true;
 }

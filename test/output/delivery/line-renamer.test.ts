@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createDelivery, createLineRenamer, type RecordBatch } from "../../../src/output/index.ts";
 import { allAccepted } from "../../../src/output/index.ts";
-import { ecsNames } from "../../../src/record/index.ts";
+import { ecsLowered, ecsNames } from "../../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
 import { runs } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
@@ -49,7 +49,9 @@ function model(line: string): string {
     used.add(other);
     return [other, value] as const;
   });
-  return `{${pairs.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",")}}`;
+  const lowered = (name: string, text: string): string =>
+    ecsLowered.has(name) ? text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : text;
+  return `{${pairs.map(([name, value]) => `${JSON.stringify(name)}:${lowered(name, JSON.stringify(value))}`).join(",")}}`;
 }
 
 test("any line has the names that the table gives, and the values that it had", async () => {
@@ -91,6 +93,14 @@ test("fields are left out by their own names, and renamed after", async () => {
     '{"flow.export.ip.addr":"192.0.2.1","flow.bytes":1,"flow.src.ip.addr":"192.0.2.2","system.ip.addr":"192.0.2.3"}';
   assert.deepEqual(await renamed([line], ["flow.bytes"]), [
     '{"host.ip":"192.0.2.1","source.ip":"192.0.2.2","system.ip.addr":"192.0.2.3"}',
+  ]);
+});
+
+test("values are in small letters where the Elastic Common Schema wants them so", async () => {
+  const line =
+    '{"ip.version.name":"IPv4","l4.proto.name":"UDP","app.name":"Web \\u00C4 Ärger","flow.src.host.name":"Core-1","l4.proto.id":17}';
+  assert.deepEqual(await renamed([line]), [
+    '{"network.type":"ipv4","network.transport":"udp","network.application":"web \\u00c4 Ärger","source.domain":"Core-1","l4.proto.id":17}',
   ]);
 });
 

@@ -24,6 +24,7 @@ export function searchConfig(url: string, given: Partial<SearchOutputConfig> = {
     period: "rollover",
     prefix: "netgloss",
     suffix: "",
+    naming: "netgloss",
     template: searchTemplate,
     ...given,
   };

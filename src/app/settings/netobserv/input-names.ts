@@ -1,6 +1,6 @@
 import { known } from "./known-name.ts";
 
-const noLicence = "netgloss needs no licence";
+export const noLicence = "netgloss needs no licence";
 const noS3 = "flow logs of AWS are not read";
 const noOtlp = "traces are not received by OTLP";
 const noSecureStore =

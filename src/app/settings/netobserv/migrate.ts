@@ -1,15 +1,29 @@
 import { yamlScalar } from "../format-settings.ts";
-import { inputsTurnedOn, isOff, nearSetting, prefixes, secretOfFileName } from "../name-settings.ts";
+import {
+  inputsTurnedOn,
+  isOff,
+  meaningOf,
+  nearSetting,
+  partsOf,
+  prefixes,
+  programsOf,
+  secretOfFileName,
+  theirDefault,
+} from "../name-settings.ts";
 import { parseInstanceName } from "../output-instances.ts";
 import type { GivenSetting } from "../settings-source.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
 import { fateOf, isSettingName, netObservNames } from "./netobserv-names.ts";
+import { missingDefaults } from "./their-defaults.ts";
 
 /** What happened to one given name. */
 export interface Migrated {
   readonly given: GivenSetting;
-  /** `unset`: nothing was given. `wrong`: not a value of its setting. `overridden`: another place says it. */
-  readonly result: "same" | "accepted" | "missing" | "unknown" | "wrong" | "unset" | "overridden";
+  /**
+   * `unset`: nothing was given. `wrong`: not a value of its setting. `overridden`: another place says it. `unfilled`: a variable in it has
+   * no value.
+   */
+  readonly result: "same" | "accepted" | "missing" | "unknown" | "wrong" | "unset" | "overridden" | "unfilled";
   /** The line of a settings file: a setting, or a comment. */
   readonly line: string;
   /** What changes, or what to do; empty where nothing does. */
@@ -17,11 +31,12 @@ export interface Migrated {
 }
 
 /** Results after which something that was asked for does not happen. */
-export const lostResults: ReadonlySet<Migrated["result"]> = new Set(["missing", "unknown", "wrong"]);
+export const lostResults: ReadonlySet<Migrated["result"]> = new Set(["missing", "unknown", "wrong", "unfilled"]);
 
 /**
  * The same settings by our names, in the order in which they were given. A later one wins, `SVC_` over `EF_`, and a
  * setting's own name over another name for it. Of a secret and its `_FILE` there is one. What belongs to something that is off is not missing: it is `unset`.
+ * Behind them come the defaults of NetObserv that settings of its prefix rely on and that are others here.
  *
  * @param given of all files, the later ones behind.
  */
@@ -37,12 +52,33 @@ export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
   }
   const migrated = given.map((one) => migrate(one, winners, texts));
   const turnedOn = inputsTurnedOn(given);
-  return [...migrated, ...turnedOn.map((one) => turnedOnLine(one))];
+  const isTheirs = given.some(({ name, text }) => name.startsWith(prefixes.old) && text.trim() !== "");
+  const said = new Map([
+    ...[...winners.values()].map((one): [string, string] => [
+      targetOf(one) ?? "",
+      meaningOf(one.name)?.toText(one.text) ?? one.text,
+    ]),
+    ...turnedOn.map(({ name, text }): [string, string] => [name, text]),
+  ]);
+  return [
+    ...migrated,
+    ...turnedOn.map(turnedOnLine),
+    ...(isTheirs ? missingDefaults(said, programsOf(given)) : []).map(({ name, text, why }) =>
+      defaultLine(name, text, why),
+    ),
+  ];
 }
 
 function turnedOnLine(given: GivenSetting): Migrated {
-  const comment = `${given.origin.split(", ").at(-1) ?? given.origin} turns it on`;
-  return { given, result: "same", line: withComment(`${given.name}: ${given.text}`, comment), comment };
+  const by = given.origin.split(", ").at(-1) ?? given.origin;
+  const comment = by !== theirDefault ? `${by} turns it on` : by;
+  return { given, result: "same", line: withComment(`${given.name}: ${yamlScalar(given.text)}`, comment), comment };
+}
+
+function defaultLine(name: string, text: string, why: string): Migrated {
+  const comment = `${theirDefault}: ${why}`;
+  const given = { name, text, origin: theirDefault };
+  return { given, result: "same", line: withComment(`${name}: ${yamlScalar(text)}`, comment), comment };
 }
 
 /** The later one of equal rank wins. */
@@ -50,9 +86,9 @@ function rankOf({ name }: GivenSetting, setting: string): number {
   return (name.startsWith(prefixes.own) ? 2 : 0) + (suffixOf(name) === suffixOf(setting) ? 1 : 0);
 }
 
-/** The name after either prefix. */
+/** The name after either prefix, and after a namespace. */
 function suffixOf(name: string): string | undefined {
-  return /^(?:SVC|EF)_(.*)$/.exec(name)?.[1];
+  return partsOf(name).suffix;
 }
 
 /** The secret whose file a name gives: only one of both may be set. Any other name is itself. */
@@ -62,14 +98,9 @@ function withoutFile(name: string): string {
   return secretOfFileName.has(setting) ? name.replace(/_FILE$/, "") : name;
 }
 
-/** The setting, the `_FILE` of a secret, or the setting of an instance that a name means. */
+/** What a name means here. */
 function targetOf({ name }: GivenSetting): string | undefined {
-  if (typeof parseInstanceName(name) === "object") return name;
-  const suffix = suffixOf(name);
-  if (suffix === undefined) return undefined;
-  if (secretOfFileName.has(prefixes.own + suffix)) return prefixes.own + suffix;
-  const fate = fateOf(suffix);
-  return fate?.kind === "same" ? fate.setting : undefined;
+  return meaningOf(name)?.name;
 }
 
 function migrate(
@@ -81,6 +112,10 @@ function migrate(
   const suffix = suffixOf(name) ?? name;
   const target = targetOf(given);
   const fate = suffixOf(name) === undefined ? undefined : fateOf(suffix);
+  if (given.unfilled !== undefined && fate?.kind !== "accepted") {
+    const comment = `left out: ${given.unfilled}`;
+    return { given, result: "unfilled", line: `# ${target ?? name}:  # ${comment}`, comment };
+  }
   const asComment = (result: Migrated["result"], comment: string): Migrated => {
     const isSecret = /PASSWORD|TOKEN|KEY$|PASSPHRASE|SECRET/.test(suffix);
     const shown = text.trim() === "" ? "" : isSecret ? " …" : ` ${yamlScalar(text)}`;
@@ -93,10 +128,11 @@ function migrate(
     if (winning !== target)
       return asComment("overridden", `${winner.origin} says ${winning}, only one of both may be set`);
     if (winner !== given) return asComment("overridden", `${winner.origin} says ${target}`);
-    const instance = parseInstanceName(name);
+    const instance = parseInstanceName(target);
+    if (typeof instance === "string") return asComment("wrong", instance);
     const setting = typeof instance === "object" ? instance.setting : target;
     if (!isSettingName(setting)) return { given, result: "same", line: `${target}: ${yamlScalar(text)}`, comment: "" };
-    const meant = fate?.kind === "same" ? fate.toText(text) : text;
+    const meant = meaningOf(name)?.toText(text) ?? text;
     return migrateSame(given, { name: target, setting, text: meant }, asComment);
   }
   if (fate === undefined) return asComment("unknown", whyUnknown(name));
@@ -119,7 +155,7 @@ function migrateSame(
   const shown = type.secret ? text : type.format(value);
   const suffix = suffixOf(given.name) ?? "";
   const changes = [
-    ...(suffixOf(name) === suffix ? [] : [`${given.name} becomes ${name}`]),
+    ...(name === prefixes.own + given.name.replace(/^(?:SVC|EF)_/, "") ? [] : [`${given.name} becomes ${name}`]),
     ...(text === given.text ? [] : [`was ${given.text}`]),
     ...(given.name.startsWith(prefixes.old) ? [netObservNames[suffix]?.differs ?? ""] : []),
     ...(type.secret ? [`a file is safer: ${name}_FILE`] : []),

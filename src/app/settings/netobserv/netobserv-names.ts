@@ -1,5 +1,5 @@
 import { settingOf, type SettingName, settingNames } from "../settings-table.ts";
-import { inputNames } from "./input-names.ts";
+import { inputNames, noLicence } from "./input-names.ts";
 import type { KnownName } from "./known-name.ts";
 import { outputNames } from "./output-names.ts";
 import { processorNames } from "./processor-names.ts";
@@ -20,6 +20,9 @@ export type Fate =
   | { readonly kind: "accepted"; readonly why: string }
   | { readonly kind: "missing"; readonly advice: string; readonly needs?: string };
 
+/** Their names differ by program and version. */
+const isOfLicence = /^(?:(?:FLOW|SNMP|TRAP)_)?(?:ACCOUNT_ID|LICENSED?_\w+)$/;
+
 const noEffect = "netgloss has no such setting";
 
 /**
@@ -31,7 +34,7 @@ export function fateOf(suffix: string): Fate | undefined {
   const own = `SVC_${suffix}`;
   if (isSettingName(own)) return { kind: "same", setting: own, isAlias: false, toText: (text) => text };
   const name = Object.hasOwn(netObservNames, suffix) ? netObservNames[suffix] : undefined;
-  if (name === undefined) return undefined;
+  if (name === undefined) return isOfLicence.test(suffix) ? { kind: "accepted", why: noLicence } : undefined;
   if (name.as !== undefined) {
     const { setting, values = {} } = name.as;
     if (!isSettingName(setting)) throw new Error(`${suffix} stands for ${setting}, which is no setting`);

@@ -97,8 +97,11 @@ export function createLineAddresses(
         sourceMatches = 0;
         return end;
       }
-      // What is open has to be placed among the fields of a record; a system of 0 has to be replaced.
-      if (lengths < 0 || (system === 0 && (lengths & systemBit) !== 0)) return giveUp();
+      const start = arenaAt + (words[place + startWord] as number);
+      const head = start - textHead;
+      const hasSystem = (lengths & systemBit) !== 0;
+      // What is open has to be placed among the fields of a record; a system of 0 has to be replaced where another is known.
+      if (lengths < 0 || (system === 0 && hasSystem && view.getUint32(head + headSystem, true) !== 0)) return giveUp();
       const where = (lengths >> localityShift) & localityMask;
       const found = (lengths & metadataBit) === 0 ? 0 : 1;
       matches += found;
@@ -107,12 +110,10 @@ export function createLineAddresses(
         sourceIs = where;
         sourceMatches = found;
       } else if (object === lineObjects.dst) destinationIs = where;
-      const start = arenaAt + (words[place + startWord] as number);
       const withVlan = (lengths >> withVlanShift) & lengthMask;
       const text = hasVlan ? lengths & lengthMask : withVlan;
       copyWords(view, start, text, into, end);
-      if ((lengths & systemBit) === 0) return end + text;
-      const head = start - textHead;
+      if (!hasSystem) return end + text;
       const isGiven = system !== -1;
       if (isGiven && system !== view.getUint32(head + headSystem, true)) return end + text;
       if (object < labels.length) labels[object] = 0;

@@ -130,7 +130,7 @@ function labelsOf(record: RecordFields, added: readonly Added[]): [name: string,
 function addRendered(record: RecordFields, one: Added, rendered: RenderedFields[]): void {
   const { object, bytes, text } = one;
   const withVlan = text.fields + text.vlan;
-  const own = text.system === 0 ? undefined : record.get(object.asNumberName);
+  const own = text.organisation === 0 ? undefined : record.get(object.asNumberName);
   const isOwn = own === 0 || own === text.system;
   const system = own === undefined ? bytes.subarray(withVlan) : isOwn ? organisationOf(one) : none;
   if (text.vlan > 0 && record.has(object.vlanName)) rendered.push(bytes.subarray(0, text.fields), system);
@@ -142,10 +142,10 @@ function addRendered(record: RecordFields, one: Added, rendered: RenderedFields[
 /** What the exporter says of the system counts, unless it says 0; the organisation is named where both mean one number. */
 function addSystem(record: RecordFields, one: Added): void {
   const { object, text } = one;
-  if (text.system === 0) return;
+  if (text.organisation === 0) return;
   const own = record.get(object.asNumberName);
-  if (own === undefined || own === 0) record.set(object.asNumberName, text.system);
-  else if (own !== text.system) return;
+  if (text.system !== 0 && (own === undefined || own === 0)) record.set(object.asNumberName, text.system);
+  else if (own !== undefined && own !== text.system) return;
   for (const [name, value] of parseFields(organisationOf(one))) record.set(name, value);
 }
 

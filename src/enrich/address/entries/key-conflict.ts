@@ -1,4 +1,4 @@
-import { createFindConflict, fieldGroups } from "../../../record/index.ts";
+import { createFindConflict, fieldGroups, recordFields } from "../../../record/index.ts";
 import { quote } from "../../../text/index.ts";
 import { enrichedObjects } from "../objects/enriched-object.ts";
 
@@ -6,18 +6,20 @@ import { enrichedObjects } from "../objects/enriched-object.ts";
  * Judges metadata keys before any record has them.
  *
  * @returns what happens to a key that gets in the way of the collector's own fields; undefined for others. In place of what netgloss
- * itself adds (a city, an organisation), or of what a device says of itself, it is wanted, and nothing is said.
+ * itself adds (a city, an organisation), of what only metadata say (a threat), or of what a device says of itself, it is wanted, and
+ * nothing is said.
  */
 export function createKeyConflicts(): (key: string) => string | undefined {
   const findConflict = createFindConflict();
-  const added = new Set<string>(fieldGroups.enriched.map(({ name }) => name));
+  const ofMetadata = recordFields.filter(({ source }) => source === "metadata");
+  const wanted = new Set<string>([...fieldGroups.enriched, ...ofMetadata].map(({ name }) => name));
   return (key) => {
     const names = key.startsWith(".") ? enrichedObjects.map(({ name }) => name + key) : [key];
     for (const name of names) {
       const conflict = findConflict(name);
       if (conflict === undefined) continue;
       const { kind, field } = conflict;
-      if (kind === "same" && (added.has(field) || field.startsWith("system."))) continue;
+      if (kind === "same" && (wanted.has(field) || field.startsWith("system."))) continue;
       const shown = quote(key);
       if (kind === "same") return `metadata key ${shown} replaces the field ${field}`;
       if (kind === "above") return `metadata key ${shown} goes out as ${quote(`${key}.value`)}: ${field} lies below it`;

@@ -7,8 +7,9 @@ export type Locality = "internal" | AddressScope;
 /** All of them, by the numbers under which they are kept; 0 for none. */
 export const localities: readonly (Locality | undefined)[] = [undefined, "internal", "private", "public", "multicast"];
 
-export function localityOf(scope: AddressScope, isInternal: boolean): Locality {
-  return isInternal ? "internal" : scope;
+/** @param internal what it is by metadata; undefined: they do not call it internal. */
+export function localityOf(scope: AddressScope, internal: "internal" | "private" | undefined): Locality {
+  return internal ?? scope;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { renderFields, type RenderedFields, type Value } from "../../../record/index.ts";
-import type { FactRenderer, RenderedFacts } from "./address-source.ts";
+import { addressScope } from "../words/address-scope.ts";
+import { endpointObjects, type AddressSource, type FactRenderer, type RenderedFacts } from "./address-source.ts";
 import { asLabel } from "../objects/as-label.ts";
 import { enrichedObjects, type EnrichedObject } from "../objects/enriched-object.ts";
 
@@ -15,23 +16,30 @@ export interface AutonomousSystem {
 export interface AddressFacts {
   readonly fields: readonly Fact[];
   readonly as?: AutonomousSystem | undefined;
+  /** In place of the system's: the label where the exporter names no system. */
+  readonly label?: string;
 }
 
 const nothing: RenderedFields = new Uint8Array();
 
-/** Renders the facts of one address. */
-export function createFactRenderer(facts: AddressFacts): FactRenderer {
+/** Renders the facts of one address, or of all with the same: they have a generation. */
+export function createFactRenderer(facts: AddressFacts, generation?: number): FactRenderer {
   const rendered: RenderedFacts[] = [];
   return {
-    generation: undefined,
+    generation,
     render: (_, position) => (rendered[position] ??= renderFacts(facts, enrichedObjects[position] as EnrichedObject)),
   };
 }
 
-function renderFacts({ fields, as }: AddressFacts, object: EnrichedObject): RenderedFacts {
+function renderFacts({ fields, as, label }: AddressFacts, object: EnrichedObject): RenderedFacts {
   const own = renderFields(fields.map(([suffix, value]) => [object.name + suffix, value]));
   const number = as === undefined ? nothing : renderFields([[object.asNumberName, as.number]]);
-  const organisation = as === undefined ? nothing : renderSystem(as, object);
+  const organisation =
+    as !== undefined
+      ? renderSystem(as, object)
+      : label === undefined
+        ? nothing
+        : renderFields([[object.asLabelName, label]]);
   const all = Uint8Array.from([...own, ...number, ...organisation]);
   const numberEnd = own.length + number.length;
   return {
@@ -48,4 +56,19 @@ function renderFacts({ fields, as }: AddressFacts, object: EnrichedObject): Rend
 function renderSystem({ number, organisation }: AutonomousSystem, object: EnrichedObject): RenderedFields {
   const label = [object.asLabelName, asLabel(number, organisation)] as const;
   return renderFields(organisation === undefined ? [label] : [[object.asOrganisationName, organisation], label]);
+}
+
+const privateSystem = "PRIVATE";
+
+/** Says of private addresses at the ends of flows that they are of the system `PRIVATE`, as NetObserv does. */
+export function createPrivateSystems(): AddressSource {
+  const renderer = createFactRenderer({ fields: [[".as.org", privateSystem]], label: privateSystem }, 1);
+  return {
+    objects: endpointObjects,
+    find(a, b, c, d, found) {
+      if (addressScope(a, b, c, d) === "private") found.add(renderer, 0);
+      return Number.POSITIVE_INFINITY;
+    },
+    watch: () => () => {},
+  };
 }

@@ -22,7 +22,7 @@ export interface AddressText {
   readonly number: number;
   readonly organisation: number;
   readonly open: number;
-  /** The number of the autonomous system, 0 for none. */
+  /** The number of the autonomous system; 0 where there is none, or only a label. */
   readonly system: number;
   /** The position in {@link localities}. */
   readonly locality: number;
@@ -61,7 +61,8 @@ const comma = 0x2c;
 const opened = 0x5b;
 const closed = 0x5d;
 
-export function createWriteAddressText(): WriteAddressText {
+/** @param internal what the locality of internal addresses is called. */
+export function createWriteAddressText(internal: "internal" | "private"): WriteAddressText {
   const starts = enrichedObjects.map(fieldStarts);
   let target: DataView = new DataView(new ArrayBuffer(0));
   let end = 0;
@@ -129,7 +130,7 @@ export function createWriteAddressText(): WriteAddressText {
     for (let i = 0; i < facts.count; i++) {
       const rendered = facts.render(i, position);
       put(rendered.from, rendered.start, rendered.fieldsEnd);
-      if (rendered.system !== 0) system ??= rendered;
+      if (rendered.end > rendered.fieldsEnd) system ??= rendered;
     }
     return system;
   };
@@ -146,7 +147,7 @@ export function createWriteAddressText(): WriteAddressText {
     const system = putFacts(facts, position);
     text.system = system?.system ?? 0;
     if (scope !== undefined) {
-      const locality = localityOf(scope, entries?.isInternal ?? false);
+      const locality = localityOf(scope, entries?.isInternal === true ? internal : undefined);
       text.locality = localities.indexOf(locality);
       putAll(start.localities[text.locality] as Piece);
     }

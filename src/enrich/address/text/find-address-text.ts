@@ -19,6 +19,8 @@ export interface FindAddressTextOptions {
   readonly sources: readonly AddressSource[];
   /** Whether the ends of flows get their locality. */
   readonly locality: boolean;
+  /** What the locality of internal addresses is called. */
+  readonly internal: "internal" | "private";
   /** The memory in which the store lies. */
   readonly view: DataView;
   readonly store: TextStore;
@@ -68,7 +70,7 @@ const firstScratch = 65_536;
 export function createFindAddressText(options: FindAddressTextOptions): FindAddressText {
   const { index, sources, locality, view, store } = options;
   const fold = createFoldEntries(createMetadataKeys());
-  const write = createWriteAddressText();
+  const write = createWriteAddressText(options.internal);
   const sourcesOf = enrichedObjects.map(({ name }) => sources.filter(({ objects }) => objects.has(name)));
   const hasScope = enrichedObjects.map(({ name }) => locality && endpointObjects.has(name));
   /** The memory in which the entries of keys lie: what they mean changes with it. */

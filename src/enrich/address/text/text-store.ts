@@ -196,12 +196,12 @@ export function textStoreBytes(arenaBytes: number): number {
 /** What one arena has to hold at least. */
 export const leastArena = 4 * maxStored;
 
-function packLengths({ fields, vlan, system, locality, hasMetadata, open }: AddressText): number {
+function packLengths({ fields, vlan, organisation, locality, hasMetadata, open }: AddressText): number {
   return (
     fields |
     (locality << localityShift) |
     ((fields + vlan) << withVlanShift) |
-    (system === 0 ? 0 : systemBit) |
+    (organisation === 0 ? 0 : systemBit) |
     (hasMetadata ? metadataBit : 0) |
     (open > 0 ? openBit : 0)
   );
