@@ -21,7 +21,10 @@ const sentences: Readonly<Record<string, readonly [code: string, text: string]>>
   ETIMEDOUT: ["timeout", "%s does not answer"],
   EHOSTUNREACH: ["unreachable", "there is no route to %s"],
   ENETUNREACH: ["unreachable", "there is no route to %s"],
-  ECONNRESET: ["connection_lost", "%s closed the connection before it answered: if it always does, is TLS on or off at both ends?"],
+  ECONNRESET: [
+    "connection_lost",
+    "%s closed the connection before it answered: if it always does, is TLS on or off at both ends?",
+  ],
   EPIPE: ["connection_lost", "%s closed the connection before it had the batch"],
   CERT_HAS_EXPIRED: ["certificate", "the certificate of %s has expired"],
   ERR_TLS_CERT_ALTNAME_INVALID: ["certificate", "the certificate of %s is for another host name"],

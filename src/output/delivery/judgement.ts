@@ -64,7 +64,8 @@ function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWait
       const takenBefore = piece.takenBefore ?? taken;
       return { ...nothing, left: halvesOf(batch, takenBefore, 0), fault: undefined };
     }
-    if (isCleared || hasWaited) return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
+    if (isCleared || hasWaited)
+      return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
     return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
   }
   if (blame === "unclear" || (blame === "store" && again.strikes >= strikesToHalve)) {

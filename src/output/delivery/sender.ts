@@ -237,7 +237,10 @@ export class Sender {
       report.request(outcome.refused.length + outcome.retry.length > 0 ? "partly" : "accepted", took());
       if (outcome.lack !== undefined) {
         report.failed("send", outcome.lack.code);
-        this.#log.warn({ output: this.#options.output, reason: outcome.lack.message }, "a part of the store lacks records");
+        this.#log.warn(
+          { output: this.#options.output, reason: outcome.lack.message },
+          "a part of the store lacks records",
+        );
       }
       return outcome;
     } catch (thrown) {

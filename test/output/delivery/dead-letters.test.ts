@@ -128,6 +128,9 @@ test("a letter that a crash has cut off costs neither the next one nor those bef
   store.mood = "works";
   delivery.resend();
   await until("none is left", () => delivery.state().deadLetters?.records === 0);
-  assert.deepEqual([...store.kept.keys()].toSorted(), [1, 6, 7, 8].map((n) => `{"n":${n}}`));
+  assert.deepEqual(
+    [...store.kept.keys()].toSorted(),
+    [1, 6, 7, 8].map((n) => `{"n":${n}}`),
+  );
   await delivery.stop(1000);
 });

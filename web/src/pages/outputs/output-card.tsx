@@ -55,7 +55,7 @@ export function OutputCard({ output, test, resend, reload }: OutputCardProps): J
     >
       {fault !== undefined && (
         <p class="state failure">
-          <strong>{fault}.</strong>
+          <strong>{/[.?!]$/.test(fault) ? fault : `${fault}.`}</strong>
           {faultSince !== undefined && (
             <span> For {formatDuration(Math.max(1, Math.round((now - faultSince) / 1000)))}.</span>
           )}
@@ -66,7 +66,7 @@ export function OutputCard({ output, test, resend, reload }: OutputCardProps): J
         {result !== undefined && <TestResult result={result} name={output.name} />}
       </div>
       {action.failure !== undefined && <Failure failure={action.failure} />}
-      {refusals.length > 0 && (
+      {refusals.length > 0 && output.deadLetters === undefined && (
         <>
           <h3 class="sub">Refused by the server</h3>
           <DataTable
@@ -79,11 +79,9 @@ export function OutputCard({ output, test, resend, reload }: OutputCardProps): J
               { name: "Last", cell: ({ at }) => formatAge(at, now), isNumber: true, isMinor: true },
             ]}
           />
-          {output.deadLetters === undefined && (
-            <p class="note">
-              Without <code>SVC_STATE_DIRECTORY_PATH</code> these records are not kept.
-            </p>
-          )}
+          <p class="note">
+            Without <code>SVC_STATE_DIRECTORY_PATH</code> these records are not kept.
+          </p>
         </>
       )}
       {output.deadLetters !== undefined && output.deadLetters.records > 0 && (
