@@ -17,6 +17,8 @@ export interface ProtocolCounts {
   counters: number;
   /** Records that name another exporter than their sender, which is no relay. */
   claims: number;
+  /** Sampling rates that cannot be, with each record that says one. */
+  doubtedRates: number;
   readonly sets: Record<SetKind, number>;
   readonly templates: Record<TemplateChange, number>;
   readonly drops: Record<DropReason, number>;
@@ -49,6 +51,7 @@ export function createFlowCounts(): FlowCounts {
     options: 0,
     counters: 0,
     claims: 0,
+    doubtedRates: 0,
     sets: zeros(setKinds, () => 0),
     templates: zeros(templateChanges, () => 0),
     drops: zeros(Object.keys(dropReasons) as DropReason[], () => 0),

@@ -45,6 +45,11 @@ export function registerFlowMetrics(
     "Records that name another exporter than their sender, which is not in SVC_FLOW_DECODER_RELAYS.",
     (of) => of.claims,
   );
+  byProtocol(
+    "netgloss_flow_doubted_rates_total",
+    "Sampling rates of 1:16777216 and beyond, which cannot be: read in the other byte order, or not used.",
+    (of) => of.doubtedRates,
+  );
   byKind("netgloss_flow_sets_total", "Sets and samples in datagrams.", "kind", (of) => of.sets);
   byKind("netgloss_flow_templates_total", "Templates received, by what they changed.", "change", (of) => of.templates);
   byKind("netgloss_flow_drops_total", "What could not be decoded, by reason.", "reason", (of) => of.drops);
@@ -158,6 +163,7 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
     [{ what: "option" }, evictions.options],
     [{ what: "source" }, evictions.sources],
     [{ what: "waiting_set" }, evictions.waitingSets],
+    [{ what: "firewall_flow" }, evictions.firewallFlows],
   ];
 }
 

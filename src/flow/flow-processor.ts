@@ -133,6 +133,13 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         of.counters++;
         emit(record);
       },
+      doubt(said, taken) {
+        of.doubtedRates++;
+        // With each record, perhaps.
+        if (source === undefined || source.doubtedRate === said) return;
+        source.doubtedRate = said;
+        log.warn({ protocol, exporter: source.address, said, taken: taken ?? "none" }, "flow sampling rate doubted");
+      },
       set: (kind) => void of.sets[kind]++,
       template: (change) => void of.templates[change]++,
       problem: (reason, detail) => drop(of, reason, { protocol, ...detail }),

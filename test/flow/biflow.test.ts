@@ -214,3 +214,21 @@ test("YAF: a TCP connection becomes two flows", { skip: vendors.skip }, () => {
   assert.deepEqual(pick(first), ["172.16.32.100", "00:0c:29:8d:af:c3", 172, 4]);
   assert.deepEqual(pick(second), ["172.16.32.215", "00:0c:29:a8:6e:2f", 92, 2]);
 });
+
+test("MAC addresses of the far side are those of the reverse direction's near side, ends exchanged", () => {
+  const template: PacketTemplate = {
+    id: 260,
+    fields: fields([8, 4], [12, 4], [56, 6], [80, 6], [81, 6], [57, 6], [1, 4], [1, 4, reverse]),
+  };
+  const mac = (last: number): Buffer => uints([0, 5], [last, 1]);
+  const record = [ipv4("192.0.2.1"), ipv4("192.0.2.2"), mac(1), mac(2), mac(3), mac(4), uint(10, 4), uint(20, 4)];
+  const flows = createFlowRig({ splitBiflows: true }).send(
+    ipfix([ipfixTemplates(template), dataSet(template, record)]),
+  );
+  const names = ["flow.in.src", "flow.in.dst", "flow.out.src", "flow.out.dst"];
+  const last = (flow: Json): unknown[] => names.map((name) => Number(String(flow[`${name}.mac.addr`]).slice(-2)));
+  assert.deepEqual(flows.map(last), [
+    [1, 2, 3, 4],
+    [4, 3, 2, 1],
+  ]);
+});

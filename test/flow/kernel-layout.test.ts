@@ -145,6 +145,7 @@ const others: readonly Name[] = [
   "anyStart",
   "lastSecond",
   "tcpFlagBits",
+  "longestFrame",
   "tooLarge",
 ];
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createParsedPacket, parsePacket } from "../../src/flow/wire/packet/parse-packet.ts";
-import type { PacketHeader } from "../../src/flow/wire/packet/packet-header.ts";
+import { tunnels, type PacketHeader } from "../../src/flow/wire/packet/packet-header.ts";
 import type { PacketStart } from "../../src/flow/wire/packet/parse-start.ts";
 import { hex, uint } from "../support/flow-packets.ts";
 import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
@@ -116,9 +116,9 @@ const cutFrame = fc
 test("headers of a packet are those that a slow reading finds, whatever is cut off or broken", () => {
   fc.assert(
     fc.property(cutFrame, fc.integer({ min: 0, max: 20 }), (bytes, before) => {
-      const type = modelPacket(bytes)["etherType"];
-      // The model knows no labels, sessions, backbones and service paths.
-      fc.pre(![0x8847, 0x8848, 0x8864, 0x88e7, 0x894f].includes(Number(type)));
+      const type = Number(modelPacket(bytes)["etherType"] ?? 0);
+      // The model knows no labels, sessions, backbones, service paths and tags.
+      fc.pre(type <= 1500 || [0x0800, 0x0806, 0x86dd].includes(type));
       const all = Buffer.concat([Buffer.alloc(before, 0xaa), bytes, Buffer.alloc(60, 0x45)]);
       parsePacket(all, before, before + bytes.length, "ethernet", parsed);
       assert.deepEqual(found(all, parsed.levels[0] as PacketHeader), modelPacket(bytes));
@@ -198,3 +198,89 @@ test("whatever the bytes: nothing outside them is read, and what is found lies w
     runs(2000),
   );
 });
+
+/** A packet of IPv4 whose checksum is right, with the ports 1000 and 80. */
+const behindTag = hex("4500002a 00010000 400666cb 0a000001 0a000002 03e80050 00000001 00000002 50100064 00000000 7878");
+const macs = hex("020000000002020000000001");
+
+/** The packet behind a tag: what precedes it is a frame up to the type of IP. */
+function parseTagged(tag: string, packet = behindTag): ReturnType<typeof createParsedPacket> {
+  const into = createParsedPacket();
+  const tagged = Buffer.concat([macs, hex(tag), packet]);
+  parsePacket(tagged, 0, tagged.length, "ethernet", into);
+  return into;
+}
+
+for (const [name, tag] of [
+  ["VN-Tag", "8926 80010002 0800"],
+  ["VN-Tag before a VLAN", "8926 80010002 8100 0064 0800"],
+  ["E-Tag", "893f 1000 0064 0000 0800"],
+  ["security group", "8909 0101 0001 0064 0800"],
+  ["time of 64 bits", "d28b 0001 0010 0000000000000001 0800"],
+  ["time of 48 bits", "d28b 0001 0020 000000000001 0800"],
+  ["tag that nobody knows", "abcd 0001 0002 0800"],
+  ["tag that nobody knows behind a VLAN", "8100 0064 abcd 00010002 00030004 0800"],
+] as const) {
+  test(`a packet is found behind a tag: ${name}`, () => {
+    const { levels, count } = parseTagged(tag);
+    const { ipVersion, etherType, sourcePort, destinationPort } = levels[0] as PacketHeader;
+    assert.deepEqual([count, ipVersion, etherType, sourcePort, destinationPort], [1, 4, 0x0800, 1000, 80]);
+  });
+}
+
+test("nothing is found behind a tag that is not known where the header of IPv4 is not whole or its checksum is wrong", () => {
+  const broken = Buffer.from(behindTag);
+  broken[10] = 0;
+  for (const packet of [broken, behindTag.subarray(0, 19), hex("45")]) {
+    const { levels } = parseTagged("abcd 0001 0002 0800", packet);
+    assert.deepEqual([levels[0]?.ipVersion, levels[0]?.etherType], [-1, 0xabcd]);
+  }
+});
+
+test("FabricPath and GRE in UDP carry packets of their own", () => {
+  const inner = Buffer.concat([macs, hex("0800"), behindTag]);
+  const fabric = parseTagged("8903 0060", inner);
+  assert.deepEqual(
+    [fabric.count, tunnels[fabric.levels[0]?.tunnel ?? -1], fabric.levels[0]?.tunnelId, fabric.levels[1]?.sourcePort],
+    [2, "fabricpath", 1, 1000],
+  );
+  const outer = Buffer.concat([
+    hex("45000000 00010000 40110000 0a000001 0a000002"),
+    hex("c0001292 00000000"),
+    hex("20000800 00000007"),
+    behindTag,
+  ]);
+  const gre = parseTagged("0800", outer);
+  assert.deepEqual(
+    [gre.count, tunnels[gre.levels[0]?.tunnel ?? -1], gre.levels[0]?.tunnelId, gre.levels[1]?.sourcePort],
+    [2, "gre-in-udp", 7, 1000],
+  );
+  const tagged = Buffer.concat([
+    hex("45000000 00010000 402f0000 0a000001 0a000002"),
+    hex("00008909 01010001 00640800"),
+    behindTag,
+  ]);
+  const { levels, count } = parseTagged("0800", tagged);
+  assert.deepEqual([count, levels[1]?.sourcePort], [2, 1000], "a security group within GRE");
+});
+
+for (const [name, head, isPlain] of [
+  ["reserved flags", "ff000000 00112200", true],
+  ["reserved bytes", "08abcdef 00112255", true],
+  ["a next protocol that is none", "0c0000ff 00112200", true],
+  ["a group policy and a next protocol", "8c000003 00112200", true],
+  ["no valid VNI", "f7000000 00112200", false],
+] as const) {
+  test(`VXLAN with ${name} is ${isPlain ? "" : "not "}unwrapped`, () => {
+    const inner = Buffer.concat([macs, hex("0800"), behindTag]);
+    const outer = Buffer.concat([
+      hex("45000000 00010000 40110000 0a000001 0a000002"),
+      hex("c00012b5 00000000"),
+      hex(head),
+      inner,
+    ]);
+    const { levels, count } = parseTagged("0800", outer);
+    if (isPlain) assert.deepEqual([count, levels[0]?.tunnelId, levels[1]?.sourcePort], [2, 0x1122, 1000]);
+    else assert.equal(count, 1);
+  });
+}

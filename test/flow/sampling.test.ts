@@ -12,6 +12,8 @@ import {
   uint,
   type PacketTemplate,
 } from "../support/flow-packets.ts";
+import { decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
+import { writeExporterState } from "../../src/flow/exporters/state/state-text.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 
 /** Bytes, way in, way out, direction. */
@@ -72,14 +74,100 @@ test("the rate of the whole system, of an interface, of a sampler: the narrower 
   assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 4])), [10, 1000], "a sampler that nobody announced");
 });
 
-test("a flow that names no sampler has the rate on which all samplers agree", () => {
-  const rig = rigWithTemplates();
+test("a flow that names no sampler has the rate on which all samplers agree, unless other flows of the domain name them", () => {
+  const rig = createFlowRig();
+  rig.send(netflow9([netflow9Templates(flow), netflow9Templates(samplerRate)]));
   send(rig, samplerRate, [0, 3, 30]);
   assert.deepEqual(rateOf(send(rig, flow, ingress)), [30, 3000]);
-  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 0])), [30, 3000], "sampler 0 is none");
-  send(rig, samplerRate, [0, 4, 40]);
+  rig.send(netflow9([netflow9Templates(samplerFlow)]));
   assert.deepEqual(rateOf(send(rig, flow, ingress)), none);
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 0])), none, "sampler 0 is none");
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 3])), [30, 3000]);
+  const other = { id: samplerFlow.id, fields: fields([1, 4], [10, 4]) };
+  rig.send(netflow9([netflow9Templates(other)]));
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), [30, 3000], "the template that named it is another one now");
+  send(rig, samplerRate, [0, 4, 40]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), none, "they differ");
 });
+
+test("scopes that flows do not say, a line card or a cache, give a rate to no flow; a template to its own flows", () => {
+  const rig = rigWithTemplates();
+  const of = (scope: number, id: number): PacketTemplate => ({
+    id,
+    scopeCount: 1,
+    fields: fields([scope, 4], [34, 4]),
+  });
+  const [lineCard, cache, template] = [of(3, 410), of(4, 411), of(5, 412)];
+  rig.send(netflow9([netflow9Templates(lineCard, cache, template)], { domain: 1 }));
+  send(rig, lineCard, [1, 50]);
+  send(rig, cache, [0, 60]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), none);
+  const samplerOfCard: PacketTemplate = { id: 413, scopeCount: 1, fields: fields([3, 4], [48, 1], [50, 4]) };
+  rig.send(netflow9([netflow9Templates(samplerOfCard)], { domain: 1 }));
+  send(rig, samplerOfCard, [1, 9, 90]);
+  assert.deepEqual(rateOf(send(rig, samplerFlow, [100, 9])), [90, 9000], "a sampler has its number whatever it is of");
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), none);
+  send(rig, template, [flow.id, 70]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), [70, 7000]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress, 2)), none, "template ids are those of the domain");
+  send(rig, interfaceRate, [7, 20]);
+  assert.deepEqual(rateOf(send(rig, flow, ingress)), [70, 7000], "a template is narrower than an interface");
+});
+
+test("an option that names another observation domain is of that domain", () => {
+  const rig = createFlowRig();
+  const domainRate: PacketTemplate = { id: 400, scopeCount: 1, fields: fields([149, 4], [34, 4]) };
+  const plain: PacketTemplate = { id: 300, fields: fields([8, 4], [1, 4]) };
+  const say = (domain: number, of: number, rate: number): void =>
+    void rig.send(ipfix([ipfixTemplates(domainRate), dataSet(domainRate, [uint(of, 4), uint(rate, 4)])], { domain }));
+  const rate = (domain: number): unknown =>
+    rig.send(ipfix([ipfixTemplates(plain), dataSet(plain, [uint(1, 4), uint(100, 4)])], { domain })).at(-1)?.[
+      "flow.bytes"
+    ];
+  say(1, 2, 10);
+  assert.deepEqual([rate(1), rate(2), rate(3)], [100, 1000, 100]);
+  say(1, 1, 5);
+  assert.deepEqual([rate(1), rate(2), rate(3)], [500, 1000, 100]);
+});
+
+test("rates by template outlive a restart, and a rate that cannot be is not taken over", () => {
+  const before = rigWithTemplates();
+  const template: PacketTemplate = { id: 412, scopeCount: 1, fields: fields([5, 4], [34, 4]) };
+  before.send(netflow9([netflow9Templates(template)], { domain: 1 }));
+  send(before, template, [flow.id, 70]);
+  const states = decodeStateFile(encodeStateFile(before.pipeline.exportState("all").changed.map(writeExporterState)));
+  assert.ok(typeof states !== "string");
+  const after = createFlowRig();
+  after.pipeline.importState(states);
+  assert.deepEqual(rateOf(send(after, flow, ingress)), [70, 7000]);
+  const [state] = states;
+  const [options] = state?.options ?? [];
+  assert.ok(state !== undefined && options !== undefined);
+  const odd = { ...options, sampling: { samplers: [], netifs: [], domainRate: 0xffff_ffff } };
+  const other = createFlowRig();
+  other.pipeline.importState([{ ...state, options: [odd] }]);
+  assert.deepEqual(rateOf(send(other, flow, ingress)), none);
+});
+
+for (const [said, taken] of [
+  [2 ** 24 - 1, 2 ** 24 - 1],
+  [2 ** 24, 1],
+  [0x64000000, 100],
+  [0xe8030000, 1000],
+  [0xffff_ffff, undefined],
+  [0x0101_0101, undefined],
+] as const) {
+  test(`a rate of ${said} counts as ${taken ?? "none"}, in options and in records`, async () => {
+    const rig = rigWithTemplates();
+    const expected = taken === undefined ? none : [taken, 100 * taken];
+    send(rig, systemRate, [0, said]);
+    assert.deepEqual(rateOf(send(rig, flow, ingress)), expected);
+    assert.deepEqual(rateOf(send(rig, ratedFlow, [100, said])), expected);
+    const isDoubted = taken !== said;
+    assert.equal(await rig.value("netgloss_flow_doubted_rates_total", { protocol: "netflow9" }), isDoubted ? 2 : 0);
+    assert.equal(rig.log.length, isDoubted ? 1 : 0, "it is said once");
+  });
+}
 
 test("what the record says beats options, and the operator beats both", () => {
   for (const [samplingRates, expected] of [
@@ -167,7 +255,7 @@ for (const [name, values, expected] of selectors) {
     rig.send(ipfix([ipfixTemplates(options), ipfixTemplates(counted)]));
     rig.send(ipfix([dataSet(options, [uint(5, 8), ...entries.map(({ bytes }) => bytes)])]));
 
-    const bytes = 2n ** 60n + 1n;
+    const bytes = 2n ** 54n + 1n;
     const [big, small] = [bytes, 11n].map(
       (count) => rig.send(ipfix([dataSet(counted, [uint(count, 8), uint(5, 8)])]))[0],
     );

@@ -98,12 +98,14 @@ test("the field that wins says what its bytes are the length of", () => {
   assert.deepEqual([other["flow.raw.bytes"], other["flow.bytes_layer"]], [118, "l2"]);
 });
 
-test("no digit is lost beyond 2^53", () => {
-  const record = send(createFlowRig(), rated(300, [1, 8]), 2n ** 63n + 1n, 1000);
-  assert.deepEqual(
-    [record["flow.raw.bytes"], record["flow.bytes"]],
-    ["9223372036854775809n", "9223372036854775809000n"],
-  );
+test("no digit is lost beyond 2^53; beyond 2^64 the estimate is cut, and a field says so", () => {
+  const send1 = (bytes: bigint, rate: number): unknown[] => {
+    const record = send(createFlowRig(), rated(300, [1, 8]), bytes, rate);
+    return ["flow.raw.bytes", "flow.bytes", "flow.sampling.overflow"].map((name) => record[name]);
+  };
+  assert.deepEqual(send1(2n ** 63n + 1n, 1), ["9223372036854775809n", "9223372036854775809n", undefined]);
+  assert.deepEqual(send1(2n ** 60n + 1n, 10), ["1152921504606846977n", "11529215046068469770n", undefined]);
+  assert.deepEqual(send1(2n ** 63n + 1n, 1000), ["9223372036854775809n", "18446744073709551615n", true]);
 });
 
 test("options data keeps its counters under their plain names", () => {

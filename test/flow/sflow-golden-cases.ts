@@ -317,6 +317,9 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
   ["sflow-pptp-without-key", [ofIp(47, hex("1001 880b 00000001 ff030021"))]],
   ["sflow-vxlan-of-a-group", [ofUdp(4789, Buffer.concat([hex("88000064 00112200"), web]))]],
   ["sflow-vxlan-with-a-next-protocol", [ofUdp(4789, Buffer.concat([hex("0c000003 00112200"), web]))]],
+  ["sflow-vxlan-with-reserved-bits", [ofUdp(4789, Buffer.concat([hex("7bffffff 001122ff"), web]))]],
+  ["sflow-gre-in-udp", [ofUdp(4754, join("2000 0800 00000007", dns4))]],
+  ["sflow-fabricpath", [ofPacket(ethernet(0x8903, join("0060", web)))]],
   ["sflow-vxlan-port-of-something-else", [ofUdp(4789, hex("c0ffee00 11223344 55667788"))]],
   ["sflow-geneve-with-options", [ofUdp(6081, Buffer.concat([hex("0200 6558 00112200 0102800100000000"), web]))]],
   [
@@ -504,6 +507,9 @@ export const sflowGoldenCases: readonly GoldenCase[] = [
     "sflow-flow-records-of-no-known-format",
     [ofRecords(webHeader, structure(7, hex("c0ffee"), 9), structure(7, hex("cafe"), 9), structure(4000, words(1)))],
   ],
+  ["sflow-switch-data-of-six-bytes", [ofRecords(webHeader, structure(1001, hex("00000064 0005")))]],
+  ["sflow-switch-data-of-six-bytes-without-a-vlan", [ofRecords(webHeader, structure(1001, hex("0064 05 00c8 03")))]],
+  ["sflow-packet-with-its-time", [ofRecords(webHeader, structure(1043, uint(1_700_000_000_123_456_789n, 8)))]],
   ["sflow-two-headers", [ofRecords(webHeader, webHeader)]],
   [
     "sflow-two-switch-records-that-differ",

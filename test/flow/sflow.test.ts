@@ -182,3 +182,29 @@ test("broken datagrams: no error, no value twice or below another, no more recor
     runs(500),
   );
 });
+
+const dropsOf = (...counts: readonly number[]): number => {
+  const sources = createSampleSources([], createMemoryShare({ used: 0, max: 1e9 }), () => {});
+  counts.forEach((count, i) => sources.account(sourceKey(0, 0, 3), i + 1, count, 512));
+  return sources.drops;
+};
+
+test("drops are counted over a wrap and a reset; a jump that cannot be, and counters that take turns, add nothing", () => {
+  assert.equal(dropsOf(10, 12, 15), 5);
+  assert.equal(dropsOf(2 ** 32 - 2, 3), 5, "a wrap");
+  assert.equal(dropsOf(100, 105, 0, 3, 4), 5 + 4, "a reset");
+  assert.equal(dropsOf(7, 2 ** 30, 2 ** 30 + 1), 1, "a jump");
+  const turns = Array.from({ length: 1000 }, (_, i) => [500_000 + i, 7, 90_000][i % 3] ?? 0);
+  assert.ok(dropsOf(...turns) < 100_000 + 1000, `three counters in turn: ${dropsOf(...turns)}`);
+});
+
+test("an agent that starts again begins its drops anew", async () => {
+  const rig = createFlowRig();
+  const send = (sequence: number, uptime: number, drops: number): void =>
+    void rig.send(sflow([flowSample([header], { sequence, drops })], { sequence, uptime }));
+  send(100, 5_000_000, 0xffff_fff0);
+  send(101, 5_001_000, 0xffff_fff5);
+  send(1, 1000, 900_000);
+  send(2, 2000, 900_001);
+  assert.equal(await rig.value("netgloss_flow_sampler_drops_total", { protocol: "sflow" }), 6);
+});

@@ -317,3 +317,44 @@ test("damaged datagrams never fail, and memory stays bounded", () => {
   }
   assert.ok(!pair.behind.log.some(({ message }) => message.includes("internal error")));
 });
+
+test("a template that cannot be used, and sets that do not fit theirs, are the same behind the tee", () => {
+  for (const [templates, message] of forms) {
+    const pair = createPair();
+    const wide: PacketTemplate = { id: 256, fields: fields([8, 4], [12, 4], [1, 8], [2, 8], [7, 2]) };
+    const row = (i: number): Buffer[] => [
+      ipv4("192.0.2.1"),
+      ipv4("192.0.2.2"),
+      uint(i, 8),
+      uint(0x0102_0304, 8),
+      uint(i, 2),
+    ];
+    const old: PacketTemplate = { id: 256, fields: fields([8, 4], [12, 4], [1, 4]) };
+    const both = (...sets: Buffer[]): number[] => {
+      const [expected, actual] = pair.send(message(sets, { sequence: 1 }), first);
+      assert.deepEqual(
+        actual.map((each) => each["flow.raw.bytes"]),
+        expected.map((each) => each["flow.raw.bytes"]),
+      );
+      return [expected.length];
+    };
+    both(templates(old));
+    assert.deepEqual(both(dataSet(wide, row(7))), [0]);
+    assert.deepEqual(both(templates(wide)), [1]);
+    both(templates({ id: 256, fields: fields([1, 0]) }));
+    assert.deepEqual(both(dataSet(wide, row(8))), [0]);
+    assert.deepEqual(both(templates(wide)), [1]);
+  }
+});
+
+test("zeros that are as long as a record are no record behind the tee", () => {
+  const pair = createPair();
+  const addressed: PacketTemplate = { id: 256, fields: fields([8, 4], [12, 4], [1, 4]) };
+  const padded = dataSet(
+    addressed,
+    [ipv4("192.0.2.1"), ipv4("192.0.2.2"), uint(9, 4)],
+    [ipv4("0.0.0.0"), ipv4("0.0.0.0"), uint(0, 4)],
+  );
+  const [expected, actual] = pair.send(netflow9([netflow9Templates(addressed), padded], { count: 2 }), first);
+  assert.deepEqual([expected.length, actual.length], [1, 1]);
+});

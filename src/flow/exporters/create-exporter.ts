@@ -1,6 +1,8 @@
+import type { RecordFields } from "../../record/index.ts";
 import type { ExporterOptions, Exporter } from "./exporter.ts";
 import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
+import { FirewallFlows } from "./firewall-flows.ts";
 import { createKnownTemplates } from "./known-templates.ts";
 import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
 import { createOptionsShare } from "./limits/options-share.ts";
@@ -14,6 +16,9 @@ import { createSampleSources, noSampleSources } from "./sequence/sample-sources.
 import { createSenders } from "./senders.ts";
 import type { ManualRate } from "./sampling/manual-rates.ts";
 import { isSessionPort } from "../intake/tcp/session-port.ts";
+
+/** Of one domain. Exporters have few templates; more are damaged datagrams. */
+const maxRefused = 64;
 
 export function createExporter(options: ExporterOptions): Exporter {
   const { address, rates, now: firstSeen, limits, shared, plans, evictions, reclaim } = options;
@@ -59,6 +64,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     templates.clear(domain);
     memory.add(-memoryCosts.domain);
     domain.samples.forget();
+    domain.firewall.clear();
     evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     domains.delete(key);
     if (last === domain) last = undefined;
@@ -71,14 +77,17 @@ export function createExporter(options: ExporterOptions): Exporter {
       id,
       port,
       templates: new Map(),
+      refused: new Set(),
       waiting: createWaitingSets({ own: budget, inAll: shared.waiting, memory, reclaim: options.reclaimWaiting }),
       sequence: createSequence(),
+      firewall: new FirewallFlows(memory, () => void evictions.firewallFlows++),
       agent,
       samples:
         protocol === "sflow"
           ? createSampleSources([sources, shared.sources], memory, () => void evictions.sources++)
           : noSampleSources,
       options: sibling(protocol, id)?.options ?? createDomainOptions(share),
+      isHeard: true,
       uptime: undefined,
       number: undefined,
       kept: undefined,
@@ -89,6 +98,16 @@ export function createExporter(options: ExporterOptions): Exporter {
     };
   };
 
+  /** The domain that a record of options data names; made where it was not heard yet. */
+  const namedDomain = (by: Domain, record: RecordFields): Domain => {
+    const id = record.get("flow.ie.observationDomainId");
+    if (typeof id !== "number" || id === by.id) return by;
+    const known = sibling(by.protocol, id);
+    if (known !== undefined) return known;
+    const made = exporter.domain(by.protocol, id, by.port, by.agent);
+    made.isHeard = false;
+    return made;
+  };
   const noteChange = (): void => {
     optionsDomains.clear();
     exporter.isChanged = true;
@@ -114,6 +133,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     relay: undefined,
     named: (other, now) => (other === address ? exporter : options.named(exporter, other, now)),
     rates: rate,
+    doubtedRate: undefined,
     firstSeen,
     lastSeen: firstSeen,
     datagrams: 0,
@@ -152,6 +172,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     define(domain, record, plan, now) {
       const change = templates.define(domain, record, plan, now);
+      if (change !== "refused") domain.refused.delete(record.template.id);
       if (change === "added" || change === "changed") {
         noteTemplates(domain);
         exporter.isChanged = true;
@@ -159,6 +180,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       return change;
     },
     restoreTemplate(domain, record, plan, from, now) {
+      if (domain.refused.has(record.template.id)) return false;
       optionsDomains.clear();
       return templates.restore(domain, record, plan, from, now);
     },
@@ -170,14 +192,27 @@ export function createExporter(options: ExporterOptions): Exporter {
       }
       return isKnown;
     },
+    refuse(domain, id) {
+      domain.refused.delete(id);
+      if (domain.refused.size >= maxRefused)
+        for (const oldest of domain.refused.keys()) {
+          domain.refused.delete(oldest);
+          break;
+        }
+      domain.refused.add(id);
+      return exporter.withdraw(domain, id);
+    },
     template(domain, id) {
       const own = domain.templates.get(id);
       if (own !== undefined || domain.port === undefined || isSessionPort(domain.port)) return own;
+      if (domain.refused.has(id)) return undefined;
       return templateOfOtherPorts(domains.values(), domain, id);
     },
-    learnOptions(domain, record) {
-      const wasEmpty = domain.options.isEmpty();
-      if (!domain.options.learn(record, exporter.lastSeen)) return;
+    learnOptions(domain, record, scope, doubt) {
+      const { options: said } = scope.namesDomain ? namedDomain(domain, record) : domain;
+      const wasEmpty = said.isEmpty();
+      const isStart = said !== domain.options && domain.options.learnStart(record, exporter.lastSeen);
+      if (!said.learn(record, exporter.lastSeen, scope.isForeign, doubt) && !isStart) return;
       exporter.isChanged = true;
       if (wasEmpty) optionsDomains.clear();
     },
@@ -201,10 +236,11 @@ export function createExporter(options: ExporterOptions): Exporter {
         evictions.domains++;
       }
       templates.shrink(toBytes);
-      for (const { options: said, samples } of domains.values()) {
+      for (const { options: said, samples, firewall } of domains.values()) {
         if (memory.bytes <= toBytes) break;
         said.clear();
         samples.forget();
+        firewall.clear();
       }
       if (memory.bytes < before) noteChange();
     },

@@ -1,4 +1,5 @@
 import type { DomainOptions } from "./options/domain-options.ts";
+import type { FirewallFlows } from "./firewall-flows.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Plan } from "./templates/plan.ts";
 import type { SharedPlan } from "./templates/plan-cache.ts";
@@ -20,6 +21,8 @@ export interface KnownTemplate {
   refreshedAt: number;
   /** Where it is known from; `received` as soon as it has come again. */
   origin: TemplateOrigin;
+  /** Whether its data sets end with bytes that are neither zeros nor a record, and the exporter has sent it again all the same. */
+  isLoose?: boolean;
 }
 
 /** From the exporter, from an earlier run, or from another collector. */
@@ -34,8 +37,12 @@ export interface Domain {
   readonly port: number | undefined;
   /** By id. Changed through the exporter, which counts them. */
   readonly templates: Map<number, KnownTemplate>;
+  /** Ids of which the last template could not be used; those refused longest ago give way. */
+  readonly refused: Set<number>;
   readonly waiting: WaitingSets;
   readonly sequence: Sequence;
+  /** What firewalls said of flows that have not ended. */
+  readonly firewall: FirewallFlows;
   /** The agent whose sub-agent this is (sFlow), in canonical text. */
   readonly agent: string | undefined;
   /** The data sources of an agent (sFlow). */
@@ -49,6 +56,8 @@ export interface Domain {
   ownUntil: number;
   /** When the exporter was seen to have started again, where a fleet shares exporters. Milliseconds since the epoch; 0: it was not. */
   restartedAt: number;
+  /** Whether it is not only known because options of another domain are about it. */
+  isHeard: boolean;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
   /** The sequence number in the last header, of IPFIX. */
@@ -73,6 +82,7 @@ export function noteHeader(
   exportTime: number | undefined,
   uptime: number | undefined,
 ): void {
+  domain.isHeard = true;
   if (exportTime !== undefined) domain.clockOffset = exportTime - receivedAt;
   domain.senders.note(port, receivedAt, uptime === undefined ? undefined : (exportTime ?? receivedAt) - uptime);
 }

@@ -1,7 +1,10 @@
 import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
+import type { RecordFields } from "../../record/index.ts";
 import type { DomainOptions, DomainOptionsState } from "./options/domain-options.ts";
+import type { DoubtRate } from "./sampling/record-rate.ts";
+import type { OptionsScope } from "./templates/plan.ts";
 import type { TemplateRecord, Define, PlanCache } from "./templates/plan-cache.ts";
 import type { TemplateSource } from "./known-templates.ts";
 import type { SeenWindow } from "./seen-flows.ts";
@@ -33,6 +36,8 @@ export interface Exporter {
   named(address: string, now: number): Exporter;
   /** What the operator says of its sampling rate. */
   rates(): ManualRate;
+  /** The last sampling rate that it said and that cannot be. */
+  doubtedRate: number | undefined;
   /** Milliseconds since the epoch. */
   firstSeen: number;
   lastSeen: number;
@@ -84,13 +89,21 @@ export interface Exporter {
   /** Forgets a template. Returns whether there was one. */
   withdraw(domain: Domain, id: number): boolean;
   /**
+   * Takes note of a template that cannot be used: there is none of its id until one comes that can. Returns whether there was one.
+   */
+  refuse(domain: Domain, id: number): boolean;
+  /**
    * The template of a data set: the domain's own; else, where domains are scoped by port, the only one of that id that
    * the same domain has on other ports (an exporter that sends templates and data from two ports, or started again).
    * One that came in this run stands before those of an earlier run. Those of a TCP connection are its own alone.
    */
   template(domain: Domain, id: number): KnownTemplate | undefined;
-  /** Takes a record of options data of the domain. */
-  learnOptions(domain: Domain, options: Parameters<DomainOptions["learn"]>[0]): void;
+  /**
+   * Takes a record of options data that came in a domain. One whose scope names another domain is of that.
+   *
+   * @param doubt is told of a sampling rate that cannot be.
+   */
+  learnOptions(domain: Domain, options: RecordFields, scope: OptionsScope, doubt: DoubtRate): void;
   /** Adds what options said of the domain in an earlier run or to another collector, where nothing newer is known. Returns whether that was new. */
   restoreOptions(domain: Domain, state: DomainOptionsState): boolean;
   /** Forgets templates that did not come again since before a time, milliseconds since the epoch. */

@@ -65,6 +65,7 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
     const { plan, raw, bytes } = shared;
     const known: KnownTemplate = { shared, plan, raw, ...times };
     domain.templates.set(plan.template.id, known);
+    if (plan.namesSampler) domain.options.samplerTemplates++;
     order.set(known, domain);
     count(plan.lengths.length);
     memory.add(memoryCosts.template);
@@ -72,6 +73,7 @@ export function createKnownTemplates(options: KnownTemplatesOptions): KnownTempl
   };
   const remove = (domain: Domain, known: KnownTemplate): void => {
     domain.templates.delete(known.plan.template.id);
+    if (known.plan.namesSampler) domain.options.samplerTemplates--;
     order.delete(known);
     count(-known.plan.lengths.length);
     memory.add(-memoryCosts.template);

@@ -12,7 +12,7 @@ export function optionsOnly(domains: Iterable<Domain>, protocol: Protocol): Doma
   const withOptions = new Set<DomainOptions>();
   const withFlows = new Set<DomainOptions>();
   for (const domain of domains) {
-    if (domain.protocol !== protocol || domain.options.isEmpty()) continue;
+    if (domain.protocol !== protocol || !domain.isHeard || domain.options.isEmpty()) continue;
     // The ports of a domain share their options, and flows may come from one of them alone.
     if (hasFlowTemplate(domain)) withFlows.add(domain.options);
     else withOptions.add(domain.options);

@@ -6,6 +6,7 @@ export const relayDropReasons = [
   "bad_template",
   "template_limit",
   "no_template",
+  "wrong_template",
   "cut_record",
   "reserved_set",
   "too_long",

@@ -15,6 +15,10 @@ export interface RelayScope {
   /** The observation domain or Source ID in messages that are passed on. */
   readonly id: number;
   readonly templates: Map<number, RelayTemplate>;
+  /** Ids of which the last template could not be used. */
+  readonly refused: Set<number>;
+  /** Ids of templates that came again although data sets did not fit them: these end so. */
+  readonly loose: Set<number>;
   /** Templates that lists refer to stay as they are; data sets then use a second template, by the id of the first. */
   aliases: Map<number, number> | undefined;
   held: HeldSet[];
@@ -121,6 +125,8 @@ export function createRelayScopes(limits: RelayLimits, dropped: () => void): Rel
           group,
           id: id((one) => ids.has(one)),
           templates: new Map(),
+          refused: new Set(),
+          loose: new Set(),
           aliases: undefined,
           held: [],
           templateBytes: 0,
@@ -155,6 +161,7 @@ export function createRelayScopes(limits: RelayLimits, dropped: () => void): Rel
       if (scope.templates.size >= limits.templates || size > limits.templateBytes) return false;
       while (templateBytes + size > limits.templateBytes) if (!forgetOldest(scope)) return false;
       scope.templates.set(template.id, template);
+      scope.refused.delete(template.id);
       scope.templateBytes += size;
       templateBytes += size;
       return true;

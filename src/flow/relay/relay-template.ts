@@ -1,4 +1,5 @@
 import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import { addressElements } from "../exporters/templates/build-plan.ts";
 import type { TemplateRecord } from "../exporters/exporter.ts";
 import { variableLength } from "../exporters/templates/template.ts";
 
@@ -37,6 +38,8 @@ export interface RelayTemplate {
   /** The least length of a record. */
   readonly minLength: number;
   readonly hasVariableLength: boolean;
+  /** Whether a record of zeros is none: flows have addresses. */
+  readonly hasAddresses: boolean;
 }
 
 const exporterElements: ReadonlySet<number> = new Set([130, 131]);
@@ -59,7 +62,9 @@ export function relayTemplate(record: TemplateRecord, field: AddressField): Rela
     // The count of fields; in options templates of NetFlow v9 the bytes of the option specifiers.
     const isV9Options = dialect === "netflow9" && scopeCount !== undefined;
     const at = isV9Options ? 4 : 2;
-    named.writeUInt16BE(raw.readUInt16BE(at) + (isV9Options ? 4 : 1), at);
+    const count = raw.readUInt16BE(at);
+    // Of bytes only those of whole specifiers are fields.
+    named.writeUInt16BE(isV9Options ? (count & ~3) + 4 : count + 1, at);
   }
   return {
     id,
@@ -71,6 +76,7 @@ export function relayTemplate(record: TemplateRecord, field: AddressField): Rela
     lengths,
     minLength,
     hasVariableLength: lengths.includes(variableLength),
+    hasAddresses: scopeCount === undefined && has(addressElements),
   };
 }
 

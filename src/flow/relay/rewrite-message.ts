@@ -1,6 +1,10 @@
 import { readIpfixTemplates } from "../wire/ipfix/read-ipfix-templates.ts";
-import { readNetflow9OptionsTemplates, readNetflow9Templates } from "../wire/netflow9/read-netflow9-templates.ts";
-import { isZero, readSets, type SetRange } from "../wire/template/read-sets.ts";
+import {
+  excessRecords,
+  readNetflow9OptionsTemplates,
+  readNetflow9Templates,
+} from "../wire/netflow9/read-netflow9-templates.ts";
+import { isForeignRest, isZero, readSets, zeroRecords, type SetRange } from "../wire/template/read-sets.ts";
 import { createMessageWriter, type MessageForm, type MessageWriter, type WrittenMessage } from "./message-writer.ts";
 import type { CountDrop } from "./relay-counts.ts";
 import type { HeldSet, RelayScope, RelayScopes } from "./relay-scope.ts";
@@ -8,6 +12,8 @@ import { recordEnd, relayTemplate, type AddressField, type RelayTemplate } from 
 
 const firstDataSetId = 256;
 const lastDataSetId = 65_535;
+/** Of one scope. Exporters have few templates; more are damaged messages. */
+const maxRefused = 64;
 
 /** What a message is rewritten with. */
 export interface RewriteContext {
@@ -27,8 +33,12 @@ interface Work extends RewriteContext {
   readonly writer: MessageWriter;
   /** Sets that waited for templates of this message. */
   readonly released: HeldSet[];
+  /** The templates that came with it so far. */
+  readonly defined: Set<number>;
   /** Whether all records of the message are in what is written. */
   isWhole: boolean;
+  /** How many records more the message seems to have than its header counts (NetFlow v9). */
+  readonly excess: () => number;
 }
 
 /**
@@ -49,12 +59,16 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
   const length = isIpfix ? view.getUint16(2) : bytes.length;
   const header = Buffer.from(bytes.subarray(0, headerLength));
   const writer = createMessageWriter(form, header, maxBytes);
-  const work: Work = { ...context, header, writer, released: [], isWhole: true };
+  const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
+  const excess = excessRecords(bytes, sets, (id) => {
+    const of = scope.templates.get(id);
+    return of?.hasVariableLength === false ? of.minLength : undefined;
+  });
+  const work: Work = { ...context, header, writer, released: [], defined: new Set(), isWhole: true, excess };
   if (isIpfix && scope.generation !== generation) {
     scope.generation = generation;
     announceAll(work);
   }
-  const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
   for (const set of sets) rewriteSet(work, bytes, set);
   if (problem !== undefined || length > bytes.length || !isZero(view, Math.max(length, end), bytes.length)) {
     drop("bad_length");
@@ -65,7 +79,7 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
   return [...messages, ...work.released.flatMap((held) => writeHeld(work, held))];
 }
 
-function rewriteSet(work: Work, bytes: Buffer, { id, start, end }: SetRange): void {
+function rewriteSet(work: Work, bytes: Buffer, { id, start, end, isCut }: SetRange): void {
   const { form, scope, scopes, header, drop } = work;
   if (id === form.templateSet || id === form.optionsSet) {
     readTemplates(work, { bytes, start, end }, id === form.optionsSet);
@@ -76,19 +90,41 @@ function rewriteSet(work: Work, bytes: Buffer, { id, start, end }: SetRange): vo
     return;
   }
   const content = bytes.subarray(start, end);
-  const others = scope.templates.has(id) ? undefined : scopes.templateOfOthers(scope, id);
+  const isOwn = scope.templates.has(id) || scope.refused.has(id);
+  const others = isOwn ? undefined : scopes.templateOfOthers(scope, id);
   if (others !== undefined) define(work, others);
   const template = scope.templates.get(id);
-  if (template !== undefined) {
-    writeRecords(work, template, content);
+  if (template !== undefined && (isCut || work.defined.has(id) || !isOfOther(scope, template, content))) {
+    writeRecords(work, template, withoutPadding(work, template, content));
     return;
   }
+  if (template !== undefined) drop("wrong_template");
   work.isWhole = false;
   scopes.hold(scope, { header, setId: id, bytes: Buffer.from(content) });
 }
 
+/** Whether a set tells that its template is another one by now: {@link isForeignRest}. */
+function isOfOther(
+  { loose }: RelayScope,
+  { id, minLength, hasVariableLength }: RelayTemplate,
+  content: Buffer,
+): boolean {
+  if (hasVariableLength || loose.has(id)) return false;
+  return isForeignRest(content, 0, content.length, minLength);
+}
+
+/** The content of a set without records that are padding: {@link zeroRecords}. */
+function withoutPadding({ form, excess }: Work, template: RelayTemplate, content: Buffer): Buffer {
+  const { minLength, hasVariableLength, hasAddresses } = template;
+  if (form.protocol === "ipfix" || hasVariableLength || !hasAddresses) return content;
+  const zeros = zeroRecords(content, 0, content.length, minLength);
+  if (zeros === 0) return content;
+  const padding = Math.max(0, Math.min(zeros, excess()));
+  return content.subarray(0, (Math.floor(content.length / minLength) - padding) * minLength);
+}
+
 function readTemplates(work: Work, range: { bytes: Buffer; start: number; end: number }, isOptions: boolean): void {
-  const { form, drop } = work;
+  const { form } = work;
   const read =
     form.protocol === "ipfix"
       ? readIpfixTemplates(range, isOptions)
@@ -99,14 +135,23 @@ function readTemplates(work: Work, range: { bytes: Buffer; start: number; end: n
       continue;
     }
     const template = relayTemplate(record, work.field);
-    if (template === undefined) drop("bad_template");
+    if (template === undefined) refuse(work, record.template.id);
     else define(work, template);
   }
-  if (read.problem !== undefined) drop("bad_template");
+  if (read.problem !== undefined) refuse(work, read.problem.id);
+}
+
+/** A template that cannot be used takes its predecessor away: its data sets wait for one that can. */
+function refuse({ scope, scopes, drop }: Work, id: number | undefined): void {
+  drop("bad_template");
+  if (id === undefined) return;
+  scopes.withdraw(scope, id);
+  if (scope.refused.size < maxRefused) scope.refused.add(id);
 }
 
 function define(work: Work, template: RelayTemplate): void {
   const { scope, scopes, drop } = work;
+  const isSame = scope.templates.get(template.id)?.raw.equals(template.raw) === true;
   if (!scopes.define(scope, template)) {
     drop("template_limit");
     return;
@@ -116,7 +161,11 @@ function define(work: Work, template: RelayTemplate): void {
     scope.aliases = new Map();
     announceAll(work);
   } else announce(work, template);
-  work.released.push(...scopes.release(scope, template.id));
+  work.defined.add(template.id);
+  const released = scopes.release(scope, template.id);
+  work.released.push(...released);
+  if (!isSame) scope.loose.delete(template.id);
+  else if (released.length > 0) scope.loose.add(template.id);
 }
 
 /** Gives all templates of the scope again. */

@@ -136,6 +136,7 @@ const dropMessage: Readonly<Record<RelayDropReason, string>> = {
   bad_length: "a message with wrong lengths was passed on as far as it could be read",
   bad_template: "a template that cannot be read was dropped",
   template_limit: "there are too many templates: one was dropped",
+  wrong_template: "a data set does not fit its template and waits for another one",
   no_template: "a data set whose template did not come was dropped",
   cut_record: "a record that runs past the end of its set was dropped",
   reserved_set: "a set with a reserved id was dropped",

@@ -82,13 +82,14 @@ flow.scaled.packets | unsigned_long | packets | 3072 | where counters are not sc
 flow.reverse.scaled.bytes | unsigned_long | bytes | 9216000 | the same for flow.reverse.bytes | sampling
 flow.reverse.scaled.packets | unsigned_long | packets | 12288 | the same for flow.reverse.packets | sampling
 flow.sampling.assumed | boolean |  | true | nobody says the sampling rate: it counts as 1; else absent | derived
+flow.sampling.overflow | boolean | | true | an estimate is beyond 2^64 - 1 and was cut there; else absent | derived
 flow.community.id | keyword | | 1:tmIDbdVY/GLXuTE0vrCPeV25xCg= | Community ID version 1: the same for both directions and in every tool | derived
 flow.in.netif.index | long | | 7 | ifIndex of the way in; 0 is not known | IE 10, 252; NetFlow v1, v5, v7; sFlow
 flow.out.netif.index | long | | 8 | ifIndex of the way out; 0 is not known | IE 14, 253; NetFlow v1, v5, v7; sFlow
-flow.in.netif.name | keyword | | xe-0/0/7 | name of the interface | options: IE 82; SNMP; interface file
-flow.out.netif.name | keyword | | xe-0/0/8 | name of the interface | options: IE 82; SNMP; interface file
-flow.in.netif.descr | keyword | | to core-1 | description of the interface | options: IE 83; interface file
-flow.out.netif.descr | keyword | | to core-2 | description of the interface | options: IE 83; interface file
+flow.in.netif.name | keyword | | xe-0/0/7 | name of the interface | IE 82 in options or for both interfaces; SNMP; interface file
+flow.out.netif.name | keyword | | xe-0/0/8 | name of the interface | IE 82 in options or for both interfaces; SNMP; interface file
+flow.in.netif.descr | keyword | | to core-1 | description of the interface | IE 83 in options or for both interfaces; interface file
+flow.out.netif.descr | keyword | | to core-2 | description of the interface | IE 83 in options or for both interfaces; interface file
 flow.in.netif.isInternal | boolean | | true | in place of an index: the packet came from the device itself | sFlow
 flow.out.netif.isInternal | boolean | | true | in place of an index: the packet went to the device itself | sFlow
 flow.in.netif.format.id | long | | 3 | format of an interface value that is not known | sFlow
@@ -156,7 +157,7 @@ l4.proto.name | keyword | | TCP | IP protocol, IANA's keyword | IE 4; NetFlow v1
 tcp.flags.bits | long | | 18 | flags of TCP, of all packets together | IE 6; NetFlow v1, v5, v7; packet
 tcp.flags.tags | keyword[] | | ["SYN","ACK"] | flags of TCP that are set, lowest bit first | IE 6; NetFlow v1, v5, v7; packet
 tcp.options.bits | unsigned_long | | 284 | options of TCP: the bit of each kind | IE 209
-tcp.options.tags | keyword[] | | ["MSS","WSOPT","SACKPERM","TSOPT"] | options of TCP, lowest kind first | IE 209
+tcp.options.tags | keyword[] | | ["MSS","WSOPT","SACKPERM","TSOPT"] | options of TCP, lowest kind first; of IE 209 where the order of its bits is clear | IE 209, 520
 l4.session.established | boolean | | true | whether a session of TCP was established, where the flags say it | derived
 icmp.type.id | long | | 8 | type of ICMP; by the destination port where the exporter sends it so | IE 176, 178, 32, 139; packet; derived
 icmp.code.id | long | | 0 | code of ICMP | IE 177, 179, 32, 139; packet; derived
@@ -169,8 +170,8 @@ mpls.vpn.rd | keyword | | 65000:100 | route distinguisher (RFC 4364) | IE 90
 mpls.label.id | long[] | | [100,101] | labels, the top first | IE 70; packet
 mpls.label.exp | long[] | | [0,0] | experimental bits of the labels | IE 70; packet
 mpls.label.bottom | boolean[] | | [false,true] | bottom-of-stack bits of the labels | IE 70
-flow.tunnel.type.name | keyword | | vxlan | tunnel that the packet came in: ipip, gre, erspan, vxlan, geneve, gtp-u, mpls-in-ip, etherip, eompls, pbb, teredo, mpls-in-udp, vxlan-gpe, nsh, capwap, wccp, l2tp, pptp, ethernet-in-ip | packet; IE 4
-flow.tunnel.id | long | | 4096 | VNI, key, session, TEID, I-SID, radio or service of the tunnel | packet
+flow.tunnel.type.name | keyword | | vxlan | tunnel that the packet came in: ipip, gre, erspan, vxlan, geneve, gtp-u, mpls-in-ip, etherip, eompls, pbb, teredo, mpls-in-udp, vxlan-gpe, nsh, capwap, wccp, l2tp, pptp, ethernet-in-ip, gre-in-udp, fabricpath, nvgre | packet; IE 4, 351
+flow.tunnel.id | long | | 4096 | VNI, key, session, TEID, I-SID, radio or service of the tunnel; forwarding tag of FabricPath | packet; IE 351
 flow.tunnel.service_path.id | long | | 42 | service path of an NSH (RFC 8300) | packet
 flow.tunnel.service_path.index | long | | 255 | place on the service path | packet
 `);

@@ -79,6 +79,7 @@ flow.in.vlan.tag.ids | long[] | | [100,200] | stack of VLAN tags on the way in |
 flow.out.vlan.tag.ids | long[] | | [100,200] | stack of VLAN tags on the way out | sFlow flow 1035
 flow.out.queue.id | long | | 3 | queue of the way out | sFlow flow 1036
 flow.out.queue.depth.bytes | long | bytes | 4096 | bytes in the queue when the packet came | sFlow flow 1040
+flow.sample.time.nanoseconds | unsigned_long | nanoseconds | 1000000000 | when the packet passed, since the epoch, by the agent's clock | sFlow flow 1043
 flow.transit.delay.nanoseconds | long | nanoseconds | 800 | time that the packet spent in the device | sFlow flow 1039
 flow.socket.l4.proto.id | long | | 6 | protocol of the socket | sFlow flow 2100, 2101
 flow.socket.local.ip.addr | ip | | 192.0.2.1 | own address of the socket | sFlow flow 2100, 2101

@@ -1,6 +1,11 @@
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
-import { bootTimeOf, rateSources, type FlowReader } from "../../../src/flow/wire/decoder/flow-reader.ts";
+import {
+  bootTimeOf,
+  rateSources,
+  recordSampling,
+  type FlowReader,
+} from "../../../src/flow/wire/decoder/flow-reader.ts";
 import { addNames, type Applications } from "../../../src/flow/exporters/options/name-table.ts";
 import { flowRate } from "../../../src/flow/exporters/sampling/flow-rate.ts";
 import type { RecordReader } from "../../../src/flow/wire/template/record-reader.ts";
@@ -23,7 +28,7 @@ export function createModelReader(
       const head = new Set(context.head.map(([name]) => name));
       const complete = (record: RecordFields, isReverse: boolean): void => {
         addIcmp(record, sources.icmp);
-        completeFlow(record, flowRate(record, plan.namesSampling, rates), counters);
+        completeFlow(record, flowRate(record, recordSampling(plan), rates), counters);
         if (own !== undefined) addNames(record, own.names, whole?.names, applications?.());
         output.flow(record, { hasInitiator: plan.hasInitiator, isReverse });
       };

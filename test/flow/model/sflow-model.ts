@@ -1,9 +1,11 @@
+import { plausibleRate } from "../../../src/flow/exporters/sampling/record-rate.ts";
 import { formatAddressBytes } from "../../../src/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
 import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/wire/packet/parse-packet.ts";
+import type { PacketHeader } from "../../../src/flow/wire/packet/packet-header.ts";
 import type { PacketStart } from "../../../src/flow/wire/packet/parse-start.ts";
 import { protocolNames } from "../../../src/flow/elements/registry/protocol-names.gen.ts";
 import { dropReasonName } from "../../../src/flow/wire/sflow/drop-reason-names.ts";
@@ -56,7 +58,7 @@ function readFlow(sample: Xdr, isExpanded: boolean): RecordFields {
     return isExpanded ? [first, sample.word()] : [first >>> 30, first & 0x3fff_ffff];
   };
   putInterfaces(record, type, index, side(), side());
-  return readRecords(record, sample, rate > 0 ? rate : undefined);
+  return readRecords(record, sample, rate > 0 ? plausibleRate(rate) : undefined);
 }
 
 function readDiscard(sample: Xdr): RecordFields {
@@ -156,13 +158,16 @@ function readRecords(record: RecordFields, sample: Xdr, rate: number | undefined
     const name = `flow.ie.sflow.flow.${key >>> 12}.${key & 0xfff}`;
     hexes.set(name, [...(hexes.get(name) ?? []), `0x${content.toString("hex")}`]);
   }
-  if (header !== undefined) putHeader(record, header);
-  else {
-    const length = (record.get("agent.frame") ?? record.get("agent.length")) as number | undefined;
-    if (length !== undefined) {
-      record.set("flow.bytes_layer", record.has("agent.frame") ? "l2" : "l3");
-      record.set("flow.raw.bytes", length);
-    }
+  const agentLength = (record.get("agent.length") ?? 0) as number;
+  const ip = (header === undefined ? undefined : putHeader(record, header)) ?? { length: agentLength, at: 0 };
+  const frame = header?.readUInt32BE(4) ?? record.get("agent.frame");
+  if (frame === undefined && record.has("agent.length")) putLength(record, "l3", agentLength);
+  else if (typeof frame === "number") {
+    const hasLength = ip.length > 0 && ip.length <= 0x10100;
+    const canBe = hasLength ? frame >= ip.length && frame <= 0x10100 : frame <= 0x100000;
+    if (canBe) putLength(record, "l2", frame);
+    else if (hasLength) putLength(record, "l2", ip.at + ip.length);
+    else if (record.has("agent.length")) putLength(record, "l3", agentLength);
   }
   record.delete("agent.frame");
   record.delete("agent.length");
@@ -172,11 +177,15 @@ function readRecords(record: RecordFields, sample: Xdr, rate: number | undefined
   return record;
 }
 
-function putHeader(record: RecordFields, content: Buffer): void {
+function putLength(record: RecordFields, layer: "l2" | "l3", length: number): void {
+  record.set("flow.bytes_layer", layer);
+  record.set("flow.raw.bytes", length);
+}
+
+/** Returns the length of the outermost IP packet, 0 where its header does not say it, and where it begins. */
+function putHeader(record: RecordFields, content: Buffer): { length: number; at: number } | undefined {
   const protocol = content.readUInt32BE(0);
   const bytes = content.subarray(16, 16 + content.readUInt32BE(12));
-  record.set("flow.bytes_layer", "l2");
-  record.set("flow.raw.bytes", content.readUInt32BE(4));
   const start = starts[protocol];
   const packet = createParsedPacket();
   const whole: RecordFields = new Map();
@@ -188,13 +197,16 @@ function putHeader(record: RecordFields, content: Buffer): void {
     record.set("flow.sample.header.protocol.id", protocol);
     record.set("flow.ie.dataLinkFrameSection", `0x${bytes.toString("hex")}`);
   }
-  if (whole.size === 0) return;
+  if (whole.size === 0) return undefined;
   // What the agent read is of the packet as it came: it adds nothing where the packet has something, around the flow's or itself.
   for (const [part, names] of agentNames) {
     const isThere = packet.levels.some((level, i) => (i === 0 || i === flowLevelOf(packet)) && level[part] >= 0);
     if (isThere) for (const name of names) record.delete(name);
   }
   putPackets(record, bytes, packet);
+  const { ipVersion, source, ipLength } = packet.levels[0] as PacketHeader;
+  if (ipVersion === 4) return { length: ipLength, at: source - 12 };
+  return ipVersion === 6 ? { length: ipLength === 40 ? 0 : ipLength, at: source - 8 } : undefined;
 }
 
 const agentNames = [
@@ -215,6 +227,7 @@ function isWhole(record: RecordFields, key: number, content: Buffer): boolean {
   try {
     if (key === 1003) putGateway(record, xdr);
     else if (key <= 4) putSampled(record, xdr, key);
+    else if (key === 1001 && isOtherSwitch(content)) return false;
     else {
       for (const [i, [name, type]] of (flowRecordLayouts.get(key) ?? []).entries()) {
         if (xdr.isAtEnd && i > 0) break;
@@ -228,6 +241,11 @@ function isWhole(record: RecordFields, key: number, content: Buffer): boolean {
   return xdr.isAtEnd;
 }
 
+function isOtherSwitch(content: Buffer): boolean {
+  const isShort = content.length >= 4 && content.length < 16;
+  return isShort && content.readUInt32BE(0) > 4095 && content.readUInt32BE(0) !== 0xffff_ffff;
+}
+
 function putField(record: RecordFields, xdr: Xdr, name: string, type: string): void {
   const put = (value: Value): void => void record.set(name, value);
   if (type === "uint32") put(xdr.word());
@@ -237,10 +255,10 @@ function putField(record: RecordFields, xdr: Xdr, name: string, type: string): v
   } else if (type === "uint64") {
     const value = xdr.take(8).readBigUInt64BE();
     put(value <= Number.MAX_SAFE_INTEGER ? Number(value) : value);
-  } else if (type === "mac")
+  } else if (type === "mac" || type === "shortMac")
     put(
       xdr
-        .take(8)
+        .take(type === "mac" ? 8 : 6)
         .toString("hex", 0, 6)
         .replaceAll(/..(?!$)/g, "$&:"),
     );
@@ -259,9 +277,10 @@ function putSampled(record: RecordFields, xdr: Xdr, key: number): void {
   };
   if (key === 2) {
     put("agent.frame", xdr.word());
+    const mac = xdr.bytes.length === 20 ? "shortMac" : "mac";
     for (const [name, type] of [
-      ["flow.src.mac.addr", "mac"],
-      ["flow.dst.mac.addr", "mac"],
+      ["flow.src.mac.addr", mac],
+      ["flow.dst.mac.addr", mac],
       ["flow.ie.ethernetType", "uint32"],
     ] as const) {
       if (xdr.isAtEnd) return;

@@ -30,12 +30,35 @@ const tcpOptions = new Map([
   [34, "TFO"],
 ]);
 
-/** The option of a kind is the bit of its number, from the lowest on (errata 1739 of RFC 5102); undefined where there is none. */
+/** Names of the options whose kinds are the bits of a number, from the lowest on; undefined where there is none. */
 function tcpOptionNames(bits: bigint): readonly string[] | undefined {
-  if (bits === 0n) return undefined;
-  const kinds = Array.from({ length: 64 }, (_, kind) => kind).filter((kind) => (bits >> BigInt(kind)) & 1n);
-  return kinds.map((kind) => tcpOptions.get(kind) ?? `OPT-${kind}`);
+  const kinds: number[] = [];
+  for (let rest = bits, kind = 0; rest > 0n; rest >>= 1n, kind++) if ((rest & 1n) === 1n) kinds.push(kind);
+  return kinds.length === 0 ? undefined : kinds.map((kind) => tcpOptions.get(kind) ?? `OPT-${kind}`);
 }
+
+/** Kinds up to this one are in nearly each set of options: SACK, window scale, timestamps and so on. */
+const lastUsualKind = 8;
+
+/**
+ * The names of the options in tcpOptions. RFC 5102 and its errata 1739 disagree on which bit is that of kind 0, the highest of the field
+ * or the lowest, and exporters do both: the usual kinds tell the order. Undefined where they do not.
+ */
+function orderedOptionNames(bits: bigint, length: number): readonly string[] | undefined {
+  const width = 8 * length;
+  const isUsual = (shift: number): boolean =>
+    ((bits >> BigInt(shift)) & ((1n << BigInt(lastUsualKind + 1)) - 1n)) !== 0n;
+  const isLowestFirst = isUsual(0);
+  if (isLowestFirst === isUsual(Math.max(0, width - lastUsualKind - 1))) return undefined;
+  if (isLowestFirst) return tcpOptionNames(bits);
+  const turned = bits.toString(2).padStart(width, "0");
+  return tcpOptionNames(BigInt(`0b${Array.from(turned).toReversed().join("")}`));
+}
+
+/** tcpOptionsFull (RFC 9740): the option of a kind is the bit of its number, from the lowest on. */
+export const tcpOptionsFull: Convert = ({ bytes }, at, length) =>
+  length > tcpOptionsFullBytes ? undefined : tcpOptionNames(BigInt(`0x${bytes.toString("hex", at, at + length)}`));
+const tcpOptionsFullBytes = 32;
 
 const directions = ["ingress", "egress"];
 
@@ -87,10 +110,12 @@ const nameOf = (names: ReadonlyMap<number, string>): Convert => ofNumber((value)
 export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert>> = {
   /**
    * Uptime in milliseconds, modulo 2^32: how long before the export it was is reckoned first, so that a wrap between
-   * the two does no harm. What lies ahead of the export by less than half the circle is in the future.
+   * the two does no harm. What lies ahead of the export by less than half the circle is in the future. In eight bytes the
+   * value is in the first four where the others are zero: NX-OS fills it up behind.
    */
   uptime: (source, at, length) => {
-    const value = toUnsigned(source, at, length);
+    const isFirst = length === 8 && source.view.getUint32(at + 4) === 0;
+    const value = toUnsigned(source, at, isFirst ? 4 : length);
     const { exportTime } = source.clock;
     const uptime = source.clock.uptime ?? (source.bootTime === undefined ? undefined : exportTime - source.bootTime);
     if (typeof value !== "number" || uptime === undefined) return undefined;
@@ -119,7 +144,7 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
   tcpTags: ofNumber(tcpFlagNames),
   tcpOptionTags: (source, at, length) => {
     const bits = toUnsigned(source, at, length);
-    return bits === undefined ? undefined : tcpOptionNames(BigInt(bits));
+    return bits === undefined ? undefined : orderedOptionNames(BigInt(bits), length);
   },
   /** An autonomous system that is known by its number alone; 0 is none. */
   asLabel: ofNumber((value) => (value === 0 ? undefined : `AS${value}`)),

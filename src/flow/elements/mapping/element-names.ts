@@ -82,6 +82,7 @@ const vendors: ReadonlyMap<number, string> = new Map([
   [637, "nokia"],
   [2011, "huawei"],
   [2636, "juniper"],
+  [6876, "vmware"],
   [41_916, "viptela"],
 ]);
 

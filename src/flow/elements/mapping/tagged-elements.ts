@@ -1,4 +1,5 @@
 import { enumerations } from "../registry/enumerations.gen.ts";
+import { tcpOptionsFull } from "./convert-field.ts";
 import { formatText } from "./convert-type.ts";
 import type { Convert } from "./field-source.ts";
 
@@ -67,11 +68,33 @@ const commonPropertyNames: readonly TaggedName[] = [
   { name: "flow.forwarding.exception.id", convert: exceptionCode },
 ];
 
+/** layer2SegmentId (IANA): the first byte is the kind of the segment, the last three its number. */
+const layer2Segments: ReadonlyMap<number, string> = new Map([
+  [1, "vxlan"],
+  [2, "nvgre"],
+]);
+const segmentNames: readonly TaggedName[] = [
+  {
+    name: "flow.tunnel.type.name",
+    convert: ({ view }, at, length) => (length === 8 ? layer2Segments.get(view.getUint8(at)) : undefined),
+  },
+  {
+    name: "flow.tunnel.id",
+    convert: ({ view }, at, length) =>
+      length === 8 && layer2Segments.has(view.getUint8(at)) ? view.getUint32(at + 4) & 0xff_ffff : undefined,
+  },
+];
+
+const optionNames: readonly TaggedName[] = [{ name: "tcp.options.tags", convert: tcpOptionsFull }];
+
 /**
  * Elements whose values say themselves what they are, so that a template may have one several times: subApplicationValue of Cisco
- * (9/12235, in NetFlow v9 45003), commonPropertiesId of Juniper (2636/137).
+ * (9/12235, in NetFlow v9 45003), commonPropertiesId of Juniper (2636/137), layer2SegmentId (351); or that are too wide for a number:
+ * tcpOptionsFull (520).
  */
 export function taggedNames(pen: number, id: number): readonly TaggedName[] | undefined {
   if ((pen === 9 && id === 12_235) || (pen === 0 && id === 45_003)) return subApplicationNames;
+  if (pen === 0 && id === 351) return segmentNames;
+  if (pen === 0 && id === 520) return optionNames;
   return pen === 2636 && id === 137 ? commonPropertyNames : undefined;
 }

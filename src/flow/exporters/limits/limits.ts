@@ -62,6 +62,8 @@ export interface Evictions {
   sources: number;
   /** Data sets that waited for their template in vain. */
   waitingSets: number;
+  /** Flows that firewalls have reported and that had not ended. */
+  firewallFlows: number;
 }
 
 export function createEvictions(): Evictions {
@@ -74,5 +76,6 @@ export function createEvictions(): Evictions {
     options: 0,
     sources: 0,
     waitingSets: 0,
+    firewallFlows: 0,
   };
 }

@@ -16,6 +16,8 @@ export const memoryCosts = {
   waitingSet: 1400,
   /** A data source of an sFlow agent. */
   source: 150,
+  /** A flow that a firewall has reported and that has not ended. */
+  firewallFlow: 250,
 } as const;
 
 /** What one exporter holds of the memory of all. */

@@ -1,6 +1,7 @@
 import type { RecordFields } from "../../../record/index.ts";
 import { createSamplingTable, newer, type SamplingState, type SamplingTable } from "../sampling/sampling-table.ts";
 import { createNameTable, type NamesState, type NameTable } from "./name-table.ts";
+import type { DoubtRate } from "../sampling/record-rate.ts";
 import type { OptionsShare } from "../limits/options-share.ts";
 
 /** All that the options of one observation domain say for its flow records. */
@@ -11,8 +12,17 @@ export interface DomainOptions {
   readonly bootTime: number | undefined;
   /** Whether nothing was learned yet. */
   isEmpty(): boolean;
-  /** Takes an options record. Returns whether it said something new. @param now milliseconds since the epoch. */
-  learn(options: RecordFields, now: number): boolean;
+  /** How many templates of flows of the domain name samplers. */
+  samplerTemplates: number;
+  /**
+   * Takes an options record. Returns whether it said something new.
+   *
+   * @param now milliseconds since the epoch.
+   * @param hasForeignScope, doubt as {@link SamplingTable.learn}.
+   */
+  learn(options: RecordFields, now: number, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
+  /** Takes of such a record only when the exporter started: that is the same in all its domains. Returns whether it said something new. */
+  learnStart(options: RecordFields, now: number): boolean;
   state(): DomainOptionsState;
   /**
    * Adds what `state` gave, where nothing is known yet. What has changed since options came here counts before what is known.
@@ -57,14 +67,20 @@ export function createDomainOptions(share: OptionsShare): DomainOptions {
     sampling: noSampling,
     names: noNames,
     bootTime: undefined,
+    samplerTemplates: 0,
     isEmpty: () => all.bootTime === undefined && all.names.version === 0 && all.sampling.isEmpty,
-    learn(options, now) {
+    learn(options, now, hasForeignScope, doubt) {
       begin();
       heardAt = now;
-      const isRate = all.sampling.learn(options);
+      const isRate = all.sampling.learn(options, hasForeignScope, doubt);
       const isName = all.names.learn(options);
       const isChange = learnBootTime(options) || isRate || isName;
       if (isChange) changedAt = now;
+      return isChange;
+    },
+    learnStart(options, now) {
+      const isChange = learnBootTime(options);
+      if (isChange) changedAt = heardAt = now;
       return isChange;
     },
     state: () => ({

@@ -1,5 +1,5 @@
 import type { FieldValues } from "../../../record/index.ts";
-import { recordRate } from "./record-rate.ts";
+import { checkRate, recordRate, type DoubtRate } from "./record-rate.ts";
 import type { SamplingTable } from "./sampling-table.ts";
 
 /** Names of all fields that a rate may follow from. */
@@ -28,30 +28,47 @@ export interface RateSources {
   readonly own: SamplingTable | undefined;
   /** Domain 0, which speaks for the whole exporter. */
   readonly whole: SamplingTable | undefined;
+  /** Whether other records of the domain name samplers: then one that names none was not taken by them. */
+  readonly hasSamplers: boolean;
+  /** Is told of a rate in a record that cannot be, and what is taken for it. */
+  readonly doubt: DoubtRate | undefined;
+}
+
+/** What is known of a record before it is looked at. */
+export interface RecordSampling {
+  /** Whether it may say something of sampling; false saves the look. */
+  readonly namesSampling: boolean;
+  /** Of its template. */
+  readonly templateId: number;
 }
 
 /**
- * One of how many packets was looked at: by the operator, the record, its sampler, its interface, its domain, the
+ * One of how many packets was looked at: by the operator, the record, its sampler, its template, its interface, its domain, the
  * exporter as a whole, or the operator for want of these, the first that says it.
- *
- * @param namesSampling whether the record may say something of sampling; false saves the look.
  */
 export function flowRate(
   record: FieldValues,
-  namesSampling: boolean,
-  { manualRate, fallbackRate, own, whole }: RateSources,
+  { namesSampling, templateId }: RecordSampling,
+  { manualRate, fallbackRate, own, whole, hasSamplers, doubt }: RateSources,
 ): number | undefined {
   return (
     manualRate ??
-    (namesSampling ? recordRate(record) : undefined) ??
-    own?.rateFor(record, namesSampling) ??
-    whole?.rateFor(record, namesSampling) ??
+    (namesSampling ? checkRate(recordRate(record), doubt) : undefined) ??
+    own?.rateFor(record, { namesSampling, templateId, hasSamplers }) ??
+    whole?.rateFor(record, { namesSampling, templateId: noTemplate, hasSamplers }) ??
     fallbackRate
   );
 }
 
+/** Numbers of templates are those of one domain. */
+const noTemplate = 0;
+
 /** Whether all records of a set have the same rate, whatever is in them. */
-export function isOneRate(namesSampling: boolean, { manualRate, own, whole }: RateSources): boolean {
+export function isOneRate(
+  { namesSampling, templateId }: RecordSampling,
+  { manualRate, own, whole, hasSamplers }: RateSources,
+): boolean {
   if (manualRate !== undefined) return true;
-  return !namesSampling && own?.isByInterface !== true && whole?.isByInterface !== true;
+  if (namesSampling || own?.isByInterface({ namesSampling, templateId, hasSamplers }) === true) return false;
+  return whole?.isByInterface({ namesSampling, templateId: noTemplate, hasSamplers }) !== true;
 }

@@ -5,6 +5,35 @@ export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 3
 /** Of these, the ones that name a sampler. */
 export const samplerElements: ReadonlySet<number> = new Set([48, 302]);
 
+/** From here on a rate is doubted: no device samples so few packets, and the lowest one in the wrong byte order is this. */
+const doubtedFrom = 2 ** 24;
+/** A rate that was sent in the wrong byte order has zeros where its lower half is expected. */
+const halfBits = 16;
+
+/**
+ * A rate that can be: itself below 1:2^24. Beyond it the other byte order counts, where that gives a rate of 16 bits (RouterOS sends
+ * 1:100 as 1 677 721 600).
+ *
+ * @returns undefined where neither order gives a rate.
+ */
+export function plausibleRate(rate: number): number | undefined {
+  if (rate < doubtedFrom) return rate;
+  if (!Number.isInteger(rate) || rate >= 2 ** 32 || (rate & 0xffff) !== 0) return undefined;
+  const upper = rate >>> halfBits;
+  return ((upper & 0xff) << 8) | (upper >>> 8);
+}
+
+/** Takes a rate that was said and cannot be, and the one that is taken for it: undefined where none is. */
+export type DoubtRate = (said: number, taken: number | undefined) => void;
+
+/** What a rate that was said counts as: see {@link plausibleRate}. */
+export function checkRate(said: number | undefined, doubt: DoubtRate | undefined): number | undefined {
+  if (said === undefined) return undefined;
+  const taken = plausibleRate(said);
+  if (taken !== said) doubt?.(said, taken);
+  return taken;
+}
+
 /**
  * One of how many packets was looked at, by what the record itself says: samplingInterval (34), samplerRandomInterval
  * (50), samplingPacketInterval and samplingPacketSpace (305, 306: so many taken, so many left out), samplingSize and

@@ -1,21 +1,25 @@
 import type { FieldValues, RecordFields } from "../../../record/index.ts";
-import { createLearntTable } from "../limits/learnt-table.ts";
+import { createLearntTable, type LearntTable } from "../limits/learnt-table.ts";
 import type { OptionsShare } from "../limits/options-share.ts";
-import { recordRate, recordSampler } from "./record-rate.ts";
+import { checkRate, plausibleRate, recordRate, recordSampler, type DoubtRate } from "./record-rate.ts";
 
 /** What the options of one observation domain say of sampling. */
 export interface SamplingTable {
-  /** Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new. */
-  learn(options: RecordFields): boolean;
   /**
-   * The rate for a flow record: of the sampler that it names, else of its interface, else of the domain. A record that
-   * names no sampler has that rate on which all samplers of the domain agree.
+   * Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new.
    *
-   * @param namesSampling whether the record may name a sampler; false saves the look.
+   * @param hasForeignScope whether the scope narrows it to something that flow records do not say: it holds for no flow then, unless it
+   * names a sampler.
+   * @param doubt is told of a rate that cannot be.
    */
-  rateFor(flow: FieldValues, namesSampling: boolean): number | undefined;
-  /** Whether the rate of a record that names no sampler may differ from that of another. */
-  readonly isByInterface: boolean;
+  learn(options: RecordFields, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
+  /**
+   * The rate for a flow record: of the sampler that it names, else of its template, of its interface, of the domain. A record that
+   * names no sampler has that rate on which all samplers of the domain agree, unless other records name them.
+   */
+  rateFor(flow: FieldValues, of: TableQuestion): number | undefined;
+  /** Whether the rate of a record that names no sampler may differ from that of another of its template. */
+  isByInterface(of: TableQuestion): boolean;
   /** Whether no rate is known. */
   readonly isEmpty: boolean;
   /** For people: the rates by what they apply to. */
@@ -26,6 +30,16 @@ export interface SamplingTable {
   /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
   restore(state: SamplingState, isNewer: boolean): void;
   clear(): void;
+}
+
+/** What is known of a flow record besides its fields. */
+export interface TableQuestion {
+  /** Whether it may name a sampler; false saves the look. */
+  readonly namesSampling: boolean;
+  /** Of its template; 0 where that says nothing. */
+  readonly templateId: number;
+  /** Whether other records of its domain name samplers. */
+  readonly hasSamplers: boolean;
 }
 
 /** A rate that took the place of another one of the same scope. */
@@ -41,12 +55,15 @@ export interface RateChange {
 export interface SamplingState {
   readonly samplers: readonly (readonly [id: number, rate: number])[];
   readonly netifs: readonly (readonly [index: number, rate: number])[];
+  /** Left out: none are known. */
+  readonly templates?: readonly (readonly [id: number, rate: number])[];
   readonly domainRate: number | null;
 }
 
 export function createSamplingTable(share: OptionsShare): SamplingTable {
   const samplers = createLearntTable<number, number>(share);
   const netifs = createLearntTable<number, number>(share);
+  const templates = createLearntTable<number, number>(share);
   let domainRate: number | undefined;
   let commonRate: number | undefined;
   /** Worked out when a record needs it, so that a flood of options costs no more than what is in it. */
@@ -66,8 +83,8 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
   };
 
   return {
-    learn(options) {
-      const rate = recordRate(options);
+    learn(options, hasForeignScope, doubt) {
+      const rate = checkRate(recordRate(options), doubt);
       if (rate === undefined) return false;
       const sampler = recordSampler(options);
       if (sampler !== undefined) {
@@ -76,7 +93,16 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
         if (isNew) isCommonKnown = false;
         return isNew;
       }
-      const netif = options.get("flow.scope.interface") ?? options.get("flow.in.netif.index");
+      if (hasForeignScope) return false;
+      const template = options.get("flow.scope.template") ?? options.get("flow.ie.templateId");
+      if (typeof template === "number") {
+        noteChange(`template ${template}`, templates.get(template), rate);
+        return templates.set(template, rate);
+      }
+      const netif =
+        options.get("flow.scope.interface") ??
+        options.get("flow.in.netif.index") ??
+        options.get("flow.out.netif.index");
       if (typeof netif === "number") {
         noteChange(`interface ${netif}`, netifs.get(netif), rate);
         return netifs.set(netif, rate);
@@ -86,20 +112,25 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       domainRate = rate;
       return isNew;
     },
-    rateFor(flow, namesSampling) {
+    rateFor(flow, { namesSampling, templateId, hasSamplers }) {
       const sampler = namesSampling ? recordSampler(flow) : undefined;
-      const bySampler = sampler === undefined ? common() : samplers.get(sampler);
-      if (bySampler !== undefined) return bySampler;
+      const bySampler = sampler === undefined ? undefined : samplers.get(sampler);
+      const byTemplate = bySampler ?? (templates.size === 0 ? undefined : templates.get(templateId));
+      if (byTemplate !== undefined) return byTemplate;
+      const byAll = sampler === undefined && !hasSamplers ? common() : undefined;
+      if (byAll !== undefined) return byAll;
       return (netifs.size === 0 ? undefined : netifs.get(netifOf(flow))) ?? domainRate;
     },
-    get isByInterface() {
-      return netifs.size > 0 && common() === undefined;
+    isByInterface({ templateId, hasSamplers }) {
+      if (netifs.size === 0 || templates.get(templateId) !== undefined) return false;
+      return hasSamplers || common() === undefined;
     },
     get isEmpty() {
-      return samplers.size === 0 && netifs.size === 0 && domainRate === undefined;
+      return samplers.size === 0 && templates.size === 0 && netifs.size === 0 && domainRate === undefined;
     },
     rates() {
       const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));
+      for (const [id, rate] of templates.entries()) all.push({ scope: `template ${id}`, rate });
       for (const [index, rate] of netifs.entries()) all.push({ scope: `interface ${index}`, rate });
       if (domainRate !== undefined) all.push({ scope: "domain", rate: domainRate });
       return all;
@@ -110,21 +141,32 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
     state: () => ({
       samplers: [...samplers.entries()],
       netifs: [...netifs.entries()],
+      templates: [...templates.entries()],
       domainRate: domainRate ?? null,
     }),
     restore(state, isNewer) {
-      for (const [id, rate] of state.samplers) if (isNewer || samplers.get(id) === undefined) samplers.set(id, rate);
-      for (const [index, rate] of state.netifs) if (isNewer || netifs.get(index) === undefined) netifs.set(index, rate);
-      domainRate = newer(domainRate, state.domainRate, isNewer);
+      restoreRates(samplers, state.samplers, isNewer);
+      restoreRates(netifs, state.netifs, isNewer);
+      restoreRates(templates, state.templates ?? [], isNewer);
+      domainRate = newer(domainRate, plausibleRate(state.domainRate ?? 0) || null, isNewer);
       isCommonKnown = false;
     },
     clear() {
       samplers.clear();
       netifs.clear();
+      templates.clear();
       domainRate = undefined;
       isCommonKnown = false;
     },
   };
+}
+
+/** Versions that did not doubt rates may have kept them. */
+function restoreRates(table: LearntTable<number, number>, rows: SamplingState["netifs"], isNewer: boolean): void {
+  for (const [id, said] of rows) {
+    const rate = plausibleRate(said);
+    if (rate !== undefined && (isNewer || table.get(id) === undefined)) table.set(id, rate);
+  }
 }
 
 /** What is known, unless nothing is, or what comes counts before it. */

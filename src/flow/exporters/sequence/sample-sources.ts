@@ -7,6 +7,10 @@ export interface SampleSource {
   sequence: number;
   /** Samples that the source says it dropped, modulo 2^32; -1 before the first. */
   drops: number;
+  /** The highest count of drops before it went back, -1 where it did not: up to here drops have been counted. */
+  droppedBefore: number;
+  /** How often the count of drops went back. */
+  dropsBack: number;
   /** One of how many packets; 0 where it is not said. */
   rate: number;
 }
@@ -44,6 +48,8 @@ export interface SampleSources {
 
 /** A number that jumps ahead by more is another count. */
 const maxJump = 0x1000_0000;
+/** A count of drops that is ahead by more at once is another count. */
+const maxDrops = 0x10_0000;
 /** A number that lies back by less is a sample overtaken on its way. */
 const maxLate = 4096;
 
@@ -71,7 +77,7 @@ export function createSampleSources(
       last = known;
       return known;
     }
-    const source: SampleSource = { sequence: -1, drops: -1, rate: 0 };
+    const source: SampleSource = { sequence: -1, drops: -1, droppedBefore: -1, dropsBack: 0, rate: 0 };
     if (budgets.some(({ used, max }) => used >= max)) {
       onEvict();
       // Nothing is kept of a new source where this domain has none to give way.
@@ -112,9 +118,8 @@ export function createSampleSources(
       source.rate = rate;
       accountSequence(source, sequence);
       if (drops === undefined || step.recovered > 0) return step;
-      const more = source.drops < 0 ? 0 : (drops - source.drops) | 0;
-      source.drops = drops;
-      if (more > 0 && more <= maxJump) {
+      const more = moreDrops(source, drops);
+      if (more > 0 && more <= maxDrops) {
         all.drops += more;
         step.drops = more;
       }
@@ -124,7 +129,10 @@ export function createSampleSources(
       maxGap = Math.min(maxJump, possible);
     },
     restart() {
-      for (const source of sources.values()) source.sequence = source.drops = -1;
+      for (const source of sources.values()) {
+        source.sequence = source.drops = source.droppedBefore = -1;
+        source.dropsBack = 0;
+      }
     },
     forget() {
       for (const budget of budgets) budget.used -= sources.size;
@@ -138,6 +146,25 @@ export function createSampleSources(
         .map(([key, { rate }]) => ({ scope: `data source ${sourceIndex(key)}`, rate })),
   };
   return all;
+}
+
+/**
+ * How many samples a source has dropped since its last one. The count is modulo 2^32. One that went back was begun anew; one that does so again
+ * and again stands for several counters under one number, and only what goes beyond all that was seen is counted.
+ */
+function moreDrops(source: SampleSource, drops: number): number {
+  const { drops: before, droppedBefore: highest } = source;
+  source.drops = drops;
+  if (before < 0) return 0;
+  const more = (drops - before) | 0;
+  if (more < 0) {
+    source.dropsBack++;
+    if (highest < 0 || ((before - highest) | 0) > 0) source.droppedBefore = before;
+    return 0;
+  }
+  if (highest < 0 || ((highest - before) | 0) <= 0) return more;
+  const beyond = (drops - highest) | 0;
+  return beyond >= 0 || source.dropsBack > 1 ? Math.max(0, beyond) : more;
 }
 
 const noStep: Readonly<SampleStep> = { missing: 0, recovered: 0, drops: 0 };

@@ -55,21 +55,22 @@ function readOptions(value: unknown): OptionsState | undefined {
   if (changedAt !== undefined && !isNumber(changedAt)) return undefined;
   const samplers = rows(sampling["samplers"], isNumber, isNumber);
   const rates = rows(sampling["netifs"], isNumber, isNumber);
+  // Files of earlier versions have none.
+  const templates = rows(sampling["templates"] ?? [], isNumber, isNumber);
   const netifs = rows(names["netifs"], isNumber, isTextOrNull, isTextOrNull);
   const apps = rows(names["apps"], isText, isText);
   const vrfs = rows(names["vrfs"], isNumber, isText);
-  // Files of earlier versions have none.
   const rds = rows(names["rds"] ?? [], isNumber, isText);
   const { domainRate } = sampling;
   const { domainName } = names;
-  if (!samplers || !rates || !netifs || !apps || !vrfs || !rds) return undefined;
+  if (!samplers || !rates || !templates || !netifs || !apps || !vrfs || !rds) return undefined;
   if (!isNumberOrNull(domainRate) || !isTextOrNull(domainName)) return undefined;
   return {
     protocol,
     domain,
     bootTime,
     ...(changedAt !== undefined && { changedAt }),
-    sampling: { samplers, netifs: rates, domainRate },
+    sampling: { samplers, netifs: rates, templates, domainRate },
     names: { netifs, apps, vrfs, rds, domainName },
   };
 }

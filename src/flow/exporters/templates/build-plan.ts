@@ -7,10 +7,12 @@ import {
   type OuterHeader,
 } from "../../elements/mapping/element-names.ts";
 import { elementKey, reversePen } from "../../elements/registry/registry.ts";
-import { samplingElements } from "../sampling/record-rate.ts";
+import { samplerElements, samplingElements } from "../sampling/record-rate.ts";
 import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
+import { firewallPlan } from "./firewall-plan.ts";
 import { headerLevels, type HeaderLevels } from "./header-levels.ts";
-import type { Output, Plan, Presence, Step } from "./plan.ts";
+import { durationNames, lastPreference, withObservationTime } from "./derived-times.ts";
+import type { OptionsScope, Output, Plan, Presence, Step } from "./plan.ts";
 import { variableLength, type Template } from "./template.ts";
 
 const paddingOctets = 210;
@@ -34,6 +36,14 @@ export type PlanTemplate = (template: Template) => Plan | undefined;
  * @returns undefined when a record would take no bytes: a set would hold any number of them.
  */
 export function buildPlan(template: Template, options: PlanOptions = {}): Plan | undefined {
+  const plan = planOf(template, options);
+  if (plan === undefined) return undefined;
+  const { elements = registeredElements } = options;
+  const firewall = firewallPlan(template, elements, (of, source) => planOf(of, { ...options, elements: source }));
+  return firewall === undefined ? plan : { ...plan, firewall };
+}
+
+function planOf(template: Template, options: PlanOptions): Plan | undefined {
   const { fields } = template;
   const minLength = fields.reduce((sum, { length }) => sum + (length === variableLength ? 1 : length), 0);
   if (minLength === 0) return undefined;
@@ -50,6 +60,34 @@ export function buildPlan(template: Template, options: PlanOptions = {}): Plan |
     bootTimeField: fields.findIndex(({ pen, id }) => pen === 0 && id === systemInitTimeMilliseconds),
     hasInitiator: fields.some(({ pen, id }) => pen === 0 && initiatorElements.has(id)),
     namesSampling: fields.some(({ pen, id }) => pen === 0 && samplingElements.has(id)),
+    hasAddresses:
+      template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && addressElements.has(id)),
+    namesSampler:
+      template.scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && samplerElements.has(id)),
+    firewall: undefined,
+    scope: optionsScope(template),
+  };
+}
+
+/** Of flows: IPv4, IPv6, MAC. */
+export const addressElements: ReadonlySet<number> = new Set([8, 12, 27, 28, 56, 57, 80, 81]);
+
+/** Scopes of NetFlow v9 (RFC 3954 section 6.1): system, interface, template. */
+const ownScopes: ReadonlySet<number> = new Set([1, 2, 5]);
+const observationDomainId = 149;
+/**
+ * Elements as scopes: the "system" of NetFlow v9, which some exporters send in IPFIX, interfaces, samplers, exporters by address,
+ * templates, processes of the exporter, observation domains. Applications, VRFs and others narrow what is said to something that is no
+ * part of sampling.
+ */
+const ownScopeElements: ReadonlySet<number> = new Set([1, 10, 14, 48, 130, 131, 143, 144, 145, 149, 252, 253, 302]);
+
+function optionsScope({ dialect, fields, scopeCount = 0 }: Template): OptionsScope {
+  const scopes = fields.slice(0, scopeCount);
+  const own = dialect === "netflow9" ? ownScopes : ownScopeElements;
+  return {
+    isForeign: scopes.some(({ pen, id }) => pen !== 0 || !own.has(id)),
+    namesDomain: dialect === "ipfix" && scopes.some(({ pen, id }) => pen === 0 && id === observationDomainId),
   };
 }
 
@@ -78,7 +116,9 @@ type NamesOf = (group: ElementFields) => ElementNames;
 
 function buildSteps(template: Template, elements: ElementSource, slow: ReadonlySet<number>): Step[] {
   const levels = headerLevels(template);
-  const names = hasSection(template) ? withObservationTime : undefined;
+  const duration = durationNames(template);
+  const isOfPacket = hasSection(template);
+  const names: NamesOf = (group) => duration(isOfPacket ? withObservationTime(group) : group);
   if (levels === undefined)
     return stepsOf(
       groupByElement(template, elements, (field) => !slow.has(field)),
@@ -123,24 +163,6 @@ function headerSteps(template: Template, elements: ElementSource, levels: Header
 /** The names of an element that has none of ours. */
 function ofElement(group: ElementFields): ElementNames {
   return { ...group, names: [{ ...group.fallback, preference: 0 }] };
-}
-
-/** observationTimeSeconds, -Milliseconds, -Microseconds, -Nanoseconds. */
-const firstObservationTime = 322;
-const lastObservationTime = 325;
-/** Behind all elements that have these names by themselves. */
-const lastPreference = 1_000_000;
-
-/** A record that has a packet is of that packet: it begins and ends when that was observed, where nothing else says so. */
-function withObservationTime(group: ElementFields): ElementNames {
-  const { pen, id, names, fallback } = group;
-  if (pen !== 0 || id < firstObservationTime || id > lastObservationTime) return group;
-  const times = ["flow.start.timestamp", "flow.end.timestamp"].map((name) => ({
-    name,
-    convert: fallback.convert,
-    preference: lastPreference - id,
-  }));
-  return { ...group, names: [...names, ...times] };
 }
 
 /** Of a template's fields of one element this many may have further names; each may be all of them. */
@@ -223,7 +245,7 @@ function plainStep(output: Output, when: Step["when"]): Step[] {
   return [{ kind: "field", outputs: [{ ...output, name: fallback.name, convert: fallback.convert }], when }];
 }
 
-interface ElementFields extends ElementNames {
+export interface ElementFields extends ElementNames {
   readonly pen: number;
   readonly id: number;
   /** Which fields of the template are this element. */
@@ -232,16 +254,23 @@ interface ElementFields extends ElementNames {
 
 /** The elements of the wanted fields of a template in the order of their first field, without padding and what has no bytes. */
 function groupByElement(
-  { fields, dialect, scopeCount = 0 }: Template,
+  template: Template,
   elements: ElementSource,
   isWanted: (field: number) => boolean,
 ): readonly ElementFields[] {
-  const groups = new Map<number, ElementFields>();
+  const { fields, dialect, scopeCount = 0 } = template;
+  const groups = new Map<number | string, ElementFields>();
+  const sides = namedSides(template);
   fields.forEach(({ pen, id, length }, index) => {
     const isNetflow9Scope = dialect === "netflow9" && index < scopeCount;
     if (!isNetflow9Scope && pen === 0 && id === paddingOctets) return;
     // A field without bytes has no value; thousands of them in a small template would cost much time.
     if (!isWanted(index) || length === 0) return;
+    const side = sides?.[index];
+    if (side !== undefined) {
+      groups.set(`${id} ${side}`, { ...sideNames(elements.names(pen, id), id, side), pen, id, fields: [index] });
+      return;
+    }
     const key = isNetflow9Scope ? -1 - id : elementKey(pen, id);
     const group = groups.get(key);
     if (group === undefined) {
@@ -250,4 +279,41 @@ function groupByElement(
     } else group.fields.push(index);
   });
   return [...groups.values()];
+}
+
+const interfaceName = 82;
+const interfaceDescription = 83;
+/** ingressInterface, egressInterface, and the physical ones. */
+const sideElements: ReadonlyMap<number, Side> = new Map([
+  [10, "in"],
+  [252, "in"],
+  [14, "out"],
+  [253, "out"],
+]);
+type Side = "in" | "out";
+
+/**
+ * Of which interface the fields interfaceName and interfaceDescription of a template of flows are that has them for both (Open vSwitch):
+ * each of the interface before it. Undefined where they are not there for both.
+ */
+function namedSides({ fields, scopeCount }: Template): readonly (Side | undefined)[] | undefined {
+  if (scopeCount !== undefined) return undefined;
+  const isNamed = ({ pen, id }: Template["fields"][number]): boolean =>
+    pen === 0 && (id === interfaceName || id === interfaceDescription);
+  let side: Side | undefined;
+  const sides = fields.map((field) => {
+    if (field.pen === 0) side = sideElements.get(field.id) ?? side;
+    return isNamed(field) ? side : undefined;
+  });
+  const found = fields.flatMap((field, i) => (isNamed(field) ? [`${field.id} ${sides[i]}`] : []));
+  const isForBoth = [interfaceName, interfaceDescription].some((id) =>
+    ["in", "out"].every((each) => found.includes(`${id} ${each}`)),
+  );
+  const isClear = new Set(found).size === found.length && found.every((each) => !each.endsWith("undefined"));
+  return isForBoth && isClear ? sides : undefined;
+}
+
+function sideNames({ fallback, takesEmpty }: ElementNames, id: number, side: Side): ElementNames {
+  const name = `flow.${side}.netif.${id === interfaceName ? "name" : "descr"}`;
+  return { names: [{ name, convert: fallback.convert, preference: 0 }], fallback, takesEmpty };
 }

@@ -1,6 +1,7 @@
 import type { Fallback } from "../../elements/mapping/element-names.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
 import type { ListStructure } from "../../elements/registry/information-element.ts";
+import type { FirewallPlan } from "./firewall-plan.ts";
 import type { Template } from "./template.ts";
 
 /** What one field of a template becomes in a record. */
@@ -80,6 +81,14 @@ export interface SlowField {
   readonly hexName: string;
 }
 
+/** What the scope fields of a template of options say beyond names that records have. */
+export interface OptionsScope {
+  /** Whether they narrow it to something that flow records do not say, such as a line card. */
+  readonly isForeign: boolean;
+  /** Whether the records name an observation domain, which may be another one. */
+  readonly namesDomain: boolean;
+}
+
 /** What decoding a record of a template takes, worked out once. Plain data: it says all that a compiler would need. */
 export interface Plan {
   readonly template: Template;
@@ -100,4 +109,12 @@ export interface Plan {
   readonly hasInitiator: boolean;
   /** Whether records say something of sampling: a rate or a sampler. */
   readonly namesSampling: boolean;
+  /** Whether a record of zeros is none: flows have addresses. */
+  readonly hasAddresses: boolean;
+  /** Whether flow records name a sampler. */
+  readonly namesSampler: boolean;
+  /** Of events of a firewall whose counters are totals in the last of a flow; undefined where they are not. */
+  readonly firewall: FirewallPlan | undefined;
+  /** What records of options are about. */
+  readonly scope: OptionsScope;
 }

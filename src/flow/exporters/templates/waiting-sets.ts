@@ -1,3 +1,4 @@
+import type { Plan } from "./plan.ts";
 import type { RecordContext } from "./record-context.ts";
 import { memoryCosts, type MemoryShare } from "../limits/memory.ts";
 
@@ -10,6 +11,8 @@ export interface WaitingSet {
   readonly receivedAt: number;
   /** Its template was known. */
   readonly isHeld?: boolean;
+  /** The plan of the template that was known, which it does not fit. */
+  readonly doubted?: Plan | undefined;
 }
 
 /** Sets of one domain that wait for their templates, oldest first. */
@@ -18,8 +21,8 @@ export interface WaitingSets {
   add(set: WaitingSet): number;
   /** Whether there is room for a set of this many bytes without dropping any. */
   hasRoom(bytes: number): boolean;
-  /** Hands over the sets of a template that is known at last. */
-  take(templateId: number): readonly WaitingSet[];
+  /** Hands over the sets of a template that is known at last. @param except those that do not fit this plan stay. */
+  take(templateId: number, except?: Plan): readonly WaitingSet[];
   /** Drops the sets that came before a time, milliseconds since the epoch. Returns how many. */
   dropOlder(than: number): number;
   count(): number;
@@ -89,10 +92,12 @@ export function createWaitingSets({ own, inAll, memory, reclaim }: WaitingSetsOp
       return dropped;
     },
     hasRoom: (bytes) => budgets.every((budget) => fits(bytes, budget)),
-    take(templateId) {
-      const mine = waiting.filter((set) => set.templateId === templateId);
+    take(templateId, except) {
+      const isMine = (set: WaitingSet): boolean =>
+        set.templateId === templateId && (except === undefined || set.doubted !== except);
+      const mine = waiting.filter(isMine);
       if (mine.length === 0) return mine;
-      waiting = waiting.filter((set) => set.templateId !== templateId);
+      waiting = waiting.filter((set) => !isMine(set));
       for (const set of mine) account(set, -1);
       since = waiting[0]?.receivedAt;
       return mine;

@@ -17,11 +17,22 @@ const opposites = new Map([
   ["out", "in"],
 ]);
 
-/** The name with source and destination, in and out in each other's place; those of outer headers, too. */
+const ends = new Map([
+  ["src", "dst"],
+  ["dst", "src"],
+]);
+
+/**
+ * The name with source and destination, in and out in each other's place; those of outer headers, too. Where packets come in, those of the
+ * other direction go out: sources and destinations there change places as well.
+ */
 export function swapSides(name: string): string {
   const segments = name.split(".");
   if (segments[0] !== "flow") return name;
   const at = segments[1] === "outer" || segments[1] === "middle" ? 2 : 1;
   const opposite = opposites.get(segments[at] ?? "");
-  return opposite === undefined ? name : segments.with(at, opposite).join(".");
+  if (opposite === undefined) return name;
+  const swapped = segments.with(at, opposite);
+  if (opposite === "src" || opposite === "dst") return swapped.join(".");
+  return swapped.map((segment, i) => (i > at ? (ends.get(segment) ?? segment) : segment)).join(".");
 }

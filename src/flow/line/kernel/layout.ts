@@ -441,6 +441,8 @@ export const structureGroup = 20;
 export const anyStart = 0xffff_ffff;
 /** Formats of the records of a sample that are more than that. */
 export const headerFormat = 1;
+/** No frame is longer, unless its packet does not say how long it is: 64 KiB and headers. */
+export const longestFrame = 0x1_0100;
 export const switchFormat = 1001;
 /** Below are ports of the system; from the second on those that systems give to clients. */
 export const firstUserPort = 1024;

@@ -46,7 +46,7 @@ const maxIcmp = 64 + 160;
 const maxDerived = 512;
 /** `,"flow.community.id":"1:`, a digest of 28 characters, a quote. */
 const communityIdLength = 24 + 28 + 1;
-/** The estimates of four counters, each of up to 40 digits, their rate, and that it is assumed. */
+/** The estimates of four counters, each of up to 20 digits, their rate, that it is assumed, and that one is cut. */
 const maxEstimates = 448;
 /** What both ends of a flow add together, and labels of their systems. */
 const maxFinish = 160;

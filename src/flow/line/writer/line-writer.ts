@@ -11,7 +11,7 @@ import { createKernel, type Kernel, type KernelImports } from "../kernel/kernel.
 import * as layout from "../kernel/layout.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
-import { flowRate, isOneRate } from "../../exporters/sampling/flow-rate.ts";
+import { flowRate, isOneRate, type RecordSampling } from "../../exporters/sampling/flow-rate.ts";
 import type { IcmpOrder } from "../../exporters/exporter.ts";
 import type { Applications } from "../../exporters/options/name-table.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
@@ -22,7 +22,13 @@ import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "../p
 import { enrichmentImports } from "./enrichment-imports.ts";
 import { createPieces } from "./pieces.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
-import { bootTimeOf, rateSources, type FlowReader, type FlowSources } from "../../wire/decoder/flow-reader.ts";
+import {
+  bootTimeOf,
+  rateSources,
+  recordSampling,
+  type FlowReader,
+  type FlowSources,
+} from "../../wire/decoder/flow-reader.ts";
 import { bareEnricher, canEnrich, createKernelContext } from "./kernel-context.ts";
 import { createLineHead } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";
@@ -106,7 +112,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const pieces = createPieces(lines, memory, flushBytes, slack);
 
   /** Of the set that is read. */
-  let plan: Plan | undefined;
+  let sampling: RecordSampling = { namesSampling: false, templateId: 0 };
   let rates = rateSources(noSources);
 
   const writeEstimates = createWriteEstimates(counters);
@@ -114,7 +120,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     writeValue: (helper, at, from, length, slot) => helpers.writeValue(helper, at, from, length, slot),
     hasValue: (helper, from, length) => helpers.hasValue(helper, from, length),
     help: (helper, at, from) => helpers.help(helper, at, from),
-    rateOf: () => flowRate(values, plan?.namesSampling === true, rates) ?? -1,
+    rateOf: () => flowRate(values, sampling, rates) ?? -1,
     writeNames: (at) => names.write(at),
     writeEstimates(at, rate) {
       counts.estimate++;
@@ -163,15 +169,15 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       own !== undefined && (own.names.version > 0 || (whole?.names.version ?? 0) > 0 || apps !== undefined);
     if (hasNames) names.use(own.names, whole?.names, apps);
     rates = rateSources(sources);
-    plan = of;
+    sampling = recordSampling(of);
     const { exportTime, uptime } = record.clock;
     const bootTime = bootTimeOf(sources);
-    const isRateOfRecord = !isOneRate(of.namesSampling, rates);
+    const isRateOfRecord = !isOneRate(sampling, rates);
     context.set({
       exportTime,
       uptime: uptime ?? (bootTime === undefined ? Number.NaN : exportTime - bootTime),
       isHeaderUptime: uptime !== undefined,
-      rate: isRateOfRecord ? -1 : (flowRate(noFields, false, rates) ?? -1),
+      rate: isRateOfRecord ? -1 : (flowRate(noFields, sampling, rates) ?? -1),
       isRateOfRecord,
       hasNames,
       isBare,

@@ -1,9 +1,10 @@
 import { eachCounter, type CounterNames } from "../../elements/mapping/counter-names.ts";
-import { scaleCounter } from "../../exporters/sampling/scale-counters.ts";
+import { cutEstimate, largestEstimate, scaleCounter } from "../../exporters/sampling/scale-counters.ts";
 import { nameText, putText } from "../text/line-text.ts";
 import { writeAscii, writeSafeInteger } from "../text/write-values.ts";
 
 const rateName = nameText("flow.sample_rate");
+const overflowText = nameText("flow.sampling.overflow", "true");
 const assumedText = nameText("flow.sampling.assumed", "true");
 
 /**
@@ -24,6 +25,7 @@ export function createWriteEstimates(names: CounterNames): WriteEstimates {
     const by = rate ?? 1;
     let end = putText(out, at, rateName);
     end = Number.isSafeInteger(by) ? writeSafeInteger(out, end, by) : writeAscii(out, end, String(by));
+    let isCut = false;
     for (let i = 0; i < counters.length; i++) {
       const counter = counters[i];
       const scaled = counter === undefined ? undefined : scaleCounter(counter, by);
@@ -32,8 +34,10 @@ export function createWriteEstimates(names: CounterNames): WriteEstimates {
       end =
         typeof scaled === "number" && scaled >= 0
           ? writeSafeInteger(out, end, scaled)
-          : writeAscii(out, end, `${scaled}`);
+          : writeAscii(out, end, `${cutEstimate(scaled)}`);
+      isCut ||= scaled > largestEstimate;
     }
+    if (isCut) end = putText(out, end, overflowText);
     return rate === undefined ? putText(out, end, assumedText) : end;
   };
 }

@@ -1,5 +1,6 @@
 import type { RecordFields } from "../../../record/index.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
+import type { DoubtRate } from "../../exporters/sampling/record-rate.ts";
 import type { SampleStep } from "../../exporters/sequence/sample-sources.ts";
 import type { SequenceStep } from "../../exporters/sequence/sequence.ts";
 
@@ -24,6 +25,7 @@ export const dropReasons = {
   bad_template: "flow template refused: malformed",
   template_limit: "flow template refused: too many fields",
   cut_record: "rest of a flow set dropped: a record runs past its end",
+  wrong_template: "flow set kept back: it does not fit its template, so another one is to come",
   no_template: "flow set dropped: its template is not known and no room is left to wait for it",
   list_template: "flow list kept as bytes: its template is not known",
   bad_list: "flow list kept as bytes: malformed",
@@ -74,6 +76,8 @@ export interface DecodeOutput {
   options(record: RecordFields): void;
   /** Counters of an interface, a host or an application (sFlow). The record is the taker's. */
   counters(record: RecordFields): void;
+  /** A sampling rate cannot be. Needs no `this`. */
+  readonly doubt: DoubtRate;
   /** A set or sample that is being decoded. */
   set(kind: SetKind): void;
   template(change: TemplateChange): void;

@@ -1,7 +1,8 @@
 import type { DecodeOutput } from "./decoder.ts";
 import type { IcmpOrder } from "../../exporters/exporter.ts";
 import type { DomainOptions } from "../../exporters/options/domain-options.ts";
-import type { RateSources } from "../../exporters/sampling/flow-rate.ts";
+import type { RateSources, RecordSampling } from "../../exporters/sampling/flow-rate.ts";
+import type { DoubtRate } from "../../exporters/sampling/record-rate.ts";
 import type { ListSource } from "../structured/read-list.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
@@ -29,6 +30,10 @@ export interface FlowSources {
   readonly fallbackRate: number | undefined;
   readonly own: DomainOptions | undefined;
   readonly whole: DomainOptions | undefined;
+  /** Whether records of the domain name samplers. Left out: none does. */
+  readonly hasSamplers?: boolean;
+  /** Is told of a rate in a record that cannot be. */
+  readonly doubt?: DoubtRate | undefined;
   /** Undefined: it is not learned. */
   readonly icmp: IcmpOrder | undefined;
   /** For plans with lists. */
@@ -47,8 +52,14 @@ export interface FlowReader {
   read(plan: Plan, range: ByteRange, context: RecordContext, sources: FlowSources, output: DecodeOutput): ReadResult;
 }
 
-export function rateSources({ manualRate, fallbackRate, own, whole }: FlowSources): RateSources {
-  return { manualRate, fallbackRate, own: own?.sampling, whole: whole?.sampling };
+export function rateSources(sources: FlowSources): RateSources {
+  const { manualRate, fallbackRate, own, whole, hasSamplers = false, doubt } = sources;
+  return { manualRate, fallbackRate, own: own?.sampling, whole: whole?.sampling, hasSamplers, doubt };
+}
+
+/** What is known of the records of a plan. */
+export function recordSampling({ namesSampling, template }: Plan): RecordSampling {
+  return { namesSampling, templateId: template.id };
 }
 
 /** When the exporter started, where its options say so. */

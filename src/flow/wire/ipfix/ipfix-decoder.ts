@@ -7,6 +7,7 @@ import {
   decodeDataSet,
   defineTemplates,
   detailOf,
+  refuseTemplate,
   replayWaiting,
   type Message,
   type TemplateDecoderParts,
@@ -68,12 +69,12 @@ export function createIpfixDecoder(parts: TemplateDecoderParts): Decoder {
 }
 
 /** Returns the data records that the set holds; undefined when that is not known. */
-function decodeSet(message: Message, { id, start, end }: SetRange): SequenceUnits | undefined {
+function decodeSet(message: Message, set: SetRange): SequenceUnits | undefined {
   const { output } = message;
-  const range = { bytes: message.datagram.bytes, start, end };
+  const { id, start, end } = set;
   if (id >= firstDataSetId) {
     output.set("data");
-    return decodeDataSet(message, id, range);
+    return decodeDataSet(message, set);
   }
   if (id !== templateSetId && id !== optionsTemplateSetId) {
     output.problem("reserved_set", detailOf(message, { set: id }));
@@ -81,12 +82,13 @@ function decodeSet(message: Message, { id, start, end }: SetRange): SequenceUnit
   }
   const isOptions = id === optionsTemplateSetId;
   output.set(isOptions ? "options_template" : "template");
+  const range = { bytes: message.datagram.bytes, start, end };
   const { records, problem } = readIpfixTemplates(range, isOptions);
   for (const record of records) {
     if ("withdrawn" in record) withdraw(message, record.withdrawn, isOptions);
     else defineTemplates(message, [record]);
   }
-  if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
+  if (problem !== undefined) refuseTemplate(message, "bad_template", problem.id, { why: problem.why });
   return noUnits;
 }
 

@@ -1,5 +1,6 @@
 import type { TemplateRecord } from "../../exporters/exporter.ts";
 import type { ByteRange } from "../decoder/flow-reader.ts";
+import { templateProblem, type TemplateProblem } from "../netflow9/read-netflow9-templates.ts";
 import type { FieldSpecifier } from "../../exporters/templates/template.ts";
 
 /** A template record without fields: the template, or all of the set's kind, is no longer valid. */
@@ -10,7 +11,7 @@ export interface Withdrawal {
 export interface IpfixTemplatesRead {
   readonly records: readonly (TemplateRecord | Withdrawal)[];
   /** Why the rest of the set cannot be read. */
-  readonly problem: string | undefined;
+  readonly problem: TemplateProblem | undefined;
 }
 
 const firstTemplateId = 256;
@@ -28,7 +29,7 @@ export function readIpfixTemplates({ bytes, start, end }: ByteRange, isOptions: 
     const id = bytes.readUInt16BE(at);
     const count = bytes.readUInt16BE(at + 2);
     if (id === 0 && count === 0) break;
-    const fail = (why: string): IpfixTemplatesRead => ({ records, problem: `template ${id}: ${why}` });
+    const fail = (why: string): IpfixTemplatesRead => ({ records, problem: templateProblem("template", id, why) });
     if (count === 0) {
       if (id < firstTemplateId && id !== setId) return fail("its id is reserved");
       records.push({ withdrawn: id });

@@ -6,12 +6,13 @@ import {
   decodeDataSet,
   defineTemplates,
   detailOf,
+  refuseTemplate,
   replayWaiting,
   type Message,
   type TemplateDecoderParts,
 } from "../template/decode-sets.ts";
 import { readSets, type SetRange } from "../template/read-sets.ts";
-import { readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
+import { excessRecords, readNetflow9OptionsTemplates, readNetflow9Templates } from "./read-netflow9-templates.ts";
 
 const headerLength = 20;
 const templateSetId = 0;
@@ -62,8 +63,22 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
         uptime,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
-      const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions };
       const { sets, problem } = readSets(view, headerLength, bytes.length);
+      const message: Message = {
+        datagram,
+        exporter,
+        domain,
+        context,
+        output,
+        reader,
+        flows,
+        settings,
+        questions,
+        excess: excessRecords(bytes, sets, (id) => {
+          const plan = exporter.template(domain, id)?.plan;
+          return plan?.hasVariableLength === false ? plan.minLength : undefined;
+        }),
+      };
       for (const set of sets) decodeSet(message, set);
       if (problem !== undefined) output.problem("bad_length", detailOf(message, problem));
       output.sequence(accountSequence(domain.sequence, sequence, oneDatagram, hasRestarted, datagram.receivedAt));
@@ -71,17 +86,18 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
   };
 }
 
-function decodeSet(message: Message, { id, start, end }: SetRange): void {
+function decodeSet(message: Message, set: SetRange): void {
   const { output } = message;
-  const range = { bytes: message.datagram.bytes, start, end };
+  const { id, start, end } = set;
   if (id >= firstDataSetId) {
     output.set("data");
-    decodeDataSet(message, id, range);
+    decodeDataSet(message, set);
   } else if (id === templateSetId || id === optionsTemplateSetId) {
     const isOptions = id === optionsTemplateSetId;
     output.set(isOptions ? "options_template" : "template");
+    const range = { bytes: message.datagram.bytes, start, end };
     const { records, problem } = isOptions ? readNetflow9OptionsTemplates(range) : readNetflow9Templates(range);
     defineTemplates(message, records);
-    if (problem !== undefined) output.problem("bad_template", detailOf(message, { why: problem }));
+    if (problem !== undefined) refuseTemplate(message, "bad_template", problem.id, { why: problem.why });
   } else output.problem("reserved_set", detailOf(message, { set: id }));
 }

@@ -52,8 +52,8 @@ export interface PacketHeader {
   servicePath: number;
 }
 
-/** What may carry a further packet: the payload of an IP protocol, an MPLS stack, an I-TAG, an NSH. */
-export const contents = { ip: 0, labels: 1, backbone: 2, nsh: 3 } as const;
+/** What may carry a further packet: the payload of an IP protocol, an MPLS stack, an I-TAG, an NSH, FabricPath. */
+export const contents = { ip: 0, labels: 1, backbone: 2, nsh: 3, fabricPath: 4 } as const;
 
 /** Kinds of tunnels, by their number in {@link PacketHeader.tunnel}. */
 export const tunnels = [
@@ -76,6 +76,8 @@ export const tunnels = [
   "l2tp",
   "pptp",
   "ethernet-in-ip",
+  "gre-in-udp",
+  "fabricpath",
 ] as const;
 export type Tunnel = (typeof tunnels)[number];
 export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i])) as Readonly<Record<Tunnel, number>>;

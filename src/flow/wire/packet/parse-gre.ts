@@ -36,6 +36,20 @@ export function parseGre(b: Uint8Array, at: number, end: number, outer: PacketHe
   return parseProtocolType(b, position, end, type, inner);
 }
 
+/** RFC 8086: GRE of version 0 behind a header of UDP, at a port of its own. */
+export function parseGreInUdp(
+  b: Uint8Array,
+  at: number,
+  end: number,
+  outer: PacketHeader,
+  inner: PacketHeader,
+): number {
+  if (end - at < 4 || (u16(b, at) & 7) !== 0) return -1;
+  const content = parseGre(b, at, end, outer, inner);
+  if (outer.tunnel === tunnelKinds.gre) outer.tunnel = tunnelKinds["gre-in-udp"];
+  return content;
+}
+
 /** RFC 2637 section 4.1: version 1, with PPP behind a sequence number; a packet without one acknowledges others. The identifier is that of the call. */
 function parsePptp(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   const flags = u16(b, at);

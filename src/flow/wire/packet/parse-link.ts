@@ -16,7 +16,71 @@ export const etherTypes = {
   /** IEEE 802.1ah: an I-TAG. */
   backbone: 0x88e7,
   nsh: 0x894f,
+  fabricPath: 0x8903,
+  /** Cisco's tags: of a virtual interface (VN-Tag), of a security group (CMD, TrustSec). */
+  vnTag: 0x8926,
+  securityTag: 0x8909,
+  /** IEEE 802.1BR: an E-TAG. */
+  portTag: 0x893f,
+  /** Arista: the time of receipt. */
+  timeTag: 0xd28b,
 } as const;
+
+/**
+ * How long a tag is that is no VLAN, without the type of what follows it.
+ *
+ * @returns -1 for a type that is none.
+ */
+function tagLength(b: Uint8Array, at: number, end: number, type: number): number {
+  switch (type) {
+    case etherTypes.vnTag:
+      return 4;
+    case etherTypes.portTag:
+      return 6;
+    case etherTypes.securityTag:
+      // Version 1, a length in options of four bytes each.
+      return end - at >= 2 && b[at] === 1 ? 2 + 4 * (b[at + 1] as number) : -1;
+    case etherTypes.timeTag:
+      // Subtype, version: 64 bits of time, or 48.
+      return end - at >= 4 ? 4 + (b[at + 3] === 0x20 ? 6 : 8) : -1;
+    default:
+      return -1;
+  }
+}
+
+/** Tags that are not known are no longer. */
+const longestTag = 16;
+
+/**
+ * Where a packet of IP begins behind a tag that is not known: where its type and the beginning of its header are. The checksum of IPv4 has to be
+ * right; IPv6 has none, and its next header has to be a usual one.
+ *
+ * @returns -1 where there is none.
+ */
+function findIp(b: Uint8Array, at: number, end: number): number {
+  for (let position = at + 2; position <= at + longestTag && end - position >= 20; position += 2) {
+    const type = u16(b, position - 2);
+    if (type === etherTypes.ipv4 && isIpv4(b, position, end)) return position;
+    if (type === etherTypes.ipv6 && isIpv6(b, position, end)) return position;
+  }
+  return -1;
+}
+
+function isIpv4(b: Uint8Array, at: number, end: number): boolean {
+  const length = ((b[at] as number) & 15) * 4;
+  if ((b[at] as number) >> 4 !== 4 || length < 20 || end - at < length) return false;
+  let sum = 0;
+  for (let i = at; i < at + length; i += 2) sum += u16(b, i);
+  return ((sum & 0xffff) + (sum >>> 16)) % 0xffff === 0;
+}
+
+/** Hop-by-hop options, ICMP, TCP, UDP, extension headers: what may follow a header of IPv6 in nearly every packet. */
+const usualNextHeaders: ReadonlySet<number> = new Set([0, 6, 17, 43, 44, 50, 58, 60, 132]);
+
+function isIpv6(b: Uint8Array, at: number, end: number): boolean {
+  if (end - at < 40 || (b[at] as number) >> 4 !== 6) return false;
+  return usualNextHeaders.has(b[at + 6] as number) && (b[at + 7] as number) > 0;
+}
 
 const maxLabels = 32;
 
@@ -39,7 +103,14 @@ export function parseEtherType(
 ): number {
   let type = firstType;
   let position = at;
-  while (type === etherTypes.vlan || type === etherTypes.serviceVlan || type === etherTypes.oldServiceVlan) {
+  for (;;) {
+    const skipped = tagLength(b, position, end, type);
+    if (skipped >= 0 && end - position >= skipped + 2) {
+      type = u16(b, position + skipped);
+      position += skipped + 2;
+      continue;
+    }
+    if (type !== etherTypes.vlan && type !== etherTypes.serviceVlan && type !== etherTypes.oldServiceVlan) break;
     if (end - position < 4) {
       header.etherType = type;
       header.typeAt = position - 2;
@@ -79,13 +150,27 @@ export function parseEtherType(
     case etherTypes.nsh:
       header.content = contents.nsh;
       return position;
+    case etherTypes.fabricPath:
+      header.content = contents.fabricPath;
+      return position;
     case etherTypes.pppoe:
       // RFC 2516: version and type, code 0, session, length.
       if (end - position < 8 || b[position] !== 0x11 || b[position + 1] !== 0) return -1;
       return parsePpp(b, position + 6, end, header);
-    default:
+    case etherTypes.arp:
       return -1;
+    default:
+      return parseBehindTag(b, position, end, header);
   }
+}
+
+/** What is behind a tag that is not known, where that is IP. */
+function parseBehindTag(b: Uint8Array, at: number, end: number, header: PacketHeader): number {
+  const ip = findIp(b, at, end);
+  if (ip < 0) return -1;
+  header.etherType = u16(b, ip - 2);
+  header.typeAt = ip - 2;
+  return header.etherType === etherTypes.ipv4 ? parseIpv4(b, ip, end, header) : parseIpv6(b, ip, end, header);
 }
 
 /** RFC 1661, with the address and control bytes of RFC 1662 or without; the protocol may be one byte. */

@@ -22,6 +22,8 @@ export function parseTunnel(b: Uint8Array, at: number, end: number, outer: Packe
       return parseBackbone(b, at, end, outer, inner);
     case contents.nsh:
       return parseNsh(b, at, end, outer, inner);
+    case contents.fabricPath:
+      return parseFabricPath(b, at, end, outer, inner);
     default:
       return parseIpTunnel(b, at, end, outer, inner);
   }
@@ -61,6 +63,14 @@ function parseBackbone(b: Uint8Array, at: number, end: number, outer: PacketHead
   outer.tunnel = tunnelKinds.pbb;
   outer.tunnelId = u24(b, at + 1);
   return parseFrom(b, at + 4, end, "ethernet", inner);
+}
+
+/** Cisco FabricPath: ten bits of a forwarding tag, six of a TTL, and the frame of the host. The addresses before are those of switches. */
+function parseFabricPath(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
+  if (end - at < 2) return -1;
+  outer.tunnel = tunnelKinds.fabricpath;
+  outer.tunnelId = u16(b, at) >> 6;
+  return parseFrom(b, at + 2, end, "ethernet", inner);
 }
 
 const frameTypes: ReadonlySet<number> = new Set(Object.values(etherTypes));

@@ -1,6 +1,6 @@
 import { u16, u24, u32 } from "./bytes.ts";
 import { tunnelKinds, type PacketHeader } from "./packet-header.ts";
-import { parseProtocolType } from "./parse-gre.ts";
+import { parseGreInUdp, parseProtocolType } from "./parse-gre.ts";
 import { parseIpv4, parseIpv6 } from "./parse-ip.ts";
 import { parseMpls } from "./parse-link.ts";
 import { parseFrom } from "./parse-start.ts";
@@ -17,6 +17,7 @@ const ports = {
   mpls: 6635,
   capwap: 5247,
   l2tp: 1701,
+  gre: 4754,
 } as const;
 
 /**
@@ -48,6 +49,8 @@ export function parseUdpTunnel(
       // RFC 7510.
       outer.tunnel = tunnelKinds["mpls-in-udp"];
       return parseMpls(b, at, end, inner);
+    case ports.gre:
+      return parseGreInUdp(b, at, end, outer, inner);
     default:
       // These answer from their port.
       if (port === ports.teredo || outer.sourcePort === ports.teredo) return parseTeredo(b, at, end, outer, inner);
@@ -57,32 +60,32 @@ export function parseUdpTunnel(
   }
 }
 
-const vxlan = { group: 0x80, hasVni: 8, hasProtocol: 4 } as const;
+/** Of "NSH Next Protocol" as {@link parseNamed} reads them. */
+const lastNextProtocol = 5;
+/** Flags: of a valid VNI; of that and a next protocol. */
+const vxlan = { hasVni: 8, hasNextProtocol: 12 } as const;
 
 /**
- * RFC 7348: the flag of a valid VNI. The other bits are reserved: they are zero, but for a group policy (draft-smith-vxlan-group-policy) or a
- * next protocol (draft-ietf-nvo3-vxlan-gpe), which some endpoints send to VXLAN's port, too.
+ * RFC 7348: the flag of a valid VNI; the other bits are ignored. Some endpoints send a next protocol (draft-ietf-nvo3-vxlan-gpe) to VXLAN's
+ * port, too: it counts where it is one, nothing else is set, and no group policy (draft-smith-vxlan-group-policy) uses the same bytes.
  */
 function parseVxlan(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   const flags = b[at] as number;
-  const hasGroup = (flags & vxlan.group) !== 0;
-  const hasProtocol = (flags & vxlan.hasProtocol) !== 0;
-  const known = vxlan.group | vxlan.hasVni | vxlan.hasProtocol;
-  if ((flags & vxlan.hasVni) === 0 || (flags & ~known) !== 0 || (hasGroup && hasProtocol)) return -1;
-  const reserved = hasGroup ? 0 : hasProtocol ? u16(b, at + 1) : u24(b, at + 1);
-  if (reserved !== 0 || b[at + 7] !== 0) return -1;
+  if ((flags & vxlan.hasVni) === 0) return -1;
   outer.tunnel = tunnelKinds.vxlan;
   outer.tunnelId = u24(b, at + 4);
-  if (!hasProtocol) return parseFrom(b, at + 8, end, "ethernet", inner);
-  return parseNamed(b, at + 8, end, b[at + 3] as number, outer, inner);
+  const next = b[at + 3] as number;
+  const isNamed = flags === vxlan.hasNextProtocol && u16(b, at + 1) === 0 && next > 0 && next <= lastNextProtocol;
+  if (!isNamed) return parseFrom(b, at + 8, end, "ethernet", inner);
+  return parseNamed(b, at + 8, end, next, outer, inner);
 }
 
-const gpe = { version: 0x30, hasVni: 8, hasProtocol: 4, reserved: 0xc0, isControl: 1 } as const;
+const gpe = { version: 0x30, hasVni: 8, hasProtocol: 4, isControl: 1 } as const;
 
-/** draft-ietf-nvo3-vxlan-gpe: version 0, the flag of a next protocol. Without that flag it is plain VXLAN. */
+/** draft-ietf-nvo3-vxlan-gpe: version 0, bits that are ignored, the flag of a next protocol. Without that flag it is plain VXLAN. */
 function parseVxlanGpe(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   const flags = b[at] as number;
-  if ((flags & (gpe.version | gpe.reserved)) !== 0) return -1;
+  if ((flags & gpe.version) !== 0) return -1;
   outer.tunnel = tunnelKinds["vxlan-gpe"];
   if ((flags & gpe.hasVni) !== 0) outer.tunnelId = u24(b, at + 4);
   if ((flags & gpe.isControl) !== 0) return -1;
@@ -149,17 +152,16 @@ const l2tp = {
   length: 0x4000,
   sequence: 0x0800,
   offset: 0x0200,
-  reserved: 0x34f0,
   version: 2,
 } as const;
 
 /**
- * RFC 2661 section 3.1: version 2 with PPP, of data messages; what is optional is there by its flag. The identifier is that of the
- * tunnel in the upper 16 bits, and of the session.
+ * RFC 2661 section 3.1: version 2 with PPP, of data messages; what is optional is there by its flag, and reserved bits are ignored. The
+ * identifier is that of the tunnel in the upper 16 bits, and of the session.
  */
 function parseL2tp(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   const flags = u16(b, at);
-  if ((flags & 15) !== l2tp.version || (flags & (l2tp.control | l2tp.reserved)) !== 0) return -1;
+  if ((flags & 15) !== l2tp.version || (flags & l2tp.control) !== 0) return -1;
   let position = at + 2 + ((flags & l2tp.length) === 0 ? 0 : 2);
   outer.tunnel = tunnelKinds.l2tp;
   outer.tunnelId = u32(b, position);

@@ -118,6 +118,7 @@ export const flowRecordLayouts: ReadonlyMap<number, XdrLayout<FlowType>> = new M
     ],
   ],
   [1042, [["flow.drop.linux.reason.name", "text"]]],
+  [1043, [["flow.sample.time.nanoseconds", "uint64"]]],
   [2100, socket("flow.socket", "ipv4")],
   [2101, socket("flow.socket", "ipv6")],
   [2102, socket("flow.proxy.socket", "ipv4")],

@@ -3,6 +3,7 @@ import * as layout from "../../line/kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";
+import { checkRate } from "../../exporters/sampling/record-rate.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
@@ -44,6 +45,35 @@ const unknown = 0xffff_ffff;
 
 /** Bytes before the sampled header: its protocol, the length of the frame, what was stripped off it, its own length. */
 const headerHead = 16;
+
+/** Frames that are segmented later may be so long. */
+const longestUnsegmented = 0x10_0000;
+
+/** Whether a frame can be so long. @param ipLength of the IP packet in it; 0 or less: not known. */
+function isPossible(frameLength: number, ipLength: number): boolean {
+  return ipLength > 0
+    ? frameLength >= ipLength && frameLength <= layout.longestFrame
+    : frameLength <= longestUnsegmented;
+}
+
+const switchBytes = 16;
+const lastVlan = 4095;
+
+/** Whether extended switch data that are too short are not even numbers of four bytes: what seems to be the VLAN is none. */
+function isOtherSwitch(view: DataView, at: number, end: number): boolean {
+  if (end - at >= switchBytes || end - at < 4) return false;
+  const vlan = view.getUint32(at);
+  return vlan > lastVlan && vlan !== unknown;
+}
+
+/** Where the source address is in the header of IP. */
+const sourceOffset = ({ ipVersion }: PacketHeader): number => (ipVersion === 4 ? 12 : 8);
+
+/** The length of an IP packet by its header; 0 where that is still to be segmented. */
+function ipLengthIn(view: DataView, { ipVersion, ipLength, source }: PacketHeader): number {
+  if (ipVersion === 4) return ipLength;
+  return view.getUint16(source - 4) === 0 ? 0 : ipLength;
+}
 
 /** @param keepsHeaders whether flows keep the bytes of their sampled header. */
 export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false): FlowSampleReader {
@@ -145,6 +175,21 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
     return 0;
   };
 
+  /**
+   * The length of the frame. Where that cannot be, it is that of the IP packet with the headers before it; -1 where that is not known.
+   *
+   * @param from where the sampled header begins, -1 where there is none.
+   */
+  const possibleLength = ({ view }: SampleContext["source"], from: number): number => {
+    const outermost = packet.levels[0] as PacketHeader;
+    const hasIp = hasPacket && outermost.ipVersion >= 0;
+    const said = hasIp ? ipLengthIn(view, outermost) : packetLength;
+    const ipLength = said > layout.longestFrame ? 0 : said;
+    if (frameLength < 0 || isPossible(frameLength, ipLength)) return frameLength;
+    if (ipLength <= 0) return -1;
+    return ipLength + (hasIp && from >= 0 ? outermost.source - sourceOffset(outermost) - from : 0);
+  };
+
   /** Adds a structure that is not the sampled header. @returns whether it is cut. */
   const addStructure = (source: SampleContext["source"], key: number, at: number, end: number): boolean => {
     const known = structures.get(key);
@@ -153,6 +198,10 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
     if (known === undefined || turn === "other") {
       hex.add("flow", key, at, end);
       return false;
+    }
+    if (key === flowFormats.switch && isOtherSwitch(source.view, at, end)) {
+      hex.add("flow", key, at, end);
+      return true;
     }
     const skipped = key === flowFormats.switch ? skippedOf(source, at, end) : 0;
     const outcome = known[1].add(list, source, at, end, skipped);
@@ -180,6 +229,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       } else isCut = addStructure(source, key, from, to) || isCut;
     }
     if (headerIndex >= 0) frameLength = source.view.getUint32((records.starts[headerIndex] as number) + 4);
+    frameLength = possibleLength(source, headerIndex < 0 ? -1 : (records.starts[headerIndex] as number) + headerHead);
     if (frameLength >= 0) list.add(own.frame, frameLength);
     else if (packetLength >= 0) list.add(own.packet, packetLength);
     if (hasPacket) packetSteps.add(list, packet, agentVlan);
@@ -244,9 +294,11 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
       const rateAt = at + (isExpanded ? 12 : 8);
       const rate = view.getUint32(rateAt);
+      const { manualRate, fallbackRate } = rates;
+      const said = checkRate(rate > 0 ? rate : undefined, manualRate === undefined ? output.doubt : undefined);
       const key = sourceKey(sourceKinds.flow, type, index);
-      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), rate));
-      const known = rates.manualRate ?? (rate > 0 ? rate : rates.fallbackRate);
+      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), said ?? 0));
+      const known = manualRate ?? said ?? fallbackRate;
       lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, lister);
     },
     readDiscard(of, at, end) {

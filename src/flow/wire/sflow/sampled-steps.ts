@@ -9,7 +9,7 @@ import type { StructureSteps } from "./structure-steps.ts";
 export type IsKnown = (part: (header: PacketHeader) => number) => boolean;
 
 interface Field {
-  readonly width: 4 | 8 | 16;
+  readonly width: 4 | 6 | 8 | 16;
   /** Whether the step takes the place of the value. */
   readonly isPlace: boolean;
   readonly part: (header: PacketHeader) => number;
@@ -38,12 +38,15 @@ export function createSampledSteps(
     (list: StepList, value: number): void =>
       list.add(step, value);
 
-  const ethernet: readonly Field[] = [
+  const ethernet = (macWidth: 6 | 8): readonly Field[] => [
     { width: 4, isPlace: false, part: () => 0, add: () => {}, note: (length) => noteLength("frame", length) },
-    { width: 8, isPlace: true, part: (header) => header.sourceMac, add: added(flow.sourceMac) },
-    { width: 8, isPlace: true, part: (header) => header.destinationMac, add: added(flow.destinationMac) },
+    { width: macWidth, isPlace: true, part: (header) => header.sourceMac, add: added(flow.sourceMac) },
+    { width: macWidth, isPlace: true, part: (header) => header.destinationMac, add: added(flow.destinationMac) },
     { width: 4, isPlace: false, part: (header) => header.etherType, add: added(flow.etherType) },
   ];
+  // Some agents do not fill up MAC addresses to words: the length of the structure shows it.
+  const padded = stepsOf(ethernet(8), isKnown);
+  const short = stepsOf(ethernet(6), isKnown);
   const ip = (width: 4 | 16, source: Step, destination: Step): readonly Field[] => [
     {
       width: 4,
@@ -86,11 +89,21 @@ export function createSampledSteps(
     },
   ];
   return [
-    [flowFormats.ethernet, stepsOf(ethernet, isKnown)],
+    [
+      flowFormats.ethernet,
+      {
+        wholes: [],
+        add: (list, source, at, end, skipped) =>
+          (end - at === shortEthernet ? short : padded).add(list, source, at, end, skipped),
+      },
+    ],
     [flowFormats.ipv4, stepsOf(ip(4, flow.source4, flow.destination4), isKnown)],
     [flowFormats.ipv6, stepsOf(ip(16, flow.source6, flow.destination6), isKnown)],
   ];
 }
+
+/** Bytes of sampled Ethernet whose MAC addresses have six. */
+const shortEthernet = 20;
 
 function stepsOf(fields: readonly Field[], isKnown: IsKnown): StructureSteps {
   return {

@@ -1,7 +1,7 @@
 import type { RecordFields } from "../../../record/index.ts";
-import type { ByteRange, FlowReader, ReadResult } from "../decoder/flow-reader.ts";
+import type { ByteRange, FlowReader, FlowSources, ReadResult } from "../decoder/flow-reader.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
-import type { Datagram, DecodeOutput, Detail } from "../decoder/decoder.ts";
+import type { Datagram, DecodeOutput, Detail, DropReason } from "../decoder/decoder.ts";
 import type { Domain, KnownTemplate } from "../../exporters/domain.ts";
 import type { Exporter, TemplateRecord } from "../../exporters/exporter.ts";
 import { isSessionPort } from "../../intake/tcp/session-port.ts";
@@ -13,6 +13,8 @@ import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { WaitingSet } from "../../exporters/templates/waiting-sets.ts";
+import { firewallRuns } from "./read-firewall.ts";
+import { isForeignRest, zeroRecords, type SetRange } from "./read-sets.ts";
 import { canonicalAddress, exporterRuns } from "./exporter-runs.ts";
 import type { RecordReader } from "./record-reader.ts";
 
@@ -39,6 +41,10 @@ export interface Message {
   readonly flows: FlowReader;
   readonly settings: TemplateSettings;
   readonly questions?: OpenQuestions | undefined;
+  /** The templates that came with it so far; undefined while none. */
+  defined?: Set<number> | undefined;
+  /** How many records more it seems to have than its header counts (NetFlow v9). */
+  readonly excess?: () => number;
 }
 
 /** What the operator decides of templates. */
@@ -55,17 +61,25 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
   for (const record of records) {
     const { id, fields } = record.template;
     if (fields.length > maxFields) {
-      output.problem("template_limit", detailOf(message, { template: id, fields: fields.length, limit: maxFields }));
+      refuseTemplate(message, "template_limit", id, { template: id, fields: fields.length, limit: maxFields });
       continue;
     }
     const change = exporter.define(domain, record, planTemplate, datagram.receivedAt);
     if (change === "refused") {
-      output.problem("bad_template", detailOf(message, { template: id, why: "its records have no bytes" }));
+      refuseTemplate(message, "bad_template", id, { template: id, why: "its records have no bytes" });
       continue;
     }
     output.template(change);
+    (message.defined ??= new Set()).add(id);
     if (!isHolding(message)) replay(message, id);
   }
+}
+
+/** Says that a template cannot be used. Nor can the one that it replaces: its data sets wait for one that can. */
+export function refuseTemplate(message: Message, reason: DropReason, id: number | undefined, detail: Detail): void {
+  const { exporter, domain, output } = message;
+  output.problem(reason, detailOf(message, detail));
+  if (id !== undefined && exporter.refuse(domain, id)) output.template("withdrawn");
 }
 
 /**
@@ -74,23 +88,42 @@ export function defineTemplates(message: Message, records: readonly TemplateReco
  *
  * @returns the records that it holds; undefined when that is not known.
  */
-export function decodeDataSet(message: Message, templateId: number, range: ByteRange): SequenceUnits | undefined {
+export function decodeDataSet(
+  message: Message,
+  { id: templateId, start, end, isCut }: SetRange,
+): SequenceUnits | undefined {
   const { exporter, domain, output, context, datagram } = message;
-  const { receivedAt } = datagram;
+  const { bytes, receivedAt } = datagram;
+  const range = { bytes, start, end };
   if (!isSessionPort(domain.port ?? 0)) message.questions?.data(exporter, receivedAt);
   const known = templateOf(message, templateId, receivedAt);
-  if (known !== undefined && !mayHold(message, range)) return decodeRecords(message, known.plan, range, context);
-  const set = { templateId, bytes: copyOf(range), context, receivedAt, isHeld: known !== undefined };
-  const dropped = domain.waiting.add(set);
-  if (set.isHeld) {
+  const isSure = isCut || message.defined?.has(templateId) === true;
+  const doubted = known !== undefined && !isSure && isOfOther(message, known, range) ? known.plan : undefined;
+  if (known !== undefined && doubted === undefined && !mayHold(message, range)) {
+    return decodeRecords(message, known.plan, range, context, message.excess);
+  }
+  const isHeld = known !== undefined && doubted === undefined;
+  const dropped = domain.waiting.add({ templateId, bytes: copyOf(range), context, receivedAt, isHeld, doubted });
+  if (isHeld) {
     output.held();
     return undefined;
   }
+  if (doubted !== undefined) output.problem("wrong_template", detailOf(message, { template: templateId }));
   if (!isSessionPort(domain.port ?? 0)) message.questions?.need(exporter, receivedAt);
   const detail = detailOf(message, { template: templateId });
   for (let i = 0; i < dropped; i++) output.problem("no_template", detail);
   output.waiting(detail);
   return undefined;
+}
+
+/**
+ * Whether a data set tells that its template is another one by now. By TCP templates come before their data. Where the exporter has
+ * sent the same template again although its sets are like that, they are.
+ */
+function isOfOther({ domain }: Message, { plan, isLoose }: KnownTemplate, { bytes, start, end }: ByteRange): boolean {
+  const { minLength, hasVariableLength } = plan;
+  if (hasVariableLength || isLoose || isSessionPort(domain.port ?? 0)) return false;
+  return isForeignRest(bytes, start, end, minLength);
 }
 
 /** The exporter and domain of a message, for a log line. */
@@ -112,13 +145,13 @@ export function replayWaiting(
   const sets = waiting.flatMap((domain) =>
     domain.waiting.templateIds().flatMap((id) => {
       const known = templateOf({ exporter, domain, questions: parts.questions }, id, now);
-      return known === undefined ? [] : [{ domain, id, plan: known.plan }];
+      return known === undefined ? [] : [{ domain, id, known }];
     }),
   );
-  const isOptions = ({ plan }: (typeof sets)[number]): boolean => plan.template.scopeCount !== undefined;
-  for (const { domain, id, plan } of [...sets.filter(isOptions), ...sets.filter((set) => !isOptions(set))]) {
+  const isOptions = ({ known }: (typeof sets)[number]): boolean => known.plan.template.scopeCount !== undefined;
+  for (const { domain, id, known } of [...sets.filter(isOptions), ...sets.filter((set) => !isOptions(set))]) {
     const port = domain.port ?? domain.senders.latest()?.port ?? 0;
-    decodeWaiting(domain.waiting.take(id), plan, output, ({ bytes, context, receivedAt }) => {
+    decodeWaiting(domain.waiting.take(id, known.plan), known, ({ bytes, context, receivedAt }) => {
       return { ...parts, datagram: { bytes, port, receivedAt }, exporter, domain, context, output };
     });
   }
@@ -142,21 +175,36 @@ function templateOf(
 function replay(message: Message, templateId: number): void {
   const known = message.domain.templates.get(templateId);
   if (known === undefined) return;
-  decodeWaiting(message.domain.waiting.take(templateId), known.plan, message.output, () => message);
+  const sets = message.domain.waiting.take(templateId);
+  if (sets.some(({ doubted }) => doubted === known.plan)) known.isLoose = true;
+  decodeWaiting(sets, known, () => message);
 }
 
 function decodeWaiting(
   sets: readonly WaitingSet[],
-  plan: Plan,
-  output: DecodeOutput,
+  known: KnownTemplate,
   messageOf: (set: WaitingSet) => Message,
 ): void {
   for (const set of sets) {
-    const { bytes, context } = set;
-    decodeRecords(messageOf(set), plan, { bytes, start: 0, end: bytes.length }, context);
+    const { bytes, context, isHeld } = set;
+    const message = messageOf(set);
+    const range = { bytes, start: 0, end: bytes.length };
+    if (isOfOther(message, known, range)) {
+      keepDoubted(message, set, known);
+      continue;
+    }
+    decodeRecords(message, known.plan, range, context);
+    if (isHeld !== true) message.output.replayed(1);
   }
-  const waited = sets.filter(({ isHeld }) => isHeld !== true).length;
-  if (waited > 0) output.replayed(waited);
+}
+
+/** Keeps a set that does not fit its template until another one comes. */
+function keepDoubted(message: Message, set: WaitingSet, { plan }: KnownTemplate): void {
+  const { domain, output } = message;
+  const detail = detailOf(message, { template: set.templateId });
+  output.problem("wrong_template", detail);
+  const dropped = domain.waiting.add({ ...set, isHeld: false, doubted: plan });
+  for (let i = 0; i < dropped; i++) output.problem("no_template", detail);
 }
 
 /** Whether a set whose template is known is held: there is room, and it will be asked about. */
@@ -173,10 +221,18 @@ function isHolding({ exporter, domain, datagram }: Message): boolean {
 function decodeRecords(
   message: Message,
   plan: Plan,
-  range: ByteRange,
+  whole: ByteRange,
   context: RecordContext,
+  excess: Message["excess"] = () => Number.POSITIVE_INFINITY,
 ): SequenceUnits | undefined {
-  const { template } = plan;
+  const { template, minLength, hasVariableLength } = plan;
+  let range = whole;
+  if (template.dialect === "netflow9" && plan.hasAddresses && !hasVariableLength) {
+    const { bytes, start, end } = whole;
+    const zeros = zeroRecords(bytes, start, end, minLength);
+    const padding = zeros > 0 ? Math.min(zeros, excess()) : 0;
+    if (padding > 0) range = { bytes, start, end: end - ((end - start) % minLength) - padding * minLength };
+  }
   const isOptions = template.scopeCount !== undefined;
   const { count, isCut } = (isOptions ? readOptions : readFlows)(message, plan, range, context);
   if (!isCut) return { counted: count, flows: isOptions ? 0 : count };
@@ -206,9 +262,24 @@ function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: By
   const domain = domainOf(message, exporter);
   const { manualRate, fallbackRate } = exporter.rates();
   const lists = listsOf(message, plan);
-  const { icmp } = exporter;
-  const sources = { manualRate, fallbackRate, own: domain.options, whole: exporter.wholeExporter(domain), icmp, lists };
-  return flows.read(plan, range, context, sources, output);
+  const sources: FlowSources = {
+    manualRate,
+    fallbackRate,
+    own: domain.options,
+    whole: exporter.wholeExporter(domain),
+    // Templates are the sender's, whoever the records name.
+    hasSamplers: message.domain.options.samplerTemplates > 0,
+    doubt: output.doubt,
+    icmp: exporter.icmp,
+    lists,
+  };
+  const { firewall } = plan;
+  if (firewall === undefined) return flows.read(plan, range, context, sources, output);
+  let count = 0;
+  for (const run of firewallRuns(plan, firewall, domain.firewall, range)) {
+    count += flows.read(run.plan, run, context, sources, output).count;
+  }
+  return { count, isCut: false };
 }
 
 /** Where the options of an exporter are: a relay's say nothing of those that it names. */
@@ -241,7 +312,7 @@ function readOptions(message: Message, plan: Plan, range: ByteRange, context: Re
   const head = [...context.head, ["flow.record.type", "options"] as const];
   const take = (record: RecordFields): void => {
     const source = plan.exporterFields.length === 0 ? exporter : namedExporter(message, namedIn(record), 1);
-    source.learnOptions(domainOf(message, source), record);
+    source.learnOptions(domainOf(message, source), record, plan.scope, output.doubt);
     if (source !== exporter) {
       record.set("flow.export.ip.addr", source.address);
       record.set("flow.export.relay.ip.addr", exporter.address);

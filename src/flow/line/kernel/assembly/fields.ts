@@ -67,6 +67,12 @@ export function timeOfUptime(value: u64): i64 {
   return load<i64>(L.exportTime) - <i64>(<i32>(uptime - <i64>value));
 }
 
+/** An uptime as its field has it. In eight bytes it is in the first four where the others are zero. */
+@inline
+export function readUptime(at: usize, length: i32): u64 {
+  return length == 8 && load<u32>(at, 4) == 0 ? <u64>bswap(load<u32>(at)) : readUint(at, length);
+}
+
 /** Whether a field that could win a selection has a value. */
 function hasAnyValue(candidate: usize, at: usize, length: i32): bool {
   const kind = load<u16>(candidate, L.candidateKind);
@@ -76,7 +82,7 @@ function hasAnyValue(candidate: usize, at: usize, length: i32): bool {
   if (kind == L.byLength) return true;
   if (kind == L.byMicroseconds) return secondOfNtp(at, 6) >= 0;
   if (kind == L.byNanoseconds) return secondOfNtp(at, 9) >= 0;
-  const value = readUint(at, length);
+  const value = kind == L.byUptime ? readUptime(at, length) : readUint(at, length);
   if (value > maxSafe) return false;
   if (kind == L.bySeconds) return value <= <u64>L.lastSecond;
   const time = kind == L.byUptime ? <u64>timeOfUptime(value) : value;

@@ -42,7 +42,7 @@ function isTag(type: u32): bool {
   return type == 0x8100 || type == 0x88a8 || type == 0x9100;
 }
 
-/** Ports at which tunnels answer: VXLAN and that of Linux, VXLAN-GPE, Geneve, GTP, Teredo, MPLS, CAPWAP, L2TP. */
+/** Ports at which tunnels answer: VXLAN and that of Linux, VXLAN-GPE, Geneve, GTP, Teredo, MPLS, CAPWAP, L2TP, GRE. */
 @inline
 function isTunnel(port: u32): bool {
   if (port < 1701 || port > 8472) return false;
@@ -55,7 +55,8 @@ function isTunnel(port: u32): bool {
     port == 3544 ||
     port == 6635 ||
     port == 5247 ||
-    port == 1701
+    port == 1701 ||
+    port == 4754
   );
 }
 
@@ -113,6 +114,12 @@ export function readPacket(at: usize, end: usize, version: i32): bool {
   tags = 0;
   frameAt = 0;
   return version == 4 ? readIpv4(at, end) : readIpv6(at, end);
+}
+
+/** The length of the IP packet that was read, by its header. */
+@inline
+export function ipLength(): u32 {
+  return addressLength == 4 ? half(ipAt + 2) : half(ipAt + 4) + 40;
 }
 
 /** Whether the frame that was read has a VLAN. */

@@ -6,6 +6,7 @@ import {
   beginList,
   hasTag,
   ipAt,
+  ipLength,
   list,
   listEnd,
   listPacket,
@@ -156,10 +157,13 @@ function listSample(at: usize, end: usize, isExpanded: bool): bool {
   } else if (kind == ofIpv4 || kind == ofIpv6) {
     if (!readPacket(from, to, kind == ofIpv4 ? 4 : 6)) return false;
   } else return false;
+  const frameLength = word(header + 4);
+  // What stands in place of a length that cannot be is found by the other side.
+  if (frameLength < ipLength() || frameLength > <u32>L.longestFrame) return false;
   if (!listFixed(at, isExpanded)) return false;
   list(table, L.packetsStep, 1);
   const agentVlan = listStructures(records, header);
-  list(table, L.frameLengthStep, word(header + 4));
+  list(table, L.frameLengthStep, frameLength);
   listPacket(L.listedOfPacket, agentVlan);
   return true;
 }

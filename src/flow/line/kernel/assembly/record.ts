@@ -1,7 +1,7 @@
 // Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
 import { forgetNoted, note, noteAnywhere, notePiece } from "./noted";
-import { maxSafe, select, timeOfUptime } from "./fields";
+import { maxSafe, readUptime, select, timeOfUptime } from "./fields";
 import { isLineWanted } from "./filter";
 import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
@@ -55,7 +55,7 @@ function tailOf(operation: usize): usize {
 function writeTime(p: usize, code: i32, at: usize, length: i32): usize {
   if (code == L.opMicroseconds) return writeNtp(p, at, 6);
   if (code == L.opNanoseconds) return writeNtp(p, at, 9);
-  const value = readUint(at, length);
+  const value = code == L.opUptime ? readUptime(at, length) : readUint(at, length);
   if (value > maxSafe) return 0;
   if (code == L.opSeconds) return writeSeconds(p, <i64>value);
   return writeMilliseconds(p, code == L.opUptime ? timeOfUptime(value) : <i64>value);
