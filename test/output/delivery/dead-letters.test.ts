@@ -77,7 +77,7 @@ test("what is refused again is a dead letter again", async (t) => {
   const { delivery, store, send } = startRig(t);
   store.mood = "fussy";
   send(0, 20);
-  await until("two are refused", () => delivery.state().refusedRecords === 2);
+  await until("two are refused and kept", () => delivery.state().deadLetters?.records === 2);
   assert.equal(delivery.resend(), 2);
   await until("they are refused again", () => {
     send(1, 2);
