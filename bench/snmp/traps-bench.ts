@@ -35,6 +35,7 @@ for (const [what, maxRate] of [
       compileCondition: () => () => true,
       engineId: "",
       isAllowed: () => true,
+      acceptsUntimely: () => false,
       maxRate,
     },
   });

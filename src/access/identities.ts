@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../report/index.ts";
-import type { AccessList, AccessUser } from "./access-file.ts";
+import type { AccessList, AccessToken, AccessUser } from "./access-file.ts";
 import { isTokenSecret, parseToken } from "./api-token.ts";
 import { isPassword, parsePasswordHash } from "./password-hash.ts";
 import type { Principal } from "./role.ts";
@@ -28,6 +29,11 @@ export interface Identities {
   byToken(text: string): Principal | undefined;
   /** @param subject parts of a subject whose certificate was verified: `CN=alice`. */
   byCertificate(subject: readonly string[]): Principal | undefined;
+  /**
+   * Who a principal that was found before is now: with the role of now, or undefined when what proved it would prove it no more. One that
+   * was found elsewhere is returned as it is.
+   */
+  current(principal: Principal): Principal | undefined;
 }
 
 type Found = Principal | undefined | "blocked" | "busy";
@@ -42,8 +48,22 @@ export function createIdentities(clock: Clock): Identities {
   let remembered = new Map<string, { readonly user: AccessUser; readonly until: number }>();
   let running = 0;
   const waiting: (() => void)[] = [];
+  /** What of the file proved each principal. */
+  const proofs = new WeakMap<Principal, AccessUser | AccessToken>();
 
-  const principalOf = ({ name, role }: AccessUser): Principal => ({ name, role, by: "basic" });
+  const found = (principal: Principal, proof: AccessUser | AccessToken): Principal => {
+    proofs.set(principal, proof);
+    return principal;
+  };
+
+  const principalOf = (user: AccessUser, by: "basic" | "certificate" = "basic"): Principal =>
+    found({ name: user.name, role: user.role, by }, user);
+
+  const principalOfToken = (token: AccessToken): Principal | undefined => {
+    if (token.expires !== undefined && token.expires <= clock.now()) return undefined;
+    const { name, role, areas } = token;
+    return found({ name, role, ...(areas && { areas }), by: "token" }, token);
+  };
 
   const inTurn = async <T>(work: () => Promise<T>): Promise<T | "busy"> => {
     if (running >= maxRunning) {
@@ -90,15 +110,28 @@ export function createIdentities(clock: Clock): Identities {
       const given = parseToken(text);
       const token = given && list.tokens.get(given.name);
       if (given === undefined || token === undefined || !isTokenSecret(given.secret, token.hash)) return undefined;
-      if (token.expires !== undefined && token.expires <= clock.now()) return undefined;
-      const { name, role, areas } = token;
-      return { name, role, ...(areas && { areas }), by: "token" };
+      return principalOfToken(token);
     },
     byCertificate(subject) {
-      for (const { name, role, certificate } of list.users.values()) {
-        if (certificate?.every((part) => subject.includes(part)) === true) return { name, role, by: "certificate" };
+      for (const user of list.users.values()) {
+        if (user.certificate?.every((part) => subject.includes(part)) === true) return principalOf(user, "certificate");
       }
       return undefined;
+    },
+    current(principal) {
+      const proof = proofs.get(principal);
+      if (proof === undefined) return principal;
+      const { name, by } = principal;
+      if ("hash" in proof) {
+        const token = list.tokens.get(name);
+        return token && isDeepStrictEqual(token.hash, proof.hash) ? principalOfToken(token) : undefined;
+      }
+      const user = list.users.get(name);
+      const isProven =
+        by === "certificate"
+          ? user?.certificate !== undefined && isDeepStrictEqual(user.certificate, proof.certificate)
+          : user?.password !== undefined && isDeepStrictEqual(user.password, proof.password);
+      return user && isProven ? principalOf(user, by === "certificate" ? by : "basic") : undefined;
     },
   };
 }

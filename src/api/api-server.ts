@@ -16,7 +16,8 @@ import { createAuthenticator } from "./guard/authenticator.ts";
 import type { BasicCredentials } from "./guard/basic-auth.ts";
 import { createWriteAudit } from "./guard/write-audit.ts";
 import { isLoopback } from "./guard/site-guard.ts";
-import { sessionReader } from "./guard/session-cookie.ts";
+import { createSessions } from "./guard/session-cookie.ts";
+import { createClientAddress } from "./http/client-address.ts";
 import { createCallLog } from "./http/call-log.ts";
 import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { createListener } from "./http/listener.ts";
@@ -84,6 +85,8 @@ export interface ApiServerOptions {
   readonly explore?: ExploreOperations;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
+  /** Addresses and CIDR prefixes of proxies whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
   /** Where the built pages are; without it `/` answers programs only. */
   readonly pagesFolder?: string;
@@ -108,8 +111,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultApiLimits, ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
-  const calls = createCallLog(limits, clock, metrics, createWriteAudit(options.log, clock));
-  const authenticate = createAuthenticator({ basicAuth, identities, session: signIn && sessionReader(signIn), clock });
+  const clientAddress = createClientAddress(options.trustedProxies ?? []);
+  const calls = createCallLog(limits, clock, metrics, clientAddress, createWriteAudit(options.log, clock));
+  const authenticator = createAuthenticator({
+    basicAuth,
+    identities,
+    sessions: signIn && createSessions(signIn),
+    clock,
+  });
   const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
   const onFailure = (error: unknown): void => {
     metrics.failures.add();
@@ -125,7 +134,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       () => feed.followers,
     );
   }
-  const { routes, servicePaths } = createRoutes({
+  const { routes, unknown, servicePaths } = createRoutes({
     ...options,
     services: [
       udmMethods(createUdmService(options.udm, maxBatchSize)),
@@ -152,7 +161,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
   });
   const admission = createAdmission({
-    authenticate,
+    authenticator,
     takesPasswords: basicAuth !== undefined || identities !== undefined,
     allowedHosts: isLoopback(options.ip) ? (options.allowedHosts ?? []) : undefined,
   });
@@ -162,7 +171,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     maxMessageBytes: limits.maxMessageBytes,
     onFailure,
   });
-  const dispatch = createDispatch({ routes, servicePaths, engine, metrics, admission, onFailure });
+  const dispatch = createDispatch({ routes, unknown, servicePaths, engine, metrics, admission, onFailure });
   const listener = createListener({
     ...options,
     limits,
@@ -170,7 +179,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     onRequest: (request, response, expectsContinue) => dispatch(calls.beginHttp1(request, response, expectsContinue)),
     onStream: (stream, headers) => dispatch(calls.beginHttp2(stream, headers)),
     isBusy: (socket) => calls.isBusy(socket),
-    onSweep: () => calls.sweep(),
+    onSweep: () => calls.sweep((call) => admission.revoked(call)?.error),
   });
 
   options.metrics.gaugeFrom("netgloss_api_connections", "Open connections by protocol.", ["protocol"], () =>
@@ -191,8 +200,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     async start() {
       await listener.start();
       const { ip, port } = listener.address();
-      const isOpen = !isLoopback(options.ip) && (authenticate === undefined || options.tls === undefined);
-      log.info({ ip, port, tls: options.tls !== undefined, auth: authenticate !== undefined }, "API port open");
+      const isOpen = !isLoopback(options.ip) && (authenticator === undefined || options.tls === undefined);
+      log.info({ ip, port, tls: options.tls !== undefined, auth: authenticator !== undefined }, "API port open");
       if (isOpen) log.warn({ ip, port }, "the API port is reachable from other hosts without authentication or TLS");
     },
     async stop() {

@@ -1,9 +1,9 @@
 import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "./error/api-error.ts";
 import { suffices } from "../access/index.ts";
-import type { Admission, Refusal, RouteAccess } from "./guard/admission.ts";
+import type { Admission, Refusal } from "./guard/admission.ts";
 import type { ApiMetrics } from "./http/api-metrics.ts";
-import type { Call } from "./http/call.ts";
+import type { Call, RouteAccess } from "./http/call.ts";
 import { headerOf } from "./http/http-message.ts";
 import { sendError } from "./http/send.ts";
 import { quote } from "../text/index.ts";
@@ -21,6 +21,8 @@ export type Route = { readonly label: string; readonly access: RouteAccess } & (
 
 export interface DispatchParts {
   readonly routes: ReadonlyMap<string, Route>;
+  /** What is at a path where nothing is; undefined: an error. */
+  readonly unknown: (call: Call) => Route | undefined;
   /** Paths below which an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
   readonly engine: Engine;
@@ -42,7 +44,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
   };
 
   const serve = (call: Call): Promise<void> | undefined => {
-    const route = routes.get(call.path) ?? routeWithId(routes, call.path);
+    const route = routes.get(call.path) ?? routeWithId(routes, call.path) ?? parts.unknown(call);
     if (route !== undefined) {
       call.label = route.label;
       call.audit = auditOf(route);
@@ -54,7 +56,7 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
       sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
       return undefined;
     }
-    const admitted = parts.admission(call, route?.access);
+    const admitted = parts.admission.admit(call, route?.access);
     if (admitted instanceof Promise) return admitted.then((refusal) => (throwIf(refusal), serveAdmitted(call, route)));
     throwIf(admitted);
     return serveAdmitted(call, route);

@@ -1,5 +1,6 @@
 export { createApiServer, type ApiServer, type ApiServerOptions } from "./api-server.ts";
 export type { BasicCredentials } from "./guard/basic-auth.ts";
+export { isLoopback } from "./guard/site-guard.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 export { readTlsCredentials, type TlsFiles } from "./http/tls-credentials.ts";
 export type { UnknownFields } from "./json/read-message.ts";

@@ -1,3 +1,4 @@
+import { lacks } from "../access/index.ts";
 import type { Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
 import { sendJson, writePieces } from "./http/send.ts";
@@ -43,6 +44,8 @@ export interface PageParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly openApi: () => unknown;
+  /** Whether those who ask have to prove who they are. */
+  readonly isGuarded: boolean;
   readonly views: ReadonlyMap<string, View | ListView>;
 }
 
@@ -56,13 +59,15 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
 
   json("/livez", () => ({ live: true }));
   pages.set("/readyz", async (call) => {
-    const ready = parts.health.isReady();
-    return sendJson(
-      call,
-      ready ? 200 : 503,
-      { ready, degraded: parts.health.isDegraded(), checks: parts.health.checks() },
-      fresh,
-    );
+    const { health } = parts;
+    const ready = health.isReady();
+    // What is wrong may name what only some may see: keys, hosts, what a store has answered.
+    const isTold =
+      !parts.isGuarded || (call.principal !== undefined && lacks(call.principal, "viewer", "collector") === undefined);
+    const checks = isTold
+      ? health.checks()
+      : health.checks().map((check) => ({ name: check.name, ready: check.ready, degraded: check.degraded }));
+    return sendJson(call, ready ? 200 : 503, { ready, degraded: health.isDegraded(), checks }, fresh);
   });
   pages.set("/metrics", async (call) => {
     const headers = { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" };

@@ -3,8 +3,7 @@ import type { Metrics } from "../report/index.ts";
 import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
-import type { RouteAccess } from "./guard/admission.ts";
-import type { Call } from "./http/call.ts";
+import type { Call, RouteAccess } from "./http/call.ts";
 import type { BodyReader } from "./http/read-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
@@ -86,6 +85,8 @@ export interface RouteParts {
 export interface Routes {
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>;
+  /** What is at a path where nothing is; undefined: an error. */
+  readonly unknown: (call: Call) => Route | undefined;
   /** Below these paths an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
 }
@@ -172,34 +173,49 @@ export function createRoutes(parts: RouteParts): Routes {
 
   if (parts.signIn !== undefined) addSignIn(routes, parts.signIn);
 
+  const isGuarded = parts.proofs.length > 0 || parts.signIn !== undefined;
   let document: JsonSchema | undefined;
   const openApi = (): JsonSchema =>
     (document ??= openApiDocument({
       ...parts,
       // With the comments of the schema; what is none of ours has none.
       services: parts.services.map(({ schema }) => files().registry.getService(schema.typeName) ?? schema),
-      isGuarded: parts.proofs.length > 0 || parts.signIn !== undefined,
+      isGuarded,
       sessionCookie: parts.signIn?.cookie,
       hasEvents: feed !== undefined,
       prefix: contractPrefix,
       views: [...parts.views.keys()],
     }));
-  const pages = createPages({ ...parts, health: parts.health.health, openApi });
+  const pages = createPages({ ...parts, health: parts.health.health, openApi, isGuarded });
   const openPages = new Set(["/livez", "/readyz", signInWaysPath, ...(parts.authMetrics ? [] : ["/metrics"])]);
   const ways = signInWays(parts.proofs, parts.signIn !== undefined);
   pages.set(signInWaysPath, (call) => sendJson(call, 200, ways, { "cache-control": "no-store" }));
   pages.set(sessionPath, serveSession);
   for (const [path, stream] of parts.streams) pages.set(path, (call) => serveStream(call, stream));
   for (const [path, serve] of pages) {
-    const access: RouteAccess = { role: openPages.has(path) ? undefined : "viewer", area: areaOfPage(path) };
+    const isPersonal = path === "/readyz";
+    const access: RouteAccess = {
+      role: openPages.has(path) ? undefined : "viewer",
+      area: areaOfPage(path),
+      isPersonal,
+    };
     routes.set(path, { kind: "page", label: path.slice(1), access, serve });
   }
   // Without data: whoever may not see any has to see how to sign in.
   const anybody: RouteAccess = { role: undefined, area: undefined };
-  for (const [path, serve] of webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(openApi()) })) {
-    routes.set(path, { kind: "page", label: "pages", access: anybody, serve });
-  }
-  return { routes, servicePaths };
+  const web = webRoutes({ folder: parts.pagesFolder, index: () => apiIndex(openApi()) });
+  const page = (serve: (call: Call) => Promise<void>): Route => ({
+    kind: "page",
+    label: "pages",
+    access: anybody,
+    serve,
+  });
+  for (const [path, serve] of web.routes) routes.set(path, page(serve));
+  const unknown = (call: Call): Route | undefined => {
+    const serve = web.noPage(call);
+    return serve && page(serve);
+  };
+  return { routes, unknown, servicePaths };
 }
 
 /** Who signs in or out has nothing to prove. */

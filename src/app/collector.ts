@@ -115,6 +115,7 @@ export function createCollector(options: CollectorOptions): Collector {
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
     outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
+    refusedTraps: () => snmp?.refusedTraps(),
     leftFleet() {
       const reason = fleet?.membership.problem();
       return fleet && reason !== undefined

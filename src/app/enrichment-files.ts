@@ -2,9 +2,9 @@ import { readFile, stat } from "node:fs/promises";
 import {
   FileFindings,
   formatFinding,
+  judgeDatabase,
   readAppEnds,
   readAppIds,
-  readDatabase,
   readHostNames,
   readNetifs,
   readPortNames,
@@ -18,7 +18,7 @@ import { SettingsError, type Settings } from "./settings/index.ts";
 /** A file that adds to records, and what reads it. */
 export interface EnrichmentFile {
   readonly path: string;
-  /** @returns what may have findings that do not make it useless. Throws where it cannot be used. */
+  /** @returns what may have findings, or a remark, that do not make it useless. Throws where it cannot be used. */
   readonly read: (bytes: Uint8Array) => unknown;
 }
 
@@ -29,9 +29,9 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
     [
       settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE,
       settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH,
-      readDatabase,
+      (bytes) => judgeDatabase(bytes, "asn"),
     ],
-    [places, settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH, readDatabase],
+    [places, settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH, (bytes) => judgeDatabase(bytes, "geoip")],
     [places, settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH, readSelection],
     [
       settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE,
@@ -71,8 +71,9 @@ export async function judgeFile(path: string, read: EnrichmentFile["read"]): Pro
   const lines = (findings: FileFindings["findings"], severity: string): string[] =>
     findings.filter((one) => one.severity === severity).map((one) => `${path}:${formatFinding(one)}`);
   try {
-    const result = read(await readFile(path)) as { readonly warnings?: FileFindings["findings"] };
-    return { isMissing: false, problems: [], warnings: lines(result.warnings ?? [], "warning") };
+    const result = read(await readFile(path)) as { warnings?: FileFindings["findings"]; remark?: string };
+    const remarks = result.remark === undefined ? [] : [`${path}: ${result.remark}`];
+    return { isMissing: false, problems: [], warnings: [...lines(result.warnings ?? [], "warning"), ...remarks] };
   } catch (error) {
     if (error instanceof FileFindings) {
       const { findings } = error;

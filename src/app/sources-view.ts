@@ -40,6 +40,10 @@ const runSchema: ViewDescription["schema"] = {
     ms: integer("How long it took, milliseconds."),
     result: { enum: ["updated", "unchanged", "held", "failed"] },
     reason: { type: "string", description: "Why it failed or is held." },
+    code: {
+      type: "string",
+      description: "Which kind of failure it was: the label `reason` of netgloss_source_failures_total.",
+    },
     rows: integer("Rows that were read."),
     faultyRows: integer("Rows that were left out."),
     faults: {
@@ -50,6 +54,7 @@ const runSchema: ViewDescription["schema"] = {
         properties: {
           row: { type: "integer" },
           line: { type: "integer" },
+          lines: integer("Lines from there on that could not be read because of it."),
           column: { type: "string" },
           field: { type: "string" },
           reason: { type: "string" },

@@ -20,7 +20,7 @@ export { readSampleRates } from "./sampling/read-sample-rates.ts";
 export { createHostNameSource, type HostNameOptions, type HostNameSource } from "./dns/host-name-source.ts";
 export { createResolver, type Resolver } from "./dns/resolver.ts";
 export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";
-export { createMmdbSource, type MmdbOptions, type MmdbSource } from "./mmdb/mmdb-source.ts";
+export { createMmdbSource, judgeDatabase, type MmdbOptions, type MmdbSource } from "./mmdb/mmdb-source.ts";
 export { readDatabase } from "./mmdb/read-database.ts";
 export { createKeyConflicts } from "./address/entries/key-conflict.ts";
 export { createMapFile, registerMapFiles, type MapFile, type MapFileOptions } from "./files/map-file.ts";

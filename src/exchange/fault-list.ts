@@ -10,9 +10,11 @@ export interface ImportFault {
   readonly field: string;
   /** A sentence that names the offending value. */
   readonly reason: string;
+  /** Lines from `line` on that could not be read because of it, so that nobody knows how many rows they have; left out: no more than its row. */
+  readonly lines?: number;
 }
 
-/** Gathers faults: all are counted, the first ones kept. */
+/** Gathers faults: all are counted, the first ones kept; one that leaves lines unread is among them. */
 export interface FaultList {
   readonly faults: readonly ImportFault[];
   readonly count: number;
@@ -29,6 +31,7 @@ export function createFaultList(mostKept: number): FaultList {
     },
     add(fault) {
       if (count++ < mostKept) faults.push(fault);
+      else if (fault.lines !== undefined) faults[mostKept - 1] = fault;
     },
   };
 }

@@ -97,5 +97,6 @@ export {
   createInterfaceEnricher,
   type InterfaceChange,
 } from "./operations/interface-directory.ts";
+export type { RefusedTraps } from "./traps/sender-limit.ts";
 export type { TrapSettings } from "./traps/trap-listener.ts";
 export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/device-sharing.ts";

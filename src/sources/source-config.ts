@@ -22,7 +22,12 @@ export interface SourceConfig {
   readonly url: string | undefined;
   readonly path: string | undefined;
   readonly intervalMs: number;
+  /** Of silence. */
   readonly timeoutMs: number;
+  /** Of a run in all. */
+  readonly maxTimeMs: number;
+  /** Names of hosts to which it may be redirected besides its own; `*` is any. */
+  readonly redirectHosts: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly token: SecretPlace | undefined;
   readonly username: string | undefined;

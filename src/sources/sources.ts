@@ -7,6 +7,7 @@ import { createSourceRunner, type SourceRunner } from "./engine/source-runner.ts
 import type { SourceDiff, SourceState } from "./engine/source-state.ts";
 import type { AgentFor } from "./fetch/http-get.ts";
 import type { SourceConfig } from "./source-config.ts";
+import { sourceFaults } from "./source-fault.ts";
 
 export interface SourcesOptions {
   /** Path of the file that lists them. */
@@ -55,7 +56,11 @@ export function createSources(options: SourcesOptions): Sources {
 
   const report = (): void => {
     const bad = states().filter(({ state }) => state === "failing" || state === "held");
-    const details = bad.map(({ name, state, run }) => `${name} is ${state}: ${run?.reason ?? ""}`);
+    // Readiness is shown to anybody: nothing of what was read.
+    const details = bad.map(({ name, state, run }) => {
+      const reason = run?.code === undefined ? (run?.reason ?? "") : sourceFaults[run.code];
+      return `${name} is ${state}: ${reason}`;
+    });
     if (fault !== undefined) details.unshift(fault);
     const isDegraded = details.length > 0;
     health.set({

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { scryptSync } from "node:crypto";
 import { before, test } from "node:test";
 import {
-  createFailureLimit,
+  FailureLimit,
   createIdentities,
   createToken,
   hashPassword,
@@ -115,16 +115,29 @@ test("roles include those below, areas limit tokens", () => {
 });
 
 test("ten failures block a client, and time gives them back; an IPv6 client is its /64", () => {
-  const limit = createFailureLimit(clock);
+  const limit = new FailureLimit(clock);
   for (let i = 0; i < 10; i++) limit.failed(`2001:db8::${i}`);
-  assert.ok(limit.isBlocked("2001:db8::ffff"));
-  assert.ok(!limit.isBlocked("2001:db8:0:1::1"));
-  assert.ok(!limit.isBlocked("192.0.2.1"));
+  assert.ok(limit.isClientBlocked("2001:db8::ffff"));
+  assert.ok(!limit.isClientBlocked("2001:db8:0:1::1"));
+  assert.ok(!limit.isClientBlocked("192.0.2.1"));
   for (let i = 0; i < 10; i++) limit.failed("::ffff:192.0.2.1");
-  assert.ok(limit.isBlocked("192.0.2.1"));
+  assert.ok(limit.isClientBlocked("192.0.2.1"));
   clock.at = 6_001;
-  assert.ok(!limit.isBlocked("192.0.2.1"));
+  assert.ok(!limit.isClientBlocked("192.0.2.1"));
   limit.failed("192.0.2.1");
-  assert.ok(limit.isBlocked("192.0.2.1"));
+  assert.ok(limit.isClientBlocked("192.0.2.1"));
+  clock.at = 0;
+});
+
+test("failures from many clients block their user; it is known where that user has signed in", () => {
+  const limit = new FailureLimit(clock);
+  limit.succeeded("192.0.2.1", "vera");
+  for (let i = 0; i < 30; i++) limit.failed(`198.51.100.${i}`, "vera");
+  assert.ok(limit.isUserBlocked("vera"));
+  assert.ok(!limit.isUserBlocked("ed"));
+  assert.ok(limit.isKnown("192.0.2.1", "vera"));
+  assert.ok(!limit.isKnown("203.0.113.1", "vera"));
+  clock.at = 6_001;
+  assert.ok(!limit.isUserBlocked("vera"));
   clock.at = 0;
 });

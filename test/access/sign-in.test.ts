@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { createSignIn, SignInError, type OidcConfig } from "../../src/access/index.ts";
 import { systemClock } from "../../src/report/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { oidcTestConfig, signingKey, startIssuer, type Claims, type TestIssuer } from "../support/oidc-issuer.ts";
 
@@ -162,7 +167,7 @@ test("an issuer that is away, or does not know the collector, is named; it is as
   await assert.rejects(signInOnce(issuer, { clientSecret: "x" }), refused("unavailable", /invalid_client/));
   await issuer.stop();
   const gone = createSignIn(oidcTestConfig(issuer.url), systemClock);
-  await assert.rejects(gone.begin("/session"), refused("unavailable", /cannot be used: fetch failed: /));
+  await assert.rejects(gone.begin("/session"), refused("unavailable", /cannot be used: connect ECONNREFUSED/));
 });
 
 test("an issuer whose certificate a private authority signed is trusted by a setting, and by nothing else", async (t) => {
@@ -194,4 +199,38 @@ test("an issuer whose certificate a private authority signed is trusted by a set
   issuer.fault = 500;
   const away = createSignIn(oidcTestConfig(issuer.url, { authorities: () => Buffer.from(tls.cert) }), systemClock);
   await assert.rejects(away.begin("/"), refused("unavailable", /cannot be used/));
+});
+
+test("what an issuer answers in place of its description is not shown, and no more of it is read than 1 MiB", async (t) => {
+  let sent = 0;
+  const server = createServer((request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    if (request.url?.startsWith("/long") !== true) {
+      response.end("<html>inner-secret</html>");
+      return;
+    }
+    const endless = function* (): Generator<Buffer> {
+      for (; sent < 64 * 1024 * 1024; sent += 65_536) yield Buffer.alloc(65_536, "x");
+    };
+    Readable.from(endless()).pipe(response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanUp(t, () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const refusal = async (issuer: string): Promise<string> =>
+    createSignIn(oidcTestConfig(issuer), systemClock)
+      .begin("/")
+      .then(
+        () => "begun",
+        (error: Error) => error.message,
+      );
+  const message = await refusal(url);
+  assert.match(message, /^the issuer http:\S+ cannot be used: /);
+  assert.doesNotMatch(message, /secret|html/);
+  assert.match(await refusal(`${url}/long`), /cannot be used: .*longer than 1048576 bytes/);
+  assert.ok(sent < 16 * 1024 * 1024, `${sent} bytes`);
 });

@@ -52,6 +52,24 @@ test("liveness, readiness and Health/Check are open; the rest is not, unknown pa
   assert.equal(await status("/api/v1/snmp/discover-networks", post), 401);
 });
 
+test("readiness says what is wrong to who may read it, and to others only that something is", async (t) => {
+  const { url, health } = await startApi(t, { basicAuth });
+  health.set({ name: "sources", ready: true, degraded: true, detail: "the plan of 10.0.0.1" });
+  const checks = async (base: string, headers = {}): Promise<unknown> => {
+    const response = await fetch(`${base}/readyz`, { headers });
+    assert.equal(response.status, 200);
+    return ((await response.json()) as { checks: unknown }).checks;
+  };
+  const told = [{ name: "sources", ready: true, degraded: true, detail: "the plan of 10.0.0.1" }];
+  const untold = [{ name: "sources", ready: true, degraded: true }];
+  assert.deepEqual(await checks(url), untold);
+  assert.deepEqual(await checks(url, credentials("operator", "wrong")), untold);
+  assert.deepEqual(await checks(url, right), told);
+  const open = await startApi(t, {});
+  open.health.set({ name: "sources", ready: true, degraded: true, detail: "the plan of 10.0.0.1" });
+  assert.deepEqual(await checks(open.url), told);
+});
+
 test("a setting guards the metrics", async (t) => {
   const { url } = await startApi(t, { basicAuth, authMetrics: true });
   assert.equal((await fetch(`${url}/metrics`)).status, 401);

@@ -126,6 +126,40 @@ test("a client that guesses is told to wait, while others, and known passwords, 
   assert.equal(await metrics.value("netgloss_api_rejected_total", { reason: "auth" }), 12);
 });
 
+test("guesses for a user from many clients are slowed down, also for the user of the settings; a trusted proxy names the client", async (t) => {
+  const clock = { now: () => systemClock.now(), monotonic: () => 0 };
+  const { url, lines } = await startApi(t, {
+    basicAuth,
+    identities: identities(),
+    clock,
+    trustedProxies: ["127.0.0.0/8"],
+  });
+  const count = async (client: string, headers: Record<string, string>): Promise<number> =>
+    (await postJson(`${url}${contractPath}/CountUdms`, {}, { "x-forwarded-for": client, ...headers })).status;
+  assert.equal(await count("192.0.2.1", basic("operator", "contract")), 200);
+  // What stands before the address that the proxy has added is the client's own invention.
+  for (let i = 0; i < 10; i++) assert.equal(await count(`10.0.0.${i}, 192.0.2.9`, basic("vera", "x")), 401);
+  assert.equal(await count("10.0.0.77, 192.0.2.9", basic("vera", "x")), 429);
+  assert.equal(await count("192.0.2.10, 127.0.0.2", basic("vera", "v")), 200);
+  for (let i = 0; i < 30; i++) assert.equal(await count(`198.51.100.${i}`, basic("operator", `${i}`)), 401);
+  for (const guess of ["contract", "wrong"]) {
+    assert.equal(await count("198.51.100.99", basic("operator", guess)), 429, "right or not");
+  }
+  assert.equal(await count("192.0.2.9", basic("vera", "v")), 429, "although the password is remembered");
+  assert.equal(await count("192.0.2.1", basic("operator", "contract")), 200, "where they have signed in");
+  await postJson(`${url}${contractPath}/CreateUdm`, create, {
+    "x-forwarded-for": "[2001:db8::1]:99",
+    ...basic("vera", "v"),
+  });
+  assert.equal(lines.findLast(({ fields }) => fields["user"] === "vera")?.fields["peer"], "2001:db8::1");
+  const direct = await startApi(t, { basicAuth, identities: identities(), trustedProxies: ["192.0.2.0/24"] });
+  await postJson(`${direct.url}${contractPath}/CreateUdm`, create, {
+    "x-forwarded-for": "192.0.2.1",
+    ...basic("vera", "v"),
+  });
+  assert.equal(direct.lines.findLast(({ fields }) => fields["user"] === "vera")?.fields["peer"], "127.0.0.1");
+});
+
 test("a client's certificate that is trusted is its user", async (t) => {
   const files = selfSignedFiles(t);
   const { port } = await startApi(t, { identities: identities(), tls: { ...files, clientCaPath: files.certPath } });

@@ -116,7 +116,7 @@ test("while the issuer is away a sign-in says so, and everything else goes on", 
   const api = await startApi(t, { signIn: createSignIn(oidcTestConfig(issuer.url), systemClock) });
   const [status, code, message] = (await errorOf(await get(`${api.url}/login`))) as [number, string, string];
   assert.deepEqual([status, code], [503, "unavailable"]);
-  assert.match(message, /^the issuer http:\S+ cannot be used: fetch failed: /);
+  assert.match(message, /^the issuer http:\S+ cannot be used: connect ECONNREFUSED/);
   assert.equal(api.lines.find((line) => line.message === "sign-in failed")?.fields["result"], "unavailable");
   assert.equal((await get(`${url}/session`, cookie)).status, 200);
   assert.ok(lines.every(({ level }) => level !== "error"));

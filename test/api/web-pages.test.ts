@@ -49,6 +49,30 @@ test("each page has its address, and what is no page is not found", async (t) =>
   assert.equal((await fetch(`${url}/explore`, { method: "POST" })).status, 405);
 });
 
+test("an unknown path is a page for a browser, an error for programs, also where credentials are needed", async (t) => {
+  const { url } = await startApi(t, { pagesFolder: builtPages(t), basicAuth: { username: "o", password: "p" } });
+  const beside = await fetch(`${url}/no-such-page?x=1`, { headers: html });
+  assert.deepEqual(
+    [beside.status, beside.headers.get("content-type"), beside.headers.get("www-authenticate")],
+    [404, "text/html; charset=utf-8", null],
+  );
+  assert.equal(await beside.text(), "<!doctype html><title>netgloss</title>");
+  assert.match(beside.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+  const below = await fetch(`${url}/api/v1/nothing`, { headers: html });
+  assert.equal(below.status, 404);
+  assert.match(await below.text(), /There is no such page.*<a href="..\/..\/">/s);
+  const head = await fetch(`${url}/no-such-page`, { method: "HEAD", headers: html });
+  assert.equal(head.status, 404);
+  const right = { authorization: `Basic ${btoa("o:p")}` };
+  for (const accept of ["application/json", "*/*"]) {
+    const error = await fetch(`${url}/no-such-page`, { headers: { accept, ...right } });
+    assert.deepEqual([error.status, error.headers.get("content-type")], [404, "application/json"]);
+    assert.equal(((await error.json()) as { code: string }).code, "not_found");
+    assert.equal((await fetch(`${url}/no-such-page`, { headers: { accept } })).status, 401);
+  }
+  assert.equal((await fetch(`${url}/no-such-page`, { method: "POST", headers: html })).status, 401);
+});
+
 test("a path cannot leave the folder of the pages", async (t) => {
   const { port } = await startApi(t, { pagesFolder: builtPages(t) });
   for (const path of [

@@ -329,3 +329,55 @@ test("sign-in at an issuer needs an issuer, a client, a way back and a role", as
     assert.equal((await check({ ...good, SVC_API_OIDC_ROLES: roles })).code, 78, roles);
   }
 });
+
+test("what will probably not do what is meant is a warning: an open port, no input, a spool without a place, SNMP without devices", async (t) => {
+  const output = {
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_OUTPUT_KAFKA_ENABLE: "true",
+    SVC_OUTPUT_KAFKA_BROKERS: "127.0.0.1:9092",
+  };
+  const warnings = async (settings: Settings): Promise<string[]> => {
+    const { code, err } = await check(settings);
+    assert.equal(code, 0);
+    return err.map((line) => line.replace(/^warning: /, ""));
+  };
+  const open =
+    "SVC_API_IP: the API on 0.0.0.0 is reachable from other hosts without authentication: set SVC_API_BASIC_AUTH_ENABLE, SVC_API_USERS_PATH or SVC_API_OIDC_ENABLE";
+  assert.deepEqual(await warnings({ ...output, SVC_API_IP: "0.0.0.0" }), [open]);
+  const guarded = {
+    SVC_API_IP: "0.0.0.0",
+    SVC_API_BASIC_AUTH_ENABLE: "true",
+    SVC_API_BASIC_AUTH_USERNAME: "o",
+    SVC_API_BASIC_AUTH_PASSWORD: "p",
+  };
+  assert.deepEqual(await warnings({ ...output, ...guarded }), []);
+
+  assert.deepEqual(await warnings({ ...output, SVC_OUTPUT_KAFKA_SPOOL_MODE: "overflow" }), [
+    "SVC_OUTPUT_KAFKA_SPOOL_MODE asks for a spool, but there is none: SVC_STATE_DIRECTORY_PATH is empty",
+  ]);
+  const edge = {
+    SVC_OUTPUT_KAFKA__EDGE__ENABLE: "true",
+    SVC_OUTPUT_KAFKA__EDGE__BROKERS: "127.0.0.1:9092",
+    SVC_OUTPUT_KAFKA__EDGE__SPOOL_MAX_SIZE: "8MiB",
+  };
+  assert.deepEqual(await warnings({ ...output, ...edge }), [
+    "SVC_OUTPUT_KAFKA__EDGE__SPOOL_MAX_SIZE asks for a spool, but there is none: SVC_STATE_DIRECTORY_PATH is empty",
+  ]);
+  const place = { SVC_STATE_DIRECTORY_PATH: tempDirectory(t) };
+  assert.deepEqual(await warnings({ ...output, ...edge, ...place, SVC_OUTPUT_KAFKA_SPOOL_MODE: "overflow" }), []);
+
+  const devices = tempDirectory(t);
+  const snmp = {
+    SVC_INPUT_SNMP_ENABLE: "true",
+    SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: devices,
+    SVC_OUTPUT_STDOUT_ENABLE: "true",
+  };
+  assert.deepEqual(await warnings(snmp), [
+    `SVC_INPUT_SNMP_ENABLE is true, but there is no device to poll in ${devices}, and SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH names no networks`,
+  ]);
+
+  const terminal = createFakeTerminal(["config", "check"], { SVC_API_PORT: "0" });
+  await runProgram(terminal);
+  assert.match(terminal.written.err, /^warning: no input is on: /);
+});

@@ -173,6 +173,19 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
       });
     },
   },
+  "traps are refused": {
+    facts() {
+      const rig = sent(healthy);
+      const lastAt = rig.time - minute;
+      return factsOf(rig, {
+        refusedTraps: [
+          { sender: "192.0.2.7", reason: "time_window", count: 3, lastAt },
+          { sender: "192.0.2.8", reason: "time_window", count: 12, lastAt },
+          { sender: "192.0.2.9", reason: "community", count: 1, lastAt: rig.time - 2 * hour },
+        ],
+      });
+    },
+  },
   "nothing received yet": { facts: () => nobody({ startedAt: receivedAt - 30 * second }) },
   "nothing received": { facts: () => nobody() },
   "nothing received, no counters of the host": {

@@ -10,6 +10,7 @@ import type { Database } from "../../src/enrich/mmdb/read-database.ts";
 import {
   createMmdbSource,
   geoValues,
+  judgeDatabase,
   readDatabase,
   type MmdbOptions,
   type MmdbSource,
@@ -75,7 +76,7 @@ test("only the values asked for, in the language asked for, English where there 
 
 test("the country where a block is registered stands in; what has another shape is left out", async (t) => {
   const odd: MmdbValue = {
-    city: "Amsterdam",
+    city: ["Amsterdam"],
     country: { iso_code: 7 },
     location: { latitude: 91.5, longitude: 4 },
     registered_country: { iso_code: "DE" },
@@ -105,6 +106,85 @@ test("an autonomous system comes apart from the fields, whatever both databases 
     as: { number: 64_500, organisation: "Example" },
   });
   assert.deepEqual(askFacts(source, "2001:db8:2::1").as, { number: 64_500, organisation: "Example" });
+});
+
+test("the layouts of IPinfo and DB-IP are read", async (t) => {
+  const lite = { asn: "AS64500", as_name: "Example Net", as_domain: "example.net", country_code: "NL" };
+  const places: Readonly<Record<string, MmdbValue>> = {
+    // IPinfo Lite
+    "192.0.2.0/24": { ...lite, country: "Netherlands", continent_code: "EU", continent: "Europe" },
+    // IPinfo, country and ASN
+    "198.51.100.0/24": { country: "NL", country_name: "Netherlands", continent: "EU", continent_name: "Europe" },
+    // IPinfo, locations: numbers are texts
+    "203.0.113.0/25": { city: "Delft", country: "NL", lat: "52.01", lng: "-4.35", timezone: "Europe/Amsterdam" },
+    "203.0.113.128/25": {
+      city: "Delft",
+      country_code: "NL",
+      latitude: 52.5,
+      longitude: 4,
+      timezone: "Europe/Amsterdam",
+    },
+    // DB-IP: as GeoIP2
+    "2001:db8::/32": {
+      city: { names: { en: "Delft" } },
+      continent: { code: "EU", geoname_id: 6255148, names: { en: "Europe" } },
+      country: { iso_code: "NL", is_in_european_union: true, names: { en: "Netherlands" } },
+      location: { latitude: 52.01, longitude: 4.35 },
+      subdivisions: [{ names: { en: "South Holland" } }],
+    },
+  };
+  const systems: Readonly<Record<string, MmdbValue>> = {
+    "192.0.2.0/24": lite,
+    "198.51.100.0/24": { asn: "AS64501", domain: "example.org", name: "Example Org", type: "hosting" },
+    "203.0.113.0/24": { autonomous_system_number: 64_502, autonomous_system_organization: "DB-IP Lite" },
+    "2001:db8::/32": { traits: { autonomous_system_number: 64_503, autonomous_system_organization: "DB-IP ISP" } },
+    "2001:db9::/32": { asn: "ASx", name: "none" },
+  };
+  const lines: string[] = [];
+  const log = { ...silentLog, warn: (_: object, message: string) => void lines.push(message) };
+  const asn = { path: put(t, mmdbFile(systems)) };
+  const { source } = await setUp(t, { log, asn, ...geoip(put(t, mmdbFile(places))) });
+  const country = [
+    [".geo.continent.code", "EU"],
+    [".geo.continent.name", "Europe"],
+    [".geo.country.code", "NL"],
+    [".geo.country.name", "Netherlands"],
+  ];
+  assert.deepEqual(askFacts(source, "192.0.2.1"), {
+    fields: country,
+    as: { number: 64_500, organisation: "Example Net" },
+  });
+  assert.deepEqual(askFacts(source, "198.51.100.1"), {
+    fields: country,
+    as: { number: 64_501, organisation: "Example Org" },
+  });
+  const delft = [
+    [".geo.city.name", "Delft"],
+    [".geo.country.code", "NL"],
+  ];
+  const zone = [".geo.tz.name", "Europe/Amsterdam"];
+  assert.deepEqual(askFacts(source, "203.0.113.1").fields, [...delft, [".geo.loc.coord", "52.01,-4.35"], zone]);
+  assert.deepEqual(askFacts(source, "203.0.113.200").fields, [...delft, [".geo.loc.coord", "52.5,4"], zone]);
+  assert.deepEqual(askFacts(source, "203.0.113.1").as, { number: 64_502, organisation: "DB-IP Lite" });
+  assert.deepEqual(askFacts(source, "2001:db8::1"), {
+    fields: [delft[0], ...country, [".geo.loc.coord", "52.01,4.35"]],
+    as: { number: 64_503, organisation: "DB-IP ISP" },
+  });
+  assert.equal(askFacts(source, "2001:db9::1").as, undefined);
+  assert.deepEqual(lines, []);
+});
+
+test("a database of which nothing comes is told of, at the start and by a check", async (t) => {
+  const lines: unknown[] = [];
+  const log = { ...silentLog, warn: (fields: object, message: string) => void lines.push([fields, message]) };
+  const bytes = mmdbFile({ "198.51.100.0/24": amsterdam }, { type: "Some-City" });
+  const path = put(t, bytes);
+  await setUp(t, { log, asn: { path }, ...geoip(path) });
+  const message =
+    "a MaxMind database has nothing of autonomous systems under the names that are known: records get nothing of it";
+  assert.deepEqual(lines, [[{ path, type: "Some-City" }, message]]);
+  assert.deepEqual(judgeDatabase(bytes, "asn"), { remark: `${message} (type "Some-City")` });
+  assert.deepEqual(judgeDatabase(bytes, "geoip"), {});
 });
 
 test("private addresses and multicast groups are not looked up", async (t) => {

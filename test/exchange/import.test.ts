@@ -128,7 +128,29 @@ suite("a sheet", () => {
     const result = await read('key,name\n10.0.0.1,a\n10.0.0.2,"b\n10.0.0.3,c\n', { map: sheet });
     assert.deepEqual(result.entries.map(asJson), [{ key: "10.0.0.1", name: "a" }]);
     assert.equal(result.faultCount, 1);
-    assert.match(result.faults[0]?.reason ?? "", /quote/i);
+    const reason = "a quote in the row of line 3 is not closed: lines 3 to 4 are not read";
+    assert.deepEqual(result.faults, [{ row: 3, line: 3, lines: 2, column: "", field: "", reason }]);
+    const closed = await read('sep=,\nkey,name\n10.0.0.1,a\n10.0.0.2,"b\n10.0.0.3,"c"\n10.0.0.4,d\n', { map: sheet });
+    assert.deepEqual(
+      closed.faults.map(({ line, lines }) => [line, lines]),
+      [[4, 2]],
+    );
+    // Where the row has line breaks of its own, CR LF, and where the quote closes further down, at a delimiter.
+    const rows = ["key,name", '10.0.0.1,"a', "b", 'c"', '10.0.0.2,"d"d', "10.0.0.3,e", '10.0.0.4,f",x', "10.0.0.x,g"];
+    for (const lineBreak of ["\n", "\r\n"]) {
+      const { faults } = await read(rows.join(lineBreak), { map: sheet });
+      assert.deepEqual(
+        faults.map(({ line, lines }) => [line, lines]),
+        [
+          [2, undefined],
+          [5, undefined],
+          [6, 2],
+          [8, undefined],
+        ],
+      );
+    }
+    const many = `key\n${"x\n".repeat(500)}"10.0.0.1\n10.0.0.2\n`;
+    assert.equal((await read(many, { map: sheet })).faults.at(-1)?.line, 502, "kept, though there are many");
   });
 
   test("that is empty has no entries and no fault", async () => {

@@ -121,6 +121,28 @@ test("each construct of a module becomes what the definitions have for it", asyn
   );
 });
 
+test("labels of bits and numbers that cannot have any cost the labels: the module can be used", async (t) => {
+  const module = `BIT-MIB DEFINITIONS ::= BEGIN IMPORTS enterprises FROM SNMPv2-SMI;
+    bits OBJECT IDENTIFIER ::= { enterprises 32473 77 }
+    masks OBJECT-TYPE SYNTAX BITS { none(0), one(1), high(2147483648) } MAX-ACCESS read-only STATUS current ::= { bits 1 }
+    signed OBJECT-TYPE SYNTAX BITS { low(-1), one(1) } MAX-ACCESS read-only STATUS current ::= { bits 2 }
+    fine OBJECT-TYPE SYNTAX BITS { a(0), b(99) } MAX-ACCESS read-only STATUS current ::= { bits 3 }
+    huge OBJECT-TYPE SYNTAX INTEGER { one(1), all(18446744073709551615) } MAX-ACCESS read-only STATUS current ::= { bits 4 }
+    END`;
+  const made = generated(t, module);
+  const definitions = await read(t, made);
+  assert.deepEqual(attributesOf(definitions, "BIT-MIB::bits"), {
+    masks: "masks.value HexString",
+    signed: "signed.value HexString",
+    fine: "fine.value EnumBitmap",
+    huge: "huge.value Integer32",
+  });
+  assert.match(
+    made.files.get("objects/bit-mib.yml") ?? "",
+    /question: high\(2147483648\) is beyond what can have a label/,
+  );
+});
+
 test("descriptions are comments, doubts are questions, what is left out says why", (t) => {
   const text = generated(t, acmeModule).files.get("objects/acme-mib.yml") ?? "";
   assert.match(text, /^# All fans, 'quoted' and # marked\.\nACME-MIB::acmeFanTable:\n/m);

@@ -9,6 +9,8 @@ import { tempDirectory } from "../support/temp-directory.ts";
 import { runs } from "../support/runs.ts";
 
 interface Read {
+  readonly names: readonly string[];
+  readonly leftOut: readonly string[];
   readonly of: (name: string) => ObjectFacts;
   readonly notes: readonly string[];
 }
@@ -21,7 +23,8 @@ function read(t: TestContext, files: Readonly<Record<string, string>>): Read {
   const [first = ""] = Object.keys(files);
   const facts = library.readFile(join(directory, first)).flatMap((module) => moduleFacts(library, module));
   const of = (name: string): ObjectFacts => facts.find((one) => one.name === name) ?? assert.fail(name);
-  return { of, notes: library.notes };
+  const leftOut = library.leftOut.map(({ name, reason }) => `${name}: ${reason.replace(/^\S*\//, "")}`);
+  return { of, notes: library.notes, names: facts.map(({ name }) => name), leftOut };
 }
 
 /** The message of the fault, without the directory. */
@@ -115,6 +118,46 @@ test("faults of vendors that have one meaning are read: underscores, empty state
   const { of } = read(t, { "T-MIB": inModule(body.join("\n")) });
   assert.equal(of("x").oid, ".1.3.6.1.4.1.4.1");
   assert.equal(of("x").type?.labels?.join(), "10base,1,b_c,2");
+});
+
+test("a label that ends in a hyphen is read, as net-snmp does", (t) => {
+  const body =
+    "x OBJECT-TYPE SYNTAX INTEGER { cpe-a(1), cpe-b-(2), c(3) } MAX-ACCESS read-only STATUS current ::= { iso 9 }";
+  const { of, leftOut } = read(t, { "T-MIB": inModule(body) });
+  assert.equal(of("x").type?.labels?.join(), "cpe-a,1,cpe-b-,2,c,3");
+  assert.deepEqual(leftOut, []);
+});
+
+test("what has a fault is left out and named, a row with its columns; the rest of the module is read", (t) => {
+  const object = (name: string, syntax: string, place: string): string =>
+    `${name} OBJECT-TYPE SYNTAX ${syntax} MAX-ACCESS read-only STATUS current DESCRIPTION "It { has ::= all }" ::= { ${place} }`;
+  const row = (name: string, index: string, arc: number): string =>
+    `${name}Table OBJECT-TYPE SYNTAX SEQUENCE OF E MAX-ACCESS not-accessible STATUS current ::= { root ${arc} }
+     ${name}Entry OBJECT-TYPE SYNTAX E MAX-ACCESS not-accessible STATUS current INDEX { ${index} } ::= { ${name}Table 1 }
+     ${object(`${name}Value`, "INTEGER", `${name}Entry 1`)}`;
+  const body = [
+    "root OBJECT IDENTIFIER ::= { iso 9 }",
+    object("a", "INTEGER { one(1) two(2) }", "root 1"),
+    object("b", "INTEGER", "root 2"),
+    "Odd ::= INTEGER { x(~) }",
+    object("c", "Odd", "root 3"),
+    object("d", "INTEGER", "root nowhere"),
+    "Even ::= TEXTUAL-CONVENTION STATUS current SYNTAX INTEGER { y(1) }",
+    object("e", "Even", "root 5"),
+    "f OBJECT-TYPE SYNTAX INTEGER { z(1) MAX-ACCESS read-only STATUS current",
+    row("good", "goodValue", 6),
+    row("bad", "missing", 7),
+  ];
+  const { names, leftOut } = read(t, { "T-MIB": inModule(body.join("\n")) });
+  assert.deepEqual(names, ["root", "b", "e", "goodTable", "goodEntry", "goodValue", "badTable"]);
+  assert.deepEqual(leftOut, [
+    'a: T-MIB:3:39: expected "," or "}", found "two"',
+    'Odd: T-MIB:5:21: unexpected character "~"',
+    'f: T-MIB:10:37: expected "," or "}", found "MAX-ACCESS"',
+    "d: T-MIB:7:110: nowhere has no number here",
+    "c: T-MIB:6:22: Odd is neither defined nor imported in T-MIB",
+    "badEntry: T-MIB:15:85: missing is neither defined nor imported in T-MIB",
+  ]);
 });
 
 test("a fault names file, line and column", (t) => {

@@ -70,7 +70,7 @@ test("differences are exact in 64 bits, and of both widths what a model with who
         const value = before === undefined ? one.wide : clamp(before.wide + one.step);
         const now = { wide: value, narrow: one.isThere ? one.narrow : undefined };
         const short = value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
-        const got = rates.begin(table, 1000 * i, noSpeed)?.row("7", cellsOf(table, short, now.narrow))?.changes;
+        const got = rates.begin(table, 1000 * i, 0, noSpeed)?.row("7", cellsOf(table, short, now.narrow))?.changes;
         const expected = before === undefined ? undefined : model(before, now);
         assert.deepEqual(shown(got), expected);
         before = now;
@@ -97,12 +97,59 @@ function model(
   return changes;
 }
 
+test("a change beyond the speed of its interface is a step, unless the one before was as fast", () => {
+  const table = tableOf(wide, { name: "ifHCInUcastPkts", field: "packets.64", width: "Counter64" });
+  const budget = createRateBudget(10);
+  const rates = createCounterRates(budget, all);
+  const at = (time: number, ...values: readonly number[]): unknown[] | undefined =>
+    shown(rates.begin(table, time, 0, () => 8_000_000)?.row("7", cellsOf(table, ...values))?.changes);
+  assert.equal(at(0, 0, 0), undefined);
+  // 1 MB/s is its speed.
+  assert.deepEqual(at(10_000, 10_000_000, 1000), [
+    ["bytes.64", 10_000_000, 1_000_000],
+    ["packets.64", 1000, 100],
+  ]);
+  assert.deepEqual(at(20_000, 900_000_000, 9_000_000), [
+    ["bytes.64", "step"],
+    ["packets.64", "step"],
+  ]);
+  assert.equal(rates.rateOf(".1.0", "7"), undefined);
+  assert.deepEqual(at(30_000, 905_000_000, 9_000_500), [
+    ["bytes.64", 5_000_000, 500_000],
+    ["packets.64", 500, 50],
+  ]);
+  assert.deepEqual(budget.refused, { reset: 0, narrow: 0, step: 2 });
+  // An interface whose speed is made up.
+  assert.deepEqual(at(40_000, 1_905_000_000, 9_000_500)?.[0], ["bytes.64", "step"]);
+  for (let i = 1; i <= 2; i++) {
+    const value = 1_905_000_000 + i * 1_000_000_000;
+    assert.deepEqual(at(40_000 + i * 10_000, value, 9_000_500)?.[0], ["bytes.64", 1_000_000_000, 100_000_000]);
+  }
+});
+
+test("a poll before half of the interval is over is not counted, and costs the next one nothing", () => {
+  const table = tableOf(wide);
+  const rates = createCounterRates(createRateBudget(10), all);
+  const at = (time: number, value: number): unknown[] | undefined => {
+    const counted = rates.begin(table, time, 5000, noSpeed);
+    const changes = shown(counted?.row("7", cellsOf(table, value))?.changes);
+    counted?.end();
+    return changes;
+  };
+  assert.equal(at(0, 0), undefined);
+  assert.deepEqual(at(10_000, 1000), [["bytes.64", 1000, 100]]);
+  assert.equal(at(10_300, 1500), undefined);
+  assert.equal(at(14_999, 1600), undefined);
+  assert.equal(rates.rateOf(".1.0", "7"), 100);
+  assert.deepEqual(at(20_000, 3000), [["bytes.64", 2000, 200]]);
+});
+
 test("32 bits of octets at 10 Gbit/s say nothing after a minute, and of packets they do", () => {
   const table = tableOf(narrow, { name: "ifInUcastPkts", field: "packets.in", width: "Counter32" });
   const budget = createRateBudget(10);
   const rates = createCounterRates(budget, all);
   const at = (time: number, ...values: readonly number[]): unknown[] | undefined =>
-    shown(rates.begin(table, time, () => 10_000_000_000)?.row("7", cellsOf(table, ...values))?.changes);
+    shown(rates.begin(table, time, 0, () => 10_000_000_000)?.row("7", cellsOf(table, ...values))?.changes);
   assert.equal(at(0, 1000, 4_294_967_000), undefined);
   assert.deepEqual(at(60_000, 2000, 704), [
     ["bytes.in", "narrow"],
@@ -112,14 +159,14 @@ test("32 bits of octets at 10 Gbit/s say nothing after a minute, and of packets 
     ["bytes.in", 1000, 1000],
     ["packets.in", 1, 1],
   ]);
-  assert.deepEqual(budget.refused, { reset: 0, narrow: 1 });
+  assert.deepEqual(budget.refused, { reset: 0, narrow: 1, step: 0 });
 });
 
 test("a slow interface cannot have counted to the end: the counter was reset", () => {
   const table = tableOf(narrow);
   const rates = createCounterRates(createRateBudget(10), all);
   const row = (time: number, value: number): unknown[] | undefined =>
-    shown(rates.begin(table, time, () => 1_000_000)?.row("7", cellsOf(table, value))?.changes);
+    shown(rates.begin(table, time, 0, () => 1_000_000)?.row("7", cellsOf(table, value))?.changes);
   row(0, 3_000_000_000);
   assert.deepEqual(row(10_000, 500), [["bytes.in", "reset"]]);
   row(20_000, 4_294_967_290);
@@ -135,7 +182,7 @@ test("another time of discontinuity is a reset, whatever the counters say", () =
   });
   const rates = createCounterRates(createRateBudget(10), ({ name }) => name === "ifHCInOctets");
   const row = (time: number, value: number, reset: number): unknown[] | undefined =>
-    shown(rates.begin(table, time, noSpeed)?.row("7", cellsOf(table, value, reset))?.changes);
+    shown(rates.begin(table, time, 0, noSpeed)?.row("7", cellsOf(table, value, reset))?.changes);
   row(0, 10, 5);
   assert.deepEqual(row(1000, 20, 5), [["bytes.64", 10, 10]]);
   assert.deepEqual(row(2000, 30, 6), [["bytes.64", "reset"]]);
@@ -147,7 +194,7 @@ test("rows that are gone give their room back, and those without room are counte
   const budget = createRateBudget(2);
   const rates = createCounterRates(budget, all);
   const poll = (time: number, ...keys: readonly string[]): void => {
-    const counted = rates.begin(table, time, noSpeed);
+    const counted = rates.begin(table, time, 0, noSpeed);
     for (const key of keys) counted?.row(key, cellsOf(table, time));
     counted?.end();
   };
@@ -161,7 +208,7 @@ test("rows that are gone give their room back, and those without room are counte
   assert.deepEqual([budget.used, rates.rateOf(".1.0", "2")], [0, undefined]);
 });
 
-test("records have what their counters did, from the second poll on and not over a restart", async (t) => {
+test("records have what their counters did, from the second poll of the interval on and not over a restart", async (t) => {
   const rig = await startSnmpRig(t, {
     files: { "devices/lab.yml": patientDevice },
     agent: { uptime: 100_000 },
@@ -179,15 +226,20 @@ test("records have what their counters did, from the second poll on and not over
   await rig.snmp.start();
   const of = (object: string, index: number): SnmpRecord[] =>
     rig.of(object).filter((record) => record["netif.index"] === index);
-  await until("rates", () => of("IF-MIB::ifXTable", 1).length > 1 && of("IF-MIB::ifTable", 2).length > 1);
-  for (const records of [of("IF-MIB::ifXTable", 1), of("IF-MIB::ifTable", 2)]) {
-    const [first, second] = records;
+  const withRate = (records: readonly SnmpRecord[]): SnmpRecord | undefined =>
+    records.find((record) => record["netif.bytes.in_rate"] !== undefined);
+  const tables = (): SnmpRecord[][] => [of("IF-MIB::ifXTable", 1), of("IF-MIB::ifTable", 2)];
+  await until("rates", () => tables().every((records) => withRate(records) !== undefined));
+  for (const records of tables()) {
+    const [first] = records;
+    const second = withRate(records);
     assert.ok(first !== undefined && second !== undefined);
     assert.deepEqual([first["netif.bytes.in_rate"], first["snmp.rate.interval"]], [undefined, undefined]);
     const counted = (Number(second["netif.bytes.in"]) - Number(first["netif.bytes.in"]) + 2 ** 32) % 2 ** 32;
     assert.equal(second["netif.bytes.in_delta"], counted);
     const [rate, seconds] = [Number(second["netif.bytes.in_rate"]), Number(second["snmp.rate.interval"])];
-    // Two polls may be a few milliseconds apart, and the record has whole ones.
+    // The record has whole milliseconds.
+    assert.ok(seconds >= 0.5, "a poll that comes sooner has no rates");
     const most = 0.0005 * rate + 0.0005 * seconds + 1e-6 * counted;
     assert.ok(Math.abs(counted - rate * seconds) <= most, `${counted} in ${seconds} s is not ${rate} per second`);
   }

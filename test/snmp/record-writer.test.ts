@@ -28,6 +28,7 @@ const object = {
 const polled: PolledRows = {
   rows: Array.from({ length: count }, (_, i) => ({ key: String(i + 1), values: [{ type: "Counter32", value: i }] })),
   isComplete: true,
+  isOrdered: true,
   detail: undefined,
   error: undefined,
   isCut: false,

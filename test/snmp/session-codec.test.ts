@@ -49,6 +49,11 @@ const accepted: readonly (readonly [string, string, VarBind["type"], VarBind["va
   ["a counter without its leading zero", "41 04 ff ff ff fe", "Counter32", 4_294_967_294],
   ["a gauge", "42 02 01 00", "Gauge32", 256],
   ["a UInteger32 of RFC 1442", "47 01 09", "Gauge32", 9],
+  ["a counter with its top bit set in one octet", "41 01 ff", "Counter32", 255],
+  ["content in a null", "05 01 00", "Null", null],
+  ["content in an exception", "82 01 00", "endOfMibView", null],
+  ["a padded sub-identifier", "06 03 2b 80 01", "ObjectIdentifier", [1, 3, 1]],
+  ["a Counter64 with its top bit set in one octet", "46 01 80", "Counter64", 128n],
   ["time ticks", "43 03 01 00 00", "TimeTicks", 65_536],
   ["the greatest Counter64", "46 09 00 ff ff ff ff ff ff ff ff", "Counter64", 18_446_744_073_709_551_615n],
   ["a Counter64 without its leading zero", "46 08 ff ff ff ff ff ff ff fe", "Counter64", 18_446_744_073_709_551_614n],
@@ -78,40 +83,66 @@ for (const [what, bytes, type, value] of accepted) {
   });
 }
 
-const refused: readonly (readonly [string, string, RegExp])[] = [
-  ["an empty integer", "02 00", /empty integer/],
-  ["an integer of ten octets", "02 0a 00 00 00 00 00 00 00 00 00 01", /over-long integer/],
-  ["an integer of 33 bits", "02 05 01 00 00 00 00", /beyond 32 bits/],
-  ["a counter of 33 bits", "41 05 01 00 00 00 00", /beyond 32 bits/],
-  ["a negative counter of one octet", "41 01 ff", /negative where unsigned/],
-  ["a negative counter of five octets", "41 05 ff ff ff ff ff", /negative where unsigned/],
-  ["a negative Counter64 of one octet", "46 01 80", /negative where unsigned/],
-  ["a negative Counter64 of nine octets", "46 09 ff 00 00 00 00 00 00 00 00", /negative where unsigned/],
-  ["a Counter64 of 65 bits", "46 09 01 00 00 00 00 00 00 00 00", /beyond 64 bits/],
-  ["a Counter64 of ten octets", "46 0a 00 00 00 00 00 00 00 00 00 01", /over-long integer/],
-  ["an empty Counter64", "46 00", /empty integer/],
-  ["an indefinite length", "04 80 41 00 00", /indefinite length/],
-  ["a length of five octets", "04 85 00 00 00 00 01 41", /length of a length/],
-  ["a length beyond the end", "04 7f 41", /beyond the end/],
-  ["a length of 4 GiB", "04 84 ff ff ff ff 41", /beyond the end/],
-  ["content in a null", "05 01 00", /content where none belongs/],
-  ["content in an exception", "82 01 00", /content where none belongs/],
-  ["a sub-identifier of 33 bits", "06 06 2b 90 80 80 80 00", /beyond 32 bits/],
-  ["an endless sub-identifier", `06 20 2b ${"ff ".repeat(30)} 7f`, /beyond 32 bits/],
-  ["a padded sub-identifier", "06 03 2b 80 01", /padded sub-identifier/],
-  ["an object identifier cut off", "06 02 2b 86", /cut off/],
-  ["129 sub-identifiers", `06 81 80 2b ${"01 ".repeat(127)}`, /more than 128/],
-  ["a constructed value", "30 02 05 00", /value with tag 0x30/],
-  ["a tag of the long form", "1f 81 01 00", /value with tag 0x1f/],
-  ["a second value", "05 00 05 00", /bytes after the last element/],
-  ["no value", "", /element missing/],
+/** By what is odd about them. net-snmp throws the whole message away for these, but for some that it takes for another number. */
+const leftOut: readonly (readonly [string, string, string])[] = [
+  ["an empty integer", "02 00", "empty"],
+  ["an integer of ten octets", "02 0a 00 00 00 00 00 00 00 00 00 01", "width"],
+  ["an integer of 33 bits", "02 05 01 00 00 00 00", "width"],
+  ["a gauge of 33 bits", "42 05 01 00 00 00 00", "width"],
+  ["an empty gauge", "42 00", "empty"],
+  ["a negative Counter64 of nine octets", "46 09 ff 00 00 00 00 00 00 00 00", "width"],
+  ["a Counter64 of 65 bits", "46 09 01 00 00 00 00 00 00 00 00", "width"],
+  ["a Counter64 of ten octets", "46 0a 00 00 00 00 00 00 00 00 00 01", "width"],
+  ["an empty Counter64", "46 00", "empty"],
+  ["an indefinite length", "04 80 41 00 00", "length"],
+  ["a length of five octets", "04 85 00 00 00 00 01 41", "length"],
+  ["a length beyond the end", "04 7f 41", "length"],
+  ["a length of 4 GiB", "04 84 ff ff ff ff 41", "length"],
+  ["a sub-identifier of 33 bits", "06 06 2b 90 80 80 80 00", "oid"],
+  ["an endless sub-identifier", `06 20 2b ${"ff ".repeat(30)} 7f`, "oid"],
+  ["an object identifier cut off", "06 02 2b 86", "oid"],
+  ["129 sub-identifiers", `06 81 80 2b ${"01 ".repeat(127)}`, "oid"],
+  ["a constructed value", "30 02 05 00", "tag"],
+  ["a tag of the long form", "1f 81 01 00", "tag"],
+  ["a second value", "05 00 05 00", "length"],
+  ["no value", "", "length"],
 ];
 
-for (const [what, bytes, message] of refused) {
-  test(`value refused: ${what}`, () => {
-    assert.throws(() => readValue(bytes), { name: "DecodeError", message });
+for (const [what, bytes, fault] of leftOut) {
+  test(`value left out: ${what}`, () => {
+    const { varbinds, faults } = readPdu(responseWith(bytes));
+    assert.deepEqual(varbinds, [{ oid: [1, 3, 6, 1, 2, 1, 1, 5, 0], type: "Malformed", value: null }]);
+    assert.deepEqual(faults, [fault]);
   });
 }
+
+// What snmpget of net-snmp 5.9.3 shows.
+const cut: readonly (readonly [string, string, VarBind["type"], number])[] = [
+  ["a counter of 33 bits", "41 05 01 00 00 00 07", "Counter32", 7],
+  ["a counter of minus one in five octets", "41 05 ff ff ff ff ff", "Counter32", 4_294_967_295],
+  ["a counter with its sign in eight octets", "41 08 ff ff ff ff 80 00 00 01", "Counter32", 2_147_483_649],
+  ["a counter of nine octets", "41 09 00 00 00 00 01 00 00 00 05", "Counter32", 5],
+  ["time ticks of 33 bits", "43 05 01 00 00 00 07", "TimeTicks", 7],
+];
+
+for (const [what, bytes, type, value] of cut) {
+  test(`value cut to 32 bits: ${what}`, () => {
+    const { varbinds, faults } = readPdu(responseWith(bytes));
+    assert.deepEqual(varbinds, [{ oid: [1, 3, 6, 1, 2, 1, 1, 5, 0], type, value }]);
+    assert.deepEqual(faults, ["cut"]);
+  });
+}
+
+test("a name that is no object identifier costs the message", () => {
+  assert.throws(() => readValue("05 00", `06 81 80 2b ${"01 ".repeat(127)}`), {
+    name: "DecodeError",
+    message: /more than 128/,
+  });
+  assert.throws(() => readValue("05 00", "06 06 2b 90 80 80 80 00"), {
+    name: "DecodeError",
+    message: /beyond 32 bits/,
+  });
+});
 
 test("128 sub-identifiers are read, as a value and as a name", () => {
   const oid = `06 7f 2b ${"01 ".repeat(126)}`;

@@ -104,6 +104,34 @@ test("an agent that lost its boots, or was replaced, is talked to again", async 
   client.close();
 });
 
+for (const disowns of ["unknownUserNames", "wrongDigests", "unsupportedSecLevels"] as const) {
+  test(`an agent of another engine that reports ${disowns} to messages for the old one is talked to at once`, async () => {
+    const { open, agent, client } = createSessionFixture();
+    const session = open(usm);
+    await session.get([sysName]);
+    agent.swap();
+    agent.faults.disowns = disowns;
+    const before = agent.requests;
+    assert.equal(text((await session.get([sysName])).varbinds[0]?.value), "r1");
+    assert.deepEqual(Buffer.from(session.engine()?.id ?? []), Buffer.from(agent.engine().id));
+    // The one that is refused, the question for the engine, the one that is answered.
+    assert.equal(agent.requests, before + 3);
+    client.close();
+  });
+}
+
+test("an agent of another engine that is silent to messages for the old one is talked to after two of them", async () => {
+  const { open, agent, client } = createSessionFixture();
+  const session = open({ ...usm, ...impatient });
+  await session.get([sysName]);
+  agent.swap();
+  agent.faults.disowns = "silently";
+  await assert.rejects(session.get([sysName]), { code: "timeout" });
+  await assert.rejects(session.get([sysName]), { code: "timeout" });
+  assert.equal(text((await session.get([sysName])).varbinds[0]?.value), "r1");
+  client.close();
+});
+
 test("an agent that reports forever fails the request", async () => {
   const { open, client } = createSessionFixture({ boots: 0x7fffffff });
   // Boots at their maximum are never in the time window; the agent answers, but its answers are not timely.

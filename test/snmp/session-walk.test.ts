@@ -84,6 +84,7 @@ test("the last object of the view, an empty root, a scalar and no root at all", 
   assert.deepEqual(await walkAll(open(), []), {
     oids: [],
     isComplete: true,
+    isOrdered: true,
     ends: [],
     detail: undefined,
     error: undefined,
@@ -127,12 +128,13 @@ function below(table: AgentTable, root: Oid): string[] {
 
 test("a long column takes few requests, and more values in each as all goes well", async () => {
   const { open, client } = createSessionFixture({ table: longTable(5000), maxMessageSize: 65_000 });
-  const repetitions = createRepetitions();
-  const walked = await walkAll(open(), [column], { repetitions });
+  const session = open();
+  const { repetitions } = session.limits;
+  const walked = await walkAll(session, [column]);
   assert.equal(walked.oids[0]?.length, 5000);
   assert.ok(walked.requests < 5000 / 60);
   assert.ok(repetitions.values() > 150);
-  const fixed = await walkAll(open(), [column], { maxRepetitions: 10, repetitions });
+  const fixed = await walkAll(session, [column], { maxRepetitions: 10 });
   assert.equal(fixed.requests, 501);
   client.close();
 });
@@ -157,12 +159,13 @@ test("an agent that finds requests too big is asked for less, and remembered", a
   const { open, agent, client } = createSessionFixture({ table: longTable(300) });
   agent.faults.liesAbout = (response, request) =>
     request.errorIndex > 9 ? { ...response, errorStatus: errorStatus.tooBig, varbinds: [] } : response;
-  const repetitions = createRepetitions();
-  const walked = await walkAll(open(), [column], { repetitions });
+  const session = open();
+  const { repetitions } = session.limits;
+  const walked = await walkAll(session, [column]);
   assert.equal(walked.oids[0]?.length, 300);
   assert.equal(walked.isComplete, true);
   assert.ok(repetitions.values() <= 9);
-  const { requests } = await walkAll(open(), [column], { repetitions });
+  const { requests } = await walkAll(session, [column]);
   assert.ok(requests <= Math.ceil(300 / 7) + 6);
   client.close();
 });
@@ -188,9 +191,9 @@ test("an agent that finds even one row too big is asked for fewer columns", asyn
 test("an agent whose big answers get lost is asked for less", async () => {
   const { open, agent, client } = createSessionFixture({ table: longTable(200) });
   agent.faults.sends = (answer) => (answer.length > 700 ? [] : [answer]);
-  const repetitions = createRepetitions();
   const session = open({ timeout: 200, retries: 0 });
-  const walked = await walkAll(session, [column], { repetitions });
+  const { repetitions } = session.limits;
+  const walked = await walkAll(session, [column]);
   assert.equal(walked.isComplete, true);
   assert.equal(walked.oids[0]?.length, 200);
   assert.ok(repetitions.values() < 60);
@@ -201,8 +204,7 @@ test("an agent that falls silent: what was read stays read, and is marked", asyn
   const { open, agent, client } = createSessionFixture({ table: longTable(300) });
   let answers = 0;
   agent.faults.drops = () => ++answers > 3;
-  const repetitions = createRepetitions();
-  const walked = await walkAll(open(impatient), [column, oidOf("1.3.6.1.8")], { maxRepetitions: 5, repetitions });
+  const walked = await walkAll(open(impatient), [column, oidOf("1.3.6.1.8")], { maxRepetitions: 5 });
   assert.equal(walked.isComplete, false);
   assert.deepEqual(walked.ends, ["failed", "end"]);
   assert.equal(walked.error?.code, "timeout");
@@ -248,7 +250,8 @@ for (const [what, end, answer] of loops) {
         ).map((oid): VarBind => ({ oid, type: "Integer32", value: 1 })),
       });
       const walked = await walkAll(open({ credential: { version, community: "public" } }), [column]);
-      const isMalformed = version === "1" && end === "empty_answer";
+      // Without even one row in it, a GetBulk is followed by a GetNext, which is not answered with no value.
+      const isMalformed = end === "empty_answer";
       const isGrowing = version === "1" && /for ever|decrease|in turn/.test(what);
       assert.equal(walked.ends[0], isMalformed ? "failed" : end);
       assert.equal(walked.isComplete, false);

@@ -13,11 +13,17 @@ import {
   formatFinding,
   readTrapRules,
   type CompileCondition,
+  type Snmp,
   type TrapSettings,
 } from "../../src/snmp/index.ts";
+import type { UsmMessage } from "../../src/snmp/session/codec/message-codec.ts";
+import type { Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
+import { createKeyCache } from "../../src/snmp/session/usm/key-cache.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { freePort } from "../support/free-port.ts";
-import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
+import { createAgentUsm } from "../support/snmp-agent/agent-usm.ts";
+import { createFakeNetwork, createSnmpAgent, oidOf, parseSnmprec } from "../support/snmp-agent/index.ts";
+import { usmUser } from "../support/snmp-session-fixture.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
@@ -27,6 +33,7 @@ interface Rig {
   readonly records: Json[];
   readonly metrics: Metrics;
   readonly port: number;
+  readonly refusedTraps: Snmp["refusedTraps"];
   /** Sends a datagram, and waits for an answer when one is wanted. */
   send(hex: string, wantsAnswer?: boolean): Promise<string>;
 }
@@ -64,6 +71,7 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
       compileCondition: () => () => true,
       engineId: "80000000046e6574",
       isAllowed: () => true,
+      acceptsUntimely: () => false,
       maxRate: 0,
       tcp: false,
       ...settings,
@@ -76,6 +84,7 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
     records,
     metrics,
     port,
+    refusedTraps: () => snmp.refusedTraps(),
     send: (hex, wantsAnswer = false) =>
       new Promise((done, fail) => {
         const socket = createSocket("udp4");
@@ -205,6 +214,104 @@ test("what is no notification, or of nobody who counts, is refused and counted; 
   assert.equal(await refused("community"), 1);
   assert.equal(await refused("pdu_type"), 1);
   assert.ok(Number(await refused("malformed")) > 10);
+});
+
+test("an odd value of a trap costs itself, in every version, and is counted", async (t) => {
+  const rig = await start(t);
+  const odd = [
+    varbind("1.3.6.1.2.1.2.2.1.10.7", tlv(0x41)),
+    varbind("1.3.6.1.2.1.2.2.1.16.7", tlv(0x41, "0100000009")),
+    varbind("1.3.6.1.4.1.99999.1.0", tlv(0x30, tlv(0x05))),
+  ];
+  await rig.send(v2(0xa7, "public", ...odd, ifIndex));
+  const v1 = tlv(
+    0xa4,
+    oid("1.3.6.1.4.1.318"),
+    tlv(0x40, "c0000209"),
+    int(6),
+    int(5),
+    tlv(0x43),
+    tlv(0x30, ...odd, ifIndex),
+  );
+  await rig.send(tlv(0x30, int(0), text("public"), v1));
+  await until("both", () => rig.records.length === 2);
+  for (const record of rig.records) {
+    assert.equal(record["netif.index"], 7);
+    assert.equal(record["netif.bytes.out"], 9);
+    assert.equal(record["netif.bytes.in"], undefined);
+    assert.deepEqual(record["snmp.trap.varbinds"], [
+      ".1.3.6.1.2.1.2.2.1.10.7 = Malformed",
+      ".1.3.6.1.4.1.99999.1.0 = Malformed",
+    ]);
+  }
+  const count = (fault: string): Promise<number | undefined> =>
+    rig.metrics.value("netgloss_snmp_traps_values_malformed_total", { fault });
+  assert.deepEqual(await Promise.all(["cut", "empty", "tag"].map(count)), [2, 3, 2]);
+});
+
+/** A trap of version 3 of an engine with these boots and time. */
+function v3(boots: number, time: number): string {
+  const id = Buffer.from("80001f888000000001", "hex");
+  const pdu: Pdu = {
+    type: "trap",
+    requestId: 9,
+    errorStatus: 0,
+    errorIndex: 0,
+    varbinds: [
+      { oid: oidOf("1.3.6.1.2.1.1.3.0"), type: "TimeTicks", value: 1 },
+      { oid: oidOf("1.3.6.1.6.3.1.1.4.1.0"), type: "ObjectIdentifier", value: oidOf(linkDown) },
+    ],
+  };
+  const scoped = { contextEngineId: id, contextName: new Uint8Array(0), pdu };
+  const message = { id: 9, user: Buffer.from(usmUser.username) } as unknown as UsmMessage;
+  const sealed = createAgentUsm([usmUser]).seal(message, scoped, createKeyCache().keysFor(usmUser, id), {
+    id,
+    boots,
+    time,
+  });
+  return Buffer.from(sealed).toString("hex");
+}
+
+const trapUser =
+  "v3_credentials: [{username: operator, authentication_protocol: sha256, authentication_passphrase: maplesyrup, " +
+  "privacy_protocol: aes, privacy_passphrase: buckwheat}]\n";
+
+test("a trap of version 3 from before its sender's last start is refused, and counted and kept by sender", async (t) => {
+  const directory = tempDirectory(t);
+  writeFileSync(join(directory, "noc.yml"), trapUser);
+  const rig = await start(t, { credentialsDirectory: directory });
+  await rig.send(v3(4, 9000));
+  await until("the first", () => rig.records.length === 1);
+  await rig.send(v3(4, 10));
+  await until("the refusal", () => rig.refusedTraps().length === 1);
+  const [{ lastAt, ...refused } = { lastAt: 0 }] = rig.refusedTraps();
+  assert.deepEqual(refused, { sender: "127.0.0.1", reason: "time_window", count: 1 });
+  assert.ok(Math.abs(lastAt - Date.now()) < 60_000);
+  assert.equal(
+    await rig.metrics.value("netgloss_snmp_traps_refused_by_sender_total", {
+      sender: "127.0.0.1",
+      reason: "time_window",
+    }),
+    1,
+  );
+  await rig.send(v3(5, 10));
+  await until("the next start", () => rig.records.length === 2);
+});
+
+test("a sender whose engine boots do not grow is accepted where the settings say so", async (t) => {
+  const directory = tempDirectory(t);
+  writeFileSync(join(directory, "noc.yml"), trapUser);
+  const rig = await start(t, {
+    credentialsDirectory: directory,
+    acceptsUntimely: (address) => address === "127.0.0.1",
+  });
+  await rig.send(v3(4, 9000));
+  await until("the first", () => rig.records.length === 1);
+  await rig.send(v3(4, 10));
+  await until("the second", () => rig.records.length === 2);
+  await rig.send(v3(4, 11));
+  await until("the third", () => rig.records.length === 3);
+  assert.deepEqual(rig.refusedTraps(), []);
 });
 
 test("a sender beyond its rate is left out, and the next record says how often", async (t) => {

@@ -106,7 +106,7 @@ suite("a source", () => {
     await rig.run("plan");
     assert.equal(rig.waits.at(-1), 30_000);
     assert.equal(rig.entries("plan").length, 3);
-    assert.match(rig.health.checks()[0]?.detail ?? "", /^plan is failing: /);
+    assert.equal(rig.health.checks()[0]?.detail, "plan is failing: it refuses");
     assert.equal(await rig.metrics.value("netgloss_source_failures_total", { source: "plan", reason: "refused" }), 2);
     server.answer = () => list(3);
     assert.equal((await rig.run("plan")).state, "working");
@@ -137,7 +137,7 @@ suite("a source", () => {
     };
     const failed = await rig.run("plan");
     assert.match(failed.run?.reason ?? "", /asks to come back later \(429\)/);
-    assert.equal(rig.waits.at(-1), 3_600_000, "the next run is not before");
+    assert.equal(rig.waits.at(-1), 900_000, "the next run is not before, but no later than the interval");
     await rig.stop();
   });
 
@@ -165,7 +165,7 @@ suite("a source", () => {
     for (const [i, pattern] of [
       /breaks off/,
       /longer than 1024 bytes/,
-      /not JSON/,
+      /a page of HTML/,
       /none of 1 rows can be used: row 1/,
     ].entries()) {
       assert.match(reasons[i] ?? "", pattern);
@@ -200,7 +200,7 @@ suite("a source", () => {
       [
         `- {name: token, kind: json, url: "${server.url}", token_file: "${file}"}`,
         `- {name: basic, kind: json, url: "${server.url}", username: u, password_env: PASS}`,
-        `- {name: moved, kind: json, url: "${server.url}/moved", token_env: PASS}`,
+        `- {name: moved, kind: json, url: "${server.url}/moved", token_env: PASS, redirect_hosts: 127.0.0.1}`,
         `- {name: none, kind: json, url: "${server.url}", token_env: MISSING}`,
       ].join("\n"),
       { env: { PASS: "secret" } },
@@ -216,6 +216,112 @@ suite("a source", () => {
     );
     assert.equal(other.requests[0]?.headers.authorization, undefined);
     assert.equal((await rig.run("none")).run?.reason, "the environment has no MISSING");
+    await rig.stop();
+  });
+
+  test("follows redirects to its own host, and to others that are allowed", async () => {
+    const other = await standIn(() => list(1));
+    const server = await standIn((_, url, response) => {
+      if (url.pathname === "/list") return list(2);
+      response.statusCode = 302;
+      const places: Readonly<Record<string, string>> = { "/here": "/list", "/file": "file:///etc/passwd" };
+      response.setHeader("location", places[url.pathname] ?? `${other.url}/secret?token=1`);
+      response.end();
+      return undefined;
+    });
+    const place = (name: string, path: string, more = ""): string =>
+      `- {name: ${name}, kind: json, url: "${server.url}${path}"${more}}`;
+    const rig = await startSources(
+      [
+        place("here", "/here"),
+        place("there", "/there"),
+        place("file", "/file", ', redirect_hosts: "*"'),
+        place("wrong", "/there", ", redirect_hosts: [example.net]"),
+        place("named", "/there", ", redirect_hosts: [example.net, 127.0.0.1]"),
+        place("any", "/there", ', redirect_hosts: "*"'),
+      ].join("\n"),
+    );
+    assert.equal((await rig.run("here")).entries, 2);
+    for (const name of ["there", "wrong"]) {
+      const { run } = await rig.run(name);
+      assert.deepEqual(
+        [run?.code, run?.reason],
+        ["refused", `${server.url}/there redirects to ${other.url}: redirect_hosts does not allow that`],
+      );
+    }
+    assert.equal(other.requests.length, 0);
+    assert.equal((await rig.run("file")).run?.code, "refused");
+    assert.equal((await rig.run("named")).entries, 1);
+    assert.equal((await rig.run("any")).entries, 1);
+    await rig.stop();
+  });
+
+  test("that drips is given up after its time in all", async () => {
+    const server = await standIn((_, __, response) => {
+      const drip = setInterval(() => response.write('{"key":"10.0.0.0"}\n'), 20);
+      response.on("close", () => clearInterval(drip));
+      return undefined;
+    });
+    const rig = await startSources(`- {name: plan, kind: ndjson, url: "${server.url}", max_time: 3s}`);
+    const { run, state } = await rig.run("plan");
+    assert.deepEqual([state, run?.code, run?.reason], ["failing", "too_slow", "it was not read within 3 s (max_time)"]);
+    assert.equal(await rig.metrics.value("netgloss_source_failures_total", { source: "plan", reason: "too_slow" }), 1);
+    server.answer = () => list(1);
+    await rig.stop();
+  });
+
+  test("of many pages gives up a page that drips", async () => {
+    const server = await standIn((_, __, response) => {
+      const drip = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(drip));
+      return undefined;
+    });
+    const rig = await startSources(
+      `- {name: plan, kind: netbox, url: "${server.url}", objects: ip-addresses, timeout: 1s}`,
+    );
+    const { run } = await rig.run("plan");
+    assert.deepEqual(
+      [run?.code, run?.reason],
+      ["too_slow", `the answer of ${server.url}/api/ipam/ip-addresses/ was not whole after 10 s`],
+    );
+    server.answer = () => list(1);
+    await rig.stop();
+  });
+
+  test("whose first answer is a page, or says that nothing has changed, fails", async () => {
+    const server = await standIn((_, url, response) => {
+      if (url.pathname === "/304") response.statusCode = 304;
+      response.end(url.pathname === "/304" ? "" : "\ufeff<!-- x -->\n<!DOCTYPE html>\n<html>10.0.0.1</html>");
+      return undefined;
+    });
+    const kinds = ["csv", "list", "cloudflare", "dnsmasq"];
+    const yaml = kinds.map((kind) => `- {name: ${kind}, kind: ${kind}, url: "${server.url}/page"}`);
+    const rig = await startSources([...yaml, `- {name: same, kind: csv, url: "${server.url}/304"}`].join("\n"));
+    for (const kind of kinds) {
+      const { run } = await rig.run(kind);
+      assert.deepEqual(
+        [run?.code, run?.reason],
+        ["content", `${server.url}/page answers with a page of HTML: does it want a sign-in?`],
+      );
+    }
+    assert.equal((await rig.run("same")).run?.reason, `${server.url}/304 answers 304`);
+    await rig.stop();
+  });
+
+  test("with a quote that is not closed changes nothing, and names its line; readiness shows nothing of it", async () => {
+    let text = "key,name\n10.0.0.1,a\n10.0.0.2,b\n10.0.0.3,c\n";
+    const server = await standIn((_, __, response) => void response.end(text));
+    const rig = await startSources(`- {name: plan, kind: csv, url: "${server.url}"}`);
+    await rig.run("plan");
+    text = 'key,name\n10.0.0.1,a\n10.0.0.2,"b\n10.0.0.3,c\n';
+    const { run, entries } = await rig.run("plan");
+    assert.deepEqual(
+      [entries, run?.code, run?.reason],
+      [3, "content", "a quote in the row of line 3 is not closed: lines 3 to 4 are not read"],
+    );
+    text = "key,name\nsecret,a\n";
+    assert.match((await rig.run("plan")).run?.reason ?? "", /secret/);
+    assert.equal(rig.health.checks()[0]?.detail, "plan is failing: its answer cannot be used");
     await rig.stop();
   });
 

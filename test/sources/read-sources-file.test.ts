@@ -23,6 +23,13 @@ test("sources come in the order of their priority, with what their kind says", (
       ["aws", 86_400_000, "https://ip-ranges.amazonaws.com/ip-ranges.json", undefined],
     ],
   );
+  const times = readSourcesFile(
+    "- {kind: csv, path: /x, timeout: 5s}\n- {kind: netbox, url: 'http://x', timeout: 5s}\n- {kind: phpipam, url: 'http://x', max_time: 1h}\n",
+  );
+  assert.deepEqual(
+    times.map(({ maxTimeMs }) => maxTimeMs / 1000),
+    [50, 21_600, 3600],
+  );
   assert.deepEqual(readSourcesFile(""), []);
 });
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock, type Clock, type Log } from "../../src/report/index.ts";
 import {
@@ -25,6 +25,8 @@ import { until } from "./until.ts";
 /** The small device with a name for one interface, so that it has a row of ifXTable. */
 export const rigTable = smallTable.with([{ oid: oidOf("1.3.6.1.2.1.31.1.1.1.1.1"), value: octets("lo") }]);
 
+const shippedDirectory = resolve(import.meta.dirname, "../../../definitions");
+
 export type SnmpRecord = Readonly<Record<string, unknown>>;
 
 /** The whole SNMP room over a network within the process, with one agent, `r1` at 192.0.2.1:161, to begin with. */
@@ -37,6 +39,8 @@ export class SnmpRig {
   readonly clock: Clock;
   persistDirectory = "";
   addsRates = false;
+  /** Whether the definitions are those that are shipped, with the devices of the test. */
+  shipped = false;
   /** Set before it starts: searches networks, with the settings of a quick test where none are given. */
   discovery: Partial<DiscoverySettings> | undefined;
   /** Set before it starts: shares the devices. */
@@ -60,7 +64,8 @@ export class SnmpRig {
 
   create(): Snmp {
     this.metrics = createMetrics();
-    const paths = definitionPathsIn(this.tree.directory);
+    const own = definitionPathsIn(this.tree.directory);
+    const paths = this.shipped ? { ...definitionPathsIn(shippedDirectory), devices: own.devices } : own;
     return createSnmp({
       paths: this.discovery === undefined ? paths : { ...paths, devices: [...paths.devices, this.foundDirectory] },
       ...(this.discovery !== undefined && {
@@ -150,6 +155,7 @@ export async function startSnmpRig(
     readonly discovery?: Partial<DiscoverySettings>;
     readonly sharing?: DeviceSharing;
     readonly log?: Log;
+    readonly shipped?: boolean;
   } = {},
 ): Promise<SnmpRig> {
   const tree = await DefinitionTree.make(t, { "devices/lab.yml": quickDevice, ...options.files });
@@ -159,9 +165,10 @@ export async function startSnmpRig(
   rig.sharing = options.sharing;
   rig.log = options.log ?? silentLog;
   rig.addsRates = options.addsRates === true;
+  rig.shipped = options.shipped === true;
   rig.persistDirectory = options.persist ?? "";
-  const { persist, addsRates, discovery, sharing, log } = options;
-  if ([persist, addsRates, discovery, sharing, log].some((option) => option !== undefined)) {
+  const { persist, addsRates, discovery, sharing, log, shipped } = options;
+  if ([persist, addsRates, discovery, sharing, log, shipped].some((option) => option !== undefined)) {
     rig.snmp = rig.create();
   }
   cleanUp(t, () => rig.snmp.stop());

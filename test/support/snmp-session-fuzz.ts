@@ -115,6 +115,7 @@ function checkVarBind({ oid, type, value }: VarBind): void {
       assert.ok(value instanceof Uint8Array);
       break;
     case "Null":
+    case "Malformed":
     case "noSuchObject":
     case "noSuchInstance":
     case "endOfMibView":

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseKey } from "../../src/ip/index.ts";
 import { UdmError, type CollectorUdmStore, type UdmChange, type UdmWrite } from "../../src/udm/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
+import { createFakeTime } from "../support/fake-time.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { killPartner } from "../support/partner.ts";
@@ -342,7 +343,9 @@ suite("a store whose database", () => {
 
   test("is locked by somebody else, or full, refuses writes in time, and takes them afterwards", async (t) => {
     const database = await startDatabase(t);
-    const { store } = await started(t, storeOnDatabase(database.url));
+    const time = createFakeTime();
+    const { store, health } = await started(t, storeOnDatabase(database.url, { after: time.after }));
+    const check = (): string => JSON.stringify(health.checks().find(({ name }) => name === "metadata writes"));
     await store.commit([created("10.0.0.1", "one")]);
     await database.sql.begin(async (sql) => {
       await sql`select from netgloss.udm_state for update`;
@@ -364,7 +367,16 @@ suite("a store whose database", () => {
     const full = store.commit([updated("10.0.0.1", "three"), created("10.0.0.2", "new")]);
     await assert.rejects(full, /nothing has changed: could not extend file: No space left on device/);
     assert.equal(nameOf(store, "10.0.0.1"), "two");
+    assert.match(check(), /"degraded":true.*No space left on device; trying again/);
+    await time.pass(10_000);
+    await until("a trial fails like a write", () => /"degraded":true/.test(check()));
+    const other = await started(t, storeOnDatabase(database.url));
+    await until("a trial at the start finds it", () => other.health.isDegraded());
     await database.sql`drop trigger full_disk on netgloss.udm_change`;
+    await until("a trial finds that it is over", async () => {
+      await time.pass(10_000);
+      return check() === '{"name":"metadata writes","ready":true}';
+    });
     await store.commit([updated("10.0.0.1", "three"), created("10.0.0.2", "new")]);
     assert.equal(store.history.last(), 3);
   });

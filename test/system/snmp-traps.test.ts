@@ -65,6 +65,7 @@ test("traps and informs of net-snmp: all versions and levels; wrong passphrases 
       compileCondition: () => () => true,
       engineId: "",
       isAllowed: () => true,
+      acceptsUntimely: () => false,
       tcp: true,
       maxRate: 0,
     },

@@ -167,7 +167,7 @@ suite("a save in which one call goes wrong", () => {
 
   test("a temporary file that could not be removed goes with the next save", async () => {
     const memory = memoryFileIo();
-    let isBroken = true;
+    let isBroken = false;
     const io = {
       ...memory,
       rename: (from: string, to: string) => (isBroken ? Promise.reject(new Error("EIO")) : memory.rename(from, to)),
@@ -175,6 +175,7 @@ suite("a save in which one call goes wrong", () => {
     };
     const { store } = storeOn(io);
     await store.start();
+    isBroken = true;
     await assert.rejects(write(store));
     assert.equal(memory.names().filter((name) => name.endsWith(".tmp")).length, 1);
     isBroken = false;

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { suite, test } from "node:test";
 import { parseKey } from "../../src/ip/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
 import { UdmError, type UdmIndex, type UdmStore } from "../../src/udm/index.ts";
 import { allTests } from "../support/clean-up.ts";
+import { createFakeTime } from "../support/fake-time.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { udmEntry } from "../support/udm-entry.ts";
@@ -599,4 +600,46 @@ suite("a file store that only reads", () => {
     assert.equal(timers(), before);
     await store.stop();
   });
+});
+
+test("readiness says that writes fail, and tries whether they would be possible again", async () => {
+  const memory = memoryFileIo();
+  memory.put(memoryPath, "10.0.0.1:\n  name: a\n");
+  let fault: string | undefined = "ENOSPC";
+  const createFile: FileIo["create"] = (path, mode) =>
+    fault === undefined ? memory.create(path, mode) : Promise.reject(Object.assign(new Error(fault), { code: fault }));
+  const time = createFakeTime();
+  const { store, health } = storeOn(
+    { ...memory, create: createFile },
+    { after: time.after, stateDirectory: memory.folder },
+  );
+  const writeOne = (key: string): Promise<unknown> =>
+    store.commit([{ op: "create", key: parseKey(key), values: udmEntry("::", { name: "x" }) }]);
+  const check = (): unknown => health.checks().find(({ name }) => name === "metadata writes");
+  const failing = (detail: string): unknown => ({ name: "metadata writes", ready: true, degraded: true, detail });
+  // Of a collector that was killed.
+  for (const name of [basename(memoryPath), "metadata"])
+    memory.put(join(memory.folder, `.${name}.netgloss-trial-0.tmp`), "");
+  await store.start();
+  assert.deepEqual(
+    check(),
+    failing(`${memory.folder} cannot be written: ENOSPC; trying again`),
+    "before anybody writes",
+  );
+  fault = undefined;
+  await time.pass(10_000);
+  assert.deepEqual(check(), { name: "metadata writes", ready: true });
+  fault = "EROFS";
+  await assert.rejects(writeOne("10.0.0.2"));
+  assert.match(JSON.stringify(check()), /cannot be written, nothing has changed: EROFS; trying again/);
+  await time.pass(30_000);
+  assert.equal(health.isDegraded(), true);
+  fault = undefined;
+  await writeOne("10.0.0.2");
+  assert.equal(health.isDegraded(), false);
+  assert.deepEqual(
+    memory.names().filter((name) => name.endsWith(".tmp")),
+    [],
+  );
+  await store.stop();
 });

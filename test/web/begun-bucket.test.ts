@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExploreAnswer } from "../../web/src/api/explore-answer.ts";
-import { withoutBegunBucket } from "../../web/src/api/begun-bucket.ts";
+import { isLastBegun, withoutBegunBucket } from "../../web/src/api/begun-bucket.ts";
 
 const at = (second: string): string => `2026-03-01T10:00:${second}Z`;
 
@@ -46,4 +46,12 @@ test("a value of half its time or more is drawn, and so is each of a short answe
   const { times, ...rest } = answerTo(at("24"));
   assert.equal(times?.length, 3);
   assert.equal(withoutBegunBucket(rest), rest);
+});
+
+test("a last value is begun as long as its time is not over", () => {
+  assert.equal(isLastBegun(answerTo(at("25"))), true);
+  assert.equal(isLastBegun(answerTo(at("30"))), false);
+  // Without the one that has just begun, the last one is over.
+  assert.equal(isLastBegun(withoutBegunBucket(answerTo(at("24")))), false);
+  assert.equal(isLastBegun({ ...answerTo(at("25")), times: [] }), false);
 });

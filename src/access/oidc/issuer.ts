@@ -49,7 +49,7 @@ export function createIssuer(config: OidcConfig, clock: Pick<Clock, "monotonic">
       config.clientSecret === "" ? client.None() : auth(config.clientSecret),
       {
         timeout: requestSeconds,
-        ...(authorities !== undefined && { [client.customFetch]: createTrustingFetch(authorities()) }),
+        [client.customFetch]: createTrustingFetch(authorities?.()),
         // Without it the signature of an ID token that comes straight from the issuer is not looked at.
         execute: [client.enableNonRepudiationChecks, ...(isClear ? [client.allowInsecureRequests] : [])],
       },
@@ -142,13 +142,15 @@ function said(error: string, description: string | undefined): string {
   return JSON.stringify(description === undefined ? error : `${error}: ${description}`).slice(0, 300);
 }
 
-/** The library says what it did, the innermost cause why that failed. */
+/** The library says what it did, the innermost cause why that failed. What the issuer answered, whom nobody may know, is no part of it. */
 function reasonOf(error: unknown): string {
   const texts: string[] = [];
   for (let at = error; at instanceof Error && texts.length < 5; at = at.cause) {
+    // It quotes the text that is no JSON.
+    if (at instanceof SyntaxError) break;
     const code = (at as NodeJS.ErrnoException).code;
     const text = at.message === "" ? (code ?? at.name) : at.message;
-    if (!texts.includes(text)) texts.push(text);
+    if (text !== "something went wrong" && !texts.includes(text)) texts.push(text);
   }
   return texts.join(": ").slice(0, 300);
 }

@@ -42,6 +42,8 @@ export interface SignIn {
   ): Promise<{ readonly principal: Principal; readonly session: string; readonly target: string }>;
   /** Whose session it is; undefined for one that is not known or has ended. */
   principalOf(session: string): Principal | undefined;
+  /** Whether a principal that was returned before still has its session. */
+  isSignedIn(principal: Principal): boolean;
   /** Ends a session. @returns whose it was. */
   end(session: string): Principal | undefined;
 }
@@ -55,6 +57,8 @@ export function createSignIn(config: OidcConfig, clock: Pick<Clock, "monotonic">
     clock,
   );
   const sessions = createExpiringMap<Principal>({ lifetimeMs: sessionMs, maxSize: maxSessions }, clock);
+  /** The session of each principal. */
+  const keys = new WeakMap<Principal, string>();
   let running = 0;
 
   return {
@@ -82,12 +86,15 @@ export function createSignIn(config: OidcConfig, clock: Pick<Clock, "monotonic">
       running++;
       try {
         const principal = claimedUser(await issuer.finish(answer, state, begun.challenge), config);
-        return { principal, session: sessions.add(principal), target: begun.target };
+        const session = sessions.add(principal);
+        keys.set(principal, session);
+        return { principal, session, target: begun.target };
       } finally {
         running--;
       }
     },
     principalOf: (session) => sessions.get(session),
+    isSignedIn: (principal) => sessions.get(keys.get(principal) ?? "") === principal,
     end: (session) => sessions.take(session),
   };
 }

@@ -1,4 +1,4 @@
-import { request as requestOverHttp, type IncomingMessage } from "node:http";
+import { Agent as ClearAgent, request as requestOverHttp, type IncomingMessage } from "node:http";
 import { Agent, request as requestOverHttps } from "node:https";
 import { rootCertificates } from "node:tls";
 import { Readable } from "node:stream";
@@ -8,18 +8,22 @@ import type { CustomFetch } from "openid-client";
 const maxAnswer = 1024 * 1024;
 
 /**
- * Requests as `fetch` makes them, which also trust these authorities: the `fetch` of Node.js takes no certificates. Redirections are not
- * followed.
+ * Requests as `fetch` makes them, which also trust these authorities and bound the answer: the `fetch` of Node.js does neither. Redirections
+ * are not followed.
  *
- * @param authorities certificates in PEM.
+ * @param authorities certificates in PEM; undefined: the known ones alone.
  */
-export function createTrustingFetch(authorities: Buffer): CustomFetch {
-  const agent = new Agent({ ca: [...rootCertificates, authorities.toString()], keepAlive: false });
+export function createTrustingFetch(authorities: Buffer | undefined): CustomFetch {
+  const ca = authorities && [...rootCertificates, authorities.toString()];
+  const [agent, clearAgent] = [
+    new Agent({ ...(ca && { ca }), keepAlive: false }),
+    new ClearAgent({ keepAlive: false }),
+  ];
   return (url, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       const isClear = new URL(url).protocol === "http:";
       const begin = isClear ? requestOverHttp : requestOverHttps;
-      const request = begin(url, { method, headers, signal, ...(!isClear && { agent }) }, (message) =>
+      const request = begin(url, { method, headers, signal, agent: isClear ? clearAgent : agent }, (message) =>
         resolve(responseOf(message)),
       );
       request.on("error", reject);

@@ -1,7 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { lacks, type Area, type Principal, type Role } from "../../access/index.ts";
 import type { Rejection } from "../http/api-metrics.ts";
-import type { Call } from "../http/call.ts";
+import type { Call, RouteAccess } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { quote } from "../../text/index.ts";
 import { apiError } from "../error/api-error.ts";
@@ -9,17 +9,9 @@ import type { Authenticator, Rejected } from "./authenticator.ts";
 import { basicChallenge, bearerChallenge } from "./basic-auth.ts";
 import { foreignSite, isKnownHost } from "./site-guard.ts";
 
-/** Who may use a route. */
-export interface RouteAccess {
-  /** Undefined: anybody, without a proof of who it is. */
-  readonly role: Role | undefined;
-  /** Undefined: of every area. */
-  readonly area: Area | undefined;
-}
-
 export interface AdmissionRules {
   /** Undefined when nobody has to prove who they are. */
-  readonly authenticate: Authenticator | undefined;
+  readonly authenticator: Authenticator | undefined;
   /** Names that a Host header may carry besides those of this machine; undefined when any may. */
   readonly allowedHosts: readonly string[] | undefined;
   /** Whether a password may prove who asks. */
@@ -33,19 +25,26 @@ export interface Refusal {
 }
 
 /** What of a call is looked at. */
-export type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal">;
+export type Applicant = Pick<
+  Call,
+  "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal" | "access"
+>;
 
-/**
- * Everything that is checked before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
- * there is none. Whoever is known is noted in the call. A promise only where a password has to be hashed.
- */
-export type Admission = (call: Applicant, access: RouteAccess | undefined) => MaybeRefusal | Promise<MaybeRefusal>;
+export interface Admission {
+  /**
+   * Everything that is checked before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
+   * there is none. Whoever is known is noted in the call. A promise only where a password has to be hashed.
+   */
+  admit(call: Applicant, access: RouteAccess | undefined): MaybeRefusal | Promise<MaybeRefusal>;
+  /** Why a call that was admitted would not be now: who asks was deleted, changed or signed out, or their role does not suffice any more. */
+  revoked(call: Pick<Call, "principal" | "access">): MaybeRefusal;
+}
 type MaybeRefusal = Refusal | undefined;
 
 /** Routes that do not exist need as much as reading does. */
 const unknownRoute: RouteAccess = { role: "viewer", area: undefined };
 
-export function createAdmission({ allowedHosts, authenticate, takesPasswords }: AdmissionRules): Admission {
+export function createAdmission({ allowedHosts, authenticator, takesPasswords }: AdmissionRules): Admission {
   const refusals = createRefusals(takesPasswords);
   /** Most requests come with the name that the one before had. */
   let lastKnownHost: string | undefined;
@@ -57,21 +56,37 @@ export function createAdmission({ allowedHosts, authenticate, takesPasswords }: 
     return true;
   };
 
-  return (call, access = unknownRoute) => {
-    const { host } = call;
-    if (!isHostKnown(host)) {
-      const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
-      return { reason: "host", error };
-    }
-    if (access.role === undefined || authenticate === undefined) return refuseSite(call, host);
-    const found = authenticate({
-      authorization: headerOf(call.headers, "authorization"),
-      cookie: headerOf(call.headers, "cookie"),
-      peer: call.peer,
-      certificate: () => call.clientCertificate(),
-    });
-    if (!(found instanceof Promise)) return settle(call, access, host, found);
-    return found.then((principal) => settle(call, access, host, principal));
+  return {
+    admit(call, access = unknownRoute) {
+      const { host } = call;
+      if (!isHostKnown(host)) {
+        const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
+        return { reason: "host", error };
+      }
+      const isAsked = access.role !== undefined || access.isPersonal === true;
+      if (!isAsked || authenticator === undefined) return refuseSite(call, host);
+      const found = authenticator.identify({
+        authorization: headerOf(call.headers, "authorization"),
+        cookie: headerOf(call.headers, "cookie"),
+        peer: call.peer,
+        certificate: () => call.clientCertificate(),
+      });
+      if (!(found instanceof Promise)) return settle(call, access, host, found);
+      return found.then((principal) => settle(call, access, host, principal));
+    },
+    revoked({ principal, access }) {
+      if (principal === undefined || access === undefined || authenticator === undefined) return undefined;
+      const found = authenticator.current(principal);
+      if (found === undefined) {
+        const error = apiError(
+          "unauthenticated",
+          "BAD_CREDENTIALS",
+          `the credentials of ${principal.name} are no longer good`,
+        );
+        return { reason: "auth", error };
+      }
+      return refuseRole(found, access.role, access.area);
+    },
   };
 
   function settle(
@@ -80,21 +95,24 @@ export function createAdmission({ allowedHosts, authenticate, takesPasswords }: 
     host: string | undefined,
     found: Principal | Rejected,
   ): MaybeRefusal {
+    if (access.role === undefined) {
+      if (typeof found !== "string") call.principal = found;
+      return refuseSite(call, host);
+    }
     return typeof found === "string" ? refusals[found](call) : judge(call, access, host, found);
   }
 }
 
-function judge(
-  call: Applicant,
-  { role = "viewer", area }: RouteAccess,
-  host: string | undefined,
-  found: Principal,
-): MaybeRefusal {
+function judge(call: Applicant, access: RouteAccess, host: string | undefined, found: Principal): MaybeRefusal {
   call.principal = found;
+  call.access = access;
   // What a path takes may be known to who may not use it.
-  const lack = lacks(found, call.method === "OPTIONS" ? "viewer" : role, area);
-  if (lack !== undefined) return { reason: "role", error: apiError("permission_denied", "ROLE_NEEDED", lack) };
-  return refuseSite(call, host);
+  return refuseRole(found, call.method === "OPTIONS" ? "viewer" : access.role, access.area) ?? refuseSite(call, host);
+}
+
+function refuseRole(found: Principal, role: Role = "viewer", area: Area | undefined): MaybeRefusal {
+  const lack = lacks(found, role, area);
+  return lack === undefined ? undefined : { reason: "role", error: apiError("permission_denied", "ROLE_NEEDED", lack) };
 }
 
 /**
@@ -118,7 +136,7 @@ function createRefusals(takesPasswords: boolean): Readonly<Record<Rejected, (cal
       error: apiError(
         "resource_exhausted",
         "TOO_MANY_FAILURES",
-        "this client has sent wrong credentials too often: wait a minute",
+        "wrong credentials were sent too often, by this client or for this user: wait a minute",
       ),
     }),
     busy: () => ({

@@ -1,4 +1,5 @@
-import type { Principal, SignIn } from "../../access/index.ts";
+import type { SignIn } from "../../access/index.ts";
+import type { Sessions } from "./authenticator.ts";
 
 /** The path to which the issuer sends the browser back. */
 export const callbackPath = "/login/callback";
@@ -35,12 +36,15 @@ export function createSessionCookies({ redirectUrl, sessionMs }: SignIn): Sessio
   };
 }
 
-/** @returns the user of a `Cookie` header. */
-export function sessionReader(signIn: SignIn): (cookie: string) => Principal | undefined {
+/** Sessions by the `Cookie` header. */
+export function createSessions(signIn: SignIn): Sessions {
   const cookies = createSessionCookies(signIn);
-  return (header) => {
-    const session = cookies.session(header);
-    return session === undefined ? undefined : signIn.principalOf(session);
+  return {
+    byCookie(header) {
+      const session = cookies.session(header);
+      return session === undefined ? undefined : signIn.principalOf(session);
+    },
+    isSignedIn: (principal) => signIn.isSignedIn(principal),
   };
 }
 

@@ -3,7 +3,8 @@ import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../report/index.ts";
 import type { Principal } from "../../access/index.ts";
-import type { Call } from "./call.ts";
+import type { Call, RouteAccess } from "./call.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { certificateSubject } from "./client-certificate.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
 import { wireOf, type Wire } from "./wire.ts";
@@ -11,6 +12,7 @@ import { wireOf, type Wire } from "./wire.ts";
 /** What an active call needs besides the request. */
 export interface CallSurroundings {
   readonly clock: Clock;
+  readonly clientAddress: ClientAddress;
   /** How long an answer may wait for the client to take a further byte, milliseconds. */
   readonly stallTimeout: number;
   /** Called when an answer has waited for longer. */
@@ -35,6 +37,7 @@ export abstract class ActiveCall implements Call {
   isEndless = false;
   heldBytes = 0;
   principal: Principal | undefined = undefined;
+  access: RouteAccess | undefined = undefined;
   audit: Call["audit"] = "nothing";
   failure: string | undefined = undefined;
   extraHeader: Headers | undefined = undefined;
@@ -43,6 +46,7 @@ export abstract class ActiveCall implements Call {
   /** Whether the client waits for `100 Continue`. */
   protected expectsContinue: boolean;
   readonly #queryText: string;
+  #peer: string | undefined;
   #controller: AbortController | undefined;
   #reason: ConnectError | undefined;
 
@@ -62,7 +66,8 @@ export abstract class ActiveCall implements Call {
   abstract readonly body: Readable;
   /** The connection of its own that it has by HTTP/1. */
   abstract readonly ownSocket: Socket | undefined;
-  abstract readonly peer: string | undefined;
+  /** Address of the other end of the connection. */
+  protected abstract peerAddress(): string | undefined;
   /** The connection, also where others share it; undefined when it is gone. */
   protected abstract connection(): Socket | undefined;
   abstract hostFault(): string | undefined;
@@ -87,6 +92,12 @@ export abstract class ActiveCall implements Call {
   abstract endWatch(reason: ConnectError): void;
   /** Called at every sweep of the log of calls. */
   abstract onSweep(): void;
+
+  get peer(): string | undefined {
+    // When the log asks, the connection may be gone.
+    this.#peer ??= this.surroundings.clientAddress(this.peerAddress(), headerOf(this.headers, "x-forwarded-for"));
+    return this.#peer;
+  }
 
   clientCertificate(): readonly string[] | undefined {
     return certificateSubject(this.connection());

@@ -6,6 +6,7 @@ import type { Clock } from "../../report/index.ts";
 import type { ActiveCall, CallSurroundings } from "./active-call.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { Call } from "./call.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { RequestHeaders } from "./http-message.ts";
@@ -18,8 +19,13 @@ export interface CallLog {
   /** Begins a call of HTTP/2; it ends by itself when its stream is closed. */
   beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): Call;
   isBusy(socket: Socket): boolean;
-  /** Ends calls that have taken too long. */
-  sweep(): void;
+  /**
+   * Ends calls that have taken too long, and those whose client may not have the answer any more: with an answer where they can be given
+   * one, and with the next sweep in any case when they send.
+   *
+   * @param revoked why a call may not go on.
+   */
+  sweep(revoked: (call: Call) => ConnectError | undefined): void;
   /** Ends the calls that would never end by themselves: with an answer where they can be given one. */
   endWatches(reason: ConnectError): void;
   /** Counts bytes of a body. @returns false when that is more than all bodies together may hold. */
@@ -31,13 +37,17 @@ export function createCallLog(
   limits: ApiLimits,
   clock: Clock,
   metrics: ApiMetrics,
+  clientAddress: ClientAddress,
   ended: (call: Call) => void = () => {},
 ): CallLog {
   const pending = new Set<ActiveCall>();
   const busy = new WeakMap<Socket, number>();
+  /** Those that were asked to end because of whom they serve. */
+  const ending = new WeakSet<ActiveCall>();
   let heldBytes = 0;
   const surroundings: CallSurroundings = {
     clock,
+    clientAddress,
     stallTimeout: limits.stallTimeout,
     onStall: () => metrics.reject("timeout"),
   };
@@ -66,10 +76,17 @@ export function createCallLog(
       begin(new Http1Call(request, response, expectsContinue, surroundings)),
     beginHttp2: (stream, headers) => begin(new Http2Call(stream, headers, surroundings)),
     isBusy: (socket) => (busy.get(socket) ?? 0) > 0,
-    sweep() {
+    sweep(revoked) {
       const now = clock.monotonic();
       for (const call of pending) {
         call.onSweep();
+        const reason = revoked(call);
+        if (reason !== undefined) {
+          call.failure = reason.rawMessage;
+          if (ending.has(call) && (call.isEndless || call.isBegun())) call.cut();
+          else call.abort(reason);
+          ending.add(call);
+        }
         const age = now - call.since;
         const isSlow = age > limits.requestTimeout && call.isReceiving();
         if (!isSlow && (age <= limits.lifetime || call.isEndless)) continue;

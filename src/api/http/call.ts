@@ -1,15 +1,25 @@
 import type { Readable } from "node:stream";
 import type { ConnectError } from "@connectrpc/connect";
-import type { Principal } from "../../access/index.ts";
+import type { Area, Principal, Role } from "../../access/index.ts";
 import type { HeaderFields, RequestHeaders } from "./http-message.ts";
 import type { Wire } from "./wire.ts";
 
 /** Says whether somebody still waits for an answer, by throwing when not. */
 export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 
+/** Who may use a route. */
+export interface RouteAccess {
+  /** Undefined: anybody, without a proof of who it is. */
+  readonly role: Role | undefined;
+  /** Whether who asks is found out where anybody may: some get to see more. */
+  readonly isPersonal?: boolean;
+  /** Undefined: of every area. */
+  readonly area: Area | undefined;
+}
+
 /** Who waits for an answer. */
 export interface Caller extends Waiting {
-  /** Address of the client; undefined when its connection is gone. */
+  /** Address of the client, also behind a trusted proxy; undefined when its connection is gone. */
   readonly peer: string | undefined;
   /** Who asks; undefined where nobody has to prove it. */
   readonly principal?: Principal | undefined;
@@ -47,6 +57,8 @@ export interface Call extends Caller {
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
   principal: Principal | undefined;
+  /** What its route asks of the principal; undefined before that is known. */
+  access: RouteAccess | undefined;
   /** What is logged of it: only its failure, because its writes have lines of their own; or every result. */
   audit: "nothing" | "failure" | "outcome";
   /** What was refused, for the log. */

@@ -35,7 +35,7 @@ export class Http1Call extends ActiveCall {
     return hostFault(this.body);
   }
 
-  get peer(): string | undefined {
+  protected peerAddress(): string | undefined {
     return this.ownSocket.remoteAddress;
   }
 

@@ -25,7 +25,7 @@ export class Http2Call extends ActiveCall {
 
   hostFault(): undefined {}
 
-  get peer(): string | undefined {
+  protected peerAddress(): string | undefined {
     return this.#stream.session?.socket.remoteAddress;
   }
 

@@ -1,8 +1,9 @@
 import { AccessFileError, createIdentities, parseAccessFile, type Identities } from "../../access/index.ts";
 import { createWatchedFile, type WatchedFile } from "../../file/index.ts";
-import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
+import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../report/index.ts";
 
-const pollMs = 5_000;
+/** With it, and the sweep of the port, who is deleted loses what is open within five seconds. */
+const pollMs = 1_000;
 const checkName = "users";
 
 export interface UsersFile extends WatchedFile {
@@ -18,6 +19,7 @@ export function createUsersFile(
   { log, clock, metrics, health }: { log: Log; clock: Clock; metrics: Metrics; health: Health },
 ): UsersFile {
   const identities = createIdentities(clock);
+  const limited = limitLog(log, clock, 60_000);
   const count = { user: 0, token: 0 };
   let isRead = false;
   const failures = metrics.counter("netgloss_api_users_failures_total", "Readings of SVC_API_USERS_PATH that failed.");
@@ -41,7 +43,8 @@ export function createUsersFile(
       const state = isRead ? "those read before stay" : "nobody of it can sign in";
       const detail = error instanceof AccessFileError ? (error.faults[0] ?? "") : (error as Error).message;
       health.set({ name: checkName, ready: true, degraded: true, detail: `${detail}: ${state}` });
-      log.error({ error }, `the file of users cannot be used, ${state}`);
+      // A file that is gone is looked for again and again.
+      limited.error({ error }, `the file of users cannot be used, ${state}`);
     },
   });
   return { ...file, identities };

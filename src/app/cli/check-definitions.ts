@@ -38,6 +38,11 @@ export async function checkDefinitions(
   if (definitions === undefined) return false;
   if (typeof from !== "string") for (const warning of takeOverWarnings(definitions, from)) terminal.err(`${warning}\n`);
   const { devices, objects } = definitions;
+  if (typeof from !== "string" && devices.size === 0 && from.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH === "") {
+    terminal.err(
+      `warning: SVC_INPUT_SNMP_ENABLE is true, but there is no device to poll in ${paths.devices.join(", ")}, and SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH names no networks\n`,
+    );
+  }
   terminal.out(`${files} files, ${devices.size} devices, ${objects.size} objects: no errors\n`);
   return true;
 }

@@ -136,6 +136,7 @@ function readFacts(mibs: readonly string[], options: GenerateOptions, terminal: 
   }
   for (const module of files.flatMap((file) => library.readFile(file))) add(module);
   for (const name of names) add(library.require(name));
+  for (const { name, reason } of library.leftOut) terminal.err(`warning: left out: ${name}: ${reason}\n`);
   for (const note of library.notes) terminal.err(`note: ${note}\n`);
   return { facts: [...facts.values()].flat(), isComplete };
 }

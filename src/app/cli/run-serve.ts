@@ -1,4 +1,5 @@
 import { createLog, systemClock } from "../../report/index.ts";
+import { runAfter } from "../../file/index.ts";
 import { announceReadiness } from "../announce-readiness.ts";
 import { createCollector, type Collector } from "../collector.ts";
 import { limitHeapGrowth } from "../limit-heap-growth.ts";
@@ -57,7 +58,12 @@ export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal)
       const api = localApiUrl(settings, collector.apiPort());
       const flowPorts = collector.flowPorts();
       const { health } = collector;
-      const ends = announceReadiness(health, log, { version: packageVersion(), api, flowPorts });
+      const ends = announceReadiness(
+        health,
+        log,
+        { version: packageVersion(), api, flowPorts },
+        { clock: systemClock, after: runAfter },
+      );
       const stopping = announceToServiceManager({ env: terminal.env, pid: process.pid, health, log });
       if (settings.SVC_QUICKSTART_ENABLE) terminal.err(quickstartHints(settings, api, flowPorts));
       return () => {

@@ -1,5 +1,7 @@
 import type { Diagnosis } from "./diagnosis.ts";
+import type { RefusedTraps } from "../../snmp/index.ts";
 import type { Facts, OtherSocket, PortFacts } from "./facts.ts";
+import { groupBy } from "./group-by.ts";
 import { count, list, number, percent, span, time } from "./wording.ts";
 
 /** A collector that just started may well have heard nothing yet. */
@@ -9,11 +11,11 @@ const smallShare = 0.001;
 
 /** What is wrong with the collector or its host, whoever sends. */
 export function collectorFindings(facts: Facts): Diagnosis[] {
-  const fleet = notInFleet(facts) ?? [];
-  if (!facts.enabled) return [flowsOff].concat(fleet);
+  const others = [notInFleet, trapsRefused].flatMap((find) => find(facts) ?? []);
+  if (!facts.enabled) return [flowsOff, ...others];
   return [nothingReceived, portShared, notUnderstood, kernelDrops, queueDrops]
     .flatMap((find) => find(facts) ?? [])
-    .concat(fleet);
+    .concat(others);
 }
 
 const flowsOff: Diagnosis = {
@@ -36,6 +38,42 @@ function notInFleet({ leftFleet }: Facts): Diagnosis | undefined {
       "Check that this host reaches the database of the fleet, and that no other collector has its SVC_FLEET_MEMBER. Until then other collectors poll its SNMP devices.",
   };
 }
+
+/** Refusals of before are worth no more than a note. */
+const recentMs = 3_600_000;
+
+function trapsRefused({ refusedTraps = [], now }: Facts): Diagnosis[] {
+  return [...groupBy(refusedTraps, ({ reason }) => reason)].map(([reason, refused]) => {
+    const [why, advice] = trapRefusals[reason];
+    const senders = refused.toSorted((a, b) => b.count - a.count);
+    const total = senders.reduce((sum, one) => sum + one.count, 0);
+    const isRecent = senders.some(({ lastAt }) => now - lastAt < recentMs);
+    return {
+      id: "traps-refused",
+      severity: isRecent ? "warning" : "note",
+      sentence: `${count(total, "SNMP trap")} of ${list(senders.map(({ sender }) => sender))} ${total === 1 ? "was" : "were"} refused: ${why}.`,
+      evidence: {
+        reason,
+        senders: senders.map((one) => ({ sender: one.sender, count: one.count, last: time(one.lastAt) })),
+      },
+      advice,
+    };
+  });
+}
+
+const credentialsAdvice =
+  "Compare the sender's settings with the files in SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH and with the users of polled devices.";
+const trapRefusals: Readonly<Record<RefusedTraps["reason"], readonly [why: string, advice: string]>> = {
+  community: ["no file of credentials has their community", credentialsAdvice],
+  user: ["their user is not known", credentialsAdvice],
+  level: ["their security level is not that of their user", credentialsAdvice],
+  digest: ["their authentication passphrase or protocol is not that of their user", credentialsAdvice],
+  decryption: ["their privacy passphrase or protocol is not that of their user", credentialsAdvice],
+  time_window: [
+    "their engine boots and time are those of an earlier start, as if somebody repeated old traps",
+    "Have the sender keep its engine boots (snmpEngineBoots) over a restart. If it cannot, list it in SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES.",
+  ],
+};
 
 function nothingReceived(facts: Facts): Diagnosis | undefined {
   const { now, startedAt, counts, ports, streamPorts, otherSockets, host, strictInterfaces } = facts;

@@ -35,6 +35,7 @@ export const diagnosisIds = [
   "output-failing",
   "output-drops",
   "output-refused",
+  "traps-refused",
   "never-heard",
   "silent",
   "template-missing",

@@ -31,6 +31,8 @@ export interface DoctorOptions {
   readonly metrics: Pick<Metrics, "everything">;
   /** The outputs that are on. */
   readonly outputs?: () => Promise<NonNullable<Facts["outputs"]>>;
+  /** Traps that were refused. */
+  readonly refusedTraps?: () => Facts["refusedTraps"];
   /** The fleet that the collector should be a member of and is not. */
   readonly leftFleet?: () => Facts["leftFleet"];
   readonly clock: Clock;
@@ -68,6 +70,7 @@ export function createDoctor(options: DoctorOptions): Doctor {
       now: clock.now(),
       startedAt,
       enabled,
+      refusedTraps: options.refusedTraps?.(),
       leftFleet: options.leftFleet?.(),
       ports: sockets.ports,
       streamPorts: options.streamPorts(),

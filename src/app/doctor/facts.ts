@@ -1,5 +1,5 @@
 import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
-import type { DeviceCounters } from "../../snmp/index.ts";
+import type { DeviceCounters, RefusedTraps } from "../../snmp/index.ts";
 import type { OutputView } from "../outputs/outputs-view.ts";
 
 /** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
@@ -15,6 +15,8 @@ export interface Facts {
   readonly startedAt: number;
   /** Whether flows are received. */
   readonly enabled: boolean;
+  /** Traps that were refused for their credentials or their time; undefined: none are received. */
+  readonly refusedTraps?: readonly RefusedTraps[] | undefined;
   /** The fleet that the collector should be a member of and is not; undefined: it is, or works alone. */
   readonly leftFleet?: LeftFleet | undefined;
   /** The flow ports that are open. */

@@ -15,6 +15,7 @@ export function apiOptions(
   | "maxBatchSize"
   | "unknownFields"
   | "allowedHosts"
+  | "trustedProxies"
 > {
   return {
     ip: settings.SVC_API_IP,
@@ -39,5 +40,6 @@ export function apiOptions(
     maxBatchSize: settings.SVC_API_MAX_BATCH_SIZE,
     unknownFields: settings.SVC_API_UNKNOWN_FIELDS,
     allowedHosts: settings.SVC_API_ALLOWED_HOSTS,
+    trustedProxies: settings.SVC_API_TRUSTED_PROXIES,
   };
 }

@@ -96,7 +96,14 @@ export function discoverySettings(settings: Settings): DiscoverySettings | undef
 }
 
 function trapSettings(settings: Settings): TrapSettings {
-  const sources = settings.SVC_INPUT_TRAP_LISTENER_SOURCES.map(parseKey);
+  const isAmong = (texts: readonly string[]): ((address: string) => boolean) => {
+    const keys = texts.map(parseKey);
+    return (address) => {
+      const parsed = parseAddress(address);
+      return parsed !== undefined && keys.some((key) => keyContains(key, addressKey(parsed)));
+    };
+  };
+  const sources = settings.SVC_INPUT_TRAP_LISTENER_SOURCES;
   return {
     address: settings.SVC_INPUT_TRAP_LISTENER_IP,
     port: settings.SVC_INPUT_TRAP_LISTENER_PORT,
@@ -107,12 +114,8 @@ function trapSettings(settings: Settings): TrapSettings {
     compileCondition: compileTrapCondition,
     engineId: settings.SVC_INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID,
     maxRate: settings.SVC_INPUT_TRAP_LISTENER_MAX_RATE,
-    isAllowed(address) {
-      const parsed = parseAddress(address);
-      return (
-        sources.length === 0 || (parsed !== undefined && sources.some((key) => keyContains(key, addressKey(parsed))))
-      );
-    },
+    isAllowed: sources.length === 0 ? () => true : isAmong(sources),
+    acceptsUntimely: isAmong(settings.SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES),
   };
 }
 

@@ -5,8 +5,15 @@ import { instanceSetting } from "./output-instances.ts";
 import { discoveredDirectory } from "./discovered-directory.ts";
 import type { Settings } from "./settings-table.ts";
 
-/** Judges the settings as a whole: combinations that cannot work, and those that are probably not meant. */
-export function checkSettings(settings: Settings): { problems: string[]; warnings: string[] } {
+/**
+ * Judges the settings as a whole: combinations that cannot work, and those that are probably not meant.
+ *
+ * @param origins where each comes from: `default` for those that nobody has set.
+ */
+export function checkSettings(
+  settings: Settings,
+  origins: ReadonlyMap<keyof Settings, string>,
+): { problems: string[]; warnings: string[] } {
   const problems: string[] = [];
   const warnings: string[] = [];
   const needs = (on: keyof Settings, name: keyof Settings, isSet: boolean): void => {
@@ -93,6 +100,16 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
     if (settings[on] && settings[mode] === "always" && settings.SVC_STATE_DIRECTORY_PATH === "") {
       problems.push(`SVC_STATE_DIRECTORY_PATH must be set, because ${mode} is always`);
     }
+    const asked = ([mode, `SVC_OUTPUT_${word}_SPOOL_MAX_SIZE`] as const).find(
+      (name) => (origins.get(name) ?? "default") !== "default",
+    );
+    if (
+      settings[on] &&
+      settings[mode] === "overflow" &&
+      asked !== undefined &&
+      settings.SVC_STATE_DIRECTORY_PATH === ""
+    )
+      warnings.push(`${asked} asks for a spool, but there is none: SVC_STATE_DIRECTORY_PATH is empty`);
   }
   if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH === "") {
     if (settings.SVC_INPUT_SNMP_DISCOVERY_CANDIDATES.length > 0) {
@@ -128,8 +145,9 @@ export function checkSettings(settings: Settings): { problems: string[]; warning
   for (const instance of settings.outputInstances) {
     const own = `SVC_OUTPUT_${instance.word}_`;
     const show = (text: string): string => text.replaceAll(own, instanceSetting(instance, own));
-    const found = checkSettings(instance.settings);
+    const found = checkSettings(instance.settings, instance.origins);
     problems.push(...found.problems.filter((problem) => problem.includes(own)).map(show));
+    warnings.push(...found.warnings.filter((warning) => warning.includes(own)).map(show));
     const on = `${own}ENABLE` as `SVC_OUTPUT_${StoreWord}_ENABLE`;
     if (!instance.origins.has(on)) warnings.push(`${show(on)} is not set: this output is off`);
   }

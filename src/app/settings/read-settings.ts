@@ -79,7 +79,7 @@ export function readSettings(
     return { word, name, origins, settings: settingsOfInstance(withoutNames, word, values) };
   });
   const settings = { ...withoutNames, outputInstances };
-  const found = checkSettings(settings);
+  const found = checkSettings(settings, base.origins);
   problems.push(...found.problems);
   if (problems.length > 0) throw new SettingsError(problems);
   const { origins } = base;

@@ -145,6 +145,13 @@ export const settingsTable = {
     "Further host names that the API answers to on a loopback address, such as one that a proxy passes on. localhost and addresses are always allowed.",
     "netgloss.example.com",
   ),
+  SVC_API_TRUSTED_PROXIES: row(
+    "API",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of proxies in front of the port. The client is whom their X-Forwarded-For names: for the log, the history and the limit of failed sign-ins.",
+    "127.0.0.1,10.0.0.0/24",
+  ),
   SVC_API_MAX_BODY_SIZE: row(
     "API",
     size(1024, GiB),
@@ -476,6 +483,13 @@ export const settingsTable = {
     list(addressOrPrefix),
     [],
     "Addresses and CIDRs whose traps count. Empty is all.",
+    "192.0.2.0/24,2001:db8::/32",
+  ),
+  SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES: row(
+    "SNMP",
+    list(addressOrPrefix),
+    [],
+    "Addresses and CIDRs of senders whose engine boots do not grow when they start again: their traps of version 3 count although they look like old ones. Old traps can be repeated from there.",
     "192.0.2.0/24,2001:db8::/32",
   ),
   SVC_INPUT_TRAP_LISTENER_MAX_RATE: row(

@@ -2,6 +2,8 @@
 export interface Wanted {
   /** Where what was found is put down; absent where only keys are wanted. */
   readonly slot?: number;
+  /** The same for a text or a number where a map with `keys` is expected. */
+  readonly scalar?: number;
   readonly keys?: readonly (readonly [key: string, wanted: Wanted])[];
 }
 
@@ -16,6 +18,8 @@ export interface FoundValues {
   /** How many bytes a text has; 0 where there is none. */
   length(slot: number): number;
   number(slot: number): number | undefined;
+  /** A short text of ASCII; "" where there is none. */
+  text(slot: number): string;
 }
 
 /**
@@ -37,6 +41,8 @@ const firstLongSize = 29;
 const sizeBases = [29, 285, 65_821];
 /** A damaged file may claim maps and lists of any size. */
 const maxValues = 65_536;
+/** Of texts that are numbers or codes, bytes. */
+const longestText = 32;
 const nothing: NonNullable<Wanted["keys"]> = [];
 
 /**
@@ -143,7 +149,7 @@ export function createDataReader(bytes: Buffer, wanted: Wanted, slots: number): 
     note(slot);
   };
 
-  const readValue = ({ slot, keys = nothing }: Wanted): void => {
+  const readValue = ({ slot, scalar, keys = nothing }: Wanted): void => {
     readHead();
     let after = -1;
     if (type === pointer) {
@@ -162,7 +168,7 @@ export function createDataReader(bytes: Buffer, wanted: Wanted, slots: number): 
         }
       }
     } else {
-      if (keys === nothing) noteScalar(slot);
+      noteScalar(keys === nothing ? slot : scalar);
       skipContent();
     }
     if (after >= 0) at = after;
@@ -173,6 +179,11 @@ export function createDataReader(bytes: Buffer, wanted: Wanted, slots: number): 
     bytes,
     start: (slot) => starts[slot] as number,
     length: (slot) => (types[slot] === text ? (sizes[slot] as number) : 0),
+    text(slot) {
+      if (types[slot] !== text || (sizes[slot] as number) > longestText) return "";
+      const start = starts[slot] as number;
+      return bytes.toString("latin1", start, start + (sizes[slot] as number));
+    },
     number(slot) {
       const start = starts[slot] as number;
       switch (types[slot]) {

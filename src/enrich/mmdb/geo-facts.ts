@@ -27,6 +27,9 @@ const suffixes: Readonly<Record<GeoValue, string>> = {
   timezone: ".geo.tz.name",
 };
 
+/** Letters of the code of a country or continent; no name is that short. */
+const codeLength = 2;
+
 /** Where a name is found: in the language asked for, and in English. */
 type NameSlots = readonly [own: number, english: number];
 const citySlots: NameSlots = [0, 1];
@@ -39,9 +42,22 @@ const [countrySlots, registeredSlots]: readonly [NameSlots, NameSlots] = [
   [10, 11],
 ];
 const [latitude, longitude, timeZone] = [12, 13, 14];
-export const placeSlots = 15;
+/** Of the flat layouts of IPinfo and others, where `country` and `continent` are a code or a name. */
+const flat = {
+  city: 15,
+  continent: 16,
+  continentCode: 17,
+  continentName: 18,
+  country: 19,
+  countryCode: 20,
+  countryName: 21,
+  latitude: 22,
+  longitude: 23,
+  timeZone: 24,
+} as const;
+export const placeSlots = 25;
 
-/** What is read of the data of a City or Country database. */
+/** What is read of the data of a database of places: of MaxMind's City and Country and DB-IP's, which are like them, and of IPinfo's. */
 export function wantedOfPlaces(language: string): Wanted {
   const names = ([own, english]: NameSlots) =>
     [
@@ -50,9 +66,12 @@ export function wantedOfPlaces(language: string): Wanted {
     ] as const;
   return {
     keys: [
-      ["city", { keys: [names(citySlots)] }],
-      ["continent", { keys: [["code", { slot: continentCode }], names(continentSlots)] }],
-      ["country", { slot: country, keys: [["iso_code", { slot: countryCode }], names(countrySlots)] }],
+      ["city", { keys: [names(citySlots)], scalar: flat.city }],
+      ["continent", { keys: [["code", { slot: continentCode }], names(continentSlots)], scalar: flat.continent }],
+      [
+        "country",
+        { slot: country, keys: [["iso_code", { slot: countryCode }], names(countrySlots)], scalar: flat.country },
+      ],
       ["registered_country", { keys: [["iso_code", { slot: registeredCode }], names(registeredSlots)] }],
       [
         "location",
@@ -64,29 +83,51 @@ export function wantedOfPlaces(language: string): Wanted {
           ],
         },
       ],
+      ["continent_code", { slot: flat.continentCode }],
+      ["continent_name", { slot: flat.continentName }],
+      ["country_code", { slot: flat.countryCode }],
+      ["country_name", { slot: flat.countryName }],
+      ["lat", { slot: flat.latitude }],
+      ["latitude", { slot: flat.latitude }],
+      ["lng", { slot: flat.longitude }],
+      ["longitude", { slot: flat.longitude }],
+      ["timezone", { slot: flat.timeZone }],
     ],
   };
 }
 
 /**
- * Writes the fields of a City or Country database: `.geo.city.name`, `.geo.continent.code|name`, `.geo.country.code|name`,
+ * Writes the fields of a database of places: `.geo.city.name`, `.geo.continent.code|name`, `.geo.country.code|name`,
  * `.geo.loc.coord` (`latitude,longitude` in degrees, the text form of an Elasticsearch geo_point) and `.geo.tz.name`. A country that is
  * not known is the one where the block is registered. Whatever is of another shape is left out.
  */
 export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
   const byPosition = enrichedObjects.map(({ name }) => starts(name, suffixes));
 
-  const nameOf = (found: FoundValues, [own, english]: NameSlots): number => (isName(found, own) ? own : english);
+  /** The first slot with a name; the last where none has one. */
+  const first = (found: FoundValues, ...slots: readonly number[]): number =>
+    slots.find((slot) => isName(found, slot)) ?? (slots.at(-1) as number);
+  /** A value that is a code or a name, as the one or the other. */
+  const codeIn = (found: FoundValues, own: number, either: number): number =>
+    isName(found, own) || found.length(either) !== codeLength ? own : either;
+  const nameIn = (found: FoundValues, own: number, either: number): number =>
+    isName(found, own) || found.length(either) === codeLength ? own : either;
 
   /** Where the text of a value is found. */
   const slotOf = (value: Exclude<GeoValue, "location">, found: FoundValues): number => {
     const hasCountry = found.has(country);
-    if (value === "city") return nameOf(found, citySlots);
-    if (value === "continent_code") return continentCode;
-    if (value === "continent") return nameOf(found, continentSlots);
-    if (value === "country_code") return hasCountry ? countryCode : registeredCode;
-    if (value === "country") return nameOf(found, hasCountry ? countrySlots : registeredSlots);
-    return timeZone;
+    if (value === "city") return first(found, ...citySlots, flat.city);
+    if (value === "continent_code")
+      return first(found, continentCode, codeIn(found, flat.continentCode, flat.continent));
+    if (value === "continent")
+      return first(found, ...continentSlots, nameIn(found, flat.continentName, flat.continent));
+    if (value === "country_code")
+      return hasCountry ? countryCode : first(found, codeIn(found, flat.countryCode, flat.country), registeredCode);
+    if (value === "country")
+      return hasCountry
+        ? first(found, ...countrySlots)
+        : first(found, nameIn(found, flat.countryName, flat.country), ...registeredSlots);
+    return first(found, timeZone, flat.timeZone);
   };
 
   const wanted = (Object.keys(suffixes) as GeoValue[]).filter((value) => values.has(value));
@@ -97,7 +138,9 @@ export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
       for (let i = 0; i < wanted.length; i++) {
         const value = wanted[i] as GeoValue;
         if (value === "location") {
-          const given = coordinates(found.number(latitude), found.number(longitude));
+          const given =
+            coordinates(found.number(latitude), found.number(longitude)) ??
+            coordinates(degrees(found, flat.latitude), degrees(found, flat.longitude));
           if (given === undefined) continue;
           into.start(names[value]);
           into.plain(given);
@@ -112,6 +155,12 @@ export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
     number: () => 0,
     organisation() {},
   };
+}
+
+/** IPinfo has them as texts. */
+function degrees(found: FoundValues, slot: number): number | undefined {
+  const text = found.text(slot);
+  return /^-?\d{1,3}(?:\.\d{1,12})?$/.test(text) ? Number(text) : found.number(slot);
 }
 
 function coordinates(north: number | undefined, east: number | undefined): string | undefined {

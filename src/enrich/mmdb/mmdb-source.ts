@@ -1,3 +1,4 @@
+import { quote } from "../../text/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { createWatchedFile, isMissing, type FileIo } from "../../file/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
@@ -10,7 +11,8 @@ import {
 import { createWriteSystems, systemSlots, wantedOfSystems } from "./as-facts.ts";
 import type { AddressSelection } from "../address/sources/address-selection.ts";
 import type { Wanted } from "./data-reader.ts";
-import { createWritePlaces, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
+import { createFieldWriter } from "./field-writer.ts";
+import { createWritePlaces, geoValues, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
 import { readDatabase, type Database } from "./read-database.ts";
 import { createRecordRenderer, type WriteFacts } from "./record-renderer.ts";
 
@@ -73,18 +75,9 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
     const counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
     loaded.push({ ...kind, path, current: undefined, counts });
   };
-  if (asn !== undefined) {
-    add(asn.path, { name: "asn", wanted: wantedOfSystems, slots: systemSlots, write: createWriteSystems() });
-  }
+  if (asn !== undefined) add(asn.path, systems());
   if (geoip !== undefined) {
-    const write = createWritePlaces(new Set(geoip.values));
-    add(geoip.path, {
-      name: "geoip",
-      wanted: wantedOfPlaces(geoip.language),
-      slots: placeSlots,
-      write,
-      selection: geoip.selection,
-    });
+    add(geoip.path, { ...places(geoip.values, geoip.language), selection: geoip.selection });
   }
   registerMetrics(options.metrics, loaded);
 
@@ -108,6 +101,8 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
         one.current = { database, renderer };
         one.counts.loads++;
         const { type, builtAt } = database;
+        const nothing = nothingIn(database, one);
+        if (nothing !== undefined) options.log.warn({ path: one.path, type }, nothing);
         options.log.info({ path: one.path, type, builtAt: builtAt.toISOString() }, "MaxMind database is loaded");
         listeners.report(undefined);
       },
@@ -150,6 +145,50 @@ export function createMmdbSource(options: MmdbOptions): MmdbSource {
     },
   };
 }
+
+/** Data that are looked at to find out whether a database has what is asked for. */
+const mostSampled = 1000;
+
+/** Why a database is of no use for what is asked of it, though it can be read; undefined when it is of some. */
+function nothingIn(database: Database, { wanted, slots, write, name }: Kind): string | undefined {
+  const read = database.reader(wanted, slots);
+  const into = createFieldWriter(write.maxLength);
+  const saysNothing = (at: number): boolean => {
+    into.clear();
+    try {
+      const found = read(at);
+      write.fields(found, 0, into);
+      return into.end === 0 && write.number(found, 0, into) === 0;
+    } catch {
+      // It is counted when somebody asks for it.
+      return true;
+    }
+  };
+  if (!database.find.sample(mostSampled).every(saysNothing)) return undefined;
+  const what = name === "asn" ? "autonomous systems" : "places";
+  return `a MaxMind database has nothing of ${what} under the names that are known: records get nothing of it`;
+}
+
+/**
+ * Reads a database for a check.
+ *
+ * @returns with a remark when nothing would come of it.
+ * @throws Error when the bytes are no such database.
+ */
+export function judgeDatabase(bytes: Uint8Array, name: Kind["name"]): { readonly remark?: string } {
+  const database = readDatabase(bytes);
+  const nothing = nothingIn(database, name === "asn" ? systems() : places(geoValues, "en"));
+  return nothing === undefined ? {} : { remark: `${nothing} (type ${quote(database.type)})` };
+}
+
+const systems = (): Kind => ({ name: "asn", wanted: wantedOfSystems, slots: systemSlots, write: createWriteSystems() });
+
+const places = (values: readonly GeoValue[], language: string): Kind => ({
+  name: "geoip",
+  wanted: wantedOfPlaces(language),
+  slots: placeSlots,
+  write: createWritePlaces(new Set(values)),
+});
 
 function registerMetrics(metrics: Metrics, loaded: readonly Loaded[]): void {
   const count = (name: string, help: string, read: (counts: Loaded["counts"]) => number): void =>

@@ -12,7 +12,11 @@ export interface TreeShape {
  * @returns the record that the tree has for the address of four words, IPv4 in its mapped form: the same number means the same
  *   data. 0 when nothing is known of it.
  */
-export type SearchTree = (a: number, b: number, c: number, d: number) => number;
+export interface SearchTree {
+  (a: number, b: number, c: number, d: number): number;
+  /** Some of the records that addresses lead to, no more than `most`, from the first address on. */
+  readonly sample: (most: number) => readonly number[];
+}
 
 /** How many bits of an IPv4 address are walked beforehand. */
 const firstBits = 16;
@@ -76,11 +80,27 @@ export function createSearchTree(
     return node;
   };
 
-  return (a, b, c, d) => {
+  const find = (a: number, b: number, c: number, d: number): number => {
     let node: number;
     if (c === 0xffff && a === 0 && b === 0) node = walk(walkNetwork(d), d, 32 - networkBits);
     else if (ipVersion === 4) return 0;
     else node = walk(walk(walk(walk(0, a, 32), b, 32), c, 32), d, 32);
     return node > nodeCount ? node : 0;
   };
+
+  const sample = (most: number): readonly number[] => {
+    const found = new Set<number>();
+    const open = [0];
+    // A damaged tree may lead in a circle.
+    for (let steps = 0; open.length > 0 && found.size < most && steps <= nodeCount; steps++) {
+      const node = open.pop() as number;
+      for (const bit of [1, 0]) {
+        const side = next(node, bit);
+        if (side < nodeCount) open.push(side);
+        else if (side > nodeCount) found.add(side);
+      }
+    }
+    return [...found];
+  };
+  return Object.assign(find, { sample });
 }

@@ -24,7 +24,7 @@ const typedHeader = "header-";
 /** The records of RFC 4180, with any delimiter: quoted cells may hold delimiters, line breaks and doubled quotes. */
 export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions, faults: FaultList): RowBlocks {
   const rows = createRowMaker(options, faults);
-  let parser: Parser | undefined;
+  let parser: RecordParser | undefined;
   let head = "";
   for await (const piece of text) {
     if (parser === undefined) {
@@ -37,7 +37,7 @@ export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions,
     yield* rows.take();
   }
   parser ??= begin(head, options, rows, faults);
-  await finish(parser, rows, faults);
+  await finish(parser);
   yield* rows.take();
 }
 
@@ -95,70 +95,115 @@ function createRowMaker(options: CsvOptions, faults: FaultList): RowMaker {
   };
 }
 
-function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultList): Parser {
+function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultList): RecordParser {
   // Spreadsheets write this line, and read it, to name the delimiter.
   const named = /^sep=(.)\r?\n/.exec(head);
   const text = named === null ? head : head.slice(named[0].length);
-  const before = named === null ? 0 : 1;
-  let lines = 0;
-  const parser = new RecordParser(
-    (cells, linesBefore) => {
-      const isLong = linesBefore - lines > 1;
-      lines = linesBefore;
-      rows.add(cells, before + lines - (isLong ? countBreaks(cells) : 0));
+  const parser = new RecordParser(rows, faults, named === null ? 0 : 1, {
+    delimiter: options.delimiter ?? named?.[1] ?? guessDelimiter(text),
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: longestRow,
+    skip_records_with_error: true,
+    ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
+    on_skip: (error: CsvError | undefined) => {
+      parser.fault(error);
+      return undefined;
     },
-    {
-      delimiter: options.delimiter ?? named?.[1] ?? guessDelimiter(text),
-      relax_column_count: true,
-      skip_empty_lines: true,
-      max_record_size: longestRow,
-      skip_records_with_error: true,
-      ...(options.comment === undefined ? {} : { comment: options.comment, comment_no_infix: true }),
-      on_skip: (error: CsvError | undefined) => {
-        addFault(error, rows, faults);
-        return undefined;
-      },
-    },
-  );
+  });
   // Nothing is read from it. Without this it would not end.
   parser.resume();
-  parser.on("error", () => {});
+  parser.on("error", (error: CsvError) => parser.fault(error));
   parser.write(text);
   return parser;
 }
 
-/** Gives each record at once, with the number of lines up to its end. What `on_record` is given costs as much as the parsing. */
+/** Gives each record at once. What `on_record` is given costs as much as the parsing. */
 class RecordParser extends Parser {
-  readonly #take: (cells: string[], lines: number) => void;
+  readonly #rows: RowMaker;
+  readonly #faults: FaultList;
+  /** From the number that the parser has for a line to that of the line: a line break of two characters in a cell is two for the parser. */
+  #shift: number;
+  /** For the parser, the line where the last record or fault ended, and how many before it were empty or comments. */
+  #end = 0;
+  #without = 0;
+  #isBroken = false;
 
-  constructor(take: (cells: string[], lines: number) => void, options: Options) {
+  /** @param before lines that the parser is not given. */
+  constructor(rows: RowMaker, faults: FaultList, before: number, options: Options) {
     super(options);
-    this.#take = take;
+    this.#rows = rows;
+    this.#faults = faults;
+    this.#shift = before;
   }
 
   override push(record: string[] | null): boolean {
     if (record === null) return super.push(null);
-    this.#take(record, this.info.lines);
+    const { lines } = this.info;
+    const isLong = lines - this.#end > 1;
+    const returns = isLong ? countIn("\r", record) : 0;
+    const start = isLong ? lines - countIn("\n", record) - returns : lines;
+    if (this.#isBroken) this.#noteGap(start);
+    this.#noteEnd();
+    this.#rows.add(record, start + this.#shift);
+    this.#shift -= returns;
     return true;
+  }
+
+  fault(error: CsvError | undefined): void {
+    const [from, to] = this.#unread(this.info.lines);
+    this.#noteEnd();
+    this.#isBroken = true;
+    const isClosed = error?.code === "CSV_INVALID_CLOSING_QUOTE";
+    if (!isClosed && error?.code !== "CSV_QUOTE_NOT_CLOSED") {
+      this.#add(to, 1, error?.message ?? "the row cannot be read");
+      return;
+    }
+    const what = from === to ? "it is not read" : `lines ${from} to ${to} are not read`;
+    const how = isClosed ? `meets another one in line ${to}, which does not end a cell` : "is not closed";
+    this.#add(from, to - from + 1, `a quote in the row of line ${from} ${how}: ${what}`);
+  }
+
+  /** What a faulty row swallows after its fault is in no record. */
+  #noteGap(start: number): void {
+    this.#isBroken = false;
+    if (this.#next() >= start) return;
+    const [from, to] = this.#unread(start - 1);
+    this.#add(from, to - from + 1, `not read up to line ${to}: a quote in the row before takes that in`);
+  }
+
+  #add(line: number, lines: number, reason: string): void {
+    this.#faults.add({ row: this.#rows.number + 1, line, column: "", field: "", reason, ...(lines > 1 && { lines }) });
+  }
+
+  /** For the parser, the first line of what comes after the last record or fault. */
+  #next(): number {
+    return this.#end + this.info.empty_lines + this.info.comment_lines - this.#without + 1;
+  }
+
+  #noteEnd(): void {
+    this.#end = this.info.lines;
+    this.#without = this.info.empty_lines + this.info.comment_lines;
+  }
+
+  /** The first and the last line that are in no record, up to the one that has this number for the parser. */
+  #unread(last: number): [from: number, to: number] {
+    const breakLength = this.options.record_delimiter[0]?.length ?? 1;
+    const from = this.#next() + this.#shift;
+    const to = from + Math.floor((last - this.#next()) / breakLength);
+    this.#shift = to - last;
+    return [from, to];
   }
 }
 
-function addFault(error: CsvError | undefined, rows: RowMaker, faults: FaultList): void {
-  const line = typeof error?.["lines"] === "number" ? error["lines"] : 0;
-  const reason = error?.message ?? "the row cannot be read";
-  faults.add({ row: rows.number + 1, line, column: "", field: "", reason });
-}
-
-function write(parser: Parser, piece: string): Promise<void> {
+function write(parser: RecordParser, piece: string): Promise<void> {
   return new Promise((resolve) => parser.write(piece, () => resolve()));
 }
 
-function finish(parser: Parser, rows: RowMaker, faults: FaultList): Promise<void> {
+function finish(parser: RecordParser): Promise<void> {
   return new Promise((resolve) => {
-    parser.once("error", (error: CsvError) => {
-      addFault(error, rows, faults);
-      resolve();
-    });
+    // With its fault told.
+    parser.once("error", () => resolve());
     parser.once("end", resolve);
     parser.end();
   });
@@ -172,10 +217,10 @@ function guessDelimiter(text: string): string {
   return delimiters.reduce((best, sign) => (count(sign) > count(best) ? sign : best));
 }
 
-function countBreaks(cells: readonly string[]): number {
-  let breaks = 0;
+function countIn(character: string, cells: readonly string[]): number {
+  let found = 0;
   for (const cell of cells) {
-    for (let at = cell.indexOf("\n"); at >= 0; at = cell.indexOf("\n", at + 1)) breaks++;
+    for (let at = cell.indexOf(character); at >= 0; at = cell.indexOf(character, at + 1)) found++;
   }
-  return breaks;
+  return found;
 }

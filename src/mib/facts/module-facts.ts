@@ -35,14 +35,42 @@ export interface IndexFacts {
   readonly isImplied: boolean;
 }
 
-/** Facts of all that a module defines in the tree, by the order of the text. @throws MibFault */
+/**
+ * Facts of all that a module defines in the tree, by the order of the text. What has a fault is left out, and noted in the
+ * library; a row with all its columns.
+ *
+ * @throws MibFault where nothing is left.
+ */
 export function moduleFacts(library: ModuleLibrary, module: MibModule): readonly ObjectFacts[] {
   const oids = new OidResolver(library);
-  const kinds = kindsOf(module, (node) => oids.resolve(module, node));
+  let fault: MibFault | undefined;
+  const attempt = <T>({ name }: NodeDefinition, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof MibFault)) throw error;
+      fault ??= error;
+      library.leaveOut(name, error.message);
+      return undefined;
+    }
+  };
+  const oidOf = (node: NodeDefinition): string | undefined => attempt(node, () => oids.resolve(module, node));
+  const kinds = kindsOf(module, oidOf);
   const facts: ObjectFacts[] = [];
+  /** OIDs of rows without facts. */
+  const lost = new Set<string>();
   for (const node of module.nodes.values()) {
-    const oid = oids.resolve(module, node);
+    const oid = oidOf(node);
     if (oid === undefined) continue;
+    const one = attempt(node, () => nodeFacts(node, oid));
+    if (one !== undefined) facts.push(one);
+    else if (kinds.get(node) === "row") lost.add(oid);
+  }
+  const kept = facts.filter(({ kind, oid }) => kind !== "column" || !lost.has(oid.replace(/\.\d+$/, "")));
+  if (kept.length === 0 && fault !== undefined) throw fault;
+  return kept;
+
+  function nodeFacts(node: NodeDefinition, oid: string): ObjectFacts {
     const kind = kinds.get(node) ?? "other";
     const { name, access, status, units, description } = node;
     // Modules spell the type of a row wrong, which nobody uses.
@@ -50,9 +78,8 @@ export function moduleFacts(library: ModuleLibrary, module: MibModule): readonly
     const type = hasValue && node.type ? resolveType(library, module, node.type) : undefined;
     const index = kind === "row" ? rowIndex(library, oids, { module, definition: node }, []) : undefined;
     const augments = kind === "row" && node.augments ? augmentedTable(library, oids, module, node.augments) : undefined;
-    facts.push({ module: module.name, name, oid, kind, type, access, status, units, description, index, augments });
+    return { module: module.name, name, oid, kind, type, access, status, units, description, index, augments };
   }
-  return facts;
 }
 
 /** What the nodes of a module are: a row is below a table, a column below a row. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { nearName } from "../../text/index.ts";
 import { MibFault, placeOf, type MibSource } from "../mib-fault.ts";
-import type { Import, MibModule, NodeDefinition, TypeDefinition } from "../syntax/mib-module.ts";
+import type { Import, LeftOut, MibModule, NodeDefinition, TypeDefinition } from "../syntax/mib-module.ts";
 import { readModules } from "../syntax/read-modules.ts";
 import { builtinModules } from "./builtin-modules.ts";
 import { createModuleFiles, type ModuleFiles } from "./module-files.ts";
@@ -20,6 +20,8 @@ export class ModuleLibrary {
   readonly #modules = new Map<string, MibModule | undefined>();
   /** What was done about faults of modules, a line each. */
   readonly notes: string[] = [];
+  /** Definitions of all modules that cannot be used. */
+  readonly leftOut: LeftOut[] = [];
 
   constructor(directories: readonly string[]) {
     this.#directories = directories;
@@ -35,8 +37,16 @@ export class ModuleLibrary {
       throw new MibFault(`${file}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
     }
     const modules = readModules({ file, text });
-    for (const module of modules) this.#modules.set(module.name, module);
+    for (const module of modules) {
+      this.#modules.set(module.name, module);
+      for (const { name, reason } of module.leftOut) this.leaveOut(name, reason);
+    }
     return modules;
+  }
+
+  /** Notes that a definition cannot be used. */
+  leaveOut(name: string, reason: string): void {
+    if (!this.leftOut.some((one) => one.name === name && one.reason === reason)) this.leftOut.push({ name, reason });
   }
 
   /** A module by its name. @throws MibFault where its file cannot be read as one. */

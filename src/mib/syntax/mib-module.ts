@@ -62,6 +62,13 @@ export interface Import extends NameUse {
   readonly module: NameUse;
 }
 
+/** A definition that cannot be used. */
+export interface LeftOut {
+  readonly name: string;
+  /** What is wrong with it, with its place. */
+  readonly reason: string;
+}
+
 /** A module as it is written; nothing in it is looked up yet. */
 export interface MibModule {
   readonly name: string;
@@ -70,4 +77,6 @@ export interface MibModule {
   readonly imports: ReadonlyMap<string, Import>;
   readonly nodes: ReadonlyMap<string, NodeDefinition>;
   readonly types: ReadonlyMap<string, TypeDefinition>;
+  /** Assignments that cannot be read. */
+  readonly leftOut: readonly LeftOut[];
 }

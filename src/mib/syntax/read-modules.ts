@@ -1,11 +1,16 @@
 import { MibFault, type MibSource } from "../mib-fault.ts";
-import type { Import, MibModule, NodeDefinition, TypeDefinition } from "./mib-module.ts";
+import type { Import, LeftOut, MibModule, NodeDefinition, TypeDefinition } from "./mib-module.ts";
 import { readNode } from "./read-node.ts";
 import { readType } from "./read-type.ts";
 import type { Token } from "./tokens.ts";
 import { TokenReader } from "./token-reader.ts";
 
-/** All modules of a text, SMIv1 (RFC 1155, 1212, 1215) and SMIv2 (RFC 2578 to 2580). @throws MibFault */
+/**
+ * Reads all modules of a text, SMIv1 (RFC 1155, 1212, 1215) and SMIv2 (RFC 2578 to 2580). An assignment that cannot be read
+ * is left out.
+ *
+ * @throws MibFault for a text that is no module, and for a module of which nothing can be read.
+ */
 export function readModules(source: MibSource): readonly MibModule[] {
   const reader = new TokenReader(source);
   const modules: MibModule[] = [];
@@ -27,17 +32,52 @@ function readModule(reader: TokenReader): MibModule {
   const imports = new Map<string, Import>();
   const nodes = new Map<string, NodeDefinition>();
   const types = new Map<string, TypeDefinition>();
+  const leftOut: LeftOut[] = [];
+  let fault: MibFault | undefined;
   if (reader.take("EXPORTS")) while (!reader.take(";")) passUp(reader, "EXPORTS");
   if (reader.take("IMPORTS")) readImports(reader, imports);
   while (!reader.take("END")) {
     // An empty assignment is a semicolon too many.
     if (reader.take(";")) continue;
-    const start = reader.name('an assignment or "END"');
-    if (reader.take("MACRO")) skipMacro(reader);
-    else if (reader.is("::=")) types.set(start.text, readTypeAssignment(reader, start));
-    else nodes.set(start.text, readNode(reader, start));
+    const start = reader.token;
+    const { position } = reader;
+    try {
+      reader.name('an assignment or "END"');
+      if (reader.take("MACRO")) skipMacro(reader);
+      else if (reader.is("::=")) types.set(start.text, readTypeAssignment(reader, start));
+      else nodes.set(start.text, readNode(reader, start));
+    } catch (error) {
+      if (!(error instanceof MibFault)) throw error;
+      fault ??= error;
+      reader.position = position + 1;
+      while (!isAssignment(reader)) {
+        if (reader.token.kind === "end") throw fault;
+        reader.next();
+      }
+      leftOut.push({ name: start.text, reason: error.message });
+    }
   }
-  return { name, source: reader.source, imports, nodes, types };
+  if (fault !== undefined && nodes.size + types.size === 0) throw fault;
+  return { name, source: reader.source, imports, nodes, types, leftOut };
+}
+
+const macros: ReadonlySet<string> = new Set(
+  (
+    "OBJECT-TYPE,OBJECT-IDENTITY,MODULE-IDENTITY,MODULE-COMPLIANCE,NOTIFICATION-TYPE,NOTIFICATION-GROUP,OBJECT-GROUP," +
+    "TRAP-TYPE,AGENT-CAPABILITIES"
+  ).split(","),
+);
+
+/** Whether the next words begin an assignment, or end the module, whatever comes before them. */
+function isAssignment(reader: TokenReader): boolean {
+  const { kind, text } = reader.token;
+  const [second, third, fourth] = [reader.peek(1), reader.peek(2), reader.peek(3)];
+  if (kind !== "name") return false;
+  if (text === "END") return second.kind === "end" || third.text === "DEFINITIONS";
+  if (second.kind === "name" && macros.has(second.text)) return true;
+  if (second.text === "OBJECT" && third.text === "IDENTIFIER") return fourth.text === "::=";
+  // A value follows lower-case words, too: those of clauses.
+  return second.text === "::=" && /^[A-Z]/.test(text) && !/^(?:MACRO|IDENTIFIER)$/.test(text);
 }
 
 function passUp(reader: TokenReader, clause: string): void {

@@ -44,8 +44,10 @@ function readLabels(reader: TokenReader): [string, number][] {
     const { kind, text } = reader.token;
     if (kind !== "name" && kind !== "number") throw reader.unexpected("a label");
     reader.next();
+    // So is a hyphen at the end.
+    const end = reader.take("-") ? "-" : "";
     reader.expect("(");
-    labels.push([text, reader.number("the number of a label")]);
+    labels.push([text + end, reader.number("the number of a label")]);
     reader.expect(")");
     if (!reader.take(",") && !reader.is("}")) throw reader.unexpected('"," or "}"');
   }

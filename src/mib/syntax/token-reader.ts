@@ -1,6 +1,6 @@
 import { quote } from "../../text/index.ts";
 import { MibFault, type MibSource } from "../mib-fault.ts";
-import { readTokens, type Token } from "./tokens.ts";
+import { isSign, readTokens, type Token } from "./tokens.ts";
 
 /** Goes through the words of a text, one after the other. */
 export class TokenReader {
@@ -11,6 +11,15 @@ export class TokenReader {
   constructor(source: MibSource) {
     this.source = source;
     this.#tokens = readTokens(source);
+  }
+
+  /** How many words lie before the next one. */
+  get position(): number {
+    return this.#at;
+  }
+
+  set position(position: number) {
+    this.#at = Math.min(position, this.#tokens.length - 1);
   }
 
   get token(): Token {
@@ -80,6 +89,10 @@ export class TokenReader {
 
   unexpected(wanted: string): MibFault {
     const { token } = this;
+    if (token.text === '"') return this.fault("a text that begins here has no end", token.at);
+    if (token.kind === "sign" && !isSign(token.text)) {
+      return this.fault(`unexpected character ${JSON.stringify(token.text)}`, token.at);
+    }
     const found = token.kind === "end" ? token.text : token.kind === "string" ? "a text" : quote(token.text);
     return this.fault(`expected ${wanted}, found ${found}`, token.at);
   }

@@ -1,4 +1,4 @@
-import { MibFault, type MibSource } from "../mib-fault.ts";
+import type { MibSource } from "../mib-fault.ts";
 
 /** A word of a module. The text of a string is without its quotes, that of `'0F'H` as written. */
 export interface Token {
@@ -12,7 +12,7 @@ export interface Token {
 const word =
   /(?<blank>[\s\p{Cc}]+)|(?<comment>--[^\r\n]*)|(?<string>"[^"]*")|(?<bits>'[0-9A-Fa-f\s]*'[HhBb])|(?<number>-?\d+(?![\w-]))|(?<name>\w(?:-?\w)*)|(?<sign>::=|\.\.\.?|[{}()[\],;|.<>:@*-])/uy;
 
-/** The words of a text, the last of kind `end`. @throws MibFault for a character that SMI does not have. */
+/** The words of a text, the last of kind `end`. A character that SMI does not have is a sign that belongs nowhere. */
 export function readTokens(source: MibSource): readonly Token[] {
   const { text } = source;
   const tokens: Token[] = [];
@@ -21,7 +21,10 @@ export function readTokens(source: MibSource): readonly Token[] {
   while (at < text.length) {
     pattern.lastIndex = at;
     const groups = pattern.exec(text)?.groups;
-    if (groups === undefined) throw unreadable(source, at);
+    if (groups === undefined) {
+      tokens.push({ kind: "sign", text: text[at] ?? "", at: at++ });
+      continue;
+    }
     const { blank, comment, string, bits, number, name, sign } = groups;
     if (comment !== undefined) at += commentLength(comment);
     else if (blank !== undefined) at += blank.length;
@@ -36,15 +39,14 @@ export function readTokens(source: MibSource): readonly Token[] {
   return tokens;
 }
 
+/** Whether the language has this sign. */
+export function isSign(text: string): boolean {
+  return /^(?:::=|\.\.\.?|[{}()[\],;|.<>:@*-])$/.test(text);
+}
+
 function kindOf(number: string | undefined, name: string | undefined): Token["kind"] {
   if (number !== undefined) return "number";
   return name === undefined ? "sign" : "name";
-}
-
-function unreadable(source: MibSource, at: number): MibFault {
-  const character = source.text[at] ?? "";
-  if (character === '"') return new MibFault("a text that begins here has no end", source, at);
-  return new MibFault(`unexpected character ${JSON.stringify(character)}`, source, at);
 }
 
 /**

@@ -39,6 +39,11 @@ const counters = /^ZeroBasedCounter(?:32|64)$/;
 export function syntaxOf(name: string, type: TypeFacts, units: string | undefined): ChosenSyntax {
   const plain = (syntax: string, questions: readonly string[] = []): ChosenSyntax => ({ syntax, questions });
   const { base, labels, conventions } = type;
+  const odd = labels?.find(([, number]) => !isLabelNumber(number, base === "BITS"));
+  if (odd !== undefined) {
+    const question = `${odd[0]}(${odd[1]}) is beyond what can have a label: the labels are left out`;
+    return plain(base === "BITS" ? "HexString" : "Integer32", [question]);
+  }
   if (base === "BITS") return { ...plain("EnumBitmap"), labels: "bitmap" };
   if (conventions.includes("TruthValue") || isTruth(labels)) return plain("TruthValue");
   if (labels !== undefined) return { ...plain("EnumInteger"), labels: "integer" };
@@ -59,6 +64,11 @@ export function syntaxOf(name: string, type: TypeFacts, units: string | undefine
     default:
       return numberSyntax(name, type, units);
   }
+}
+
+/** Numbers that files of labels may have: bits of up to five digits, integers of up to ten. */
+function isLabelNumber(number: number, isBit: boolean): boolean {
+  return Number.isInteger(number) && Math.abs(number) < (isBit ? 1e5 : 1e10) && !(isBit && number < 0);
 }
 
 /** SMIv1 has no TruthValue, so modules spell it out. */

@@ -22,8 +22,8 @@ snmp.trap.varbinds | keyword[] | | [".1.3.6.1.4.1.99999.1.0 = hot"] | values tha
 event.severity.level | keyword | | critical | severity that a rule gives | traps
 event.category.name | keyword | | availability | category that a rule gives | traps
 snmp.rate.interval | double | seconds | 60.02 | time between the two polls that rates and deltas are of | SNMP
-snmp.rate.refused | keyword[] | | ["netif.bytes.in narrow"] | counters without a rate, with the reason: reset, narrow | SNMP
-snmp.object.isPartial | boolean | | true | not all of the object's values came | SNMP
+snmp.rate.refused | keyword[] | | ["netif.bytes.in narrow"] | counters without a rate, with the reason: reset, narrow, step | SNMP
+snmp.object.isPartial | boolean | | true | some of the object's values did not come, or its rows came out of order | SNMP
 `);
 
 /** Metrics and tags that the definitions of standard MIBs give, and dashboards ask for; `netif.*` of sFlow are in its table. */

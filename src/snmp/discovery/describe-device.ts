@@ -1,5 +1,6 @@
+import { askEach } from "../session/ask-each.ts";
 import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
-import type { Definitions } from "../definitions/definitions.ts";
+import type { Definitions, Device } from "../definitions/definitions.ts";
 import {
   identityFacts,
   type EntityFact,
@@ -8,8 +9,9 @@ import {
   type IdentityRule,
 } from "../definitions/identity-rule.ts";
 import type { Session } from "../session/session.ts";
-import { isException, type VarBind } from "../session/var-bind.ts";
+import { hasNoValue, type VarBind } from "../session/var-bind.ts";
 import { walk } from "../session/walk.ts";
+import { getScalars } from "./get-scalars.ts";
 import type { Identity } from "./identify.ts";
 
 /** What a device is, as far as it says so. */
@@ -48,12 +50,14 @@ export async function describeDevice(
   session: Session,
   { identities }: Definitions,
   { sysObjectId, sysDescr }: Identity,
-  maxOids: number,
+  { maxOids, maxRepetitions }: Pick<Device, "maxOids" | "maxRepetitions">,
 ): Promise<DeviceFacts> {
   const rules = rulesOf(identities, sysObjectId ?? []);
   const sources = rules.flatMap(({ rule }) => [...rule.sources.values()].flat());
   const texts = await readFirstInstances(session, oidsOf(sources), maxOids);
-  const entity = sources.some(({ from }) => from === "entity") ? await readChassis(session) : new Map<number, string>();
+  const entity = sources.some(({ from }) => from === "entity")
+    ? await readChassis(session, maxRepetitions)
+    : new Map<number, string>();
   const textAt = ({ from, oid, entity: column, value }: FactSource): string | undefined => {
     if (from === "descr") return sysDescr;
     if (from === "oid") return texts.get(formatOid(oid as Oid));
@@ -124,26 +128,17 @@ async function readFirstInstances(
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   // Agents differ in how many long texts fit into an answer.
-  const size = Math.max(1, Math.min(maxOids, 8));
-  const read = async (asked: readonly Oid[]): Promise<void> => {
-    const { varbinds, errorStatus } = await session.getNext(asked);
-    if (errorStatus !== 0) {
-      if (asked.length > 1) for (const oid of asked) await read([oid]);
-      return;
-    }
-    for (const [i, oid] of asked.entries()) {
-      const varbind = varbinds[i];
-      if (varbind === undefined || isException(varbind) || !oidStartsWith(varbind.oid, oid)) continue;
-      const text = textOfValue(varbind);
-      if (text !== undefined) texts.set(formatOid(oid), text);
-    }
-  };
-  for (let i = 0; i < oids.length; i += size) await read(oids.slice(i, i + size));
+  await askEach(session, oids, { type: "getNext", maxOids: Math.min(maxOids, 8) }, (i, answer) => {
+    const oid = oids[i] as Oid;
+    if (typeof answer === "number" || hasNoValue(answer) || !oidStartsWith(answer.oid, oid)) return;
+    const text = textOfValue(answer);
+    if (text !== undefined) texts.set(formatOid(oid), text);
+  });
   return texts;
 }
 
 /** What ENTITY-MIB says of the chassis, by the number of the column. */
-async function readChassis(session: Session): Promise<ReadonlyMap<number, string>> {
+async function readChassis(session: Session, maxRepetitions: number): Promise<ReadonlyMap<number, string>> {
   let found: number | undefined;
   let first: number | undefined;
   const root = [...entPhysicalEntry, entPhysicalClass];
@@ -157,19 +152,17 @@ async function readChassis(session: Session): Promise<ReadonlyMap<number, string
         if (typeof value === "number" && chassis.has(value)) found ??= index;
       }
     },
-    { maxValues: maxEntities, stop: () => (found === undefined ? undefined : "found") },
+    { maxRepetitions, maxValues: maxEntities, stop: () => (found === undefined ? undefined : "found") },
   );
   const index = found ?? first;
   const texts = new Map<number, string>();
   if (index === undefined) return texts;
   const columns = Object.values(entityColumns);
-  const { varbinds, errorStatus } = await session.get(columns.map((column) => [...entPhysicalEntry, column, index]));
-  if (errorStatus !== 0) return texts;
-  for (const [i, column] of columns.entries()) {
-    const varbind = varbinds[i];
-    const text = varbind === undefined || isException(varbind) ? undefined : textOfValue(varbind);
-    if (text !== undefined) texts.set(column, text);
-  }
+  const oids = columns.map((column) => [...entPhysicalEntry, column, index]);
+  await getScalars(session, oids, oids.length, (i, value) => {
+    const text = textOfValue(value);
+    if (text !== undefined) texts.set(columns[i] as number, text);
+  });
   return texts;
 }
 

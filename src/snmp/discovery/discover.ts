@@ -50,7 +50,7 @@ export async function discover(
     const openContext = (context: string): Session =>
       openSession(client, device, identity.credential, device.retries, context);
     const inContexts = await probeContexts(openContext, device, wanted, known, isWanted);
-    const facts = await describeDevice(session, definitions, identity, device.maxOids);
+    const facts = await describeDevice(session, definitions, identity, device);
     const learnt = await learnInterfaces(session, device, lease, isWanted, before?.learnt);
     return {
       ...identity,

@@ -1,7 +1,7 @@
-import { errorStatus } from "../session/error-status.ts";
+import { askEach, isMissing } from "../session/ask-each.ts";
 import type { Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
-import { isException, type VarBind } from "../session/var-bind.ts";
+import { hasNoValue, type VarBind } from "../session/var-bind.ts";
 
 export interface Scalars {
   /** By the position of the OID; undefined where the agent has no value. */
@@ -26,31 +26,13 @@ export async function getScalars(
 ): Promise<Scalars> {
   const values: (VarBind | undefined)[] = oids.map(() => undefined);
   let firstError = 0;
-  let open = oids.map((_, i) => i);
-  let size = Math.max(1, maxOids);
-  while (open.length > 0) {
-    const asked = open.slice(0, size);
-    const response = await session.get(asked.map((i) => oids[i] as Oid));
-    let settled: readonly number[] = asked;
-    if (response.errorStatus === 0) {
-      for (const [at, i] of asked.entries()) {
-        const varbind = response.varbinds[at];
-        if (varbind === undefined || isException(varbind)) continue;
-        values[i] = varbind;
-        onValue(i, varbind);
-      }
-    } else {
-      const faulty = asked.length === 1 ? asked[0] : asked[response.errorIndex - 1];
-      if (asked.length > 1 && (faulty === undefined || response.errorStatus === errorStatus.tooBig)) {
-        size = asked.length >> 1;
-        settled = [];
-      } else {
-        settled = [faulty as number];
-        // Version 1 has no other way to say that an instance does not exist.
-        if (response.errorStatus !== errorStatus.noSuchName) firstError ||= response.errorStatus;
-      }
+  await askEach(session, oids, { type: "get", maxOids }, (i, answer) => {
+    if (typeof answer === "number") {
+      if (!isMissing(session, answer)) firstError ||= answer;
+    } else if (!hasNoValue(answer)) {
+      values[i] = answer;
+      onValue(i, answer);
     }
-    open = open.filter((i) => !settled.includes(i));
-  }
+  });
   return { values, isComplete: firstError === 0, errorStatus: firstError };
 }

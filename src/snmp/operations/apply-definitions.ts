@@ -16,7 +16,7 @@ export interface DefinitionsInUse {
   readonly current: Definitions | undefined;
   /** Reads them for the first time: what is wrong is left out and reported. */
   load(): Promise<{ readonly definitions: Definitions; readonly isWhole: boolean }>;
-  /** Reads all again and uses them, or, with any error, none of them. Calls run one after another. */
+  /** Reads all again and uses them, or, with any error, none of them. One runs at a time; a call joins one that waits. */
   apply(forceRediscovery: boolean): Promise<ApplyOutcome>;
   /** Reads all and says what `apply` would do now. Changes nothing. */
   preview(): Promise<DefinitionsPreview>;
@@ -54,6 +54,9 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
   });
   let current: Definitions | undefined;
   let applying: Promise<unknown> = Promise.resolve();
+  /** Applies that wait for those before them: what they will read is not read yet, so that others can join them. */
+  const waiting = new Map<boolean, Promise<ApplyOutcome>>();
+  let waitingPreview: Promise<DefinitionsPreview> | undefined;
   const groupsOf: GroupsOf = (set, device) =>
     deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId);
 
@@ -139,18 +142,25 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
       return { definitions: current, isWhole: errorsOf(findings).length === 0 };
     },
     apply(forceRediscovery) {
+      const joined = waiting.get(forceRediscovery);
+      if (joined !== undefined) return joined;
       const applied = applying.then(() => {
+        waiting.delete(forceRediscovery);
         if (current === undefined) throw new Error("SNMP has not started");
         return applyNow(current, forceRediscovery);
       });
+      waiting.set(forceRediscovery, applied);
       applying = applied.catch(() => {});
       return applied;
     },
     preview() {
+      if (waitingPreview !== undefined) return waitingPreview;
       const shown = applying.then(() => {
+        waitingPreview = undefined;
         if (current === undefined) throw new Error("SNMP has not started");
         return previewNow(current);
       });
+      waitingPreview = shown;
       applying = shown.catch(() => {});
       return shown;
     },

@@ -255,6 +255,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     },
     readings: () => lastReadings && prometheusText(lastReadings),
     trapPort: () => traps?.port(),
+    refusedTraps: () => traps?.refused() ?? [],
     applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
     previewDefinitions: () => inUse.preview(),
     async rediscoverDevice({ ip, port }, wait) {

@@ -45,8 +45,53 @@ const maxDiscoveries = 128;
 const askEveryMs = 60_000;
 const askSeldomMs = 3_600_000;
 
+/** A turn of the event loop that takes longer has work that goes before discoveries. */
+const busyMs = 5;
+/** Messages of discoveries in one turn of the event loop: of a busy one, of an idle one. */
+const minAtOnce = 4;
+const maxAtOnce = 32;
+
+/**
+ * Lets the messages of discoveries go one after another, the fewer the busier the event loop is: a discovery of many devices
+ * is work for minutes, and polls have their times.
+ */
+export class BackgroundTurns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #waiting: (() => void)[] = [];
+  #atOnce = minAtOnce;
+  #isArmed = false;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (!this.#isArmed) this.#arm();
+    });
+  }
+
+  #arm(): void {
+    this.#isArmed = true;
+    const armedAt = this.#clock.monotonic();
+    setTimeout(() => {
+      const isBusy = this.#clock.monotonic() - armedAt > busyMs;
+      this.#atOnce = isBusy ? Math.max(minAtOnce, this.#atOnce >> 1) : Math.min(maxAtOnce, 2 * this.#atOnce);
+      for (const resolve of this.#waiting.splice(0, this.#atOnce)) resolve();
+      this.#isArmed = false;
+      if (this.#waiting.length > 0) this.#arm();
+    }, 1);
+  }
+}
+
 export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
-  const { client, devices, plans, clock, log } = parts;
+  const { devices, plans, clock, log } = parts;
+  const turns = new BackgroundTurns(clock);
+  const client: SnmpClient = {
+    ...parts.client,
+    open: (target) => parts.client.open({ ...target, turn: () => turns.next() }),
+  };
   let isStopped = false;
   const discoverParts = { client, memory: parts.memory, now: () => clock.now(), isWanted: () => !isStopped };
   const queue = createDiscoveryQueue(run, () => clock.monotonic(), maxDiscoveries);

@@ -1,6 +1,7 @@
 import type { Enricher, Sink } from "../../record/index.ts";
 import type { Clock, Component, Health, Log, Metrics, Progress } from "../../report/index.ts";
 import type { DefinitionPaths } from "../definitions/definition-files.ts";
+import type { RefusedTraps } from "../traps/sender-limit.ts";
 import type { TrapSettings } from "../traps/trap-listener.ts";
 import type { OpenUdpSocket } from "../session/udp-socket.ts";
 import type { DeviceSharing } from "./device-sharing.ts";
@@ -82,7 +83,7 @@ export interface DeviceCounters {
 export interface Snmp extends Component {
   /**
    * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
-   * Calls run one after another.
+   * One runs at a time; a call joins one that waits.
    */
   applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome>;
   /** Reads all definitions and says what applying them would do now. Changes nothing. */
@@ -96,6 +97,8 @@ export interface Snmp extends Component {
   readings(): Iterable<string> | undefined;
   /** The port for traps and informs; undefined while none are received. */
   trapPort(): number | undefined;
+  /** Traps that were refused for their credentials or their time, by sender and reason. */
+  refusedTraps(): readonly RefusedTraps[];
   /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
   devices(): Iterable<DeviceView>;
   device(id: string): DeviceDetail | undefined;

@@ -72,7 +72,7 @@ export function createAppearances(
       lastTurn = turnOf(device);
       const current = search;
       const of = missing;
-      const asked = current.next(Math.max(1, Math.min(size, device.maxOids)));
+      const asked = current.next(Math.max(1, Math.min(size, by.limits.oids(device.maxOids))));
       counts.looks++;
       try {
         const response = await by.getNext(asked.map((i) => (of[i] as Attribute).oid));
@@ -86,7 +86,7 @@ export function createAppearances(
         if (position !== undefined) found(of[position] as Attribute);
       } catch (error) {
         if (!(error instanceof SnmpError)) throw error;
-        if (error.code !== "timeout" && error.code !== "too_big") return;
+        if (!["timeout", "too_big", "malformed"].includes(error.code)) return;
         size = Math.max(1, asked.length >> 1);
         if (asked.length === 1) current.heard(asked[0] as number, undefined);
       }

@@ -2,7 +2,7 @@ import type { Attribute } from "../definitions/definitions.ts";
 import { convertValue } from "../values/convert-value.ts";
 import type { Cell } from "../values/put-row.ts";
 import { readNumber } from "../values/read-number.ts";
-import { counter32, judgeChange, mostIn, type CounterChange } from "./counter-change.ts";
+import { counter32, isStep, judgeChange, mostIn, steppedRate, type CounterChange } from "./counter-change.ts";
 import {
   counterWidth,
   createKeptCounters,
@@ -38,9 +38,16 @@ export interface CountedRows {
 export interface CounterRates {
   /**
    * @param at when the object was read, monotonic milliseconds.
+   * @param leastMs less than this after the reading before there is nothing to compare: a poll between those of the
+   * interval is not kept.
    * @param speedOf bits per second of the interface with this ifIndex, as far as it is known.
    */
-  begin(object: PolledObject, at: number, speedOf: (index: number) => number | undefined): CountedRows | undefined;
+  begin(
+    object: PolledObject,
+    at: number,
+    leastMs: number,
+    speedOf: (index: number) => number | undefined,
+  ): CountedRows | undefined;
   /** Per second between the last two polls, in the unit of the device; undefined where these give none. */
   rateOf(oid: string, key: string): number | undefined;
   /** What was counted before says nothing any more: the device has restarted, or its interfaces have other numbers. */
@@ -72,7 +79,7 @@ export function createCounterRates(
   };
 
   return {
-    begin(object, at, speedOf) {
+    begin(object, at, leastMs, speedOf) {
       const layout = layoutFor(object);
       if (layout.counters.length === 0) return undefined;
       let kept = objects.get(object.id);
@@ -81,6 +88,8 @@ export function createCounterRates(
         drop(object.id);
         objects.set(object.id, (kept = createKeptCounters(layout, budget)));
       }
+      if (at - kept.readAt < leastMs) return undefined;
+      kept.readAt = at;
       return countRows(kept, at, budget, givesChanges, speedOf);
     },
     rateOf(oid, key) {
@@ -126,9 +135,14 @@ function countRows(
         const attribute = counters[place] as Attribute;
         const to = slot + rowHead + counterWidth * place;
         const change = exchange(numbers, to, number);
+        const rateBefore = numbers[to + 2] as number;
         numbers[to + 2] = Number.NaN;
         if (Number.isNaN(change) || !(elapsed > 0)) continue;
-        const counted = judgeChange(change, isReset, value.type === "Counter32", mostIn(attribute, speed, elapsed));
+        let counted = judgeChange(change, isReset, value.type === "Counter32", mostIn(attribute, speed, elapsed));
+        if (typeof counted === "number" && isStep(counted, rateBefore, attribute, speed, elapsed)) {
+          counted = "step";
+          numbers[to + 2] = steppedRate;
+        }
         if (typeof counted === "string") {
           budget.refused[counted]++;
           if (givesChanges) changes.push({ attribute, refused: counted });

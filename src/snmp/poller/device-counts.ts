@@ -1,3 +1,4 @@
+import { valueFaults as valueFaultNames, type ValueFault } from "../session/codec/decode-error.ts";
 import type { Labels, Metrics } from "../../report/index.ts";
 
 /** What a device's polls came to. Plain numbers; the metrics read them. */
@@ -7,6 +8,8 @@ export interface DeviceCounts {
   skipped: number;
   /** Objects of which a part is missing. */
   partial: number;
+  /** Tables whose rows did not come in the order of their instances. */
+  unordered: number;
   /** Tables that were larger than what is read of one. */
   cut: number;
   rows: number;
@@ -32,6 +35,7 @@ export function createDeviceCounts(): DeviceCounts {
     polls: 0,
     skipped: 0,
     partial: 0,
+    unordered: 0,
     cut: 0,
     rows: 0,
     vanished: 0,
@@ -59,6 +63,7 @@ export interface MeasuredDevice {
     readonly timeouts: number;
     readonly ignored: number;
   };
+  readonly valueFaults: Readonly<Record<ValueFault, number>>;
 }
 
 /** Registers the metrics by device. */
@@ -84,6 +89,11 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
   );
   counter("polls_partial", "Objects polled of which a part is missing", ({ counts }) => counts.partial);
   counter(
+    "tables_unordered",
+    "Tables whose rows did not come in the order of their instances: some may have been passed over",
+    ({ counts }) => counts.unordered,
+  );
+  counter(
     "tables_cut",
     "Tables larger than what is read of one: their records are partial",
     ({ counts }) => counts.cut,
@@ -96,6 +106,12 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
     ({ counts }) => counts.badIndexes,
   );
   counter("values_unreadable", "Values left out: not of the attribute's syntax", ({ counts }) => counts.unreadable);
+  metrics.counterFrom(
+    "netgloss_snmp_device_values_malformed_total",
+    "Values that were not as SNMP has them: cut is a counter of which the low 32 bits are used, the others are left out",
+    ["device", "fault"],
+    () => malformedValues(devices),
+  );
   counter("restarts", "Restarts of the device that were noticed", ({ counts }) => counts.restarts);
   counter("probes", "Single requests to the device while it did not answer", ({ counts }) => counts.probes);
   counter(
@@ -122,6 +138,12 @@ type Sample = readonly [Labels, number];
 
 function* eachOf(devices: () => Iterable<MeasuredDevice>, read: (device: MeasuredDevice) => Sample): Generator<Sample> {
   for (const device of devices()) yield read(device);
+}
+
+function* malformedValues(devices: () => Iterable<MeasuredDevice>): Generator<Sample> {
+  for (const { id, valueFaults } of devices()) {
+    for (const fault of valueFaultNames) yield [{ device: id, fault }, valueFaults[fault]];
+  }
 }
 
 function* discoveryResults(devices: () => Iterable<MeasuredDevice>): Generator<Sample> {

@@ -99,7 +99,7 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
         areNamesOld = false;
         learnt.forgetInterfaces();
       }
-      await objectPolls.run(objects, turn);
+      await objectPolls.run(objects, turn, type.intervalMs);
       counts.duration = (clock.monotonic() - start) / 1000;
       lookAround();
     } finally {
@@ -232,6 +232,9 @@ export function createDevicePoller(parts: PollerParts, firstDevice: Device, firs
     counts,
     get requests() {
       return sessions.counts;
+    },
+    get valueFaults() {
+      return sessions.valueFaults;
     },
     nextPoll() {
       const due = times.nextDue() ?? prober.due;

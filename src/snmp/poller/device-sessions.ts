@@ -1,6 +1,7 @@
 import type { Device } from "../definitions/definitions.ts";
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import { openSession } from "../discovery/identify.ts";
+import { noValueFaults } from "../session/codec/decode-error.ts";
 import type { PeerCounts } from "../session/peer.ts";
 import type { Session } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -15,6 +16,7 @@ export interface DeviceSessions {
   /** Without retries. It also keeps the counts of the device's address for as long as it is polled. */
   readonly single: Session | undefined;
   readonly counts: Pick<PeerCounts, "requests" | "retries" | "timeouts" | "ignored">;
+  readonly valueFaults: Session["valueFaults"];
   /** Opens them again with one of the device's credentials. @returns why that failed, if it did. */
   open(device: Device, credential: number): string | undefined;
   /** Whether they were opened with what this device says. */
@@ -24,6 +26,7 @@ export interface DeviceSessions {
   close(): void;
 }
 
+const noFaults = noValueFaults();
 const noCounts = { requests: 0, retries: 0, timeouts: 0, ignored: 0 };
 
 /** @param inFlight resolves when all that runs now has ended: until then a session that is replaced stays open. */
@@ -43,6 +46,9 @@ export function createDeviceSessions(client: SnmpClient, inFlight: () => Promise
     },
     get counts() {
       return single?.counts ?? noCounts;
+    },
+    get valueFaults() {
+      return single?.valueFaults ?? noFaults;
     },
     open(device, credential) {
       access = accessOf(device);

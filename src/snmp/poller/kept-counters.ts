@@ -1,6 +1,6 @@
 import type { Attribute } from "../definitions/definitions.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
-import type { RateRefusal } from "./counter-change.ts";
+import { steppedRate, type RateRefusal } from "./counter-change.ts";
 import type { PolledObject } from "./poll-plan.ts";
 
 /** What all devices share. */
@@ -14,7 +14,7 @@ export interface RateBudget {
 }
 
 export function createRateBudget(max: number): RateBudget {
-  return { max, used: 0, leftOut: 0, refused: { reset: 0, narrow: 0 } };
+  return { max, used: 0, leftOut: 0, refused: { reset: 0, narrow: 0, step: 0 } };
 }
 
 /** Numbers of a row: when it was read, and what its counters were last reset by; then those of each counter. */
@@ -50,6 +50,8 @@ export function layoutOf(
 export interface KeptCounters {
   readonly layout: RowLayout;
   readonly size: number;
+  /** When the object was read last, monotonic milliseconds. */
+  readAt: number;
   /** @returns the place of the row's first number; undefined when there is no room for it. */
   slotOf(key: string): number | undefined;
   numbers(): Float64Array;
@@ -72,6 +74,7 @@ export function createKeptCounters(layout: RowLayout, budget: RateBudget): KeptC
   };
   return {
     layout,
+    readAt: -Infinity,
     get size() {
       return slots.size;
     },
@@ -95,7 +98,8 @@ export function createKeptCounters(layout: RowLayout, budget: RateBudget): KeptC
     numbers: () => numbers,
     rateAt(key, counter) {
       const slot = slots.get(key);
-      return slot === undefined ? Number.NaN : (numbers[slot + rowHead + counterWidth * counter + 2] as number);
+      const rate = slot === undefined ? Number.NaN : (numbers[slot + rowHead + counterWidth * counter + 2] as number);
+      return rate === steppedRate ? Number.NaN : rate;
     },
     keepOnly(at) {
       for (const [key, slot] of slots) {

@@ -26,8 +26,12 @@ export interface LearntDevice {
   vanished(object: PolledObject, polled: PolledRows): number;
   /** @param isOfThisBoot false: the names may be those of other interfaces. */
   nameTables(enums: EnumTables, isOfThisBoot: boolean): NameTables;
-  /** Compares counters with those of the poll before. */
-  count(object: PolledObject, at: number): CountedRows | undefined;
+  /**
+   * Compares counters with those of the poll before.
+   *
+   * @param intervalMs of the polls: one that comes sooner than after half of it is not counted.
+   */
+  count(object: PolledObject, at: number, intervalMs: number): CountedRows | undefined;
   /** Takes over what a discovery learnt. @returns whether names of rows were lost since the last discovery. */
   discovered(plan: DevicePlan): boolean;
   /** The numbers of interfaces may be others: what was read of them says nothing any more. */
@@ -98,7 +102,7 @@ export function createLearntDevice(options: LearntDeviceOptions): LearntDevice {
         related: (kind, index) => rowNames.of(kind, index, (value) => classes?.get(value)),
       };
     },
-    count: (object, at) => rates.begin(object, at, (index) => interfaces.speedOf(index)),
+    count: (object, at, intervalMs) => rates.begin(object, at, intervalMs / 2, (index) => interfaces.speedOf(index)),
     discovered(plan) {
       names.set(plan.learnt);
       watched.clear();

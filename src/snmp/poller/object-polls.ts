@@ -1,7 +1,6 @@
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { createMemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
-import { createRepetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
 import type { DeviceCounts } from "./device-counts.ts";
 import type { DeviceSessions } from "./device-sessions.ts";
@@ -34,7 +33,8 @@ export interface PolledDevice {
 export interface ObjectPolls {
   /** Objects of these that may be read: not those that were too large lately. */
   readable(objects: readonly PolledObject[]): readonly PolledObject[];
-  run(objects: readonly PolledObject[], turn: NameTurn): Promise<void>;
+  /** @param intervalMs of the polls of these objects. */
+  run(objects: readonly PolledObject[], turn: NameTurn, intervalMs: number): Promise<void>;
 }
 
 export interface ObjectPollsParts {
@@ -59,7 +59,6 @@ const maxDeviceBytes = 48 * 1024 * 1024;
 export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
   const { shared, now, learnt, sessions, limiter, counts, note } = parts;
   const { clock } = shared;
-  const repetitions = createRepetitions();
   const oversized = createOversizedObjects();
   const zeros = createStuckZeros();
   const memory = createMemoryBudget(maxDeviceBytes, shared.memory);
@@ -76,7 +75,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     const { maxOids, maxRepetitions, maxRows } = device;
     const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: shared.turn, isWanted };
     const startedAt = clock.now();
-    const polled = await pollObject(by, object, limits, repetitions, clock);
+    const polled = await pollObject(by, object, limits, clock);
     if (isWanted() && !polled.isCut && object.context === undefined)
       learnt.countOctets(object, polled, (startedAt + clock.now()) / 2);
     // The other objects need not find out one by one, each with all its retries.
@@ -109,10 +108,9 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
       if (areNamesOthers) parts.onNames();
       shared.seen?.(device.id, object, polled);
     }
-    if (!polled.isComplete) {
-      counts.partial++;
-      note(`${object.id}: ${polled.detail ?? "incomplete"}`);
-    }
+    if (!polled.isComplete) counts.partial++;
+    if (!polled.isOrdered) counts.unordered++;
+    if (!polled.isComplete || !polled.isOrdered) note(`${object.id}: ${polled.detail ?? "incomplete"}`);
     return polled;
   }
 
@@ -126,7 +124,12 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     );
   }
 
-  async function write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean): Promise<void> {
+  async function write(
+    object: PolledObject,
+    polled: PolledRows,
+    isOfThisBoot: boolean,
+    intervalMs: number,
+  ): Promise<void> {
     const { device, definitions, hostName, facts } = now();
     const written = await shared.writer.write(
       {
@@ -134,7 +137,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
         ip: device.ip,
         hostName,
         names: learnt.nameTables(definitions.enums, isOfThisBoot),
-        count: (one, at) => (isOfThisBoot ? learnt.count(one, at) : undefined),
+        count: (one, at) => (isOfThisBoot ? learnt.count(one, at, intervalMs) : undefined),
         facts,
       },
       object,
@@ -149,7 +152,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
 
   return {
     readable: (objects) => objects.filter(({ id }) => oversized.mayRead(id)),
-    async run(objects, turn) {
+    async run(objects, turn, intervalMs) {
       const restartsBefore = new Map<string, number>();
       const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
       await runPollTurn(objects, turn, limiter, {
@@ -159,7 +162,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
         },
         complete,
         confirm: parts.confirm,
-        write: (object, polled) => write(object, polled, restartsBefore.get(object.id) === now().restarts),
+        write: (object, polled) => write(object, polled, restartsBefore.get(object.id) === now().restarts, intervalMs),
         done: ({ id }) => leases.get(id)?.end(),
       });
     },

@@ -1,6 +1,5 @@
 import { getScalars } from "../discovery/get-scalars.ts";
 import type { Oid } from "../session/oid.ts";
-import type { Repetitions } from "../session/repetitions.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { VarBind } from "../session/var-bind.ts";
@@ -28,7 +27,9 @@ export interface PolledRows {
   readonly rows: readonly PolledRow[];
   /** Whether the device answered for every column to its end. */
   readonly isComplete: boolean;
-  /** What went wrong first. */
+  /** Whether the device gave the rows in the order of their instances; where it did not, it may have passed over some. */
+  readonly isOrdered: boolean;
+  /** What went wrong first, or is odd. */
   readonly detail: string | undefined;
   /** The request that failed, where one did. */
   readonly error: SnmpError | undefined;
@@ -58,12 +59,11 @@ export async function pollObject(
   session: Session,
   object: PolledObject,
   limits: ReadLimits,
-  repetitions: Repetitions,
   clock: Clock,
 ): Promise<PolledRows> {
   const start = clock.monotonic();
   const read = object.isTable
-    ? await pollTable(session, object, limits, repetitions, clock)
+    ? await pollTable(session, object, limits, clock)
     : await pollScalars(session, object, limits.maxOids);
   return { ...read, at: (start + clock.monotonic()) / 2 };
 }
@@ -81,7 +81,7 @@ async function pollScalars(session: Session, object: PolledObject, maxOids: numb
   }
   const rows = values.some((value) => value !== undefined) ? [{ key: "0", values }] : [];
   const detail = isComplete ? undefined : (error?.message ?? "the device answered with an error");
-  return { rows, isComplete, detail, error, isCut: false };
+  return { rows, isComplete, isOrdered: true, detail, error, isCut: false };
 }
 
 /** An agent may give a row with each answer, for ever, and take its time. */
@@ -94,7 +94,6 @@ async function pollTable(
   session: Session,
   object: PolledObject,
   { maxRows, memory, turn, isWanted, maxOids, maxRepetitions }: ReadLimits,
-  repetitions: Repetitions,
   clock: Clock,
 ): Promise<ReadRows> {
   const roots = object.walked.map((column) => (object.columns[column] as PolledColumn).oid);
@@ -110,7 +109,7 @@ async function pollTable(
     else if (!memory.take(bytes)) cut = "more rows than there is memory for";
     if (cut !== undefined) return;
     if (row === undefined) rows.set(key, (row = { key, values: object.columns.map(() => undefined) }));
-    row.values[object.walked[root] as number] = value;
+    if (varbind.type !== "Malformed") row.values[object.walked[root] as number] = value;
   };
   const paced: Session = {
     ...session,
@@ -133,7 +132,6 @@ async function pollTable(
     {
       maxOids,
       maxRepetitions,
-      repetitions,
       stop: (asked) => {
         if (asked > longWalk && !isWanted()) return "given up";
         if (asked >= maxRequests) cut ??= `more than ${maxRequests} requests`;
@@ -142,10 +140,11 @@ async function pollTable(
       },
     },
   );
-  const { isComplete, detail, error } = summary;
+  const { isComplete, isOrdered, detail, error } = summary;
   return {
     rows: [...rows.values()],
     isComplete: isComplete && cut === undefined,
+    isOrdered,
     detail,
     error,
     isCut: cut !== undefined,

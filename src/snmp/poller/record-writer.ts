@@ -95,7 +95,7 @@ export function createRecordWriter(
         fields.set("system.host.name", source.hostName);
         fields.set("snmp.object.name", called);
         fields.set("snmp.object.entity", object.isTable ? `${object.id}.${row.key}` : object.id);
-        if (!polled.isComplete) fields.set("snmp.object.isPartial", true);
+        if (!polled.isComplete || !polled.isOrdered) fields.set("snmp.object.isPartial", true);
         if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
         written.unreadable += putRow(fields, cells, source.names).length;
         for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);

@@ -22,7 +22,9 @@ export function createSession(
     }
     checkRequest(request);
     try {
-      return await requester.request(request);
+      const response = await requester.request(request);
+      for (const fault of response.faults ?? []) peer.valueFaults[fault]++;
+      return response;
     } catch (error) {
       if (error instanceof SnmpError) throw error;
       // A cipher or hash that this host does not allow, for one.
@@ -35,6 +37,8 @@ export function createSession(
   return {
     version,
     counts: peer.counts,
+    limits: peer.limits,
+    valueFaults: peer.valueFaults,
     get: (oids) => plain("get", oids),
     getNext: (oids) => plain("getNext", oids),
     getBulk: (oids, nonRepeaters, maxRepetitions) => ask({ type: "getBulk", oids, nonRepeaters, maxRepetitions }),

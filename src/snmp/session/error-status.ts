@@ -28,6 +28,10 @@ export const errorStatus = Object.fromEntries(errorStatusNames.map((name, number
   Record<ErrorStatusName, number>
 >;
 
+/** Stands for an answer that cannot be read in the place of an error status. */
+export const unreadableAnswer = -1;
+
 export function errorStatusName(status: number): string {
+  if (status === unreadableAnswer) return "an answer that cannot be read";
   return errorStatusNames[status] ?? `error status ${status}`;
 }

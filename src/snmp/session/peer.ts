@@ -1,4 +1,6 @@
 import type { Family } from "../../ip/index.ts";
+import { AgentLimits } from "./agent-limits.ts";
+import { noValueFaults, type ValueFault } from "./codec/decode-error.ts";
 import type { Engine } from "./usm/engine.ts";
 
 /** What went to and came from one agent, since its first session was opened. */
@@ -29,7 +31,11 @@ export interface Peer {
   readonly port: number;
   readonly transport: Transport;
   readonly counts: PeerCounts;
+  readonly valueFaults: Record<ValueFault, number>;
+  readonly limits: AgentLimits;
   engine: Engine | undefined;
+  /** Requests of version 3 without an answer since the last one that had one. */
+  silent: number;
 }
 
 export function createPeer(family: Family, address: string, port: number, transport: Transport): Peer {
@@ -42,7 +48,17 @@ export function createPeer(family: Family, address: string, port: number, transp
     sentBytes: 0,
     receivedBytes: 0,
   };
-  return { family, address, port, transport, counts, engine: undefined };
+  return {
+    family,
+    address,
+    port,
+    transport,
+    counts,
+    valueFaults: noValueFaults(),
+    limits: new AgentLimits(),
+    engine: undefined,
+    silent: 0,
+  };
 }
 
 /** Name of a peer for look-ups and messages: `192.0.2.1:161`, `[2001:db8::1]:161`. */

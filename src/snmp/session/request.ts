@@ -41,14 +41,14 @@ export function requestPdu(request: Request, id: number): Pdu {
  * Rows beyond max-repetitions are cut off: the next request finds them again.
  */
 export function responseTo(request: Request, pdu: Pdu): SnmpResponse {
-  const { errorStatus, errorIndex } = pdu;
+  const { errorStatus, errorIndex, faults } = pdu;
   const asked = request.oids.length;
-  if (errorStatus !== 0) return { varbinds: pdu.varbinds.slice(0, asked), errorStatus, errorIndex };
+  if (errorStatus !== 0) return { varbinds: pdu.varbinds.slice(0, asked), errorStatus, errorIndex, faults };
   if (request.type === "getBulk") {
     const repeaters = Math.max(asked - request.nonRepeaters, 0);
     const most = asked - repeaters + repeaters * request.maxRepetitions;
     const varbinds = pdu.varbinds.length > most ? pdu.varbinds.slice(0, most) : pdu.varbinds;
-    return { varbinds, errorStatus, errorIndex };
+    return { varbinds, errorStatus, errorIndex, faults };
   }
   if (pdu.varbinds.length !== asked) {
     throw new SnmpError("malformed", `${pdu.varbinds.length} varbinds answer ${asked}`);
@@ -61,7 +61,7 @@ export function responseTo(request: Request, pdu: Pdu): SnmpResponse {
       }
     }
   }
-  return { varbinds: pdu.varbinds, errorStatus, errorIndex };
+  return { varbinds: pdu.varbinds, errorStatus, errorIndex, faults };
 }
 
 function isSameOid(a: Oid, b: Oid): boolean {

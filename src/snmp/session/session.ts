@@ -1,3 +1,5 @@
+import type { AgentLimits } from "./agent-limits.ts";
+import type { ValueFault } from "./codec/decode-error.ts";
 import type { Oid } from "./oid.ts";
 import type { PeerCounts } from "./peer.ts";
 import type { EngineView } from "./usm/engine.ts";
@@ -11,6 +13,8 @@ export interface SnmpResponse {
   readonly errorStatus: number;
   /** Which varbind of the request is at fault, from 1; 0 for none. Not checked: agents put anything there. */
   readonly errorIndex: number;
+  /** What is odd about its values; undefined: nothing. */
+  readonly faults?: readonly ValueFault[] | undefined;
 }
 
 /**
@@ -35,6 +39,10 @@ export interface Session {
   engine(): EngineView | undefined;
   /** Counts of the agent's address and port, over all its sessions. The object is live. */
   readonly counts: Readonly<PeerCounts>;
+  /** What the agent can take, as far as its answers have shown; of its address and port, over all its sessions. */
+  readonly limits: AgentLimits;
+  /** Values of the agent that were odd, by what is odd about them. The object is live. */
+  readonly valueFaults: Readonly<Record<ValueFault, number>>;
   /** Fails what waits with `closed`, and every later request. */
   close(): void;
 }

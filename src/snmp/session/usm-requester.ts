@@ -4,7 +4,7 @@ import { decodeScopedPdu, encodeScopedPdu, encodeUsmMessage, type Message } from
 import type { UsmCredential } from "./credential.ts";
 import type { Peer } from "./peer.ts";
 import type { Requester, RequesterContext } from "./requester.ts";
-import { maxDatagram, requestPdu } from "./request.ts";
+import { maxDatagram, requestPdu, type Request } from "./request.ts";
 import type { IgnoreReason } from "./session-metrics.ts";
 import { SnmpError } from "./snmp-error.ts";
 import { createEngine, type Engine } from "./usm/engine.ts";
@@ -12,6 +12,8 @@ import type { KeyCache } from "./usm/key-cache.ts";
 import { reportError } from "./usm/report.ts";
 import { usmExchange, type UsmAnswer, type UsmParty } from "./usm/usm-exchange.ts";
 
+/** Requests in a row without an answer after which the engine is asked for again: another agent may answer now, which drops what is not for it. */
+const maxSilent = 2;
 /** How often one request may start again because the agent's engine or its time is not what we thought. */
 const maxRecoveries = 2;
 
@@ -52,6 +54,21 @@ export function createUsmRequester(credential: UsmCredential, context: UsmContex
     return (peer.engine ??= found);
   };
 
+  const exchange = async (request: Request, engine: Engine, by: UsmParty): Promise<UsmAnswer> => {
+    try {
+      const answer = await context.run<UsmAnswer>(usmExchange(request, by));
+      peer.silent = 0;
+      return answer;
+    } catch (error) {
+      if (error instanceof SnmpError && error.code === "timeout" && ++peer.silent >= maxSilent) forget(engine);
+      throw error;
+    }
+  };
+  const forget = (engine: Engine): void => {
+    peer.silent = 0;
+    if (peer.engine === engine) peer.engine = undefined;
+  };
+
   return {
     async request(request) {
       for (let recoveries = 0; ; recoveries++) {
@@ -59,13 +76,16 @@ export function createUsmRequester(credential: UsmCredential, context: UsmContex
         if (party?.engine !== engine) {
           party = { user, contextName, keys: context.keys.keysFor(credential, engine.id), engine, nextSalt };
         }
-        const answer = await context.run<UsmAnswer>(usmExchange(request, party));
+        const answer = await exchange(request, engine, party);
         if ("response" in answer) return answer.response;
         context.onReport();
         const { name } = answer.report;
-        const canRecover = name === "unknownEngineIds" || name === "notInTimeWindows";
-        if (!canRecover || recoveries === maxRecoveries) throw reportError(answer.report);
-        if (name === "unknownEngineIds" && peer.engine === engine) peer.engine = undefined;
+        // Agents that have become another look for the user first, or at the digest, and report that.
+        const isOther = name === "unknownEngineIds" || answer.report.isOfOtherEngine;
+        const error = reportError(answer.report);
+        // An agent may put the engine of the request into its Report: the next request finds out whose it is.
+        if (isOther || error.code === "auth") forget(engine);
+        if ((!isOther && name !== "notInTimeWindows") || recoveries === maxRecoveries) throw error;
       }
     },
   };

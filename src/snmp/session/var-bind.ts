@@ -12,7 +12,15 @@ export type BytesType = "OctetString" | "IpAddress" | "Opaque" | "Unknown";
 /** What an agent answers in place of a value (RFC 3416 section 3). */
 export type ExceptionType = "noSuchObject" | "noSuchInstance" | "endOfMibView";
 
-export type ValueType = NumberType | BytesType | ExceptionType | "Counter64" | "ObjectIdentifier" | "Null";
+/** `Malformed`: the agent sent a value that cannot be read. */
+export type ValueType =
+  | NumberType
+  | BytesType
+  | ExceptionType
+  | "Counter64"
+  | "ObjectIdentifier"
+  | "Null"
+  | "Malformed";
 
 /** A variable binding: an instance and its value. Counter64 is exact. Bytes are the receiver's own copy. */
 export type VarBind =
@@ -20,9 +28,14 @@ export type VarBind =
   | { readonly oid: Oid; readonly type: "Counter64"; readonly value: bigint }
   | { readonly oid: Oid; readonly type: BytesType; readonly value: Uint8Array }
   | { readonly oid: Oid; readonly type: "ObjectIdentifier"; readonly value: Oid }
-  | { readonly oid: Oid; readonly type: ExceptionType | "Null"; readonly value: null };
+  | { readonly oid: Oid; readonly type: ExceptionType | "Null" | "Malformed"; readonly value: null };
 
 /** Whether the agent said that there is no value. */
 export function isException(varbind: VarBind): boolean {
   return varbind.type === "noSuchObject" || varbind.type === "noSuchInstance" || varbind.type === "endOfMibView";
+}
+
+/** Whether there is no value: the agent said so, or sent one that cannot be read. */
+export function hasNoValue(varbind: VarBind): boolean {
+  return varbind.type === "Malformed" || isException(varbind);
 }

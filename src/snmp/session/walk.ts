@@ -1,6 +1,5 @@
 import { errorStatus, errorStatusName } from "./error-status.ts";
 import type { Oid } from "./oid.ts";
-import { createRepetitions, type Repetitions } from "./repetitions.ts";
 import type { Session, SnmpResponse } from "./session.ts";
 import type { SnmpError } from "./snmp-error.ts";
 import type { VarBind } from "./var-bind.ts";
@@ -9,9 +8,11 @@ import { advanceColumn, createColumn, endColumn, type WalkColumn, type WalkEnd }
 export interface WalkSummary {
   /** Whether every root was read to its end. */
   readonly isComplete: boolean;
+  /** Whether all identifiers came in ascending order. Where they did not, the agent may have passed over some. */
+  readonly isOrdered: boolean;
   /** For each root, in the order given. */
   readonly ends: readonly WalkEnd[];
-  /** What went wrong with the first root that is incomplete, in words; undefined when complete. */
+  /** What went wrong with the first root that is incomplete or out of order, in words; undefined when nothing did. */
   readonly detail: string | undefined;
   /** The failed request that ended the walk of all roots that had not ended by then. */
   readonly error: SnmpError | undefined;
@@ -20,12 +21,10 @@ export interface WalkSummary {
 }
 
 export interface WalkOptions {
-  /** Rows to ask for in one request; 0 or left out is automatic. A failure halves it in either case. */
+  /** Rows to ask for in one request, 1 by GetNext; 0 or left out is automatic. A failure halves it in either case. */
   readonly maxRepetitions?: number;
   /** Most identifiers in one request; more roots than that are walked one group after the other. Default 64. */
   readonly maxOids?: number;
-  /** What is known of the agent from earlier walks, and learns from this one. */
-  readonly repetitions?: Repetitions;
   /** Most values of one root, against an agent that makes up new ones for ever. Default one million. */
   readonly maxValues?: number;
   /** Asked before each request with the number of those before it: a text ends the walk, and says why. */
@@ -37,9 +36,10 @@ const maxTimeouts = 2;
 
 /**
  * Reads every instance below each root, all roots in the same requests, so that the columns of a table come row by row:
- * by GetBulk, in version 1 by GetNext. Values go to `onValues` as they come, `root` being an index of `roots`; they are
- * in ascending order within a root. What was delivered stays delivered when the walk fails: the summary says which
- * roots are incomplete. Rejects only with what `onValues` throws.
+ * by GetBulk; by GetNext in version 1 and where the agent has no GetBulk. Values go to `onValues` as they come, `root`
+ * being an index of `roots`; they are in ascending order within a root unless the agent has another order, and none comes
+ * twice. What was delivered stays delivered when the walk fails: the summary says which roots are incomplete. What the
+ * agent can take is kept in the session's limits. Rejects only with what `onValues` throws.
  */
 export async function walk(
   session: Session,
@@ -47,82 +47,190 @@ export async function walk(
   onValues: (root: number, varbinds: readonly VarBind[]) => void,
   options: WalkOptions = {},
 ): Promise<WalkSummary> {
-  const { maxRepetitions = 0, maxOids = 64, maxValues = 1_000_000 } = options;
-  const repetitions = options.repetitions ?? createRepetitions();
+  const { maxOids = 64, maxValues = 1_000_000 } = options;
   const columns = roots.map(createColumn);
+  const asking = new Asking(session, maxOids, options.maxRepetitions ?? 0);
   let requests = 0;
-  let timeouts = 0;
-  let error: SnmpError | undefined;
-  /** Columns in one request; halved when the agent finds even one row too big. */
-  let width = Math.max(1, maxOids);
 
-  while (error === undefined) {
-    const group = columns.filter((column) => column.end === undefined).slice(0, width);
+  while (asking.error === undefined) {
+    const group = asking.group(columns);
     if (group.length === 0) break;
     const reason = options.stop?.(requests);
     if (reason !== undefined) {
       for (const column of columns) if (column.end === undefined) endColumn(column, "too_many", reason);
       break;
     }
-    const fitting = Math.max(1, Math.floor(repetitions.values() / group.length));
-    const rows = session.version === "1" ? 1 : Math.min(fitting, maxRepetitions > 0 ? maxRepetitions : fitting);
-    const asked = rows * group.length;
     requests++;
-    const response = await askNext(session, group, rows);
-    if ("code" in response) {
-      if (response.code === "timeout" && rows > 1) {
-        repetitions.onFailure(asked);
-        if (++timeouts < maxTimeouts) continue;
-      }
-      error = response;
-    } else if (response.errorStatus === errorStatus.tooBig && rows > 1) {
-      repetitions.onFailure(asked);
-    } else if (response.errorStatus !== 0) {
-      if (!endAtFault(group, response)) width = Math.floor(group.length / 2);
-    } else {
-      if (rows === fitting && response.varbinds.length === asked) repetitions.onFull();
-      deliver(group, response.varbinds, maxValues, onValues);
-    }
-    if (error === undefined) timeouts = 0;
+    const varbinds = await asking.ask(group);
+    if (varbinds !== undefined) deliver(group, varbinds, maxValues, onValues);
   }
 
+  const { error } = asking;
   for (const column of columns) if (column.end === undefined) endColumn(column, "failed", error?.message);
-  const incomplete = columns.find((column) => column.end !== "end");
+  const odd = columns.find(({ end }) => end !== "end") ?? columns.find(({ isOrdered }) => !isOrdered);
   return {
-    isComplete: incomplete === undefined,
+    isComplete: columns.every(({ end }) => end === "end"),
+    isOrdered: columns.every(({ isOrdered }) => isOrdered),
     ends: columns.map((column) => column.end ?? "failed"),
-    detail: incomplete?.detail,
+    detail: odd?.detail,
     error,
     requests,
   };
 }
 
-async function askNext(
-  session: Session,
-  group: readonly WalkColumn[],
-  rows: number,
-): Promise<SnmpResponse | SnmpError> {
-  const oids = group.map((column) => column.last);
-  try {
-    return await (session.version === "1" ? session.getNext(oids) : session.getBulk(oids, 0, rows));
-  } catch (error) {
-    return error as SnmpError;
-  }
-}
+/** How one walk asks: with fewer rows, fewer columns, or without GetBulk, by what the answers are like. */
+class Asking {
+  /** What ends the walk. */
+  error: SnmpError | undefined;
+  readonly #session: Session;
+  readonly #maxOids: number;
+  readonly #maxRepetitions: number;
+  /** Columns in a request after silence; undefined: there was none since the last answer. */
+  #tried: number | undefined;
+  /** Columns in one request, for this walk: what the agent says of its errors does not tell which is at fault. */
+  #width = Infinity;
+  #timeouts = 0;
+  /** A column that the agent blames: it is asked for alone. */
+  #blamed: { readonly column: WalkColumn; readonly of: number } | undefined;
+  /** Columns that GetBulk fails with: they are read by GetNext up to the row that is at fault. */
+  readonly #withoutBulk = new Set<WalkColumn>();
+  /** Rows of one request, for this walk: after answers that cannot be read, or an error. */
+  #rowCap = Infinity;
+  /** Values of the last request whose answer could not be read; 0: none since the last that could, or it is known that fewer help. */
+  #unreadable = 0;
+  #knowsFewerHelp = false;
+  /** Whether the next request is a GetNext, to see whether the agent answers that. */
+  #triesNext = false;
 
-/**
- * Ends the column that an error status is about. False when it is about all of several, or about one that the agent does
- * not name: fewer in a request will show.
- */
-function endAtFault(group: readonly WalkColumn[], { errorStatus: status, errorIndex }: SnmpResponse): boolean {
-  const isAlone = group.length === 1;
-  if (status === errorStatus.tooBig && !isAlone) return false;
-  const column = isAlone ? group[0] : group[errorIndex - 1];
-  if (column === undefined) return false;
-  // In version 1 noSuchName says that nothing comes after the identifier.
-  if (status === errorStatus.noSuchName) endColumn(column, "end");
-  else endColumn(column, "error_status", errorStatusName(status));
-  return true;
+  constructor(session: Session, maxOids: number, maxRepetitions: number) {
+    this.#session = session;
+    this.#maxOids = maxOids;
+    this.#maxRepetitions = maxRepetitions;
+  }
+
+  /** Returns the columns of the next request; none when all have ended. */
+  group(columns: readonly WalkColumn[]): readonly WalkColumn[] {
+    if (this.#blamed?.column.end === undefined && this.#blamed !== undefined) return [this.#blamed.column];
+    const open = columns.filter(({ end }) => end === undefined);
+    const [first] = open;
+    const isAlike = (column: WalkColumn): boolean =>
+      this.#withoutBulk.has(column) === this.#withoutBulk.has(first as WalkColumn);
+    return open
+      .filter(isAlike)
+      .slice(0, Math.min(this.#width, this.#tried ?? Infinity, this.#session.limits.oids(this.#maxOids)));
+  }
+
+  /** @returns undefined when there is no answer to deliver. A column that is at fault has ended then, or {@link error} is set. */
+  async ask(group: readonly WalkColumn[]): Promise<readonly VarBind[] | undefined> {
+    const { limits, version } = this.#session;
+    const { repetitions } = limits;
+    const fitting = Math.max(1, Math.floor(repetitions.values() / group.length));
+    const wanted = this.#maxRepetitions > 0 ? Math.min(fitting, this.#maxRepetitions) : fitting;
+    const isBulkBarred =
+      version === "1" || !limits.hasBulk || this.#triesNext || this.#withoutBulk.has(group[0] as WalkColumn);
+    const rows = isBulkBarred ? 1 : Math.min(wanted, this.#rowCap);
+    const response = await this.#request(group, rows);
+    if ("code" in response) {
+      this.#onFailure(response, group, rows);
+      return undefined;
+    }
+    this.#timeouts = 0;
+    if (this.#tried !== undefined) limits.narrow(this.#tried);
+    this.#tried = undefined;
+    const { errorStatus: status, varbinds } = response;
+    if (status !== 0) {
+      this.#onErrorStatus(response, group, rows);
+      return undefined;
+    }
+    if (rows > 1 && !limits.isBulkProven) {
+      if (varbinds.length < group.length) {
+        // Not even one row: what is there may be an answer to GetNext.
+        this.#triesNext = true;
+        return undefined;
+      }
+      // One value could be the answer to a GetNext.
+      if (varbinds.length > 1) limits.onBulk();
+      this.#rowCap = Infinity;
+    }
+    if (this.#unreadable > 0 && !this.#knowsFewerHelp) {
+      // The first time it is the length of the answer; again and again it is one value that is looked for.
+      repetitions.onFailure(this.#unreadable);
+      this.#knowsFewerHelp = true;
+    }
+    this.#unreadable = 0;
+    if (rows === 1 && version !== "1") this.#onNext();
+    if (this.#blamed !== undefined) limits.onTooMany(this.#blamed.of);
+    else limits.onAnswer(group.length);
+    this.#blamed = undefined;
+    if (rows === fitting && varbinds.length === rows * group.length) repetitions.onFull();
+    return varbinds;
+  }
+
+  async #request(group: readonly WalkColumn[], rows: number): Promise<SnmpResponse | SnmpError> {
+    const oids = group.map((column) => column.last);
+    try {
+      return await (rows === 1 ? this.#session.getNext(oids) : this.#session.getBulk(oids, 0, rows));
+    } catch (error) {
+      return error as SnmpError;
+    }
+  }
+
+  #onNext(): void {
+    const { limits } = this.#session;
+    if (this.#triesNext) limits.onBulkMissing();
+    this.#triesNext = false;
+    limits.onNext();
+  }
+
+  #onFailure(error: SnmpError, group: readonly WalkColumn[], rows: number): void {
+    const { limits } = this.#session;
+    if (error.code === "timeout") {
+      if (rows > 1) limits.repetitions.onFailure(rows * group.length);
+      this.#tried = limits.onSilence(group.length) ?? this.#tried;
+      const mayLackBulk = rows > 1 && !limits.isBulkProven;
+      this.#timeouts++;
+      if (this.#timeouts < maxTimeouts && (rows > 1 || this.#tried !== undefined)) return;
+      this.#triesNext = mayLackBulk && this.#timeouts === maxTimeouts;
+      if (this.#triesNext) return;
+      limits.onBulkSilent();
+      this.error = error;
+    } else if (error.code !== "malformed") this.error = error;
+    else if (rows > 1) {
+      this.#unreadable = rows * group.length;
+      this.#rowCap = rows >> 1;
+    } else if (group.length > 1) this.#width = group.length >> 1;
+    else this.#end(group[0] as WalkColumn, "failed", error.message);
+  }
+
+  #onErrorStatus({ errorStatus: status, errorIndex }: SnmpResponse, group: readonly WalkColumn[], rows: number): void {
+    const { limits, version } = this.#session;
+    const isTooBig = status === errorStatus.tooBig;
+    if (isTooBig && rows > 1) {
+      limits.repetitions.onFailure(rows * group.length);
+      return;
+    }
+    const [only] = group as readonly [WalkColumn];
+    if (group.length > 1) {
+      const column = group[errorIndex - 1];
+      // In version 1 noSuchName says that nothing comes after the identifier.
+      if (isTooBig || column === undefined) this.#width = group.length >> 1;
+      else if (version === "1" && status === errorStatus.noSuchName) this.#end(column, "end");
+      else this.#blamed = { column, of: group.length };
+    } else if (rows > 1) {
+      // With two rows it is hardly one of the values that is at fault.
+      if (limits.isBulkProven) this.#withoutBulk.add(only);
+      else if (rows > 2) this.#rowCap = 2;
+      else this.#triesNext = true;
+    } else if (status === errorStatus.noSuchName) this.#end(only, "end");
+    else this.#end(only, "error_status", errorStatusName(status));
+  }
+
+  #end(column: WalkColumn, end: WalkEnd, detail?: string): void {
+    endColumn(column, end, detail);
+    if (this.#blamed?.column === column) this.#blamed = undefined;
+    // What the column is at fault for says nothing of GetBulk.
+    this.#triesNext = false;
+  }
 }
 
 /** Hands each column its part of an answer, which comes row by row. */

@@ -119,7 +119,10 @@ async function describe(
       throw error;
     }
   };
-  const facts = await answered<DeviceFacts>(describeDevice(session, definitions, identity, maxOids), new Map());
+  const facts = await answered<DeviceFacts>(
+    describeDevice(session, definitions, identity, { maxOids, maxRepetitions: 0 }),
+    new Map(),
+  );
   const addresses = await answered<readonly string[]>(learnAddresses(session, { maxOids }), []);
   return {
     ...target,
@@ -145,6 +148,8 @@ function withRetries(session: Session, retries: number): Session {
   return {
     version: session.version,
     counts: session.counts,
+    limits: session.limits,
+    valueFaults: session.valueFaults,
     get: (oids) => again(() => session.get(oids)),
     getNext: (oids) => again(() => session.getNext(oids)),
     getBulk: (oids, nonRepeaters, repetitions) => again(() => session.getBulk(oids, nonRepeaters, repetitions)),

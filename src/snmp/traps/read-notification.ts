@@ -5,12 +5,12 @@ import {
   expectEnd,
   peekTag,
   readInteger32,
+  readModulo32,
   readOctets,
   readOid,
-  readUnsigned32,
   type Cursor,
 } from "../session/codec/ber-reader.ts";
-import { DecodeError } from "../session/codec/decode-error.ts";
+import { DecodeError, type ValueFault } from "../session/codec/decode-error.ts";
 import { readPduFront, readPduRest, type Pdu } from "../session/codec/pdu-codec.ts";
 import { tags } from "../session/codec/tags.ts";
 import { readVarBinds } from "../session/codec/var-bind-codec.ts";
@@ -70,8 +70,9 @@ function readTrapV1(cursor: Cursor): Trap {
   const address = readOctets(cursor, ipAddressTag);
   const generic = readInteger32(cursor, tags.integer);
   const specific = readInteger32(cursor, tags.integer);
-  const uptime = readUnsigned32(cursor, timeTicksTag);
-  const varbinds = readVarBinds(cursor);
+  const faults: ValueFault[] = [];
+  const uptime = readUptime(cursor, faults);
+  const varbinds = readVarBinds(cursor, faults);
   expectEnd(cursor);
   const isGeneric = generic >= 0 && generic < enterpriseSpecific;
   return {
@@ -83,7 +84,21 @@ function readTrapV1(cursor: Cursor): Trap {
     user: undefined,
     enterprise,
     varbinds,
+    faults,
   };
+}
+
+/** An odd one costs itself, not the notification. */
+function readUptime(cursor: Cursor, faults: ValueFault[]): number | undefined {
+  const { at } = cursor;
+  enter(cursor, timeTicksTag);
+  try {
+    return readModulo32({ ...cursor, at }, timeTicksTag, faults);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    faults.push(error.fault);
+    return undefined;
+  }
 }
 
 function agentAddress(octets: Uint8Array): string | undefined {
@@ -113,5 +128,6 @@ export function trapOf(pdu: Pdu, version: Trap["version"], user: string | undefi
     user,
     enterprise: enterprise?.type === "ObjectIdentifier" ? enterprise.value : undefined,
     varbinds: pdu.varbinds.filter((varbind) => !known.has(varbind)),
+    faults: pdu.faults ?? [],
   };
 }

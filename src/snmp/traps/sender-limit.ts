@@ -1,4 +1,5 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock, Labels, Metrics } from "../../report/index.ts";
+import type { TrapRefusal } from "./trap.ts";
 
 /** Lets each sender have this many notifications a second, and counts what it sent beyond. */
 export interface SenderLimit {
@@ -47,4 +48,57 @@ export function createSenderLimit(perSecond: number, clock: Clock): SenderLimit 
       return leftOut;
     },
   };
+}
+
+/** Refusals that the settings of a sender or of the collector cause. */
+const namedRefusals = ["community", "user", "level", "digest", "decryption", "time_window"] as const;
+export type NamedRefusal = (typeof namedRefusals)[number];
+
+export function isNamedRefusal(reason: TrapRefusal): reason is NamedRefusal {
+  return (namedRefusals as readonly TrapRefusal[]).includes(reason);
+}
+
+/** What of a sender was refused for one reason. */
+export interface RefusedTraps {
+  /** Its address; `others` beyond the most that are kept. */
+  readonly sender: string;
+  readonly reason: NamedRefusal;
+  readonly count: number;
+  /** The last one, milliseconds since the epoch. */
+  readonly lastAt: number;
+}
+
+/** Anyone can send from many addresses. */
+const maxRefusedSenders = 1000;
+
+/** Refusals by sender. */
+export class SenderRefusals {
+  readonly #rows = new Map<string, RefusedTraps>();
+  readonly #senders = new Set<string>();
+
+  constructor(metrics: Metrics) {
+    metrics.counterFrom(
+      "netgloss_snmp_traps_refused_by_sender_total",
+      "Notifications refused for their credentials or their time, by sender: others are those beyond 1 000 senders.",
+      ["sender", "reason"],
+      () => this.#samples(),
+    );
+  }
+
+  /** @param at milliseconds since the epoch. */
+  add(sender: string, reason: NamedRefusal, at: number): void {
+    if (this.#senders.size < maxRefusedSenders) this.#senders.add(sender);
+    const known = this.#senders.has(sender) ? sender : "others";
+    const key = `${known} ${reason}`;
+    const count = (this.#rows.get(key)?.count ?? 0) + 1;
+    this.#rows.set(key, { sender: known, reason, count, lastAt: at });
+  }
+
+  rows(): readonly RefusedTraps[] {
+    return [...this.#rows.values()];
+  }
+
+  *#samples(): Generator<readonly [Labels, number]> {
+    for (const { sender, reason, count } of this.#rows.values()) yield [{ sender, reason }, count];
+  }
 }

@@ -4,13 +4,13 @@ import { createLineBuffer, type Enricher, type RecordFields, type Sink } from ".
 import { readKernelSockets, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { formatFinding } from "../definitions/finding.ts";
-import { DecodeError } from "../session/codec/decode-error.ts";
+import { DecodeError, valueFaults } from "../session/codec/decode-error.ts";
 import { encodeCommunityMessage } from "../session/codec/message-codec.ts";
 import type { Pdu } from "../session/codec/pdu-codec.ts";
 import type { UsmCredential } from "../session/credential.ts";
 import { formatOid } from "../session/oid.ts";
 import { messageVersion, readCommunityNotification, trapOf } from "./read-notification.ts";
-import { createSenderLimit } from "./sender-limit.ts";
+import { createSenderLimit, isNamedRefusal, SenderRefusals, type RefusedTraps } from "./sender-limit.ts";
 import { readTrapCredentials, type TrapCredentials } from "./trap-credentials.ts";
 import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
 import { applyTrapRules, readTrapRules, type CompileCondition, type TrapRule } from "./trap-rules.ts";
@@ -40,6 +40,8 @@ export interface TrapSettings {
   readonly engineId: string;
   /** Whether the address is that of a sender that counts. */
   readonly isAllowed: (address: string) => boolean;
+  /** Whether traps of version 3 of the address count although their engine boots do not grow. */
+  readonly acceptsUntimely: (address: string) => boolean;
   /** The file of rules; empty: there are none. */
   readonly rulesPath: string;
   /** How severities are called. Default: as in the rules. */
@@ -68,10 +70,15 @@ export interface TrapListenerParts {
 export interface TrapListener extends Component {
   /** The port it listens on; undefined before the start. */
   port(): number | undefined;
+  /** What was refused for its credentials or its time. */
+  refused(): readonly RefusedTraps[];
 }
 
 /** linkDown and linkUp of IF-MIB (RFC 2863). */
 const linkTraps = new Set([".1.3.6.1.6.3.1.1.5.3", ".1.3.6.1.6.3.1.1.5.4"]);
+
+const untimelyHint =
+  "it looks like one of before the sender's last start; a sender whose engine boots do not grow belongs into SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES";
 
 /** Lines leave in pieces of about this size, or when nothing more is there to be read. */
 const flushBytes = 64 * 1024;
@@ -88,6 +95,12 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     "Datagrams to the port for notifications that became no record, by reason.",
     { reason: trapRefusals },
   );
+  const malformedValues = metrics.counter(
+    "netgloss_snmp_traps_values_malformed_total",
+    "Values of notifications that were not as SNMP has them: cut is a counter of which the low 32 bits are used, the others are left out.",
+    { fault: valueFaults },
+  );
+  const refusals = new SenderRefusals(metrics);
   const limit = createSenderLimit(settings.maxRate, clock);
   let credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
   let rules: readonly TrapRule[] = [];
@@ -151,11 +164,17 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
       flush();
     },
     port: () => socket?.port,
+    refused: () => refusals.rows(),
   };
 
   function receive(datagram: Uint8Array, peer: string, send: (reply: Uint8Array) => void): void {
-    const reason = take(datagram, plainAddress(peer), send);
-    if (reason !== undefined) refused.add(1, { reason });
+    const sender = plainAddress(peer);
+    const reason = take(datagram, sender, send);
+    if (reason === undefined) return;
+    refused.add(1, { reason });
+    if (!isNamedRefusal(reason)) return;
+    refusals.add(sender, reason, clock.now());
+    log.warn({ sender, reason, ...(reason === "time_window" && { hint: untimelyHint }) }, "an SNMP trap is refused");
   }
 
   function take(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
@@ -184,7 +203,10 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
   }
 
   function takeUsm(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
-    const { pdu, user, refusal, reply, answer } = (usm as UsmReceiver).receive(datagram);
+    const { pdu, user, refusal, reply, answer } = (usm as UsmReceiver).receive(
+      datagram,
+      settings.acceptsUntimely(sender),
+    );
     if (reply !== undefined) send(reply);
     if (pdu === undefined) return refusal ?? "malformed";
     const trap = trapOf(pdu, "3", user);
@@ -219,6 +241,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     if (lines.count === 0) setImmediate(flush);
     lines.append(fields);
     if (lines.byteLength >= flushBytes) flush();
+    for (const fault of trap.faults) malformedValues.add(1, { fault });
     received.add(1, { version: trap.version, kind: trap.kind });
     return true;
   }

@@ -1,3 +1,4 @@
+import type { ValueFault } from "../session/codec/decode-error.ts";
 import type { Oid } from "../session/oid.ts";
 import type { VarBind } from "../session/var-bind.ts";
 
@@ -17,6 +18,8 @@ export interface Trap {
   readonly enterprise: Oid | undefined;
   /** Without those that are fields of this already. */
   readonly varbinds: readonly VarBind[];
+  /** What is odd about values. */
+  readonly faults: readonly ValueFault[];
 }
 
 /**

@@ -32,8 +32,11 @@ export interface UsmReceived {
  * authoritative one, of informs ours is.
  */
 export interface UsmReceiver {
-  /** @throws DecodeError when it is no message of version 3. */
-  receive(datagram: Uint8Array): UsmReceived;
+  /**
+   * @param acceptsUntimely whether a trap counts whose time is that of an earlier start of its sender.
+   * @throws DecodeError when it is no message of version 3.
+   */
+  receive(datagram: Uint8Array, acceptsUntimely: boolean): UsmReceived;
 }
 
 export interface UsmReceiverOptions {
@@ -78,7 +81,7 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
   const timeNow = (): number => Math.floor((clock.monotonic() - startedAt) / 1000);
 
   return {
-    receive(datagram) {
+    receive(datagram, acceptsUntimely) {
       const message = decodeMessage(datagram);
       if (message.version !== 3) throw new DecodeError("version");
       const isOurs = isSame(message.engineId, engineId);
@@ -94,7 +97,10 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
       if (authentication !== undefined) {
         if (!isMessageAuthentic(authentication.algorithm, authentication.key, datagram, message.mac))
           return refuse(message, "digest");
-        if (!isTimely(message, isOurs)) return refuse(message, "time_window", keys);
+        if (!isTimely(message, isOurs)) {
+          if (isOurs || !acceptsUntimely) return refuse(message, "time_window", keys);
+          engineOf(message).setTime(message.boots, message.time, true);
+        }
       }
       const scoped = readScoped(message, keys);
       if (scoped === undefined) return refuse(message, "decryption");
@@ -105,12 +111,16 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
 
   function isTimely(message: UsmMessage, isOurs: boolean): boolean {
     if (isOurs) return message.boots === boots && Math.abs(message.time - timeNow()) <= timeWindow;
+    return engineOf(message).accept(message.boots, message.time);
+  }
+
+  function engineOf(message: UsmMessage): Engine {
     const key = Buffer.from(message.engineId).toString("hex");
     const engine = engines.get(key) ?? createEngine(message.engineId, maxMessage, clock);
     engines.delete(key);
     engines.set(key, engine);
     if (engines.size > maxEngines) engines.delete(engines.keys().next().value as string);
-    return engine.accept(message.boots, message.time);
+    return engine;
   }
 
   /** Reports go to senders of informs only: nobody waits for an answer to a trap. */

@@ -10,7 +10,7 @@ import {
 import { nearName, quote } from "../../text/index.ts";
 import { isNullNode, mergedPairs, positionAt, readYaml, YamlFault, type YamlNode } from "../../yaml/index.ts";
 import { sourceKinds } from "../kinds/kinds.ts";
-import type { SourceKind } from "../kinds/source-kind.ts";
+import { minutes, type SourceKind } from "../kinds/source-kind.ts";
 import { plainValue, readDuration, readShare, readSize } from "./read-values.ts";
 import type { SecretPlace, SourceConfig } from "../source-config.ts";
 
@@ -34,10 +34,36 @@ export class SourcesFileError extends Error {
 
 /** More would make metrics and views without bounds. */
 const mostSources = 64;
+/** A run of many answers may take so long when nothing is said: a large NetBox has thousands of pages. */
+const longRunMs = 6 * 60 * minutes;
 
 const commonFields = [
-  ["name", "kind", "priority", "url", "path", "interval", "timeout", "headers", "token_file", "token_env", "username"],
-  ["password_file", "password_env", "ca_file", "cert_file", "key_file", "map", "defaults", "guard", "max_size"],
+  [
+    "name",
+    "kind",
+    "priority",
+    "url",
+    "path",
+    "interval",
+    "timeout",
+    "max_time",
+    "headers",
+    "token_file",
+    "token_env",
+    "username",
+  ],
+  [
+    "password_file",
+    "password_env",
+    "ca_file",
+    "cert_file",
+    "key_file",
+    "map",
+    "defaults",
+    "guard",
+    "max_size",
+    "redirect_hosts",
+  ],
 ].flat();
 const rowFields = ["format", "select", "csv"];
 
@@ -142,6 +168,7 @@ function readSource(node: YamlNode, note: Note): SourceConfig | undefined {
     return file !== undefined ? { file } : env === undefined ? undefined : { env };
   };
   const guard = read("guard", {}, readGuard);
+  const timeoutMs = read("timeout", 60_000, (value) => readDuration(value, "timeout", 1000));
   const config: Omit<SourceConfig, "fingerprint"> = {
     name,
     kind: kindName,
@@ -149,7 +176,11 @@ function readSource(node: YamlNode, note: Note): SourceConfig | undefined {
     url,
     path,
     intervalMs: read("interval", kind.intervalMs, (value) => readDuration(value, "interval", 5000)),
-    timeoutMs: read("timeout", 60_000, (value) => readDuration(value, "timeout", 1000)),
+    timeoutMs,
+    maxTimeMs: read("max_time", kind.isPaged === true ? longRunMs : 10 * timeoutMs, (value) =>
+      readDuration(value, "max_time", 1000),
+    ),
+    redirectHosts: read<readonly string[]>("redirect_hosts", [], readHosts),
     headers: read("headers", {}, readTexts),
     token: secret("token"),
     username: text("username"),
@@ -212,6 +243,15 @@ function readInteger(value: unknown): number {
 
 function readTexts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(readFixed({ metadata: value }, "headers").metadata ?? []);
+}
+
+function readHosts(value: unknown): readonly string[] {
+  return [value].flat().map((host) => {
+    if (host === "*") return host;
+    const name = typeof host === "string" && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : undefined;
+    if (name?.href === `http://${name?.hostname}/`) return name.hostname;
+    throw new ExchangeError("", `redirect_hosts must have names of hosts, or *, not ${quote(String(host))}`);
+  });
 }
 
 function readGuard(value: unknown): Partial<SourceConfig["guard"]> {

@@ -57,6 +57,8 @@ export async function readSource(
     if (answer === undefined) return { entries: undefined, validators, rows: 0, faults: [], faultCount: 0 };
     const result = "rows" in answer ? await importObjects(answer.rows, map) : answer.result;
     const { entries, rows, faults, faultCount } = result;
+    const gap = faults.find(({ lines }) => lines !== undefined);
+    if (gap !== undefined) throw new SourceFault("content", gap.reason);
     if (entries.length === 0 && faultCount > 0) {
       throw new SourceFault("content", `none of ${rows} rows can be used: ${showFault(faults[0])}`);
     }

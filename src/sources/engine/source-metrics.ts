@@ -1,5 +1,5 @@
 import type { Metrics } from "../../report/index.ts";
-import { sourceFaultCodes } from "../source-fault.ts";
+import { sourceFaults } from "../source-fault.ts";
 import { runResults, type RunResult, type SourceState } from "./source-state.ts";
 
 /** What is counted of sources; there are few, so each has its own series. */
@@ -43,7 +43,7 @@ export function createSourceMetrics(metrics: Metrics, states: () => readonly Sou
   return {
     known(source) {
       for (const result of runResults) runs.add(0, { source, result });
-      for (const reason of [...sourceFaultCodes, "no_room", "other"]) failures.add(0, { source, reason });
+      for (const reason of Object.keys(sourceFaults)) failures.add(0, { source, reason });
       faulty.add(0, { source });
       copies.add(0, { source });
     },

@@ -3,7 +3,7 @@ import { UdmError, type UdmEntry, type UdmLayers } from "../../udm/index.ts";
 import { placeOf } from "../fetch/http-get.ts";
 import type { Validators } from "../fetch/source-reader.ts";
 import type { SourceConfig } from "../source-config.ts";
-import { SourceFault } from "../source-fault.ts";
+import { SourceFault, type RunFaultCode } from "../source-fault.ts";
 import { guardAgainst } from "./guard.ts";
 import type { LastCopies } from "./last-copy.ts";
 import { readSource, showFault, type ReadSourceOptions, type SourceReading } from "./read-source.ts";
@@ -88,7 +88,21 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
   });
 
   const read = (known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> =>
-    turn(() => readSource(config, known, using, options, ending.signal));
+    turn(async () => {
+      const late = new AbortController();
+      const seconds = config.maxTimeMs / 1000;
+      const tooSlow = new SourceFault("too_slow", `it was not read within ${seconds} s (max_time)`);
+      const calledOff = after(() => late.abort(tooSlow), config.maxTimeMs);
+      const signal = AbortSignal.any([ending.signal, late.signal]);
+      try {
+        // What does not look at the signal is not waited for.
+        return await Promise.race([readSource(config, known, using, options, signal), rejected(signal)]);
+      } catch (error) {
+        throw late.signal.aborted ? tooSlow : error;
+      } finally {
+        calledOff();
+      }
+    });
 
   const use = async (reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes">> => {
     const entries = reading.entries ?? [];
@@ -153,7 +167,7 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
       metrics.failed(name, code);
       log.warn({ source: name, reason, failures }, "a source cannot be read: its last entries stay");
       const ms = Math.round(clock.monotonic() - start);
-      run = { result: "failed", reason, at, ms, rows: 0, faultyRows: 0, faults: [] };
+      run = { result: "failed", reason, code, at, ms, rows: 0, faultyRows: 0, faults: [] };
     }
     metrics.ran(name, run.result, clock.monotonic() - start, run.faultyRows);
     schedule(retryAfterMs);
@@ -161,7 +175,7 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
     return state();
   };
 
-  const explain = (error: unknown): { reason: string; code: string; retry: number | undefined } => {
+  const explain = (error: unknown): { reason: string; code: RunFaultCode; retry: number | undefined } => {
     if (error instanceof SourceFault) return { reason: error.message, code: error.code, retry: error.retryAfterMs };
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UdmError) return { reason, code: "no_room", retry: undefined };
@@ -173,7 +187,8 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
     if (isEnded) return;
     const { intervalMs } = config;
     const wait = failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** Math.min(failures - 1, 20));
-    const ms = Math.max(wait * (1 + jitter * (2 * random() - 1)), retryAfterMs ?? 0);
+    // A server does not make a source rarer than its interval.
+    const ms = Math.max(wait * (1 + jitter * (2 * random() - 1)), Math.min(retryAfterMs ?? 0, intervalMs));
     nextRun = clock.now() + Math.round(ms);
     cancel = after(() => void runner.run(), ms);
   };
@@ -259,6 +274,13 @@ export function createSourceRunner(config: SourceConfig, options: SourceRunnerOp
     state,
   };
   return runner;
+}
+
+function rejected(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
 }
 
 /** Faults of a run that are shown, and entries of a diff. */

@@ -1,5 +1,6 @@
 import type { ImportFault } from "../../exchange/index.ts";
 import type { LayerChanges, UdmEntry } from "../../udm/index.ts";
+import type { RunFaultCode } from "../source-fault.ts";
 
 /** How a run ended: `held` waits for a person's yes. */
 export const runResults = ["updated", "unchanged", "held", "failed"] as const;
@@ -18,8 +19,10 @@ export interface RunState {
   readonly at: number;
   readonly ms: number;
   readonly result: RunResult;
-  /** Why it failed or is held. */
+  /** Why it failed or is held; may have parts of what was read. */
   readonly reason?: string;
+  /** Which kind of failure it was. */
+  readonly code?: RunFaultCode;
   readonly rows: number;
   /** Rows that were left out. */
   readonly faultyRows: number;

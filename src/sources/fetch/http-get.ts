@@ -15,6 +15,8 @@ export interface HttpRequest {
   /** Of silence. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** Names of hosts to which it may be redirected besides its own; `*` is any. */
+  readonly redirectHosts: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +29,7 @@ export interface HttpAnswer {
 const mostRedirects = 5;
 
 /**
- * Gets a document, decompressed. Redirects are followed; to another origin without credentials.
+ * Gets a document, decompressed. Redirects are followed to the same host and to those that are allowed; to another origin without credentials.
  *
  * @throws SourceFault when nothing whole has come.
  */
@@ -41,11 +43,23 @@ export async function httpGet(request: HttpRequest, agentFor: AgentFor): Promise
       throw new SourceFault("refused", `${placeOf(url)} redirects too often, or to nowhere`);
     }
     const next = new URL(location, url);
-    if (!/^https?:$/.test(next.protocol))
-      throw new SourceFault("refused", `${placeOf(url)} redirects to ${next.protocol}`);
+    if (!mayFollow(new URL(request.url), next, request.redirectHosts)) {
+      throw new SourceFault(
+        "refused",
+        `${placeOf(url)} redirects to ${next.origin}: redirect_hosts does not allow that`,
+      );
+    }
     if (next.origin !== new URL(url).origin) headers = { accept: headers["accept"] ?? "*/*" };
     url = next.href;
   }
+}
+
+/** The same host is the same port, too, unless HTTPS takes the place of HTTP at their own ports. */
+function mayFollow(from: URL, to: URL, allowed: readonly string[]): boolean {
+  if (!/^https?:$/.test(to.protocol)) return false;
+  if (allowed.includes("*") || allowed.includes(to.hostname)) return true;
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
+  return to.hostname === from.hostname && (to.origin === from.origin || isUpgrade);
 }
 
 function getOnce(request: HttpRequest, agentFor: AgentFor): Promise<HttpAnswer> {
@@ -74,7 +88,12 @@ function getOnce(request: HttpRequest, agentFor: AgentFor): Promise<HttpAnswer> 
 }
 
 async function readBody(response: IncomingMessage, maxBytes: number, url: string): Promise<Buffer> {
-  const isZipped = response.headers["content-encoding"] === "gzip";
+  const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  const isZipped = coding === "gzip" || coding === "x-gzip";
+  if (!isZipped && coding !== "identity") {
+    response.destroy();
+    throw new SourceFault("content", `${placeOf(url)} answers with a Content-Encoding that was not asked for`);
+  }
   const body = isZipped ? response.pipe(createGunzip()) : response;
   if (isZipped) response.on("error", (error) => body.destroy(error));
   const pieces: Buffer[] = [];

@@ -49,6 +49,8 @@ export interface SourceReaderOptions {
 /** How often an interface may ask for patience in one run, and for how long at a time. */
 const mostWaits = 10;
 const longestWaitMs = 120_000;
+/** How long a page may take in all, in times of the silence that is allowed. */
+const timeoutsOfAnswer = 10;
 
 export function createSourceReader(options: SourceReaderOptions): SourceReader {
   const { config, agentFor, clock, pause, signal } = options;
@@ -59,16 +61,25 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
     url: string,
     headers: Readonly<Record<string, string>>,
     method?: "GET" | "POST",
+    mostMs?: number,
   ): Promise<HttpAnswer> => {
     const [ca, cert, key] = await Promise.all([config.caPath, config.certPath, config.keyPath].map(readPem));
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
     const all = { ...(await credentials(options)), ...config.headers, ...headers };
-    const { timeoutMs, maxBytes } = config;
+    const { timeoutMs, maxBytes, redirectHosts } = config;
     for (;;) {
+      const late = mostMs === undefined ? undefined : AbortSignal.timeout(mostMs);
+      const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
       const answer = await httpGet(
-        { url, headers: all, tls, timeoutMs, maxBytes, signal, ...(method && { method }) },
+        { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal: ends, ...(method && { method }) },
         agentFor,
-      );
+      ).catch((error: unknown) => {
+        if (late?.aborted !== true || signal.aborted) throw error;
+        throw new SourceFault(
+          "too_slow",
+          `the answer of ${placeOf(url)} was not whole after ${(mostMs ?? 0) / 1000} s`,
+        );
+      });
       if (answer.status !== 429 && answer.status !== 503) return answer;
       const wait = retryAfter(answer, clock) ?? 1000 * 2 ** waits;
       if (answer.status === 503 && answer.headers["retry-after"] === undefined) return answer;
@@ -88,7 +99,7 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
     async document(isWhole = false) {
       const known = isWhole ? undefined : options.known;
       if (config.path !== undefined) {
-        const found = await readPath(config.path, config.maxBytes, known);
+        const found = await readPath(config.path, config.maxBytes, known, signal);
         validators = found.validators;
         return found.bytes;
       }
@@ -97,18 +108,27 @@ export function createSourceReader(options: SourceReaderOptions): SourceReader {
         ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
       };
       const answer = await request(config.url ?? "", conditions);
-      if (answer.status === 304) {
+      if (answer.status === 304 && Object.keys(conditions).length > 0) {
         validators = known ?? {};
         return undefined;
       }
       if (answer.status !== 200) throw refusal(config.url ?? "", answer);
+      if (isPage(answer.body)) {
+        const message = `${placeOf(config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
+        throw new SourceFault("content", message);
+      }
       const { etag, "last-modified": lastModified } = answer.headers;
       validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
       return answer.body;
     },
     async json(path, { headers = {}, method, accepted = [] } = {}) {
       const url = `${base}${path}`;
-      const answer = await request(url, { accept: "application/json", ...headers }, method);
+      const answer = await request(
+        url,
+        { accept: "application/json", ...headers },
+        method,
+        timeoutsOfAnswer * config.timeoutMs,
+      );
       if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
       try {
         return JSON.parse(answer.body.toString("utf8")) as unknown;
@@ -123,17 +143,28 @@ async function readPath(
   path: string,
   maxBytes: number,
   known: Validators | undefined,
+  signal: AbortSignal,
 ): Promise<{ bytes: Buffer | undefined; validators: Validators }> {
   try {
-    const { size, mtimeMs, ino } = await stat(path);
+    const found = await stat(path);
+    // Reading of others may never end.
+    if (!found.isFile()) throw new SourceFault("configuration", `${path} is not a file`);
+    const { size, mtimeMs, ino } = found;
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
     const stamp = `${size} ${mtimeMs} ${ino}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
-    return { bytes: await readFile(path), validators: { stamp } };
+    return { bytes: await readFile(path, { signal }), validators: { stamp } };
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** By its first letters: servers send lists as text/html, too. */
+function isPage(body: Buffer): boolean {
+  return /^\s*(?:<!--[^]*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b/i.test(
+    body.toString("utf8", 0, 2048),
+  );
 }
 
 async function readPem(path: string | undefined): Promise<Buffer | undefined> {

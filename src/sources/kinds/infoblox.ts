@@ -16,6 +16,7 @@ export const infoblox: SourceKind = {
   place: "url",
   options: ["objects", "network_view"],
   intervalMs: 15 * minutes,
+  isPaged: true,
   maxShrink: aThird,
   map: mapOf(
     [

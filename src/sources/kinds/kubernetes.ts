@@ -11,6 +11,7 @@ export const kubernetes: SourceKind = {
   place: "url",
   options: ["objects", "namespaces", "labels"],
   intervalMs: minutes,
+  isPaged: true,
   // Pods come and go.
   maxShrink: 1,
   tokenScheme: "Bearer",

@@ -42,12 +42,14 @@ function leases(
   };
 }
 
-/** Kea's memfile: each change is a line more, until it is tidied up. */
+/** Kea's memfile: each change is a line more, until it is tidied up. It quotes nothing: a user context is plain JSON with its commas escaped. */
 function* kea(text: string, now: number): Generator<readonly [string, Lease | undefined]> {
-  const rows = parseCsv(text, { columns: true, relax_column_count: true, skip_empty_lines: true }) as Record<
-    string,
-    string
-  >[];
+  const rows = parseCsv(text, {
+    columns: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    quote: null,
+  }) as Record<string, string>[];
   if (rows.length > 0 && rows[0]?.["address"] === undefined) {
     throw new SourceFault("content", "this is not a lease file of Kea: it has no column address");
   }

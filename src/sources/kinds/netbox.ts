@@ -36,6 +36,7 @@ export const netbox: SourceKind = {
   place: "url",
   options: ["objects", "filter"],
   intervalMs: 5 * minutes,
+  isPaged: true,
   maxShrink: aThird,
   tokenScheme: "Token",
   map: readyMap("netbox"),

@@ -11,6 +11,7 @@ export const phpipam: SourceKind = {
   place: "url",
   options: ["objects"],
   intervalMs: 15 * minutes,
+  isPaged: true,
   maxShrink: aThird,
   tokenScheme: "",
   map: readyMap("phpipam"),

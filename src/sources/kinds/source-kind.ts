@@ -28,6 +28,8 @@ export interface SourceKind {
   /** Whether it has format, select and csv. */
   readonly isRows?: boolean;
   readonly intervalMs: number;
+  /** Whether it asks again and again in a run: for pages, or for each subnet. */
+  readonly isPaged?: boolean;
   /** {@link SourceGuard.maxShrink} when nothing is said. */
   readonly maxShrink: number;
   /** How a token is sent; "" when the kind does that. */

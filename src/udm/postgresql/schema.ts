@@ -50,5 +50,9 @@ const steps: readonly SchemaStep[] = [
   },
 ];
 
+/** What a trial writes, and rolls back. */
+export const trialRows = `insert into netgloss.udm_entry (key, entry) values ('', '{}');
+  insert into netgloss.udm_change (number, position, key) values (0, 0, '')`;
+
 /** The tables of metadata. */
 export const udmSchema: Schema = { table: "migration", steps, command: "netgloss udm migrate" };

@@ -20,16 +20,17 @@ import type { CollectorUdmStore } from "../store/file-store-contract.ts";
 import { createPublishedState } from "../store/published-state.ts";
 import { createSubmit, type Batch } from "../store/submit-writes.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
+import { WriteHealth } from "../store/write-health.ts";
 import { createStoreMetrics } from "../store/udm-store-metrics.ts";
 import { createCatchUp } from "./catch-up.ts";
 import { createCommitter } from "./commit-batches.ts";
-import { createWriter } from "./commit-transaction.ts";
+import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
 import { createDatabaseHealth } from "./database-health.ts";
 import { createMirror, ReloadNeeded } from "./mirror.ts";
 import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
 import { pruneLog } from "./prune-log.ts";
-import { channel, udmSchema } from "./schema.ts";
+import { channel, trialRows, udmSchema } from "./schema.ts";
 import { createSharedHistory } from "./shared-history.ts";
 import { createStateCopies } from "./state-copies.ts";
 
@@ -203,8 +204,30 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     report: database,
   });
 
+  const writes = new WriteHealth({
+    async trial() {
+      // Of a server that is away the other check speaks.
+      if (follower.session() === undefined) return;
+      const session = await writer.session();
+      try {
+        await beginTransaction(session, mirror.position()?.number ?? 0);
+        await session.ask((sql) => sql.unsafe(trialRows));
+      } finally {
+        await rollBack(session);
+      }
+    },
+    alone: (action) => queue.alone(action),
+    after,
+    health,
+    log,
+  });
+
   const queue = createCommitQueue(async (batches: readonly Batch[]) => {
-    const { outcomes, changed } = await committer.commit(batches);
+    const { outcomes, changed } = await committer.commit(batches).catch((error: unknown) => {
+      if (follower.session() !== undefined) writes.failed(error);
+      throw error;
+    });
+    if (changed.size > 0) writes.works();
     if (changed.size > 0) report.groupSize(batches.length);
     const { version } = current();
     for (const batch of changed) logWrite(options.log, batch.writes, version, batch.origin);
@@ -253,10 +276,12 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
         if (copy !== undefined) after(resolve, waitWithCopyMs);
       });
       await Promise.race([first, waited]);
+      if (owned) void queue.alone(() => writes.try());
     },
 
     async stop() {
       isRunning = false;
+      writes.stop();
       const wasFollowing = follower.stop();
       writer.close();
       await queue.idle();

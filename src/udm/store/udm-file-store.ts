@@ -17,6 +17,7 @@ import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createAddressWatch } from "./address-watch.ts";
 import { createSubmit, entriesOf, originOf, type Batch } from "./submit-writes.ts";
 import { createUdmLayers } from "./udm-layers.ts";
+import { createFolderTrial, WriteHealth } from "./write-health.ts";
 import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
 import type { UdmCommit } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
@@ -96,7 +97,9 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       try {
         numbers = await note(batches, outcomes);
         seen = await save(changes, next);
+        writes.works();
       } catch (error) {
+        writes.failed(error);
         await history.takeBack();
         shared.release(next);
         throw error;
@@ -105,8 +108,8 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       await history.keep();
     }
     const { version } = current();
-    for (const [i, { writes, origin }] of batches.entries()) {
-      if ("result" in (outcomes[i] as Outcome<unknown>)) logWrite(log, writes, version, origin);
+    for (const [i, { writes: written, origin }] of batches.entries()) {
+      if ("result" in (outcomes[i] as Outcome<unknown>)) logWrite(log, written, version, origin);
     }
     return outcomes.map((outcome, i) =>
       "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
@@ -140,6 +143,19 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
   };
 
   const queue = createCommitQueue(commitGroup);
+  const folders = stateDirectory === "" ? [] : [stateDirectory];
+  const writes = new WriteHealth({
+    trial: createFolderTrial(
+      io,
+      () => hold.target(),
+      () => seen?.size ?? 0,
+      folders,
+    ),
+    alone: (action) => queue.alone(action),
+    after,
+    health,
+    log,
+  });
   const layers = createUdmLayers({
     shared,
     own: () => published.index(),
@@ -220,6 +236,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
       isRunning = true;
       try {
         await queue.alone(read);
+        if (owned) await queue.alone(() => writes.try());
       } catch (error) {
         if (error instanceof UdmError && error.cause instanceof LockedError) {
           isRunning = false;
@@ -232,6 +249,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     async stop() {
       isRunning = false;
       cancelRefresh();
+      writes.stop();
       await queue.idle();
       if (owned) {
         isLoaded = false;

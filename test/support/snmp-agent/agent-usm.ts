@@ -27,9 +27,13 @@ export type Admission = { readonly scoped: ScopedPdu; readonly keys: UsmKeys } |
 /** The agent's half of the user-based security model: RFC 3414 section 3.2, in its order of checks. */
 export interface AgentUsm {
   admit(message: UsmMessage, datagram: Uint8Array, engine: AgentEngine): Admission;
+  /** Refuses a message; undefined: without an answer. */
+  report(message: UsmMessage, engine: AgentEngine, name: UsmStatistic): Uint8Array | undefined;
   /** A message with a PDU for the sender of `request`, at the security level of its keys. */
   seal(request: UsmMessage, scoped: ScopedPdu, keys: UsmKeys, engine: AgentEngine): Uint8Array;
 }
+
+export type UsmStatistic = keyof typeof statistics;
 
 const statistics = {
   unsupportedSecLevels: 1,
@@ -72,7 +76,7 @@ export function createAgentUsm(users: readonly UsmCredential[]): AgentUsm {
   const report = (
     request: UsmMessage,
     engine: AgentEngine,
-    name: keyof typeof statistics,
+    name: UsmStatistic,
     keys: UsmKeys = {},
   ): Uint8Array | undefined => {
     const count = (counters.get(name) ?? 0) + 1;
@@ -93,6 +97,7 @@ export function createAgentUsm(users: readonly UsmCredential[]): AgentUsm {
 
   return {
     seal,
+    report,
     admit(message, datagram, engine) {
       if (Buffer.compare(message.engineId, engine.id) !== 0) return report(message, engine, "unknownEngineIds");
       const user = users.find(({ username }) => Buffer.from(username).equals(message.user));

@@ -18,5 +18,6 @@ export { createFakeNetwork, type Answer, type FakeNetwork } from "./fake-network
 export { listenAll, type Fleet, type FleetMember } from "./fleet.ts";
 export { listen, type ListeningAgent } from "./listen.ts";
 export { listenTcp, type StreamAgent } from "./listen-tcp.ts";
+export { makeOdd, raw, type Oddities } from "./oddities.ts";
 export { createSnmpAgent, type AgentFaults, type AgentOptions, type SnmpAgent } from "./snmp-agent.ts";
 export { parseSnmprec } from "./snmprec.ts";

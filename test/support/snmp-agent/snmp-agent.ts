@@ -13,7 +13,7 @@ import { errorStatus } from "../../../src/snmp/session/error-status.ts";
 import type { Oid } from "../../../src/snmp/session/oid.ts";
 import { answerPdu } from "./agent-pdu.ts";
 import { oidOf, type AgentTable } from "./agent-table.ts";
-import { createAgentUsm, type AgentEngine } from "./agent-usm.ts";
+import { createAgentUsm, type AgentEngine, type UsmStatistic } from "./agent-usm.ts";
 
 export interface AgentOptions {
   readonly table: AgentTable;
@@ -45,6 +45,8 @@ export interface AgentFaults {
   delay?: number | undefined;
   /** The engine that answers of version 3 pretend to come from. */
   pretends?: ((engine: AgentEngine) => AgentEngine) | undefined;
+  /** What messages of version 3 to another engine are answered with, in place of unknownEngineIds. */
+  disowns?: UsmStatistic | "silently" | undefined;
 }
 
 /** An SNMP agent without a socket: bytes in, bytes out. */
@@ -117,6 +119,9 @@ export function createSnmpAgent(options: AgentOptions): SnmpAgent {
 
   const handleUsm = (message: UsmMessage, datagram: Uint8Array): Uint8Array | undefined => {
     if (!versions.includes("3")) return undefined;
+    const { disowns } = agent.faults;
+    if (disowns !== undefined && message.engineId.length > 0 && Buffer.compare(message.engineId, engineId) !== 0)
+      return disowns === "silently" ? undefined : usm.report(message, engine(), disowns);
     const admission = usm.admit(message, datagram, engine());
     if (admission === undefined || admission instanceof Uint8Array) return admission;
     const { scoped, keys } = admission;

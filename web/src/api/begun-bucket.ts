@@ -15,3 +15,9 @@ export function withoutBegunBucket(answer: ExploreAnswer): ExploreAnswer {
     value.series === undefined ? value : { ...value, series: value.series.slice(0, times.length - 1) };
   return { ...answer, times: times.slice(0, -1), rows: rows.map(cut), others: cut(others), total: cut(total) };
 }
+
+/** Whether the last value over time is one of a time that was not over yet: it has less than it will have. */
+export function isLastBegun({ times = [], granularitySeconds, to }: ExploreAnswer): boolean {
+  const last = times.at(-1);
+  return last !== undefined && (Date.parse(to) - Date.parse(last)) / 1000 < granularitySeconds;
+}

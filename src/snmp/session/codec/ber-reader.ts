@@ -1,5 +1,5 @@
 import { maxSubIdentifier, maxSubIdentifiers, type Oid } from "../oid.ts";
-import { DecodeError } from "./decode-error.ts";
+import { DecodeError, type ValueFault } from "./decode-error.ts";
 
 /** A place in BER bytes. Readers move `at` forward and never look at or beyond `end`. */
 export interface Cursor {
@@ -61,12 +61,12 @@ export function expectEnd(cursor: Cursor): void {
 /** X.690 wants the fewest octets, but agents with a fixed width pad them. A 64-bit unsigned value needs nine. */
 const maxIntegerOctets = 9;
 
-/** A signed integer of up to nine octets, rounded when it is beyond 2^53; callers allow 32 bits only. */
+/** A signed integer of up to nine octets, rounded when it is beyond 2^53; its caller allows 32 bits only. */
 function readSigned(cursor: Cursor, end: number): number {
   const { bytes } = cursor;
   const length = end - cursor.at;
-  if (length === 0) throw new DecodeError("empty integer");
-  if (length > maxIntegerOctets) throw new DecodeError("over-long integer");
+  if (length === 0) throw new DecodeError("empty integer", "empty");
+  if (length > maxIntegerOctets) throw new DecodeError("over-long integer", "width");
   let value = ((bytes[cursor.at++] as number) << 24) >> 24;
   while (cursor.at < end) value = value * 256 + (bytes[cursor.at++] as number);
   return value;
@@ -75,44 +75,62 @@ function readSigned(cursor: Cursor, end: number): number {
 /** An integer of -2^31 to 2^31-1. */
 export function readInteger32(cursor: Cursor, tag: number): number {
   const value = readSigned(cursor, readHeader(cursor, tag));
-  if (value < -0x80000000 || value > 0x7fffffff) throw new DecodeError("integer beyond 32 bits");
+  if (value < -0x80000000 || value > 0x7fffffff) throw new DecodeError("integer beyond 32 bits", "width");
   return value;
 }
 
 /**
- * An integer of 0 to 2^32-1. Four octets with the top bit set are read as unsigned, because many agents leave out the
- * zero octet in front; any other negative number is refused.
+ * An unsigned number of up to eight octets, or nine where the first is zero. A top bit that is set is part of the number,
+ * because many agents leave out the zero octet in front; net-snmp reads them the same.
  */
-export function readUnsigned32(cursor: Cursor, tag: number): number {
+function unsignedEnd(cursor: Cursor, tag: number): number {
   const end = readHeader(cursor, tag);
   const length = end - cursor.at;
-  let value = readSigned(cursor, end);
-  if (value < 0 && length === 4) value += 0x100000000;
-  if (value < 0) throw new DecodeError("negative where unsigned");
-  if (value > 0xffffffff) throw new DecodeError("integer beyond 32 bits");
+  if (length === 0) throw new DecodeError("empty integer", "empty");
+  if (length > maxIntegerOctets) throw new DecodeError("over-long integer", "width");
+  if (length === maxIntegerOctets && cursor.bytes[cursor.at] !== 0) {
+    throw new DecodeError("integer beyond 64 bits", "width");
+  }
+  return end;
+}
+
+/** Returns the low 32 bits of what ends at `end`. */
+function readLow32({ bytes, at }: Cursor, end: number): number {
+  let value = 0;
+  for (let i = Math.max(at, end - 4); i < end; i++) value = value * 256 + (bytes[i] as number);
   return value;
 }
 
-/** An integer of 0 to 2^64-1, exact. Eight octets with the top bit set are read as unsigned, as with 32 bits. */
-export function readUnsigned64(cursor: Cursor, tag: number): bigint {
-  const end = readHeader(cursor, tag);
-  const length = end - cursor.at;
-  if (length <= 6) {
-    const value = readSigned(cursor, end);
-    if (value < 0) throw new DecodeError("negative where unsigned");
-    return BigInt(value);
-  }
-  const high = BigInt(readSigned({ ...cursor }, end - 4));
-  const { bytes } = cursor;
-  let low = 0;
-  for (let at = end - 4; at < end; at++) low = low * 256 + (bytes[at] as number);
-  if (length > maxIntegerOctets) throw new DecodeError("over-long integer");
+function isWiderThan32({ bytes, at }: Cursor, end: number): boolean {
+  for (let i = at; i < end - 4; i++) if (bytes[i] !== 0) return true;
+  return false;
+}
+
+/** An integer of 0 to 2^32-1. */
+export function readUnsigned32(cursor: Cursor, tag: number): number {
+  const end = unsignedEnd(cursor, tag);
+  if (isWiderThan32(cursor, end)) throw new DecodeError("integer beyond 32 bits", "width");
+  const value = readLow32(cursor, end);
   cursor.at = end;
-  let value = (high << 32n) + BigInt(low);
-  if (value < 0n && length === 8) value += 1n << 64n;
-  if (value < 0n) throw new DecodeError("negative where unsigned");
-  if (value >> 64n !== 0n) throw new DecodeError("integer beyond 64 bits");
   return value;
+}
+
+/** A number that goes round at 2^32: of a wider one the low 32 bits, as net-snmp does, and `cut` is added to `faults`. */
+export function readModulo32(cursor: Cursor, tag: number, faults: ValueFault[]): number {
+  const end = unsignedEnd(cursor, tag);
+  if (isWiderThan32(cursor, end)) faults.push("cut");
+  const value = readLow32(cursor, end);
+  cursor.at = end;
+  return value;
+}
+
+/** An integer of 0 to 2^64-1, exact. */
+export function readUnsigned64(cursor: Cursor, tag: number): bigint {
+  const end = unsignedEnd(cursor, tag);
+  const low = readLow32(cursor, end);
+  const high = end - cursor.at > 4 ? readLow32(cursor, end - 4) : 0;
+  cursor.at = end;
+  return (BigInt(high) << 32n) + BigInt(low);
 }
 
 /** The content as a view of the datagram. */
@@ -135,16 +153,16 @@ export function copyBytes(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** An object identifier. Empty content is read as 0.0, which is what agents that send it mean. */
+/** An object identifier. Empty content is read as 0.0, which is what agents that send it mean; padding is passed over. */
 export function readOid(cursor: Cursor, tag: number): Oid {
   const { bytes } = cursor;
   const end = readHeader(cursor, tag);
   if (cursor.at === end) return [0, 0];
-  if ((bytes[end - 1] as number) > 0x7f) throw new DecodeError("object identifier cut off");
+  if ((bytes[end - 1] as number) > 0x7f) throw new DecodeError("object identifier cut off", "oid");
   // An array that grows takes more memory than the number of its parts is worth: this is done for every value that is read.
   let parts = 1;
   for (let at = cursor.at; at < end; at++) if ((bytes[at] as number) < 0x80) parts++;
-  if (parts > maxSubIdentifiers) throw new DecodeError("more than 128 sub-identifiers");
+  if (parts > maxSubIdentifiers) throw new DecodeError("more than 128 sub-identifiers", "oid");
   // oxlint-disable-next-line unicorn/no-new-array -- it is a length
   const oid = new Array<number>(parts);
   let value = 0;
@@ -152,9 +170,8 @@ export function readOid(cursor: Cursor, tag: number): Oid {
   let limit = maxSubIdentifier + 80;
   for (let at = cursor.at; at < end; at++) {
     const octet = bytes[at] as number;
-    if (octet === 0x80 && value === 0) throw new DecodeError("padded sub-identifier");
     value = value * 128 + (octet & 0x7f);
-    if (value > limit) throw new DecodeError("sub-identifier beyond 32 bits");
+    if (value > limit) throw new DecodeError("sub-identifier beyond 32 bits", "oid");
     if (octet > 0x7f) continue;
     if (filled === 0) {
       // The first octets hold two sub-identifiers: 40 times the first plus the second (X.690 section 8.19.4).

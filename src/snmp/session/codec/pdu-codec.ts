@@ -1,7 +1,7 @@
 import type { VarBind } from "../var-bind.ts";
 import { enter, expectEnd, peekTag, readInteger32, type Cursor } from "./ber-reader.ts";
 import { sizeOf, writeHeader, writeInteger, type Writer } from "./ber-writer.ts";
-import { DecodeError } from "./decode-error.ts";
+import { DecodeError, type ValueFault } from "./decode-error.ts";
 import { tags } from "./tags.ts";
 import { readVarBinds, writeVarBinds } from "./var-bind-codec.ts";
 
@@ -30,6 +30,8 @@ export interface Pdu {
   readonly errorStatus: number;
   readonly errorIndex: number;
   readonly varbinds: readonly VarBind[];
+  /** What is odd about values of a PDU that was read; undefined: nothing. */
+  readonly faults?: readonly ValueFault[];
 }
 
 /** The front of a PDU, enough to see whose answer it is; {@link readPduRest} reads on. */
@@ -50,9 +52,10 @@ export function readPduFront(cursor: Cursor): PduFront {
 export function readPduRest({ type, requestId, rest }: PduFront): Pdu {
   const errorStatus = readInteger32(rest, tags.integer);
   const errorIndex = readInteger32(rest, tags.integer);
-  const varbinds = readVarBinds(rest);
+  const faults: ValueFault[] = [];
+  const varbinds = readVarBinds(rest, faults);
   expectEnd(rest);
-  return { type, requestId, errorStatus, errorIndex, varbinds };
+  return { type, requestId, errorStatus, errorIndex, varbinds, ...(faults.length > 0 && { faults }) };
 }
 
 export function writePdu(writer: Writer, pdu: Pdu): void {

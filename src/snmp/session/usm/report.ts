@@ -20,15 +20,17 @@ export type ReportName = (typeof usmStatsNames)[number] | (typeof mpdStatsNames)
 export interface Report {
   readonly name: ReportName;
   readonly oid: Oid | undefined;
+  /** Whether it comes from another engine than was asked. */
+  readonly isOfOtherEngine: boolean;
 }
 
 /** What a Report PDU reports, by its first varbind. */
-export function readReport(varbinds: readonly VarBind[]): Report {
+export function readReport(varbinds: readonly VarBind[], isOfOtherEngine: boolean): Report {
   const oid = varbinds[0]?.oid;
   let name: ReportName | undefined;
   if (oid !== undefined && oidStartsWith(oid, usmStats)) name = usmStatsNames[(oid[usmStats.length] ?? 0) - 1];
   if (oid !== undefined && oidStartsWith(oid, mpdStats)) name = mpdStatsNames[(oid[mpdStats.length] ?? 0) - 1];
-  return { name: name ?? "other", oid };
+  return { name: name ?? "other", oid, isOfOtherEngine };
 }
 
 const errors: Partial<Record<ReportName, readonly [SnmpErrorCode, string]>> = {

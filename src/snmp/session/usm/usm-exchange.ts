@@ -76,10 +76,11 @@ function readAnswer(
   if (scoped === undefined) return "malformed";
   const { pdu } = scoped;
   if (pdu.type === "report") {
-    const report = readReport(pdu.varbinds);
+    const report = readReport(pdu.varbinds, message.engineId.length > 0 && !isSame(message.engineId, engine.id));
     // The id is part of what was authenticated and could not be foreseen, so this message is no replay, whatever its
     // time: an agent that lost its boots can be talked to again. Without authentication it is a guess for the next try.
-    if (report.name === "notInTimeWindows") engine.setTime(message.boots, message.time, message.isAuthenticated);
+    if (report.name === "notInTimeWindows" && !report.isOfOtherEngine)
+      engine.setTime(message.boots, message.time, message.isAuthenticated);
     return { report };
   }
   if (pdu.type !== "response") return "pdu_type";

@@ -17,7 +17,7 @@ import { formatDuration, formatNumber } from "../../format/numbers.ts";
 import { formatTime } from "../../format/times.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
-import { withoutBegunBucket } from "../../api/begun-bucket.ts";
+import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Page, Section } from "../../ui/page.tsx";
@@ -146,6 +146,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
             times={times}
             series={series}
             unit={unit}
+            isLastBegun={isLastBegun(answer)}
             onZoom={(from, to) =>
               onChange({ from: new Date(from * 1000).toISOString(), to: new Date(to * 1000).toISOString() })
             }
@@ -153,6 +154,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
         ) : (
           <p class="note">The time is too short for a course.</p>
         )}
+        {times.length > 1 && isLastBegun(answer) && <p class="note">Hatched: the last value is not complete yet.</p>}
         <p class="note on-screen">Draw over a part of the chart to zoom in.</p>
       </Section>
       <div class={hasColumns ? "explore-columns" : "results"}>

@@ -8,7 +8,7 @@ import { keyText } from "../../format/key-text.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
-import { withoutBegunBucket } from "../../api/begun-bucket.ts";
+import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
@@ -55,7 +55,7 @@ export function TopTalkers({ question }: { readonly question: ExploreQuestion })
 }
 
 function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
-  const { times, series } = useMemo(() => {
+  const { times, series, isBegun } = useMemo(() => {
     const drawn = withoutBegunBucket(answer);
     const shown: ChartSeries[] = drawn.rows.map(({ key, series: values = [] }, index) => ({
       label: nameOf(key[0]),
@@ -65,7 +65,8 @@ function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
     if (answer.others.keys > 0) {
       shown.push({ label: "Others", color: "--c-others", values: drawn.others.series ?? [] });
     }
-    return { times: (drawn.times ?? []).map((time) => Date.parse(time) / 1000), series: shown };
+    const seconds = (drawn.times ?? []).map((time) => Date.parse(time) / 1000);
+    return { times: seconds, series: shown, isBegun: isLastBegun(drawn) };
   }, [answer]);
   return (
     <div class="talkers">
@@ -75,6 +76,7 @@ function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
           times={times}
           series={series}
           unit="bit/s"
+          isLastBegun={isBegun}
           height={310}
         />
       )}

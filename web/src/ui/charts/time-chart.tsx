@@ -25,6 +25,8 @@ export interface TimeChartProps {
   readonly series: readonly ChartSeries[];
   readonly unit: Unit;
   readonly isStacked?: boolean;
+  /** Whether the time of the last values is not over: they are drawn as what is not complete. */
+  readonly isLastBegun?: boolean;
   readonly height?: number;
   /** A part of the time was drawn over: seconds since the epoch. */
   readonly onZoom?: ((from: number, to: number) => void) | undefined;
@@ -32,7 +34,7 @@ export interface TimeChartProps {
 
 /** Values over time, as areas upon one another or as lines. */
 export function TimeChart(props: TimeChartProps): JSX.Element {
-  const { label, times, series, unit, isStacked = true, height = 260 } = props;
+  const { label, times, series, unit, isStacked = true, isLastBegun = false, height = 260 } = props;
   const place = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
   const { theme } = useTheme();
@@ -62,6 +64,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         axes: [timeAxis(ink), valueAxis(ink, unit)],
         series: [{}, ...order.map((index) => drawing(series[index], isStacked))],
         hooks: {
+          draw: [(self) => isLastBegun && veilLast(self, times, ink)],
           setCursor: [(self) => showTip(self, tip.current, latest.current)],
           setSelect: [
             (self) => {
@@ -96,7 +99,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
       resize.disconnect();
       chart.destroy();
     };
-  }, [times, series, unit, isStacked, height, theme]);
+  }, [times, series, unit, isStacked, isLastBegun, height, theme]);
 
   return (
     <div class="chart" role="img" aria-label={label}>
@@ -114,6 +117,41 @@ function drawing(series: ChartSeries | undefined, isStacked: boolean): UPlot.Ser
   return isStacked
     ? { stroke: colorOf("--card"), width: 0.6, fill: color, points: { show: false } }
     : { stroke: color, width: 2, points: { show: false } };
+}
+
+/** Pixels of CSS between the strokes over what is not complete. */
+const hatchStep = 6;
+
+/** Draws what leads to the last values as not complete: paler, hatched, behind a dashed line. */
+function veilLast(chart: UPlot, times: readonly number[], ink: Ink): void {
+  const [from, to] = times.slice(-2);
+  if (from === undefined || to === undefined) return;
+  const { ctx, bbox } = chart;
+  const [left, right] = [chart.valToPos(from, "x", true), chart.valToPos(to, "x", true)];
+  const step = hatchStep * devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, bbox.top, right - left, bbox.height);
+  ctx.clip();
+  ctx.globalAlpha = 0.6;
+  ctx.fillStyle = ink("--card", "#fff")();
+  ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  ctx.globalAlpha = 0.35;
+  ctx.strokeStyle = ink("--muted", "#333")();
+  ctx.lineWidth = devicePixelRatio;
+  ctx.beginPath();
+  for (let x = left - bbox.height; x < right; x += step) {
+    ctx.moveTo(x, bbox.top + bbox.height);
+    ctx.lineTo(x + bbox.height, bbox.top);
+  }
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.setLineDash([step / 2, step / 2]);
+  ctx.beginPath();
+  ctx.moveTo(left, bbox.top);
+  ctx.lineTo(left, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** Seconds between the marks of time. No step is more than 2.5 of the one before, so that the narrowest chart has a mark. */
@@ -157,7 +195,11 @@ function lines(ink: Ink): UPlot.Axis {
 const namedSeries = 8;
 
 /** What the series are where the pointer is, the largest first. */
-function showTip(chart: UPlot, tip: HTMLDivElement | null, { times, series, unit }: TimeChartProps): void {
+function showTip(
+  chart: UPlot,
+  tip: HTMLDivElement | null,
+  { times, series, unit, isLastBegun = false }: TimeChartProps,
+): void {
   const { idx, left = -1 } = chart.cursor;
   const at = typeof idx === "number" ? times[idx] : undefined;
   if (tip === null) return;
@@ -184,7 +226,8 @@ function showTip(chart: UPlot, tip: HTMLDivElement | null, { times, series, unit
   });
   const head = document.createElement("div");
   head.className = "chart-tip-time";
-  head.textContent = formatTime(at * 1000, Date.now());
+  const isBegun = isLastBegun && idx === times.length - 1;
+  head.textContent = `${formatTime(at * 1000, Date.now())}${isBegun ? ", not complete yet" : ""}`;
   tip.replaceChildren(head, ...rows);
   tip.hidden = false;
   const plot = chart.over.getBoundingClientRect();
