@@ -1,4 +1,4 @@
-import { knownPortNames } from "../enrich/index.ts";
+import { servicePorts } from "../enrich/index.ts";
 import type { CustomElement, FlowPipelineOptions, Protocol } from "../flow/index.ts";
 import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../record/index.ts";
 import type { Clock, Log, Metrics } from "../report/index.ts";
@@ -116,7 +116,7 @@ function endsOptions(settings: PlainSettings): FlowPipelineOptions["ends"] {
     ...(settings.SVC_PROCESSOR_ENRICH_JOIN_SEC ? (["sec.threat.name"] as const) : []),
   ];
   const clientServer = settings.SVC_PROCESSOR_EXPAND_CLISRV
-    ? { services: knownPortNames, withoutPorts: settings.SVC_PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS }
+    ? { services: servicePorts(), withoutPorts: settings.SVC_PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS }
     : undefined;
   const ids = settings.SVC_PROCESSOR_ENRICH_CONVERSATIONID_ENABLE
     ? { seed: settings.SVC_PROCESSOR_ENRICH_CONVERSATIONID_SEED }

@@ -173,6 +173,7 @@ export function createEnrichment(
           readApplications,
         )
       : undefined;
+  const registry = hasPorts ? knownPortNames() : undefined;
   if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
     netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),
@@ -180,7 +181,7 @@ export function createEnrichment(
       hasPorts || dscp
         ? createNameEnricher({
             ...reporting,
-            ports: hasPorts ? () => portFile?.current() ?? knownPortNames : undefined,
+            ports: registry && (() => portFile?.current() ?? registry),
             dscp,
           })
         : undefined,
@@ -223,7 +224,7 @@ function appEnds(
 /** The names of a file, and the known ones where it has none. */
 function readOwnPorts(bytes: Uint8Array): ReturnType<typeof readPortNames> {
   const { value, warnings } = readPortNames(bytes);
-  return { value: joinPortNames(value, knownPortNames), warnings };
+  return { value: joinPortNames(value, knownPortNames()), warnings };
 }
 
 type Follow = <T>(

@@ -52,7 +52,7 @@ const domain = object(
     protocol: { type: "string", examples: ["netflow9", "ipfix"] },
     id: integer("Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow)."),
     agent: { type: "string", description: "The agent whose sub-agent this is (sFlow)." },
-    port: integer("Of the sender, where templates are scoped by it."),
+    port: integer("Of the sender; the first one where it changes. Not for sFlow."),
     templates: list(template),
     waitingSets: integer("Data sets that wait for their template."),
     waitingSince: time("Since when there are any"),

@@ -25,7 +25,7 @@ export { readDatabase } from "./mmdb/read-database.ts";
 export { createKeyConflicts } from "./address/entries/key-conflict.ts";
 export { createMapFile, registerMapFiles, type MapFile, type MapFileOptions } from "./files/map-file.ts";
 export { createNameEnricher } from "./names/name-enricher.ts";
-export { joinPortNames, knownPortNames, readPortNames, type PortNames } from "./names/port-names.ts";
+export { joinPortNames, knownPortNames, readPortNames, servicePorts, type PortNames } from "./names/port-names.ts";
 export { createNetifEnricher } from "./netif/netif-enricher.ts";
 export { readNetifs, type NetifExporter } from "./netif/read-netifs.ts";
 export { FileFindings, formatFinding, type ReadFile } from "./files/read-map-file.ts";

@@ -1,5 +1,5 @@
 import type { Clock, Log, Metrics } from "../report/index.ts";
-import { columnOf, exploreColumns, withoutTwins } from "./columns/column.ts";
+import { columnOf, exploreColumns, withoutTwins, type Column } from "./columns/column.ts";
 import { createRollupFields } from "./columns/rollup-fields.ts";
 import { createDuckDbQuestions, type DuckDbQuestions } from "./duckdb/duckdb-questions.ts";
 import { reportMetrics } from "./explore-metrics.ts";
@@ -59,8 +59,6 @@ export interface EmbeddedExplore extends DuckDbQuestions {
 }
 
 const flushMs = 1000;
-/** How long names of metadata are gathered before the columns change. */
-const settleTicks = 3;
 
 export function createEmbeddedExplore(options: EmbeddedExploreOptions): EmbeddedExplore {
   const { config, clock, log, metrics, onFault } = options;
@@ -76,8 +74,8 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
   let inWork: Partition | undefined;
   /** Of that, what is being rolled up. */
   let inRollup: Partition | undefined;
-  let namesSeen = 0;
-  let settled = 0;
+  /** Fields that metadata added since they were logged. */
+  let added: string[] = [];
   let judgedAt = clock.monotonic();
   let fault: string | undefined;
   reportMetrics(metrics, {
@@ -110,20 +108,18 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     return open === undefined || open.rollups.lacks(file) ? "age" : undefined;
   };
 
-  /** Names of metadata become columns once no more of them come. */
-  const learnNames = (store: DuckDbStore, reader: Intake): void => {
-    const names = reader.newNames();
-    settled = names.length === namesSeen ? settled + 1 : 0;
-    namesSeen = names.length;
+  /** Names of metadata become columns. */
+  const addColumns = (store: DuckDbStore, names: readonly string[]): readonly Column[] => {
     const columns = store.columns();
     const found = names.map(columnOf).filter((column) => column !== undefined);
     const wanted = withoutTwins([...columns, ...found]);
-    const added = wanted.slice(columns.length);
-    if (added.length === 0 || settled < settleTicks) return;
+    added.push(...wanted.slice(columns.length).map(({ field }) => field));
     store.setColumns(wanted);
-    reader.flush();
-    reader.setColumns(wanted);
-    log.info({ fields: added.map(({ field }) => field) }, "Explore keeps further fields, which metadata adds");
+    return wanted;
+  };
+  const logAdded = (): void => {
+    if (added.length > 0) log.info({ fields: added }, "Explore keeps further fields, which metadata adds");
+    added = [];
   };
 
   /** Sorts and rolls up complete files while new rows arrive: one at a time, the oldest first. */
@@ -148,7 +144,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
     try {
       reader.flush();
       await store.flush();
-      learnNames(store, reader);
+      logAdded();
       await rollups.tidy();
       workNext(open);
       setFault(undefined);
@@ -184,6 +180,7 @@ export function createEmbeddedExplore(options: EmbeddedExploreOptions): Embedded
         columns: store.columns(),
         maxNames: config.maxMetadataFields,
         onBlock: (block) => attempt(() => store.append(block)),
+        onNames: (names) => addColumns(store, names),
       });
       again();
     },

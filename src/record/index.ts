@@ -9,12 +9,14 @@ export {
   joinLineEnrichers,
   lineObjects,
   scopedNumber,
+  scopeOf,
   type AddressAdditions,
   type AppAdditions,
   type AppText,
   type AddressTableAccess,
   type LineEnricher,
   type NumberAdditions,
+  type NumberTable,
 } from "./line-enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { ShapedLines, ShapeLines } from "./shape-lines.ts";

@@ -79,6 +79,9 @@ export interface AddressTableAccess {
   readonly keepFields: () => void;
 }
 
+/** What is added by a number. */
+export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get">;
+
 /** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
 export interface NumberAdditions {
   /** The decoded field with the number. */
@@ -88,7 +91,7 @@ export interface NumberAdditions {
   /** The name of what is added; a record that has it already keeps its own, also from additions earlier in the list. */
   readonly adds: string;
   /** What each number adds in the records of an exporter; undefined when nothing. Asked for once a datagram. */
-  tableFor(exporter: string): ReadonlyMap<number, RenderedFields> | undefined;
+  tableFor(exporter: string): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;
 }
@@ -128,6 +131,11 @@ export interface AppText {
 /** The number that stands for a number and its scope. */
 export function scopedNumber(scope: number, number: number): number {
   return scope * 2 ** 32 + number;
+}
+
+/** The scope of what {@link scopedNumber} returned. */
+export function scopeOf(scoped: number): number {
+  return Math.floor(scoped / 2 ** 32);
 }
 
 /** Several as one, for enrichers that run one after the other; undefined when one of them is missing. */

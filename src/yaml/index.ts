@@ -1,3 +1,4 @@
+export { decodeUtf8 } from "./decode-utf8.ts";
 export { createPositions, positionAt, YamlFault, type TextPosition } from "./yaml-fault.ts";
 export { isNullNode, type YamlMapping, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
 export { readYaml, readYamlSteps } from "./read-yaml.ts";

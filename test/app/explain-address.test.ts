@@ -33,6 +33,8 @@ import { runs } from "../support/runs.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";
 
+const portNames = knownPortNames();
+
 async function started(people: readonly UdmEntry[], layer: readonly UdmEntry[] = [], locality = false) {
   const io = memoryFileIo();
   const { store } = storeOn(io, { stateDirectory: io.folder });
@@ -127,7 +129,7 @@ directory.change({
 const known: ExplainedEnrichers = {
   netifs: createNetifEnricher({ exporters: () => netifs, metrics }),
   interfaces: createInterfaceEnricher(directory, metrics),
-  names: createNameEnricher({ ports: () => knownPortNames, dscp: false, metrics }),
+  names: createNameEnricher({ ports: () => portNames, dscp: false, metrics }),
   apps: apps.enricher,
 };
 

@@ -9,6 +9,8 @@ import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
+const portNames = knownPortNames();
+
 test("a key that gets in the way of a field is named, with what happens to it", () => {
   const conflict = createKeyConflicts();
   for (const key of [
@@ -79,7 +81,7 @@ test("whatever the keys are, no name of a record is there twice or a value and a
     fc.asyncProperty(metadata, metadata, metadata, async (wide, narrow, exporter) => {
       const twins = await createFlowTwins({
         addresses: { sources: [place], locality: true },
-        more: (metrics) => [createNameEnricher({ ports: () => knownPortNames, dscp: true, metrics })],
+        more: (metrics) => [createNameEnricher({ ports: () => portNames, dscp: true, metrics })],
       });
       twins.setMetadata([
         udmEntry("0.0.0.0/0", { name: "all", vlan: 7n, internal: true, metadata: wide }),

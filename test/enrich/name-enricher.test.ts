@@ -14,7 +14,7 @@ import { createMetrics } from "../../src/report/index.ts";
 
 type Fields = Readonly<Record<string, Value>>;
 
-function setUp(ports: PortNames | undefined = knownPortNames) {
+function setUp(ports: PortNames | undefined = knownPortNames()) {
   const metrics = createMetrics();
   const enricher = createNameEnricher({ ports: () => ports, dscp: true, metrics });
   const added = (fields: Fields): Fields => {
@@ -83,14 +83,44 @@ test("code points have the names of the RFCs", async () => {
   assert.equal(await metrics.value("netgloss_enrich_names_total", { kind: "dscp" }), 23);
 });
 
+test("the known names are those of IANA's registry below 32768", () => {
+  const names = knownPortNames();
+  const named = (protocol: number, ...ports: number[]): unknown[] =>
+    ports.map((port) => names.get(protocol)?.get(port));
+  assert.deepEqual(named(6, 22, 80, 143, 443, 1521, 1883, 2049, 3306, 3478), [
+    "ssh",
+    "http",
+    "imap",
+    "https",
+    "ncube-lm",
+    "mqtt",
+    "nfs",
+    "mysql",
+    "stun",
+  ]);
+  assert.deepEqual(named(6, 5900, 6443, 8443, 9092, 9200, 11_211), [
+    "rfb",
+    "sun-sr-https",
+    "pcsync-https",
+    "XmlIpcRegSvc",
+    "wap-wsp",
+    "memcache",
+  ]);
+  assert.deepEqual(
+    [named(6, 514), named(17, 514), named(132, 3868), named(33, 9)],
+    [["shell"], ["syslog"], ["diameter"], ["discard"]],
+  );
+  for (const ports of names.values()) for (const port of ports.keys()) assert.ok(port < 32_768);
+});
+
 test("names of a file count before the known ones", () => {
   const own = readPortNames(Buffer.from("tcp: {8443: portal, 443: 'front door'}\nudp:\n")).value;
-  const { added } = setUp(joinPortNames(own, knownPortNames));
+  const { added } = setUp(joinPortNames(own, knownPortNames()));
   assert.deepEqual(added(flow(6, 443, 8443)), {
     "flow.src.l4.port.name": "front door",
     "flow.dst.l4.port.name": "portal",
   });
-  assert.deepEqual(added(flow(6, 22, 8444)), { "flow.src.l4.port.name": "ssh" });
+  assert.deepEqual(added(flow(6, 22, 8499)), { "flow.src.l4.port.name": "ssh" });
   assert.equal(readPortNames(Buffer.from("# nothing yet\n")).value.size, 0);
 });
 
@@ -126,7 +156,7 @@ for (const [text, expected] of faults) {
 }
 
 test("bytes that are no text are refused", () => {
-  assert.throws(() => readPortNames(Buffer.from([0xff, 0xfe, 0x00])), /1:1: is not UTF-8 text/);
+  assert.throws(() => readPortNames(Buffer.from([0xff, 0xfe, 0x00])), /1:1: the file is UTF-16, it must be UTF-8/);
 });
 
 test("lines made without a record get the same", async () => {

@@ -71,6 +71,25 @@ test("keys of metadata become columns by themselves, and are there at once after
   const { rows } = await second.query(query, never);
   assert.equal(rows.length, 1);
   assert.deepEqual(rows[0]?.key, ["shop"]);
+  assert.equal(rows[0]?.value, 18, "the first records count, too");
+});
+
+test("a key of metadata is in sums from the first record that has it, beside records that have it not or others", async (t) => {
+  const explore = await openExplore(t);
+  const expected = { "(none)": 0, a: 0, b: 0 };
+  for (let i = 0; i < 5000; i++) {
+    const key = i % 7 === 3 ? "a" : i > 2500 && i % 7 === 4 ? "b" : undefined;
+    expected[key ?? "(none)"] += 2;
+    const names = { ...(key !== undefined && { "flow.src.room": key }), ...(i === 4000 && { "flow.dst.rack": "r" }) };
+    takeLines(explore, Buffer.from(line({ ...names, "flow.bytes": 2 })));
+  }
+  await explore.flush();
+  const sums = async (dimension: string): Promise<Record<string, unknown>> => {
+    const { rows } = await explore.query(readQuery({ dimensions: [dimension], granularity: "none" }, now), never);
+    return Object.fromEntries(rows.map(({ key, value }) => [key[0] ?? "(none)", value]));
+  };
+  assert.deepEqual(await sums("flow.src.room"), expected);
+  assert.deepEqual(await sums("flow.dst.rack"), { "(none)": 9998, r: 2 });
 });
 
 test("a question that is at fault names its field, a field that is not kept the nearest one", async (t) => {

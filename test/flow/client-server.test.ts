@@ -62,6 +62,13 @@ test("the first rule that applies says which end is the client", () => {
   assert.deepEqual(client({ ports: [443, 50_000] }), [outside, "port"]);
   assert.deepEqual(client({ ports: [22, 8080] }), [outside, "port"], "a system port against a user's");
   assert.deepEqual(client({ ports: [8080, 5432] }), [undefined, undefined], "both are services");
+  assert.deepEqual(
+    client({ ports: [900, 2049] }),
+    [undefined, undefined],
+    "900 is a client's, though it is registered",
+  );
+  assert.deepEqual(client({ ports: [1000, 111] }), [inside, "port"]);
+  assert.deepEqual(client({ ports: [3306, 993] }), [inside, "port"]);
   assert.deepEqual(client({ ports: [53, 53], protocol: 17 }), [undefined, undefined]);
   assert.deepEqual(
     client({ ports: [8080, 2000] }),

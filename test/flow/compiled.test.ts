@@ -23,6 +23,8 @@ import {
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { goldenCases } from "./golden-cases.ts";
 
+const portNames = knownPortNames();
+
 /** Cases without anything rare: the kernel does all of their records by itself. */
 const isPlain = /everyday|softflowd|rate-by|netflow[1579]-(two|icmp)|netflow9-variable|ipfix-(milli|enterprise|mapped)/;
 
@@ -81,7 +83,7 @@ for (let first = 0; first < allCases.length; first += casesPerPipeline) {
         return [
           createNetifEnricher({ exporters: () => netifs, metrics }),
           createInterfaceEnricher(directory, metrics),
-          createNameEnricher({ ports: () => knownPortNames, dscp: true, metrics }),
+          createNameEnricher({ ports: () => portNames, dscp: true, metrics }),
         ];
       },
     });

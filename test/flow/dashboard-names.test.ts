@@ -25,6 +25,8 @@ import { udmEntry } from "../support/udm-entry.ts";
 import { dashboardEcsNames, dashboardNames } from "./dashboard-names.ts";
 import { fitsField } from "./fits-field.ts";
 
+const portNames = knownPortNames();
+
 const tcp: PacketTemplate = {
   id: 300,
   fields: fields(
@@ -76,7 +78,7 @@ test("every field that dashboards ask for is written, by kernel and model alike,
     addresses: { sources: [everything], locality: true },
     more: (metrics) => [
       createNetifEnricher({ exporters: () => netifs, metrics }),
-      createNameEnricher({ ports: () => knownPortNames, dscp: true, metrics }),
+      createNameEnricher({ ports: () => portNames, dscp: true, metrics }),
     ],
   });
   const send = (): Json[] => {

@@ -110,6 +110,49 @@ test("a sender that decodes well has its share, and no more, when others that do
   assert.ok(refused.busy > 10_000);
 });
 
+test("a sender that is alone loses nothing while there is room, whatever it is and becomes meanwhile", () => {
+  for (const before of ["unknown", "good", "proven"] as const) {
+    for (const after of ["unknown", "good", "proven"] as const) {
+      let standing: SenderStanding = before;
+      // The first datagrams take long: nothing is compiled yet.
+      let costMs = 40;
+      const rig = createRig({ standing: () => standing, costMs: () => costMs });
+      let waiting = 0;
+      const fillTo = (bytes: number): void => {
+        for (; (waiting + 1) * 1424 < bytes; waiting++)
+          assert.equal(rig.offer(good(1), 1400), "", `${before} ${after}`);
+      };
+      fillTo(ringBytes / 2);
+      waiting -= rig.read(100);
+      standing = after;
+      costMs = 0.2;
+      for (let round = 0; round < 200; round++) {
+        fillTo(ringBytes * 0.99);
+        waiting -= rig.read(10);
+      }
+      let refused = "";
+      while (refused === "") refused = rig.offer(good(1), 1400);
+      assert.equal(refused, "full");
+      // From the first datagram of another one on there is room for it.
+      rig.offer(good(2));
+      for (let round = 0; round < 200; round++) {
+        for (let i = 0; i < 20; i++) rig.offer(good(1), 1400);
+        rig.read(10);
+        if (round > 20) assert.equal(rig.offer(good(2)), "", `${before} ${after}, round ${round}`);
+      }
+    }
+  }
+});
+
+test("one that sends beside others that have nothing waiting leaves them room", () => {
+  const rig = createRig();
+  rig.offer(good(2));
+  rig.read(10);
+  while (rig.offer(good(1), 1000) === "");
+  assert.equal(rig.offer(good(2), 1000), "");
+  assert.ok(rig.writer.used() > 0.75 * ringBytes);
+});
+
 test("a share is one of time: what takes long has fewer datagrams", () => {
   const slow = hostile(1);
   const quick = hostile(2);

@@ -279,3 +279,12 @@ test("the exporter's view shows the rates and what they apply to", () => {
     { scope: "domain", rate: 10 },
   ]);
 });
+
+test("a rate that a header says is shown, as long as it says one", () => {
+  const rig = createFlowRig();
+  const shown = (): unknown => rig.pipeline.exporters()[0]?.domains[0]?.sampling;
+  rig.send(netflow5([{}], { sampling: 0x4000 | 100 }));
+  assert.deepEqual(shown(), [{ scope: "header", rate: 100 }]);
+  rig.send(netflow5([{}], { sampling: 0, sequence: 1 }));
+  assert.deepEqual(shown(), []);
+});

@@ -24,6 +24,8 @@ import { sflowDatagram } from "../support/sflow-arbitrary.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
 
+const portNames = knownPortNames();
+
 const metadata = fc
   .uniqueArray(
     fc.record({
@@ -81,7 +83,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
               directory.change({ deviceId: "a", known: device });
               return [
                 createInterfaceEnricher(directory, metrics),
-                createNameEnricher({ ports: () => knownPortNames, dscp: true, metrics }),
+                createNameEnricher({ ports: () => portNames, dscp: true, metrics }),
               ];
             },
           }),

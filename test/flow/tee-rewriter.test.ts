@@ -101,15 +101,33 @@ test("records of every golden case come out as without the tee, with the exporte
   assert.ok(compared > 60, `${compared} records`);
 });
 
+test("a device whose NetFlow v9 template did not come yet is not read by that of another one behind the same address", () => {
+  const pair = createPair();
+  const other: PacketTemplate = { id: 256, fields: fields([12, 4], [1, 8], [7, 2]) };
+  const another = { address: first.address, port: first.port + 1 };
+  pair.send(netflow9([netflow9Templates(flow)], { uptime: 5_000_000 }), first);
+  const set = dataSet(other, [ipv4("10.9.9.9"), uint(77, 8), uint(443, 2)]);
+  assert.deepEqual(pair.send(netflow9([set], { uptime: 9000 }), another)[1], []);
+  const [, records] = pair.send(netflow9([netflow9Templates(other)], { uptime: 9000, sequence: 1 }), another);
+  assert.deepEqual(
+    records.map((each) => each["flow.bytes"]),
+    [77],
+  );
+});
+
 test("two senders with the same ids have templates, sampling and sequence numbers of their own; nothing seems lost", async () => {
-  for (const [templates, message, step] of forms) {
+  const sameAddress = { ...second, address: first.address, port: first.port + 1 };
+  for (const [templates, message, step, another] of [
+    ...forms.map((form) => [...form, second] as const),
+    [...forms[0], sameAddress] as const,
+  ]) {
     const pair = createPair();
     const other: PacketTemplate = { id: 256, fields: fields([12, 4], [1, 8], [7, 2]) };
     const rate: PacketTemplate = { id: 300, scopeCount: 1, fields: fields([1, 4], [34, 4]) };
     const setup = (own: PacketTemplate, of: number, options: { uptime: number }): Buffer =>
       message([templates(own), templates(rate), dataSet(rate, [uint(0, 4), uint(of, 4)])], { ...options, sequence: 1 });
     pair.send(setup(flow, 10, { uptime: 5_000_000 }), first);
-    pair.send(setup(other, 20, { uptime: 9000 }), second);
+    pair.send(setup(other, 20, { uptime: 9000 }), another);
     let sequence = 2;
     for (let i = 0; i < 20; i++) {
       const a = message([dataSet(flow, record(i), record(i + 1))], { sequence, uptime: 5_000_000 });
@@ -119,7 +137,7 @@ test("two senders with the same ids have templates, sampling and sequence number
       });
       for (const [bytes, from, sampling] of [
         [a, first, 10],
-        [b, second, 20],
+        [b, another, 20],
       ] as const) {
         const [expected, actual] = pair.send(bytes, from);
         assert.deepEqual(plain(actual), plain(expected));

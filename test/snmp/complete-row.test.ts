@@ -47,6 +47,14 @@ test("memory: buffers and caches are not used; what makes no sense gives nothing
   assert.equal(disk["system.memory.used.pct"], undefined);
 });
 
+test("memory: a pool of size 0 is none; an access point has its own", () => {
+  const none = { "system.memory.name": "spare", "system.memory.total.bytes": 0, "system.memory.used.bytes": 0 };
+  assert.deepEqual(completed(none), { "system.memory.name": "spare" });
+  const point = completed({ "wireless.ap.memory.total.bytes": 8, "wireless.ap.memory.free.bytes": 6 });
+  assert.equal(point["wireless.ap.memory.used.pct"], 25);
+  assert.equal(point["system.memory.used.pct"], undefined);
+});
+
 test("load: what is not idle, else the average of a minute; what is there stays", () => {
   assert.equal(completed({ "system.cpu.idle.pct": 83 })["system.cpu.util.pct"], 17);
   const averages = { "system.cpu.util.5s.pct": 1, "system.cpu.util.1m.pct": 2, "system.cpu.util.5m.pct": 3 };
@@ -100,6 +108,13 @@ test("sensors: temperatures of batteries, disks and probes; values of variables,
     [battery["hw.sensor.type"], battery["hw.sensor.name"], battery["hw.sensor.value"]],
     ["temperature", "battery", 26],
   );
+  const humidity = completed({ "pdu.sensor.humidity.pct": 47, "pdu.sensor.name": "Rack" });
+  assert.deepEqual(
+    [humidity["hw.sensor.type"], humidity["hw.sensor.unit"], humidity["hw.sensor.value"], humidity["hw.sensor.name"]],
+    ["humidity", "%", 47, "Rack"],
+  );
+  const both = completed({ "pdu.sensor.temperature": 21, "pdu.sensor.humidity.pct": 47 });
+  assert.deepEqual([both["hw.sensor.type"], both["hw.sensor.value"]], ["temperature", 21]);
   assert.equal(completed({ "disk.temperature": 31, "disk.name": "sda" })["hw.sensor.name"], "sda");
   const variable = { "cmc.variable.name": "Voltage", "cmc.variable.unit": "V", "cmc.variable.value": 230 };
   assert.equal(completed({ ...variable, "cmc.variable.type.name": "value" })["hw.sensor.type"], "voltage");

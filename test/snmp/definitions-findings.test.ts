@@ -84,6 +84,21 @@ const cases: readonly [string, Files, readonly string[]][] = [
     ["warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: ifDescr has the same name netif.descr"],
   ],
   [
+    "the name of the index for an attribute",
+    inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.index\n      syntax: Counter32"),
+    ["error: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: index 1 has the same name netif.index"],
+  ],
+  [
+    "a range of readings that is none",
+    inIf(
+      "name: netif.bytes.in\n      syntax: Counter32",
+      "name: netif.bytes.in\n      range: [5, 1]\n      syntax: Counter32",
+    ),
+    [
+      "error: objects/if.yml:22:14: IF-MIB::ifTable: attribute ifInOctets: range: expected the least and the greatest reading, such as [-50, 1200]",
+    ],
+  ],
+  [
     "a name below another",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.descr.in\n      syntax: Counter32"),
     [

@@ -60,6 +60,8 @@ test("objects are resolved: index of what they augment, OIDs, syntaxes, the inst
     metric: "counter",
     rediscover: undefined,
     noValue: undefined,
+    range: undefined,
+    bounds: [0, Number.POSITIVE_INFINITY],
     noValueWhen: undefined,
     overrides: { object: "IF-MIB::ifTable", attribute: "ifInOctets" },
   });
@@ -377,7 +379,7 @@ test("a directory that is not there and a file that cannot be read are errors", 
 test("bytes that are no UTF-8 are an error of that file", async (t) => {
   const tree = await DefinitionTree.make(t);
   await appendFile(join(tree.directory, "devices/lab.yml"), Buffer.from([0x23, 0xff, 0x0a]));
-  assert.deepEqual(tree.format(await tree.load()), ["error: devices/lab.yml: is not UTF-8 text"]);
+  assert.deepEqual(tree.format(await tree.load()), ["error: devices/lab.yml:6:2: the file is not UTF-8 here"]);
 });
 
 test("loads that overlap run one after another", async (t) => {

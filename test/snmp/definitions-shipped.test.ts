@@ -84,7 +84,7 @@ test("no field of our own set is the start of another, and no attribute is there
 function jsonTypeOf({ syntax }: Pick<Attribute, "syntax">): "number" | "boolean" | "text" {
   if (syntax.kind === "truth") return "boolean";
   const numbers = ["number", "scaled", "duration", "temperature", "blocks", "sensor", "interface", "entity"];
-  numbers.push("decibel", "factored", "text-percent");
+  numbers.push("decibel", "factored", "text-percent", "optical-power", "health");
   return [...numbers, "text-number", "host-device"].includes(syntax.kind) ? "number" : "text";
 }
 
@@ -318,7 +318,7 @@ for (const [walk, expected] of Object.entries(walks)) {
         assert.ok(parts !== undefined, `${id}: index ${suffix}`);
         const fields: RecordFields = new Map();
         const index = object.index.map((part, i): Cell => [part, parts[i] as TypedValue]);
-        const unreadable = [...putRow(fields, index, names), ...putRow(fields, cells, names)];
+        const unreadable = [index, cells].flatMap((some) => putRow(fields, some, names).unreadable);
         assert.deepEqual(
           unreadable.map((target) => target.field),
           [],

@@ -26,13 +26,18 @@ async function shipped(): Promise<Definitions> {
   return definitions;
 }
 
+/** Numbers that an Integer32 cannot hold are of this type. */
+const gauge32 = 66;
+
 /** A recording: what the device says of itself, and the values by the names of the MIB. */
 function recording(definitions: Definitions, { sysObjectId, descr, values }: VendorDevice): string {
   const oids = new Map<string, string>();
   for (const { mib, attributes } of definitions.objects.values())
     for (const { name, oidText } of attributes.values()) oids.set(`${mib}::${name}`, oidText.slice(1));
   const line = (oid: string, value: string | number): [string, string] =>
-    typeof value === "number" ? [oid, `${oid}|2|${value}`] : [oid, `${oid}|4x|${Buffer.from(value).toString("hex")}`];
+    typeof value === "number"
+      ? [oid, `${oid}|${value > 0x7fff_ffff ? gauge32 : 2}|${value}`]
+      : [oid, `${oid}|4x|${Buffer.from(value).toString("hex")}`];
   const lines = new Map<string, string>([
     line("1.3.6.1.2.1.1.1.0", descr),
     ["1.3.6.1.2.1.1.2.0", `1.3.6.1.2.1.1.2.0|6|${sysObjectId}`],

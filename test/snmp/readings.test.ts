@@ -22,6 +22,7 @@ test("what the last polls read is there for Prometheus, and gone with its device
       `1.3.6.1.2.1.1.5.0|4x|${hex("core-1")}`,
       `1.3.6.1.2.1.2.2.1.2.7|4x|${hex('eth7 "uplink"')}`,
       "1.3.6.1.2.1.2.2.1.10.7|65|4000",
+      "1.3.6.1.2.1.4.24.6.0|66|512",
       "1.3.6.1.2.1.25.3.3.1.2.1|2|17",
     ].join("\n"),
   );
@@ -42,7 +43,11 @@ test("what the last polls read is there for Prometheus, and gone with its device
   await snmp.start();
   cleanUp(t, () => snmp.stop());
   const text = (): string => [...(snmp.readings() ?? [])].join("");
-  await until("the readings", () => text().includes("snmp_netif_bytes_in_total{") && text().includes("_util_pct{"));
+  await until(
+    "the readings",
+    () =>
+      text().includes("snmp_netif_bytes_in_total{") && text().includes("_util_pct{") && text().includes("_ip_routes{"),
+  );
   const lines = text().split("\n");
   assert.deepEqual(
     lines.filter((line) => line.includes("snmp_netif_bytes_in_total")),
@@ -53,6 +58,8 @@ test("what the last polls read is there for Prometheus, and gone with its device
     ],
   );
   assert.ok(lines.includes("# TYPE snmp_system_cpu_util_pct gauge"));
+  // A gauge does not end in `_total`, though its field does.
+  assert.ok(lines.includes("# TYPE snmp_ip_routes gauge"));
   assert.ok(lines.some((line) => /^snmp_system_cpu_util_pct\{.*\} 17$/.test(line)));
   writeFileSync(join(devices, "d.yml"), "");
   await snmp.applyDefinitions(false);

@@ -181,10 +181,13 @@ export const moreMakes: readonly VendorDevice[] = [
       "AI-AP-MIB::aiSSIDClientNum.0": 14,
     },
     facts: { vendor: "Aruba", model: "325", "os.name": "ArubaOS", "os.version": "8.6.0.4" },
-    cpu: 7,
-    memory: 25,
     records: [
-      { "wireless.ap.mac.addr": "00:0b:86:01:02:03", "wireless.ap.name": "ap-1" },
+      {
+        "wireless.ap.mac.addr": "00:0b:86:01:02:03",
+        "wireless.ap.name": "ap-1",
+        "wireless.ap.cpu.util.pct": 7,
+        "wireless.ap.memory.used.pct": 25,
+      },
       { "wireless.radio.index": 0, "wireless.radio.channel": 36, "wireless.radio.clients": 14 },
       { "wireless.network.ssid": "corp", "wireless.network.clients": 14 },
     ],

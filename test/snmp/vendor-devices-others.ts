@@ -735,4 +735,118 @@ export const otherMakes: readonly VendorDevice[] = [
     cpu: 27,
     memory: 39,
   },
+  {
+    sysObjectId: "1.3.6.1.4.1.2011.2.23.513",
+    descr: "S5720-28X-LI-AC Huawei Versatile Routing Platform Software",
+    values: {
+      // Microwatts in one row, hundredths of a dBm in the other, as models differ; the third has no light.
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalRxPower.5": 79,
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalTxPower.5": 251,
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalLaneRxPower.5": "-11.04",
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalRxPower.6": -1104,
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalTxPower.6": 150,
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalRxPower.7": -1,
+      "HUAWEI-ENTITY-EXTENT-MIB::hwEntityOpticalTxPower.7": 251,
+    },
+    facts: { vendor: "Huawei", model: "S5720-28X-LI-AC", "os.name": "VRP" },
+    records: [
+      { "transceiver.rx.power": -11.024, "transceiver.tx.power": -6.003, "transceiver.rx.lanes.power": "-11.04" },
+      { "transceiver.rx.power": -11.04, "transceiver.tx.power": 1.5 },
+      { "transceiver.rx.power_state.name": "unavailable", "transceiver.tx.power": -6.003 },
+    ],
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.5951.1",
+    descr: "NetScaler NS13.1: Build 42.47.nc",
+    values: {
+      [`NS-ROOT-MIB::sysHealthCounterValue.${indexOf("CPU0CoreVoltage")}`]: 1056,
+      [`NS-ROOT-MIB::sysHealthCounterValue.${indexOf("CPU0Temperature")}`]: 44,
+      [`NS-ROOT-MIB::sysHealthCounterValue.${indexOf("SystemFanSpeed")}`]: 4200,
+    },
+    facts: { vendor: "Citrix", "os.name": "NetScaler" },
+    records: [
+      {
+        "hw.sensor.name": "CPU0CoreVoltage",
+        "hw.sensor.type": "voltage",
+        "hw.sensor.unit": "V",
+        "hw.sensor.value": 1.056,
+      },
+      { "hw.sensor.name": "CPU0Temperature", "hw.sensor.unit": "Cel", "hw.sensor.value": 44 },
+      { "hw.sensor.name": "SystemFanSpeed", "hw.sensor.unit": "rpm", "hw.sensor.value": 4200 },
+    ],
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.674.10892.5",
+    descr: "iDRAC",
+    values: {
+      "IDRAC-MIB::amperageProbeReading.1.1": 4,
+      "IDRAC-MIB::amperageProbeType.1.1": 23,
+      "IDRAC-MIB::amperageProbeLocationName.1.1": "PS1 Current 1",
+      "IDRAC-MIB::amperageProbeReading.1.2": 140,
+      "IDRAC-MIB::amperageProbeType.1.2": 26,
+      "IDRAC-MIB::amperageProbeLocationName.1.2": "System Board Pwr Consumption",
+    },
+    facts: { vendor: "Dell" },
+    records: [
+      { "hw.sensor.name": "PS1 Current 1", "hw.sensor.type": "current", "hw.sensor.unit": "A", "hw.sensor.value": 0.4 },
+      {
+        "hw.sensor.name": "System Board Pwr Consumption",
+        "hw.sensor.type": "power",
+        "hw.sensor.unit": "W",
+        "hw.sensor.value": 140,
+      },
+    ],
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.25053.3.1.11.1",
+    descr: "Ruckus Wireless SmartZone",
+    values: {
+      "RUCKUS-SZ-WLAN-MIB::ruckusSZWLANSSID.3": "corp",
+      "RUCKUS-SZ-WLAN-MIB::ruckusSZWLANNumSta.3": 14,
+    },
+    facts: { vendor: "Ruckus" },
+    records: [{ "wireless.network.index": 3, "wireless.network.ssid": "corp", "wireless.network.clients": 14 }],
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.9.1.2494",
+    descr:
+      "Cisco IOS Software [Fuji], Catalyst L3 Switch Software (CAT9K_IOSXE), Version 16.9.4, RELEASE SOFTWARE (fc2)",
+    values: {
+      ...chassis("Chassis", "Chassis"),
+      "CISCO-PROCESS-MIB::cpmCore5min.7.1": 12,
+      "CISCO-PROCESS-MIB::cpmCoreLoadAvg1min.7.1": 118,
+      "CISCO-ENTITY-SENSOR-MIB::entSensorType.9": 6,
+      "CISCO-ENTITY-SENSOR-MIB::entSensorScale.9": 8,
+      "CISCO-ENTITY-SENSOR-MIB::entSensorPrecision.9": 4,
+      "CISCO-ENTITY-SENSOR-MIB::entSensorValue.9": 5012,
+      "CISCO-ENTITY-SENSOR-MIB::entSensorStatus.9": 1,
+      "IPV6-MIB::ipv6AddrPfxLength.2.32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.1": 64,
+      "IPV6-MIB::ipv6IfStatsInReceives.2": 7,
+      "ENTITY-MIB::entPhysicalName.9": "0/0/CPU0-TenGigE0/0/0/3-Rx Power",
+    },
+    facts: { vendor: "Cisco", model: "ciscoCat9300FixedSwitchStack", "os.name": "IOS XE", "os.version": "16.9.4" },
+    records: [
+      {
+        "system.cpu.index": 7,
+        "system.cpu.core.index": 1,
+        "system.cpu.core.util.5m.pct": 12,
+        "system.cpu.core.load.1m": 1.18,
+      },
+      { "transceiver.rx.power": -3 },
+      { "netif.index": 2, "ip.addr": "2001:db8::1", "ip.prefix.length": 64 },
+      { "netif.index": 2, "ip.version.name": "ipv6", "ip.stats.packets.in": 7 },
+    ],
+  },
+  {
+    // Its sysName is its model, as it came from the factory.
+    sysObjectId: "1.3.6.1.4.1.9.1.2495",
+    descr: "Cisco IOS Software, Catalyst L3 Switch Software (CAT9K_IOSXE), Version 16.9.4",
+    values: { "1.3.6.1.2.1.1.5.0": "C9300-48P", ...chassis("C9300-48P", "FCW1") },
+    facts: { vendor: "Cisco", model: "C9300-48P", serial: "FCW1", "os.name": "IOS XE", "os.version": "16.9.4" },
+  },
 ];
+
+/** A text as an index: its length, then its octets. */
+function indexOf(text: string): string {
+  return [text.length, ...Buffer.from(text)].join(".");
+}

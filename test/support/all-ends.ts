@@ -1,9 +1,9 @@
-import { knownPortNames } from "../../src/enrich/index.ts";
+import { servicePorts } from "../../src/enrich/index.ts";
 import { joinedFields, type FlowEndsOptions } from "../../src/flow/index.ts";
 
 /** All that may be said of both ends of a flow. */
 export const allEnds: FlowEndsOptions = {
-  clientServer: { services: knownPortNames, withoutPorts: true },
+  clientServer: { services: servicePorts(), withoutPorts: true },
   ids: { seed: 0 },
   joins: new Set(joinedFields),
 };

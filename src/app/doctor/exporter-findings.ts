@@ -156,7 +156,6 @@ function noFlows(
 }
 
 function domainName({ protocol, id, port }: DomainView): string {
-  return protocol === "netflow9"
-    ? `Source ID ${id}`
-    : `observation domain ${id}${port === undefined ? "" : ` (port ${port})`}`;
+  const name = protocol === "netflow9" ? "Source ID" : "observation domain";
+  return `${name} ${id}${port === undefined ? "" : ` (port ${port})`}`;
 }

@@ -42,9 +42,11 @@ export function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[
   if (group === undefined || first === undefined) return [];
   const differ = startsDiffer(group);
   const ports = group.map(({ port }) => port);
-  const { protocol, id, resets, late } = first.domain;
+  const { protocol, id } = first.domain;
+  const ofPorts = new Set(group.map(({ domain }) => domain));
+  const sum = (count: (domain: DomainView) => number): number =>
+    [...ofPorts].reduce((all, each) => all + count(each), 0);
   const called = exporterText(address, facts);
-  const mixed = protocol !== "ipfix";
   return [
     {
       id: "several-devices",
@@ -52,9 +54,7 @@ export function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[
       exporter: address,
       sentence: differ
         ? `Several devices send as ${called}, in the same domain ${id}: ports ${list(ports)} are in use at the same time, and their start times differ. ` +
-          (mixed
-            ? "Their templates, sampling rates and sequence numbers get mixed up."
-            : "Their sampling rates and interface names get mixed up.")
+          mixedUp(protocol)
         : `Several exporting processes send as ${called}, in the same domain ${id}: ports ${list(ports)} are in use at the same time.`,
       evidence: {
         protocol,
@@ -64,8 +64,8 @@ export function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[
           lastSeen: time(at),
           startedAt: bootTime === undefined ? undefined : time(bootTime),
         })),
-        resets,
-        late,
+        resets: sum(({ resets }) => resets),
+        late: sum(({ late }) => late),
         namesExporter,
         domains: domains.length,
       },
@@ -79,10 +79,23 @@ export function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[
   ];
 }
 
+/** What of two devices at one address nothing tells apart. */
+function mixedUp(protocol: DomainView["protocol"]): string {
+  if (protocol === "sflow") return "Their sampling rates and sequence numbers get mixed up.";
+  if (protocol === "ipfix") return "Their sampling rates and interface names get mixed up.";
+  const own = protocol === "netflow9" ? "templates, options and sequence numbers" : "sequence numbers";
+  return `Each port has its ${own}, but what SNMP, metadata and files know by the exporter's address is the same for all.`;
+}
+
 /** Whether it sent before and after another one: a device that started again leaves its old port for good. */
 function takesTurns(sender: ActiveSender, all: readonly ActiveSender[]): boolean {
   return all.some(
-    (other) => other.port !== sender.port && other.lastSeen >= sender.firstSeen && sender.lastSeen >= other.firstSeen,
+    (other) =>
+      other.port !== sender.port &&
+      // One process that changes its port has one domain, unless the protocol has one for all.
+      (other.domain !== sender.domain || sender.domain.port === undefined) &&
+      other.lastSeen >= sender.firstSeen &&
+      sender.lastSeen >= other.firstSeen,
   );
 }
 

@@ -1,5 +1,12 @@
-import { isUtf8 } from "node:buffer";
-import { YamlFault, isNullNode, positionAt, readYaml, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
+import {
+  decodeUtf8,
+  YamlFault,
+  isNullNode,
+  positionAt,
+  readYaml,
+  type YamlMapping,
+  type YamlNode,
+} from "../../yaml/index.ts";
 
 /** Something wrong with a file. */
 export interface FileFinding {
@@ -54,8 +61,7 @@ export function readMapFile<T>(
   bytes: Uint8Array,
   read: (root: YamlMapping | undefined, report: Reporter) => T,
 ): ReadFile<T> {
-  if (!isUtf8(bytes)) throw new FileFindings([{ severity: "error", line: 1, column: 1, message: "is not UTF-8 text" }]);
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const { text, root } = readRoot(bytes);
   const findings: FileFinding[] = [];
   const add = (severity: FileFinding["severity"], at: number, message: string): void => {
     if (findings.length < maxFindings) findings.push({ severity, ...positionAt(text, at), message });
@@ -64,7 +70,6 @@ export function readMapFile<T>(
     error: (node, message) => add("error", node.at, message),
     warn: (node, message) => add("warning", node.at, message),
   };
-  const root = readRoot(text);
   if (root !== undefined && root.kind !== "mapping" && !isNullNode(root)) {
     report.error(root, "expected a mapping");
   }
@@ -73,9 +78,10 @@ export function readMapFile<T>(
   return { value, warnings: findings };
 }
 
-function readRoot(text: string): YamlNode | undefined {
+function readRoot(bytes: Uint8Array): { readonly text: string; readonly root: YamlNode | undefined } {
   try {
-    return readYaml(text);
+    const text = decodeUtf8(bytes);
+    return { text, root: readYaml(text) };
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;
     throw new FileFindings([{ severity: "error", ...error.position, message: error.message }]);

@@ -1,8 +1,9 @@
 import {
   renderFields,
-  scopedNumber,
+  scopeOf,
   type Enricher,
   type NumberAdditions,
+  type NumberTable,
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
@@ -49,7 +50,7 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
     kind: keyof typeof found,
     field: string,
     adds: string,
-    table: () => ReadonlyMap<number, RenderedFields>,
+    table: () => NumberTable,
     scope?: string,
   ): NumberAdditions => ({
     field,
@@ -61,10 +62,10 @@ export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions
   const portAdditions = (names: () => PortNames, end: string): NumberAdditions => {
     const adds = `${end}.l4.port.name`;
     // Names change as a whole.
-    const rendered = new WeakMap<PortNames, ReadonlyMap<number, RenderedFields>>();
-    const table = (): ReadonlyMap<number, RenderedFields> => {
+    const rendered = new WeakMap<PortNames, NumberTable>();
+    const table = (): NumberTable => {
       const now = names();
-      const known = rendered.get(now) ?? renderPorts(now, adds);
+      const known = rendered.get(now) ?? new PortTexts(now, adds);
       rendered.set(now, known);
       return known;
     };
@@ -103,10 +104,36 @@ const dscpField = "ip.dscp.name";
 const inDscpField = "flow.in.ip.dscp.name";
 const dscpFields = [dscpField, inDscpField] as const;
 
-function renderPorts(names: PortNames, adds: string): ReadonlyMap<number, RenderedFields> {
-  const rendered = new Map<number, RenderedFields>();
-  for (const [protocol, ports] of names) {
-    for (const [port, name] of ports) rendered.set(scopedNumber(protocol, port), renderFields([[adds, name]]));
+/** The names of ports as they stand in lines, each rendered when it is needed: there are thousands, and few are used. */
+class PortTexts implements NumberTable {
+  readonly #adds: string;
+  /** By protocol and port, 16 bits: the name, then its text. */
+  readonly #texts = new Map<number, string | RenderedFields>();
+  /** By the protocol a bit for each port that has a name: of ports of clients, which differ in each flow, the large table is not asked. */
+  readonly #named: (Uint8Array | undefined)[] = [];
+
+  constructor(names: PortNames, adds: string) {
+    this.#adds = adds;
+    for (const [protocol, ports] of names) {
+      const named = (this.#named[protocol] ??= new Uint8Array(8192));
+      for (const [port, name] of ports) {
+        this.#texts.set(protocol * 65_536 + port, name);
+        named[port >>> 3] = (named[port >>> 3] as number) | (1 << (port & 7));
+      }
+    }
   }
-  return rendered;
+
+  /** @param scoped by {@link scopedNumber}. */
+  get(scoped: number): RenderedFields | undefined {
+    const port = scoped >>> 0;
+    const protocol = scopeOf(scoped);
+    const named = port > 65_535 ? undefined : this.#named[protocol];
+    if (named === undefined || ((named[port >>> 3] as number) & (1 << (port & 7))) === 0) return undefined;
+    const key = protocol * 65_536 + port;
+    const text = this.#texts.get(key);
+    if (typeof text !== "string") return text;
+    const rendered = renderFields([[this.#adds, text]]);
+    this.#texts.set(key, rendered);
+    return rendered;
+  }
 }

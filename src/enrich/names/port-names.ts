@@ -1,6 +1,6 @@
 import { isNullNode, type YamlNode } from "../../yaml/index.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
-import { serviceNames } from "./service-names.gen.ts";
+import { privilegedServices, serviceNames } from "./service-names.gen.ts";
 import { quote } from "../../text/index.ts";
 
 /** Names of ports by the number of the transport protocol. */
@@ -11,10 +11,36 @@ type ProtocolName = keyof typeof protocolNumbers;
 
 const maxName = 255;
 
-/** What is known without a file. */
-export const knownPortNames: PortNames = new Map(
-  Object.entries(protocolNumbers).map(([name, number]) => [number, serviceNames[name as ProtocolName]]),
-);
+const protocolLetters: Readonly<Record<string, number>> = { t: 6, u: 17, s: 132, d: 33 };
+
+/** What is known without a file: IANA's registry of services below 32768, read anew with each call. */
+export function knownPortNames(): PortNames {
+  const names = new Map<number, Map<number, string>>();
+  for (const number of Object.values(protocolNumbers)) names.set(number, new Map());
+  for (const line of serviceNames.split("\n")) {
+    const space = line.indexOf(" ");
+    const port = Number.parseInt(line, 10);
+    const letters = line.slice(String(port).length, space) || "tu";
+    const name = line.slice(space + 1);
+    for (const letter of letters) names.get(protocolLetters[letter] as number)?.set(port, name);
+  }
+  return names;
+}
+
+const firstPrivilegedPort = 512;
+const firstUserPort = 1024;
+
+/** Ports at which one expects a server: the same without those below 1024 that systems give to clients with privileges. */
+export function servicePorts(): PortNames {
+  const isServer = (port: number): boolean =>
+    port < firstPrivilegedPort || port >= firstUserPort || privilegedServices.includes(port);
+  return new Map(
+    Array.from(knownPortNames(), ([protocol, names]) => [
+      protocol,
+      new Map([...names].filter(([port]) => isServer(port))),
+    ]),
+  );
+}
 
 /** The names of both, of the first where both have one. */
 export function joinPortNames(first: PortNames, second: PortNames): PortNames {

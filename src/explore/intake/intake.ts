@@ -1,5 +1,5 @@
 import { isMetadataName, type Column } from "../columns/column.ts";
-import { blockRows, clearBlock, createBlock, type Block } from "./block.ts";
+import { blockRows, clearBlock, clearRow, createBlock, type Block } from "./block.ts";
 import { createLineScanner, type LineScanner } from "./line-scanner.ts";
 
 /** Turns lines of records into blocks of rows. */
@@ -8,10 +8,6 @@ export interface Intake {
   take(lines: Buffer, records: number): void;
   /** Gives away the rows that are there. */
   flush(): void;
-  /** Names of metadata that were seen and have no column. Not more than there is room for. */
-  newNames(): readonly string[];
-  /** From here on, rows have these columns. What is there must have been given away. */
-  setColumns(columns: readonly Column[]): void;
   readonly counts: IntakeCounts;
 }
 
@@ -28,13 +24,17 @@ export interface IntakeOptions {
   readonly maxNames: number;
   /** Is given rows, which it must have copied when it returns. */
   readonly onBlock: (block: Block) => void;
+  /** Is given names of metadata that have no column. @returns the columns that rows have from the one at hand on. */
+  readonly onNames: (names: readonly string[]) => readonly Column[];
 }
 
 const lineFeed = 0x0a;
 
-export function createIntake({ columns, maxNames, onBlock }: IntakeOptions): Intake {
+export function createIntake({ columns, maxNames, onBlock, onNames }: IntakeOptions): Intake {
   const counts: IntakeCounts = { rows: 0, others: 0 };
   const found = new Set<string>();
+  /** Those of the line at hand. */
+  let unknown: string[] = [];
   /** Where the lines at hand end. */
   const ends: number[] = [];
   let scanner: LineScanner;
@@ -42,7 +42,9 @@ export function createIntake({ columns, maxNames, onBlock }: IntakeOptions): Int
 
   const setColumns = (wanted: readonly Column[]): void => {
     scanner = createLineScanner(wanted, (name) => {
-      if (found.size < maxNames && isMetadataName(name)) found.add(name);
+      if (found.size >= maxNames || found.has(name) || !isMetadataName(name)) return;
+      found.add(name);
+      unknown.push(name);
     });
     block = createBlock(wanted);
   };
@@ -52,6 +54,18 @@ export function createIntake({ columns, maxNames, onBlock }: IntakeOptions): Int
     if (block.rows === 0) return;
     onBlock(block);
     clearBlock(block);
+  };
+
+  /** Reads a line into the next row, again where it has names that become columns: no value of them is missing. */
+  const scan = (lines: Buffer, from: number, end: number): boolean => {
+    const isFlow = scanner.scan(lines, from, end, block);
+    if (unknown.length === 0) return isFlow;
+    const names = unknown;
+    unknown = [];
+    clearRow(block);
+    flush();
+    setColumns(onNames(names));
+    return scanner.scan(lines, from, end, block);
   };
 
   return {
@@ -65,7 +79,7 @@ export function createIntake({ columns, maxNames, onBlock }: IntakeOptions): Int
       const weight = Math.round(records / ends.length);
       let from = 0;
       for (const end of ends) {
-        if (scanner.scan(lines, from, end, block)) {
+        if (scan(lines, from, end)) {
           counts.rows++;
           block.weights[block.rows++] = weight;
           if (block.rows === blockRows) flush();
@@ -74,7 +88,5 @@ export function createIntake({ columns, maxNames, onBlock }: IntakeOptions): Int
       }
     },
     flush,
-    newNames: () => [...found],
-    setColumns,
   };
 }

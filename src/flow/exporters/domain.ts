@@ -28,13 +28,39 @@ export interface KnownTemplate {
 /** From the exporter, from an earlier run, or from another collector. */
 export type TemplateOrigin = "received" | "restored" | "shared";
 
+/** The ports of one protocol and id that send from one address. */
+export interface DomainGroup {
+  readonly ports: Set<Domain>;
+  /** Those that sent options, the latest at the end; a few. */
+  speakers: readonly Domain[];
+  /** The one that sent last. */
+  last: Domain | undefined;
+  /** How many datagrams in a row went on with the count of another port and not with that of their own. */
+  hops: number;
+}
+
+/** By what a header tells which process sent it. Times in milliseconds. */
+export interface ProcessHeader {
+  readonly port: number;
+  /** How many units were sent before. */
+  readonly sequence: number;
+  /** Of the exporter's clock, since the epoch. */
+  readonly bootTime: number;
+  readonly uptime: number;
+}
+
 /** One observation domain of an exporter, and what is kept for it. */
 export interface Domain {
   readonly protocol: Protocol;
   /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
-  /** The sender's port, with its session (`sessionPort`), where templates are scoped by it (IPFIX). */
+  /**
+   * The sender's port, with its session (`sessionPort`), where the domain is that of one sending process (all but sFlow). Undefined where
+   * that is not known: what an earlier version kept.
+   */
   readonly port: number | undefined;
+  /** What the domains of one protocol and id on several ports have in common. */
+  readonly group: DomainGroup;
   /** By id. Changed through the exporter, which counts them. */
   readonly templates: Map<number, KnownTemplate>;
   /** Ids of which the last template could not be used; those refused longest ago give way. */
@@ -47,7 +73,7 @@ export interface Domain {
   readonly agent: string | undefined;
   /** The data sources of an agent (sFlow). */
   readonly samples: SampleSources;
-  /** Shared by the domains of one protocol and id on several ports. */
+  /** Shared by the domains of one id on several ports in IPFIX, of this process alone elsewhere. */
   readonly options: DomainOptions;
   /**
    * Until then only templates of this port count, where a fleet shares exporters: one that has started again sends from a new port, and may
@@ -64,6 +90,8 @@ export interface Domain {
   number: number | undefined;
   /** How far it was when it was last handed out to be kept. */
   kept: { readonly bootTime: number | undefined; readonly number: number | undefined } | undefined;
+  /** The sampling rate in the last header, where the protocol has one there and it is said (NetFlow v5). */
+  headerRate: number | undefined;
   /** Export time less time of receipt of the last datagram, milliseconds, where the protocol has an export time. */
   clockOffset: number | undefined;
   /** The ports that its datagrams came from. */
@@ -93,6 +121,37 @@ export function isOtherBoot(
   now: { readonly bootTime: number; readonly uptime: number | undefined },
 ): boolean {
   return before.uptime !== now.uptime && Math.abs((now.bootTime - before.bootTime) | 0) > overtakenMs;
+}
+
+/**
+ * Whether a header is the next one after a domain's last, of the same start of the exporter.
+ *
+ * @param mayMiss so many units may be missing in between.
+ */
+export function continues({ sequence, senders, uptime }: Domain, header: ProcessHeader, mayMiss = 0): boolean {
+  const { last } = sequence;
+  const distance = last === undefined ? -1 : (header.sequence - last.number - last.units.counted) | 0;
+  if (distance < 0 || distance > mayMiss) return false;
+  const bootTime = senders.latest()?.bootTime;
+  return bootTime === undefined || !isOtherBoot({ bootTime, uptime }, header);
+}
+
+/** Whether two ports of a domain are of devices that send side by side: their starts differ, and the other one sent after this one began. */
+export function isOtherDevice(domain: Domain, other: Domain): boolean {
+  const [mine, theirs] = [domain.senders.latest(), other.senders.latest()];
+  if (mine?.bootTime === undefined || theirs?.bootTime === undefined || theirs.lastSeen <= mine.firstSeen) return false;
+  return isOtherBoot(
+    { bootTime: theirs.bootTime, uptime: other.uptime },
+    { bootTime: mine.bootTime, uptime: domain.uptime },
+  );
+}
+
+/** Whether flow records of a domain name samplers: by its own templates, else by those of its other ports. */
+export function namesSamplers(domain: Domain): boolean {
+  const { templates, options, group } = domain;
+  if (options.samplerTemplates > 0 || templates.size > 0) return options.samplerTemplates > 0;
+  for (const other of group.ports) if (other.options.samplerTemplates > 0 && !isOtherDevice(domain, other)) return true;
+  return false;
 }
 
 /** A datagram may be overtaken on its way by others that were sent later by no more than this. */

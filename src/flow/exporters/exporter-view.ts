@@ -39,7 +39,7 @@ export interface DomainView {
   readonly id: number;
   /** The agent whose sub-agent this is (sFlow). */
   readonly agent: string | undefined;
-  /** Of the sender, where templates are scoped by it. */
+  /** Of the sender; the first one where it changes. Not for sFlow. */
   readonly port: number | undefined;
   readonly templates: readonly TemplateView[];
   /** Data sets that wait for their template. */
@@ -112,7 +112,7 @@ export function viewExporter(exporter: Exporter): ExporterView {
 }
 
 function viewDomain(domain: Domain): DomainView {
-  const { protocol, id, port, agent, templates, waiting, sequence, samples, options, clockOffset } = domain;
+  const { protocol, id, port, agent, templates, waiting, sequence, samples, options, headerRate, clockOffset } = domain;
   const { missing, recovered, received, gapAt, late, resets } = sequence;
   return {
     protocol,
@@ -140,7 +140,11 @@ function viewDomain(domain: Domain): DomainView {
     samplerDrops: samples.drops,
     late,
     resets,
-    sampling: [...options.sampling.rates(), ...samples.rates()],
+    sampling: [
+      ...options.sampling.rates(),
+      ...samples.rates(),
+      ...(headerRate === undefined ? [] : [{ scope: "header", rate: headerRate }]),
+    ],
     samplingChange: options.sampling.lastChange,
     clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
     senders: Array.from(domain.senders.all(), viewSender),

@@ -1,6 +1,6 @@
 import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
 import type { Protocol } from "../protocol.ts";
-import type { Domain, KnownTemplate } from "./domain.ts";
+import type { Domain, KnownTemplate, ProcessHeader } from "./domain.ts";
 import type { RecordFields } from "../../record/index.ts";
 import type { DomainOptions, DomainOptionsState } from "./options/domain-options.ts";
 import type { DoubtRate } from "./sampling/record-rate.ts";
@@ -63,13 +63,16 @@ export interface Exporter {
    * @param agent the address of the agent where a sender passes on what several say (sFlow).
    */
   domain(protocol: Protocol, id: number, port?: number, agent?: string): Domain;
+  /**
+   * The domain of the process that sent a datagram of a protocol that counts what was sent before, and says when the exporter started
+   * (NetFlow v5, v7, v9). Each port is a process of its own: several may send by one address (NAT, containers). Ports that go on with each
+   * other's count are of one process, which changes its port.
+   */
+  process(protocol: Protocol, id: number, header: ProcessHeader): Domain;
   /** All domains, the least recently used first. */
   domains(): Iterable<Domain>;
-  /**
-   * The options that hold for the whole exporter, for records of a domain: those of domain 0, and where that has none those of the only
-   * domain that sends options and no flows. Undefined where these are the domain's own, and where there are none.
-   */
-  wholeExporter(of: Domain): DomainOptions | undefined;
+  /** What options say for the records of a domain. */
+  optionsFor(of: Domain): OptionsFor;
   /**
    * Takes a template. The same bytes again change nothing. Beyond the limits the ones defined longest ago give way.
    *
@@ -95,7 +98,8 @@ export interface Exporter {
   /**
    * The template of a data set: the domain's own; else, where domains are scoped by port, the only one of that id that
    * the same domain has on other ports (an exporter that sends templates and data from two ports, or started again).
-   * One that came in this run stands before those of an earlier run. Those of a TCP connection are its own alone.
+   * One that came in this run stands before those of an earlier run, and before those of ports that are silent since it came. Those of
+   * another device, and of a TCP connection, are its own alone.
    */
   template(domain: Domain, id: number): KnownTemplate | undefined;
   /**
@@ -137,6 +141,17 @@ export interface Exporter {
   /** Forgets everything, before the exporter itself is forgotten. */
   forget(): void;
   templateCount(): number;
+}
+
+/** Where it is looked up what options say, the first that says it. */
+export interface OptionsFor {
+  /** The domain's own; where these say nothing, those of its other ports. */
+  readonly own: DomainOptions;
+  /**
+   * Those of domain 0, of the only domain that sends options and no flows, or of its other ports: the first that say anything and are not
+   * `own`.
+   */
+  readonly whole: DomainOptions | undefined;
 }
 
 /** Budgets of all exporters together. */

@@ -3,7 +3,7 @@ import { protocolOf, type Protocol } from "../protocol.ts";
 import { ipfixForm, netflow9Form } from "./message-writer.ts";
 import { netflow5Domain, netflow5ToIpfix } from "./netflow5-to-ipfix.ts";
 import type { CountDrop } from "./relay-counts.ts";
-import { createRelayScopes, defaultRelayLimits, type RelayLimits } from "./relay-scope.ts";
+import { createRelayScopes, defaultRelayLimits, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
 import { addressFieldOf } from "./relay-template.ts";
 import { rewriteMessage } from "./rewrite-message.ts";
 
@@ -63,15 +63,18 @@ export function createRelayRewriter(options: RelayRewriterOptions): RelayRewrite
       const source = bytes.length < 20 ? 0 : bytes.readUInt32BE(16);
       // Collectors know a Source ID by the address that it comes from, which is one for all senders here.
       const key = `9 ${address} ${source}`;
-      const scope = scopes.of(key, anyPort, (isTaken) => sourceIdOf(key, isTaken));
+      const scope = scopes.of(key, port, (isTaken) => sourceIdOf(key, isTaken), startOf(bytes));
       return rewriteMessage(bytes, { ...common, form: netflow9Form, scopes, scope });
     },
     heldBytes: () => scopes.heldBytes(),
   };
 }
 
-/** NetFlow v9 knows a Source ID by the address alone. */
-const anyPort = 0;
+/** When a device started, by the header of its NetFlow v9. */
+function startOf(bytes: Buffer): DeviceStart {
+  const uptime = bytes.length < 20 ? 0 : bytes.readUInt32BE(4);
+  return { bootTime: bytes.length < 20 ? 0 : bytes.readUInt32BE(8) * 1000 - uptime, uptime };
+}
 
 /** A Source ID that a sender keeps over restarts, and that no other has. */
 function sourceIdOf(key: string, isTaken: (id: number) => boolean): number {

@@ -1,3 +1,4 @@
+import { isOtherBoot } from "../exporters/domain.ts";
 import type { RelayTemplate } from "./relay-template.ts";
 
 /** A data set whose template is not known yet, and the header of its message. */
@@ -7,7 +8,13 @@ export interface HeldSet {
   readonly bytes: Buffer;
 }
 
-/** What is kept of one source of messages: a sender's observation domain (with its port) or Source ID. */
+/** When a device started by its own clock, milliseconds since the epoch, and how long ago it says that is. */
+export interface DeviceStart {
+  readonly bootTime: number;
+  readonly uptime: number;
+}
+
+/** What is kept of one source of messages: a sender's observation domain or Source ID, with its port. */
 export interface RelayScope {
   readonly key: string;
   /** What it has in common with the scopes of the same sender and domain on other ports. */
@@ -33,6 +40,8 @@ export interface RelayScope {
   isAligned: boolean;
   /** The socket that its templates went out by. */
   generation: number;
+  /** By its last message (NetFlow v9). */
+  start: DeviceStart | undefined;
   /** When templates went out last, milliseconds of a monotonic clock (NetFlow v5). */
   announcedAt: number;
 }
@@ -58,8 +67,12 @@ export const defaultRelayLimits: RelayLimits = {
 };
 
 export interface RelayScopes {
-  /** The scope of a group and port, made on first sight. Beyond the limit the one not used for longest is forgotten. */
-  of(group: string, port: number, id: (isTaken: (id: number) => boolean) => number): RelayScope;
+  /**
+   * The scope of a group and port, made on first sight. Beyond the limit the one not used for longest is forgotten.
+   *
+   * @param start where it is known, a new port belongs to the scope of the group that has the same: an exporter may change its port.
+   */
+  of(group: string, port: number, id: (isTaken: (id: number) => boolean) => number, start?: DeviceStart): RelayScope;
   /** The only template of an id that other scopes of the group have, for a sender that uses two ports or started again. */
   templateOfOthers(scope: RelayScope, id: number): RelayTemplate | undefined;
   /** Keeps a template. Returns false where there is no place. */
@@ -114,10 +127,17 @@ export function createRelayScopes(limits: RelayLimits, dropped: () => void): Rel
     scope.templates.delete(id);
   };
 
+  const scopeOfStart = (group: string, start: DeviceStart): RelayScope | undefined => {
+    for (const scope of groups.get(group) ?? []) {
+      if (scope.start !== undefined && !isOtherBoot(scope.start, start)) return scope;
+    }
+    return undefined;
+  };
+
   return {
-    of(group, port, id) {
+    of(group, port, id, start) {
       const key = `${group} ${port}`;
-      let scope = scopes.get(key);
+      let scope = scopes.get(key) ?? (start && scopeOfStart(group, start));
       if (scope === undefined) {
         if (scopes.size >= limits.scopes) forgetOldest(undefined);
         scope = {
@@ -135,21 +155,24 @@ export function createRelayScopes(limits: RelayLimits, dropped: () => void): Rel
           next: 0,
           isAligned: true,
           generation: -1,
+          start,
           announcedAt: Number.NEGATIVE_INFINITY,
         };
         ids.set(scope.id, key);
         const others = groups.get(group);
         if (others === undefined) groups.set(group, new Set([scope]));
         else others.add(scope);
-      } else scopes.delete(key);
+      } else scopes.delete(scope.key);
       // The order of insertion is the order of use.
-      scopes.set(key, scope);
+      scopes.set(scope.key, scope);
+      scope.start = start;
       return scope;
     },
     templateOfOthers(scope, id) {
       let only: RelayTemplate | undefined;
-      for (const { templates } of groups.get(scope.group) ?? []) {
-        const one = templates.get(id);
+      for (const { templates, start } of groups.get(scope.group) ?? []) {
+        const isOther = start !== undefined && scope.start !== undefined && isOtherBoot(start, scope.start);
+        const one = isOther ? undefined : templates.get(id);
         if (one !== undefined && only !== undefined && !one.raw.equals(only.raw)) return undefined;
         only ??= one;
       }

@@ -1,6 +1,7 @@
 import type { Oid } from "../session/oid.ts";
 import type { Transport } from "../session/peer.ts";
 import type { AuthenticationProtocol, PrivacyProtocol } from "../session/credential.ts";
+import type { Bounds } from "../values/plausibility.ts";
 import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
 import type { IndexType } from "../values/decode-index.ts";
 import type { IdentityRule } from "./identity-rule.ts";
@@ -91,6 +92,8 @@ export interface Attribute extends FieldDefinition {
   readonly rediscover: (typeof rediscoveries)[number] | undefined;
   /** Numbers, as the device sends them, that stand for no reading, with the reason. */
   readonly noValue: ReadonlyMap<number, string> | undefined;
+  /** The range of its readings in the record, in the place of the bounds of its unit. */
+  readonly range: Bounds | undefined;
   /** Another attribute of the object, with the numbers of it at which this one has no reading. */
   readonly noValueWhen: { readonly attribute: string; readonly is: readonly number[] } | undefined;
   /** The attribute that is not polled where this one is supported. */

@@ -113,7 +113,7 @@ function sameAttributeReading(a: Attribute, b: Attribute): boolean {
     a.tag === b.tag &&
     a.metric === b.metric &&
     a.rediscover === b.rediscover &&
-    meaningHash([a.noValue, a.noValueWhen]) === meaningHash([b.noValue, b.noValueWhen]) &&
+    meaningHash([a.noValue, a.noValueWhen, a.range]) === meaningHash([b.noValue, b.noValueWhen, b.range]) &&
     a.overrides?.object === b.overrides?.object &&
     a.overrides?.attribute === b.overrides?.attribute
   );

@@ -19,9 +19,11 @@ export function objectMeaningHash(draft: ObjectDraft): string {
   for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
   const lines: string[] = [];
   for (const attribute of attributes.values()) {
-    const { name, tag, metric, rediscover, overrides, noValue, noValueWhen } = attribute;
+    const { name, tag, metric, rediscover, overrides, noValue, noValueWhen, range } = attribute;
     const missing =
-      noValue === undefined && noValueWhen === undefined ? "" : `${canonicalText([noValue, noValueWhen])}\n`;
+      noValue === undefined && noValueWhen === undefined && range === undefined
+        ? ""
+        : `${canonicalText([noValue, noValueWhen, range])}\n`;
     lines.push(
       `${missing}${name}\n${fieldText(attribute)}${tag}\n${metric}\n${rediscover}\n${overrides?.object}\n${overrides?.attribute}\n`,
     );

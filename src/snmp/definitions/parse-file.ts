@@ -1,5 +1,4 @@
-import { isUtf8 } from "node:buffer";
-import { YamlFault } from "../../yaml/index.ts";
+import { decodeUtf8, YamlFault } from "../../yaml/index.ts";
 import { formatOid, parseOid } from "../session/oid.ts";
 import type { Kind } from "./definitions.ts";
 import { atOnce } from "./pacer.ts";
@@ -66,11 +65,7 @@ export function* parseSteps<K extends Kind>(kind: K, file: string, bytes: Uint8A
   const text = decodeText(bytes);
   const collector = new FindingCollector(file, () => text);
   const entries: Entry<K>[] = [];
-  if (!isUtf8(bytes)) {
-    collector.addFile(kind, "is not UTF-8 text");
-    return { entries, findings: collector.findings };
-  }
-  const root = yield* parseOrReportSteps(kind, text, collector);
+  const root = yield* parseOrReportSteps(kind, bytes, collector);
   if (root instanceof Map) {
     for (const [key, node] of definitionsIn(kind, root)) {
       const reader = new MapReader(node instanceof Map ? node : new Map(), collector.for(kind), [key]);
@@ -99,18 +94,22 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** What a text says; undefined when it is no YAML, which is reported. */
-export function parseOrReport(kind: FindingKind, text: string, collector: FindingCollector): YamlValue | undefined {
-  return atOnce(parseOrReportSteps(kind, text, collector));
+/** Returns what a file says; undefined when it is no UTF-8 or no YAML, which is reported. */
+export function parseOrReport(
+  kind: FindingKind,
+  bytes: Uint8Array,
+  collector: FindingCollector,
+): YamlValue | undefined {
+  return atOnce(parseOrReportSteps(kind, bytes, collector));
 }
 
 function* parseOrReportSteps(
   kind: FindingKind,
-  text: string,
+  bytes: Uint8Array,
   collector: FindingCollector,
 ): Generator<void, YamlValue | undefined> {
   try {
-    const { value, positions } = yield* readDocument(text);
+    const { value, positions } = yield* readDocument(decodeUtf8(bytes).replace(/^\uFEFF/, ""));
     collector.positions = positions;
     return value;
   } catch (error) {

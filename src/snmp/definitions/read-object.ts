@@ -1,5 +1,6 @@
 import { indexTypes, isFixedIndexType, isImplicit, type IndexType } from "../values/decode-index.ts";
 import { fieldNames, isRelated, type FieldDefinition } from "../values/put-value.ts";
+import { boundsOf, type Bounds } from "../values/plausibility.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
 import { nearName, quote } from "../../text/index.ts";
@@ -145,7 +146,18 @@ function readAttributes(reader: MapReader): Map<string, Attribute> {
 }
 
 function readAttribute(name: string, reader: MapReader): Attribute | undefined {
-  reader.knowOnly(["oid", "name", "syntax", "tag", "metric", "rediscover", "overrides", "no_value", "no_value_when"]);
+  reader.knowOnly([
+    "oid",
+    "name",
+    "syntax",
+    "tag",
+    "metric",
+    "rediscover",
+    "overrides",
+    "no_value",
+    "no_value_when",
+    "range",
+  ]);
   const oid = reader.oid("oid");
   const field = readFieldName(reader);
   const syntax = readSyntax(reader);
@@ -155,6 +167,7 @@ function readAttribute(name: string, reader: MapReader): Attribute | undefined {
   const overrides = readOverrides(reader);
   const noValue = readNoValue(reader);
   const noValueWhen = readNoValueWhen(reader);
+  const range = readRange(reader);
   if (!reader.isValid || !oid || !field || !syntax) return undefined;
   return {
     name,
@@ -167,6 +180,8 @@ function readAttribute(name: string, reader: MapReader): Attribute | undefined {
     rediscover,
     noValue,
     noValueWhen,
+    range,
+    bounds: range ?? boundsOf(field, syntax, metric === "counter"),
     overrides,
   };
 }
@@ -188,6 +203,15 @@ function readNoValueWhen(reader: MapReader): Attribute["noValueWhen"] {
     inner.error(["is"], "value", "is: expected a list of whole numbers");
   if (!inner.isValid) reader.isValid = false;
   return attribute !== undefined && is !== undefined ? { attribute, is } : undefined;
+}
+
+function readRange(reader: MapReader): Bounds | undefined {
+  const bounds = reader.texts("range")?.map(Number);
+  if (bounds === undefined) return undefined;
+  const [least = Number.NaN, most = Number.NaN] = bounds;
+  if (bounds.length === 2 && least <= most) return [least, most];
+  reader.error(["range"], "value", "range: expected the least and the greatest reading, such as [-50, 1200]");
+  return undefined;
 }
 
 function readOverrides(reader: MapReader): AttributeReference | undefined {
@@ -260,11 +284,11 @@ function warnOfSharedFields(
     if (attribute.overrides !== undefined) continue;
     const other = claim(attribute.name, attribute);
     if (other === undefined) continue;
-    reader.warn(
-      ["attributes", attribute.name, "name"],
-      "value",
-      `attribute ${attribute.name}: ${other} has the same name ${attribute.field}`,
-    );
+    const message = `attribute ${attribute.name}: ${other} has the same name ${attribute.field}`;
+    const path = ["attributes", attribute.name, "name"];
+    // What tells the rows apart would be lost.
+    if (other.startsWith("index ")) reader.error(path, "value", message);
+    else reader.warn(path, "value", message);
   }
   for (const attribute of attributes.values()) {
     for (const field of fieldNames(attribute)) {

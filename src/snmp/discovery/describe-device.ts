@@ -40,18 +40,35 @@ const maxEntities = 300;
 /** Patterns are not run over more of a text than this. */
 const maxText = 1024;
 
+/** What agents and firmware write where they know nothing, and what every device is. */
+const emptyWords =
+  /^(?:n\/?a|none|null|unknown|undefined|unspecified|default(?: string)?|empty|(?:not|un)[ -]?(?:available|specified|applicable|set|defined|known)|to be filled by o\.?e\.?m\.?|o\.?e\.?m\.?|system (?:product name|version|manufacturer|serial number)|(?:link|controller|chassis|switch|router|firewall|device|system|module|stack|server|agent|unit|product|model|version|serial|board|card)(?: ?#?\d{1,2})?)$/i;
+
+/**
+ * Returns whether a text says what a device is. One that is its sysName, or all of its sysDescr in many words, does not.
+ *
+ * @param isNamed whether it is of a column for models, or was picked from a longer text: many devices have their model as sysName.
+ */
+function isOfUse(fact: IdentityFact, text: string, isNamed: boolean, { sysName, sysDescr }: Identity): boolean {
+  if (!/[\p{L}\p{N}]/u.test(text) || emptyWords.test(text)) return false;
+  if (fact === "serial") return !/^[0.:-]+$/.test(text);
+  if (fact === "os.version" && (text.startsWith("#") || !/\d/.test(text))) return false;
+  return (isNamed || text !== sysName) && (text !== sysDescr || text.split(/\s+/).length <= 4);
+}
+
 /**
  * Finds out what the device is by the rules of all starts of its sysObjectID, the longest first: each fact is that of the
- * first source that gives one. A model by sysObjectID counts where no source gives one.
+ * first source that gives one of use. A model by sysObjectID counts where no source gives one.
  *
  * @throws SnmpError when the agent stops answering.
  */
 export async function describeDevice(
   session: Session,
   { identities }: Definitions,
-  { sysObjectId, sysDescr }: Identity,
+  identity: Identity,
   { maxOids, maxRepetitions }: Pick<Device, "maxOids" | "maxRepetitions">,
 ): Promise<DeviceFacts> {
+  const { sysObjectId, sysDescr } = identity;
   const rules = rulesOf(identities, sysObjectId ?? []);
   const sources = rules.flatMap(({ rule }) => [...rule.sources.values()].flat());
   const texts = await readFirstInstances(session, oidsOf(sources), maxOids);
@@ -63,11 +80,19 @@ export async function describeDevice(
     if (from === "oid") return texts.get(formatOid(oid as Oid));
     return from === "entity" ? entity.get(entityColumns[column as EntityFact]) : value;
   };
+  const find = (fact: IdentityFact, notThis?: string): string | undefined =>
+    firstOf(rules, ({ rule }) =>
+      firstFact(
+        rule.sources.get(fact) ?? [],
+        textAt,
+        (text, isNamed) => text !== notThis && isOfUse(fact, text, isNamed, identity),
+      ),
+    );
+  const serial = find("serial");
+  const modelById = (): string | undefined => firstOf(rules, ({ rule, oid }) => modelOf(rule, oid, sysObjectId ?? []));
   const facts = new Map<IdentityFact, string>();
   for (const fact of identityFacts) {
-    const found =
-      firstOf(rules, ({ rule }) => firstFact(rule.sources.get(fact) ?? [], textAt)) ??
-      (fact === "model" ? firstOf(rules, ({ rule, oid }) => modelOf(rule, oid, sysObjectId ?? [])) : undefined);
+    const found = fact === "model" ? (find(fact, serial) ?? modelById()) : find(fact);
     if (found !== undefined) facts.set(fact, found);
   }
   return facts;
@@ -102,14 +127,16 @@ function modelOf({ models }: IdentityRule, oid: Oid, sysObjectId: Oid): string |
 function firstFact(
   sources: readonly FactSource[],
   textAt: (source: FactSource) => string | undefined,
+  isWanted: (text: string, isNamed: boolean) => boolean,
 ): string | undefined {
   for (const source of sources) {
     const text = textAt(source)?.slice(0, maxText);
     if (text === undefined || text === "") continue;
     const match = source.match === undefined ? undefined : source.match.exec(text);
     if (match === null) continue;
-    const found = (source.value ?? match?.slice(1).find((group) => group !== undefined) ?? text).trim();
-    if (found !== "") return found;
+    if (source.value !== undefined) return source.value;
+    const found = (match?.slice(1).find((group) => group !== undefined) ?? text).trim();
+    if (isWanted(found, source.entity === "model" || found !== text.trim())) return found;
   }
   return undefined;
 }

@@ -16,6 +16,7 @@ export interface DeviceCounts {
   /** Rows that the object had in the poll before, and has no longer. */
   vanished: number;
   unreadable: number;
+  implausible: number;
   badIndexes: number;
   restarts: number;
   /** Single requests to a device that does not answer. */
@@ -40,6 +41,7 @@ export function createDeviceCounts(): DeviceCounts {
     rows: 0,
     vanished: 0,
     unreadable: 0,
+    implausible: 0,
     badIndexes: 0,
     restarts: 0,
     probes: 0,
@@ -106,6 +108,7 @@ export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<
     ({ counts }) => counts.badIndexes,
   );
   counter("values_unreadable", "Values left out: not of the attribute's syntax", ({ counts }) => counts.unreadable);
+  counter("values_implausible", "Readings left out: no device can mean them", ({ counts }) => counts.implausible);
   metrics.counterFrom(
     "netgloss_snmp_device_values_malformed_total",
     "Values that were not as SNMP has them: cut is a counter of which the low 32 bits are used, the others are left out",

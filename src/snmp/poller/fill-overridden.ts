@@ -1,7 +1,8 @@
 import { getScalars } from "../discovery/get-scalars.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import type { AttributeReference } from "../definitions/definitions.ts";
+import type { Attribute, AttributeReference } from "../definitions/definitions.ts";
+import { convertValue } from "../values/convert-value.ts";
 import { heldValue, holdValue, type HeldValue } from "../values/held-value.ts";
 import { readNumber } from "../values/read-number.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
@@ -20,7 +21,7 @@ interface Cell {
   readonly column: number;
 }
 
-/** A cell whose overriding value is 0. */
+/** A cell whose overriding value is doubtful. */
 interface DoubtedCell extends Cell {
   readonly zero: Cell;
 }
@@ -28,7 +29,7 @@ interface DoubtedCell extends Cell {
 /**
  * Gives each row the values of overridden columns that nothing overrides in this row, and takes away the others. Where
  * the overriding column could not be read to its end, a row without a value of it says nothing, and nothing is read. An
- * overriding 0 gives way to a value above 0, and is taken away from its own row.
+ * overriding 0, or speed that is hardly one, gives way to a value above 0, and is taken away from its own row.
  *
  * @param readingOf waits for the object to be read.
  * @param inTurn runs requests when it is their turn.
@@ -52,7 +53,7 @@ export async function fillOverridden(
       const isDoubted =
         other !== undefined &&
         !zeros.isOff &&
-        isZero(other.values[overriding.column]) &&
+        isDoubtful(other.values[overriding.column], overriding.attribute) &&
         zeros.isLookedAt(nameOf({ row, column }));
       if (isDoubted) doubted.push({ row, column, zero: { row: other, column: overriding.column } });
       const isWanted = isDoubted || (other === undefined && overriding.isComplete);
@@ -62,7 +63,7 @@ export async function fillOverridden(
   }
   const failed = missing.length === 0 ? {} : await fill(session, object, missing, inTurn, maxOids, polled);
   for (const { row, column, zero } of doubted) {
-    if (isAboveZero(row.values[column])) {
+    if (isInstead(row.values[column], zero.row.values[zero.column])) {
       zeros.isStuck(nameOf({ row, column }));
       zero.row.values[zero.column] = undefined;
     } else row.values[column] = undefined;
@@ -98,12 +99,13 @@ async function fill(
 /** A column that overrides another one, with the rows that have a value of it. */
 interface OverridingColumn {
   readonly column: number;
+  readonly attribute: Attribute | undefined;
   readonly rows: ReadonlyMap<string, PolledRow>;
   /** Whether the other rows have no value of it. */
   readonly isComplete: boolean;
 }
 
-const unknownColumn: OverridingColumn = { column: -1, rows: new Map(), isComplete: false };
+const unknownColumn: OverridingColumn = { column: -1, attribute: undefined, rows: new Map(), isComplete: false };
 
 async function overridingColumn(
   by: AttributeReference,
@@ -114,7 +116,8 @@ async function overridingColumn(
   if (read === undefined || column < 0) return unknownColumn;
   const { rows, isComplete } = read.polled;
   const present = rows.filter(({ values }) => values[column] !== undefined);
-  return { column, rows: new Map(present.map((row) => [row.key, row])), isComplete };
+  const { attribute } = read.object.columns[column] as PolledColumn;
+  return { column, attribute, rows: new Map(present.map((row) => [row.key, row])), isComplete };
 }
 
 function nameOf({ row, column }: Cell): string {
@@ -125,9 +128,19 @@ function isZero(value: HeldValue | undefined): boolean {
   return value?.value === 0 || value?.value === 0n;
 }
 
-function isAboveZero(value: HeldValue | undefined): boolean {
+/** Bits per second: no interface is as fast, few aggregates are. Some agents give in bits what is in megabits. */
+const doubtfulSpeed = 1e13;
+
+function isDoubtful(value: HeldValue | undefined, attribute: Attribute | undefined): boolean {
+  if (isZero(value)) return true;
+  if (value === undefined || attribute?.syntax.unit !== "bit/s") return false;
+  return Number(convertValue(attribute.syntax, heldValue(value)) ?? 0) >= doubtfulSpeed;
+}
+
+/** Returns whether a value is more than 0. That of ifSpeed at its end says nothing against a doubtful speed (RFC 2863). */
+function isInstead(value: HeldValue | undefined, overriding: HeldValue | undefined): boolean {
   const number = value && readNumber(heldValue(value));
-  return number !== undefined && number > 0;
+  return number !== undefined && number > 0 && (isZero(overriding) || number < 0xffff_ffff);
 }
 
 function hasValue({ values }: PolledRow): boolean {

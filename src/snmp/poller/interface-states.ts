@@ -1,5 +1,6 @@
 import { readName } from "../values/format-text.ts";
 import { heldValue, type HeldValue } from "../values/held-value.ts";
+import { boundsByUnit, isOutside } from "../values/plausibility.ts";
 import { readNumber } from "../values/read-number.ts";
 import type { PolledRows } from "./poll-object.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
@@ -108,8 +109,8 @@ export function createInterfaceStates(): InterfaceStates {
 
   const speedOf = (index: number): number | undefined => {
     // ifSpeed ends at its largest number; ifHighSpeed rounds slow interfaces to nothing.
-    const high = whole(index, "highSpeed");
-    const speed = high > 0 ? high * 1_000_000 : whole(index, "speed");
+    const high = whole(index, "highSpeed") * 1_000_000;
+    const speed = high > 0 && !isOutside(high, boundsByUnit["bit/s"]) ? high : whole(index, "speed");
     return speed > 0 ? speed : undefined;
   };
 

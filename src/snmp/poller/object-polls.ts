@@ -146,6 +146,7 @@ export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
     );
     counts.rows += written.records;
     counts.unreadable += written.unreadable;
+    counts.implausible += written.implausible;
     counts.badIndexes += written.badIndexes;
     if (polled.isComplete) counts.vanished += learnt.vanished(object, polled);
   }

@@ -49,6 +49,8 @@ export interface PolledObject {
   readonly isShaped: boolean;
   /** What its sensors measure, as far as the definition says. */
   readonly sensor: SensorKind | undefined;
+  /** Fields whose definition gives the range of their readings. */
+  readonly ranged: ReadonlySet<string>;
   /** Whether its record says what the device is. */
   readonly isSystem: boolean;
 }
@@ -207,6 +209,7 @@ function polledObject(
     fixed: object.fixed,
     isShaped: isShaped([...columns.map(({ attribute }) => attribute.field), ...object.fixed.keys()]),
     sensor: sensorKindOf(columns.map(({ attribute }) => attribute)),
+    ranged: new Set(columns.flatMap(({ attribute }) => (attribute.range === undefined ? [] : [attribute.field]))),
     isSystem: columns.some(({ attribute }) => attribute.oidText === sysDescr),
   };
 }

@@ -30,6 +30,8 @@ export interface WrittenRows {
   readonly records: number;
   /** Values that are not of their attribute's syntax, and so not in the records. */
   readonly unreadable: number;
+  /** Readings that no device can mean, and so not in the records. */
+  readonly implausible: number;
   /** Rows whose instance is no index of the object: their records say so, and have it as it came. */
   readonly badIndexes: number;
 }
@@ -84,7 +86,7 @@ export function createRecordWriter(
       const timestamp = new Date(clock.now()).toISOString();
       const reader = readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
       const counted = source.count(object, polled.at);
-      const written = { records: 0, unreadable: 0, badIndexes: 0 };
+      const written = { records: 0, unreadable: 0, implausible: 0, badIndexes: 0 };
       const called = objectName(object, naming);
       for (const row of polled.rows) {
         const { cells, isOddIndex, states } = rowCells(object, row);
@@ -97,10 +99,12 @@ export function createRecordWriter(
         fields.set("snmp.object.entity", object.isTable ? `${object.id}.${row.key}` : object.id);
         if (!polled.isComplete || !polled.isOrdered) fields.set("snmp.object.isPartial", true);
         if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
-        written.unreadable += putRow(fields, cells, source.names).length;
+        const { unreadable, implausible } = putRow(fields, cells, source.names);
+        written.unreadable += unreadable.length;
+        written.implausible += implausible.length;
         for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);
         for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
-        if (object.isShaped) completeRow(fields, object.sensor);
+        if (object.isShaped) written.implausible += completeRow(fields, object.sensor, object.ranged);
         if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
         const change = counted?.row(row.key, cells);
         if (addsRates && change !== undefined) putRates(fields, change);

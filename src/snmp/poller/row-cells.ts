@@ -2,6 +2,7 @@ import type { Attribute } from "../definitions/definitions.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { decodeIndex, type IndexType } from "../values/decode-index.ts";
 import { heldValue } from "../values/held-value.ts";
+import { stateField } from "../values/plausibility.ts";
 import type { Cell } from "../values/put-row.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import type { Oid } from "../session/oid.ts";
@@ -52,7 +53,7 @@ export function rowCells(object: PolledObject, row: PolledRow): RowCells {
     if (value === undefined || value.type === "Null" || hasNoValue(object, row, attribute)) continue;
     const reason = attribute.noValue?.get(Number(value.value));
     if (reason === undefined) cells.push([attribute, heldValue(value)]);
-    else states.push([`${attribute.field.replace(/\.(?:pct|bytes)$/, "")}_state.name`, reason]);
+    else states.push([stateField(attribute.field), reason]);
   }
   return { cells, isOddIndex, states };
 }

@@ -46,9 +46,10 @@ function* linesOf(name: string, { device, labelNames, labels, values }: ReadingT
   }
 }
 
-/** Counters end in `_total`; what promtool wants last, the unit, stays where the name of the field has it. */
+/** Counters alone end in `_total`; what promtool wants last, the unit, stays where the name of the field has it. */
 function metricName(field: string, kind: MetricKind): string {
-  return `snmp_${field.replaceAll(/[^a-zA-Z0-9]/g, "_")}${kind === "counter" ? "_total" : ""}`;
+  const name = field.replaceAll(/[^a-zA-Z0-9]/g, "_").replace(/_total$/, "");
+  return `snmp_${name}${kind === "counter" ? "_total" : ""}`;
 }
 
 function labelName(field: string): string {

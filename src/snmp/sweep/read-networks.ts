@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { KeyError, parseKey, type Key } from "../../ip/index.ts";
 import { Secret } from "../../text/index.ts";
 import { versions } from "../definitions/definitions.ts";
@@ -45,8 +44,7 @@ const notUnicast = ["0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"].map(parseK
 export function readNetworks(file: string, bytes: Uint8Array, maxAddresses: number): NetworksFile {
   const text = decodeText(bytes);
   const collector = new FindingCollector(file, () => text);
-  if (!isUtf8(bytes)) collector.addFile("network", "is not UTF-8 text");
-  const root = isUtf8(bytes) ? parseOrReport("network", text, collector) : undefined;
+  const root = parseOrReport("network", bytes, collector);
   const networks: Network[] = [];
   if (root instanceof Map) {
     const shared = root.get(defaultId);

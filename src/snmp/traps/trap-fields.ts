@@ -92,9 +92,9 @@ export function putTrap(fields: RecordFields, trap: Trap, lookup: AttributeLooku
     said.add(found.target.field);
     cells.push([found.target, varbind]);
   }
-  const unreadable = putRow(fields, cells, names);
+  const { unreadable, implausible } = putRow(fields, cells, names);
   for (const [definition, value] of cells)
-    if (unreadable.includes(definition))
+    if (unreadable.includes(definition) || implausible.includes(definition))
       unknown.push(`${definition.oidText} = ${String(convertValue(text, value) ?? "")}`);
   if (unknown.length > 0) fields.set("snmp.trap.varbinds", unknown);
 }

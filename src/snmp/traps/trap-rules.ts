@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { RecordFields } from "../../record/index.ts";
 import { FindingCollector } from "../definitions/file-report.ts";
 import type { Finding } from "../definitions/finding.ts";
@@ -55,8 +54,7 @@ export interface TrapRulesFile {
 export function readTrapRules(file: string, bytes: Uint8Array, compile: CompileCondition): TrapRulesFile {
   const text = decodeText(bytes);
   const collector = new FindingCollector(file, () => text);
-  if (!isUtf8(bytes)) collector.addFile("trap_rule", "is not UTF-8 text");
-  const root = isUtf8(bytes) ? parseOrReport("trap_rule", text, collector) : undefined;
+  const root = parseOrReport("trap_rule", bytes, collector);
   const rules: TrapRule[] = [];
   if (root instanceof Map) {
     for (const [id, node] of root) {

@@ -1,10 +1,20 @@
 import type { RecordFields } from "../../record/index.ts";
 import { completeSensor, sensorCopies, type SensorKind } from "./complete-sensor.ts";
 import { numberOf, roundTo } from "./field-number.ts";
+import { dropImplausibleSensor } from "./plausibility.ts";
 import { completeTransceiver } from "./complete-transceiver.ts";
 
+/** Memories of the device and of what it controls. */
+const memories = ["system.memory", "wireless.ap.memory"] as const;
+
 /** Starts of the names of fields that have one shape whatever the MIB. */
-const shaped = ["system.cpu.", "system.memory.", "hw.sensor.", "storage.", ...sensorCopies.keys()];
+const shaped = [
+  "system.cpu.",
+  ...memories.map((memory) => `${memory}.`),
+  "hw.sensor.",
+  "storage.",
+  ...sensorCopies.keys(),
+];
 
 /** Whether {@link completeRow} may have something to add to records with these fields. */
 export function isShaped(fields: Iterable<string>): boolean {
@@ -16,19 +26,29 @@ export function isShaped(fields: Iterable<string>): boolean {
  * Adds what follows from the fields of one row, so that a reading has the same fields whatever the MIB gives of it:
  * - `system.cpu.util.pct`: what is not idle, else the average of one minute, five minutes, five seconds.
  * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third of two; `.used.pct`, also of `.free.pct`. Buffers and caches are not used.
+ *   A pool of size 0 is none. So is `wireless.ap.memory`.
  * - `system.memory.*` of a storage area that is main memory (hrStorageRam).
  * - `hw.sensor.type`, `.unit`: as the row says, else as the attribute's syntax does (`sensor`), else the sensor's name;
  *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
  * - `transceiver.rx.power` and so on, of sensors whose name says that they are in a transceiver.
  *
- * What is there already stays.
+ * What is there already stays, but for the reading of a sensor that its unit rules out.
+ *
+ * @param ranged the fields whose definition gives the range of their readings.
+ * @returns how many readings were taken away.
  */
-export function completeRow(fields: RecordFields, sensor?: SensorKind): void {
+export function completeRow(
+  fields: RecordFields,
+  sensor?: SensorKind,
+  ranged: ReadonlySet<string> = new Set(),
+): number {
   if (isMainMemory(fields)) copyStorage(fields);
   completeCpu(fields);
-  completeMemory(fields);
+  for (const memory of memories) completeMemory(fields, memory);
   completeSensor(fields, sensor);
+  const dropped = dropImplausibleSensor(fields, ranged);
   completeTransceiver(fields);
+  return dropped;
 }
 
 function completeCpu(fields: RecordFields): void {
@@ -66,14 +86,19 @@ function copyStorage(fields: RecordFields): void {
   }
 }
 
-function completeMemory(fields: RecordFields): void {
-  const rest = numberOf(fields, "system.memory.free.pct");
-  if (rest !== undefined && rest >= 0 && rest <= 100 && !fields.has("system.memory.used.pct"))
-    fields.set("system.memory.used.pct", roundTo(100 - rest, 100));
-  const read = (part: string): number | undefined => numberOf(fields, `system.memory.${part}.bytes`);
+function completeMemory(fields: RecordFields, memory: (typeof memories)[number]): void {
+  const usedShare = `${memory}.used.pct`;
+  const rest = numberOf(fields, `${memory}.free.pct`);
+  if (rest !== undefined && rest >= 0 && rest <= 100 && !fields.has(usedShare))
+    fields.set(usedShare, roundTo(100 - rest, 100));
+  const read = (part: string): number | undefined => numberOf(fields, `${memory}.${part}.bytes`);
   const put = (part: string, value: number): void => {
-    if (value >= 0) fields.set(`system.memory.${part}.bytes`, value);
+    if (value >= 0) fields.set(`${memory}.${part}.bytes`, value);
   };
+  if (read("total") === 0) {
+    for (const part of poolSizes) fields.delete(`${memory}.${part}`);
+    return;
+  }
   const [total, used, free] = [read("total"), read("used"), read("free")];
   if (total === undefined && used !== undefined && free !== undefined) put("total", used + free);
   if (used === undefined && total !== undefined && free !== undefined)
@@ -81,5 +106,8 @@ function completeMemory(fields: RecordFields): void {
   if (free === undefined && total !== undefined && used !== undefined) put("free", total - used);
   const [whole, part] = [read("total"), read("used")];
   if (whole === undefined || part === undefined || whole <= 0 || part > whole) return;
-  if (!fields.has("system.memory.used.pct")) fields.set("system.memory.used.pct", roundTo((part / whole) * 100, 100));
+  if (!fields.has(usedShare)) fields.set(usedShare, roundTo((part / whole) * 100, 100));
 }
+
+/** What a pool of size 0 says nothing by: there is none. */
+const poolSizes = ["total.bytes", "used.bytes", "free.bytes", "used.pct", "free.pct"];

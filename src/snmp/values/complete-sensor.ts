@@ -1,24 +1,25 @@
 import type { RecordFields } from "../../record/index.ts";
 import { numberOf, roundTo } from "./field-number.ts";
 import type { FieldDefinition } from "./put-value.ts";
+import type { Unit } from "./syntax.ts";
 
 /** `hw.sensor.type` and `hw.sensor.unit`, and what a reading is divided by to be of that unit. */
 export type SensorKind = readonly [type: string, unit: string, divide?: number];
 
-const kindsBySyntax: readonly (readonly [RegExp, SensorKind])[] = [
-  [/^Temperature/, ["temperature", "Cel"]],
-  [/^Voltage/, ["voltage", "V"]],
-  [/^Current/, ["current", "A"]],
-  [/^Power.*Dbm/, ["optical_power", "dBm"]],
-  [/^Power.*VoltAmp$/, ["apparent_power", "VA"]],
-  [/^Power/, ["power", "W"]],
-  [/^Freq/, ["frequency", "Hz"]],
-];
+const kindsBySyntaxUnit: { readonly [unit in Unit]?: SensorKind } = {
+  Cel: ["temperature", "Cel"],
+  V: ["voltage", "V"],
+  A: ["current", "A"],
+  dBm: ["optical_power", "dBm"],
+  VA: ["apparent_power", "VA"],
+  W: ["power", "W"],
+  Hz: ["frequency", "Hz"],
+};
 
 /** What an object's attribute `hw.sensor.value` is a reading of, as far as its syntax says. */
 export function sensorKindOf(attributes: Iterable<FieldDefinition>): SensorKind | undefined {
   for (const { field, syntax } of attributes)
-    if (field === "hw.sensor.value") return kindsBySyntax.find(([pattern]) => pattern.test(syntax.name))?.[1];
+    if (field === "hw.sensor.value") return syntax.unit && kindsBySyntaxUnit[syntax.unit];
   return undefined;
 }
 
@@ -48,6 +49,10 @@ const dataTypes: Readonly<Record<string, SensorKind>> = {
   "apparent power": ["apparent_power", "VA"],
   "active energy": ["energy", "Wh"],
   frequency: ["frequency", "Hz"],
+  "amperage probe type is power supply amps": ["current", "A", 10],
+  "amperage probe type is system amps": ["current", "A", 10],
+  "amperage probe type is power supply watts": ["power", "W"],
+  "amperage probe type is system watts": ["power", "W"],
 };
 
 /** By the unit that a device writes, in lower case and without "degrees" and its sign. */
@@ -84,7 +89,7 @@ const typesByName: readonly (readonly [RegExp, type: string, unit: string])[] = 
   [/temp|therm|celsius|°c/i, "temperature", "Cel"],
   [/fan|rpm/i, "fan", "rpm"],
   [/humid/i, "humidity", "%"],
-  [/volt|^[+-]?\d+(?:\.\d+)? ?v|\bv(?:cc|dd|core|ref|tt|bat|in)/i, "voltage", "V"],
+  [/volt|^[+-]?\d+(?:\.\d+)? ?v|v(?:cc|dd|core|ref|tt|bat)|\bvin/i, "voltage", "V"],
   [/current|\bamp/i, "current", "A"],
   [/power|watt/i, "power", "W"],
 ];
@@ -93,17 +98,21 @@ interface SensorCopy {
   /** Where the name of the sensor is, or what it is. */
   readonly name?: string;
   readonly nameField?: string;
-  /** Where its unit is, where it is no temperature in degrees Celsius. */
+  /** What it is, or where its unit is, where it is no temperature in degrees Celsius. */
+  readonly kind?: SensorKind;
   readonly unitField?: string;
   /** The label that a field of the row must have. */
   readonly when?: readonly [field: string, label: string];
 }
 
-/** Readings that have names of their own. */
+const celsius: SensorKind = ["temperature", "Cel"];
+
+/** Readings that have names of their own. A record has one sensor: the first of these. */
 export const sensorCopies: ReadonlyMap<string, SensorCopy> = new Map([
   ["ups.battery.temperature", { name: "battery" }],
   ["disk.temperature", { nameField: "disk.name" }],
   ["pdu.sensor.temperature", { nameField: "pdu.sensor.name" }],
+  ["pdu.sensor.humidity.pct", { nameField: "pdu.sensor.name", kind: ["humidity", "%"] }],
   [
     "cmc.variable.value",
     {
@@ -132,21 +141,25 @@ export function completeSensor(fields: RecordFields, byAttribute: SensorKind | u
 
 function copyReadings(fields: RecordFields): void {
   if (fields.has("hw.sensor.value")) return;
-  for (const [field, { name, nameField, unitField, when }] of sensorCopies) {
+  for (const [field, { name, nameField, kind = celsius, unitField, when }] of sensorCopies) {
     const value = fields.get(field);
     if (value === undefined || (when !== undefined && fields.get(when[0]) !== when[1])) continue;
-    const unit = unitField === undefined ? "Cel" : fields.get(unitField);
+    const unit = unitField === undefined ? kind[1] : fields.get(unitField);
     if (unit === undefined) continue;
     fields.set("hw.sensor.value", value);
     fields.set("hw.sensor.unit", unit);
+    if (unitField === undefined) fields.set("hw.sensor.type", kind[0]);
     const sensorName = name ?? (nameField === undefined ? undefined : fields.get(nameField));
     if (sensorName !== undefined && !fields.has("hw.sensor.name")) fields.set("hw.sensor.name", sensorName);
+    return;
   }
 }
 
 function byLabel(fields: RecordFields): SensorKind | undefined {
-  const label = fields.get("hw.sensor.data_type.name");
-  return typeof label === "string" ? dataTypes[label] : undefined;
+  const label = fields.get("hw.sensor.data_type.name") ?? fields.get("hw.sensor.probe_type.name");
+  if (typeof label !== "string") return undefined;
+  // All other amperage probes of Dell's are in milliamperes.
+  return dataTypes[label] ?? (label.startsWith("amperage probe") ? ["current", "A", 1000] : undefined);
 }
 
 function byUnit(fields: RecordFields): SensorKind | undefined {
@@ -170,6 +183,15 @@ function inUnit(fields: RecordFields, value: number, [type, , divide = 1]: Senso
 
 function byName(fields: RecordFields): SensorKind | undefined {
   const name = fields.get("hw.sensor.name");
-  const found = typeof name === "string" ? typesByName.find(([pattern]) => pattern.test(name)) : undefined;
+  return typeof name === "string" ? kindOfName(name) : undefined;
+}
+
+function kindOfName(name: string): SensorKind | undefined {
+  const found = typesByName.find(([pattern]) => pattern.test(name));
   return found && [found[1], found[2]];
+}
+
+/** Returns the type of a sensor as its name says it. */
+export function typeOfSensor(name: string): string | undefined {
+  return kindOfName(name)?.[0];
 }

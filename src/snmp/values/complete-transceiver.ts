@@ -21,7 +21,8 @@ function transceiverField(type: unknown, name: string, value: number): readonly 
   const side = receives.test(name) ? "rx" : transmits.test(name) ? "tx" : undefined;
   const isInside = isInTransceiver.test(name);
   if (type === "optical_power") return side && [`transceiver.${side}.power`, value];
-  if (type === "power" && side !== undefined && isInside && value > 0)
+  // IOS XR names no transceiver in its sensors. No electrical sensor has a side, and no transceiver a watt.
+  if (type === "power" && side !== undefined && (isInside || value <= 1) && value > 0)
     return [`transceiver.${side}.power`, dbmOfWatts(value)];
   if (type === "current" && /bias/i.test(name)) return ["transceiver.tx.bias", value];
   if (!isInside) return undefined;

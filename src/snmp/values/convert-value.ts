@@ -47,6 +47,8 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   blocks: readNumber,
   sensor: readNumber,
   factored: readNumber,
+  "optical-power": scaled,
+  health: readNumber,
   decibel,
   scaled,
   duration: scaled,
@@ -72,21 +74,21 @@ function scaled(value: SnmpValue, syntax: Syntax): number | bigint | undefined {
   return number === undefined ? undefined : scaleNumber(number, syntax.multiply, syntax.divide);
 }
 
-/** Nothing is colder than 0 K: a sensor that says so is not there. */
-const absoluteZero = -273.15;
-
 function temperature(value: SnmpValue, syntax: Syntax): number | undefined {
   const degrees = scaled(value, syntax);
   if (degrees === undefined) return undefined;
   let celsius = Number(degrees);
   if (syntax.scale === "fahrenheit") celsius = roundToMilli(((celsius - 32) * 5) / 9);
   if (syntax.scale === "kelvin") celsius = roundToMilli(celsius - 273.15);
-  return celsius < absoluteZero ? undefined : celsius;
+  return celsius;
 }
 
-/** No power is no reading: it is minus infinity. */
 function decibel(value: SnmpValue, syntax: Syntax): number | undefined {
-  const milliwatts = Number(scaled(value, syntax));
+  return decibelOfMilliwatts(Number(scaled(value, syntax)));
+}
+
+/** Returns decibels over a milliwatt. No power is no reading: it is minus infinity. */
+export function decibelOfMilliwatts(milliwatts: number): number | undefined {
   return milliwatts > 0 ? roundToMilli(10 * Math.log10(milliwatts)) : undefined;
 }
 

@@ -13,9 +13,10 @@ export function formatText(bytes: Uint8Array): string {
 /**
  * Octets of a type that holds text, such as DisplayString: like {@link formatText}, but agents put text of other forms
  * there, too. UTF-8 that the agent cut within a character is there without that character. Octets that are mostly
- * ASCII, the others being printable in Latin-1, are Latin-1.
+ * ASCII, the others being printable in Latin-1, are Latin-1. Nothing but zero octets is no text.
  */
 export function formatDisplayString(bytes: Uint8Array): string {
+  if (bytes.every((octet) => octet === 0)) return "";
   const octets = withoutZeros(bytes);
   return readText(octets) ?? readCutText(octets) ?? readLatin1(octets) ?? formatHex(bytes);
 }

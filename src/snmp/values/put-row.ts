@@ -1,7 +1,9 @@
 import { formatAddressBytes } from "../../ip/index.ts";
 import type { RecordFields, Scalar } from "../../record/index.ts";
-import { convertValue } from "./convert-value.ts";
-import { formatMac } from "./format-text.ts";
+import { convertValue, decibelOfMilliwatts } from "./convert-value.ts";
+import { typeOfSensor } from "./complete-sensor.ts";
+import { formatDisplayString, formatMac } from "./format-text.ts";
+import { isOutside, putImplausible } from "./plausibility.ts";
 import { putValue, type FieldDefinition, type NameTables } from "./put-value.ts";
 import { readNumber, scaleNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
@@ -10,30 +12,41 @@ import type { SyntaxKind } from "./syntax.ts";
 /** One attribute's definition and its value in a row. */
 export type Cell = readonly [FieldDefinition, SnmpValue];
 
+/** Definitions whose value is not in the record. */
+export interface LeftOut {
+  /** It is not one of the syntax. */
+  readonly unreadable: readonly FieldDefinition[];
+  /** No device can mean it. */
+  readonly implausible: readonly FieldDefinition[];
+}
+
 /**
  * Puts the values of one row, or of a group of scalars, into a record. Some syntaxes need a neighbour in the row:
  * `BytesBlocks` is times the `BytesBlockSize`, `EntitySensorValue` is shifted by its `EntitySensorScale` and
- * `EntitySensorPrecision` (RFC 3433), `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
+ * `EntitySensorPrecision` (RFC 3433), `PowerCentiDbmOrMicroWatt` depends on the other powers, `SensorNumberOrMilliVolt` on the name of the sensor, `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
  * `LldpChassisId` and `LldpPortId` are the kind of address or name that `LldpChassisIdSubtype` and `LldpPortIdSubtype` say.
  *
- * @returns the definitions whose value is not one of their syntax; the record has nothing of them.
+ * A reading outside the bounds of its definition is left out, and its state says so.
  */
-export function putRow(fields: RecordFields, cells: readonly Cell[], names: NameTables): FieldDefinition[] {
+export function putRow(fields: RecordFields, cells: readonly Cell[], names: NameTables): LeftOut {
   const unreadable: FieldDefinition[] = [];
+  const outside: FieldDefinition[] = [];
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i] as Cell;
     const target = cell[0];
     const value = cell[1];
-    const read = byNeighbour[target.syntax.kind];
+    const read = byNeighbour[target.syntax.kind] ?? (target.bounds && readBounded);
     if (read !== undefined) {
       const converted = read(value, cells, target);
       if (converted === undefined) unreadable.push(target);
+      else if (isOutside(converted, target.bounds)) outside.push(target);
       else if (converted !== "") fields.set(target.field, converted);
     } else if (!putValue(fields, target, value, names)) {
       unreadable.push(target);
     }
   }
-  return unreadable;
+  for (const { field } of outside) putImplausible(fields, field);
+  return { unreadable, implausible: outside };
 }
 
 function neighbour(cells: readonly Cell[], syntax: string): number | undefined {
@@ -67,6 +80,23 @@ function readFactored(value: SnmpValue, cells: readonly Cell[]): number | bigint
   return factor < 0 ? scaleNumber(number, 1, -factor) : scaleNumber(number, Math.max(1, factor), 1);
 }
 
+/**
+ * Optical powers of agents that give hundredths of a dBm or microwatts in the same column, by their model: a row with a power
+ * below 0 has the former. -1 stands for no reading.
+ */
+function readOpticalPower(value: SnmpValue, cells: readonly Cell[], { syntax }: FieldDefinition): Scalar | undefined {
+  const isLogarithmic = cells.some(([other, power]) => other.syntax === syntax && Number(readNumber(power) ?? 0) < -1);
+  return isLogarithmic ? convertValue(syntax, value) : decibelOfMilliwatts(Number(readNumber(value)) / 1000);
+}
+
+/** A reading of a table of all kinds of sensors, in which voltages are in millivolts. */
+function readHealth(value: SnmpValue, cells: readonly Cell[]): number | bigint | undefined {
+  const number = readNumber(value);
+  const name = cells.find(([{ field }]) => field === "hw.sensor.name")?.[1].value;
+  const isVoltage = name instanceof Uint8Array && typeOfSensor(formatDisplayString(name)) === "voltage";
+  return number !== undefined && isVoltage ? scaleNumber(number, 1, 1000) : number;
+}
+
 /** Of six octets as text. */
 const macLength = 17;
 
@@ -86,12 +116,16 @@ const readLldpId =
     return convertValue(syntax, value);
   };
 
+const readBounded: Reader = (value, _, { syntax }) => convertValue(syntax, value);
+
 type Reader = (value: SnmpValue, cells: readonly Cell[], target: FieldDefinition) => Scalar | undefined;
 
 const byNeighbour: { readonly [kind in SyntaxKind]?: Reader } = {
   blocks: readBlocks,
   sensor: readSensor,
   factored: readFactored,
+  "optical-power": readOpticalPower,
+  health: readHealth,
   "lldp-chassis-id": readLldpId("LldpChassisIdSubtype", 4, 5),
   "lldp-port-id": readLldpId("LldpPortIdSubtype", 3, 4),
 };

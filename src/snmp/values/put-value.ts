@@ -1,5 +1,6 @@
 import type { RecordFields, Scalar } from "../../record/index.ts";
 import { convertValue } from "./convert-value.ts";
+import type { Bounds } from "./plausibility.ts";
 import { readNumber } from "./read-number.ts";
 import type { SnmpValue } from "./snmp-value.ts";
 import type { Syntax, SyntaxKind } from "./syntax.ts";
@@ -20,6 +21,8 @@ export interface FieldDefinition {
   readonly syntax: Syntax;
   /** Text with a leading dot. */
   readonly oidText: string;
+  /** What its readings can be: others are left out of records. */
+  readonly bounds?: Bounds | undefined;
 }
 
 /** Numbers of rows of another table that says more. */

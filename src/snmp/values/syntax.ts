@@ -26,7 +26,27 @@ export type SyntaxKind =
   | "enum-oid"
   | "blocks"
   | "sensor"
-  | "factored";
+  | "factored"
+  | "optical-power"
+  | "health";
+
+/** Base units of quantities, as in UCUM; `dBm` is decibels over a milliwatt. */
+export type Unit =
+  | "%"
+  | "A"
+  | "A.h"
+  | "By"
+  | "Cel"
+  | "Hz"
+  | "V"
+  | "VA"
+  | "W"
+  | "W.h"
+  | "bit/s"
+  | "dB"
+  | "dBm"
+  | "ms"
+  | "var";
 
 /** How the values of one attribute or index part are read. The only instances are those of {@link syntaxes}. */
 export interface Syntax {
@@ -39,12 +59,14 @@ export interface Syntax {
   readonly keepsId: boolean;
   /** Of a temperature: the scale it is measured on. */
   readonly scale: "celsius" | "fahrenheit" | "kelvin" | undefined;
+  /** Of the value in a record; undefined where values of the syntax are of no quantity. */
+  readonly unit: Unit | undefined;
 }
 
 type Extras = Partial<Omit<Syntax, "name" | "kind">>;
 
 function syntax(name: string, kind: SyntaxKind, extras: Extras = {}): [string, Syntax] {
-  return [name, { name, kind, multiply: 1, divide: 1, keepsId: false, scale: undefined, ...extras }];
+  return [name, { name, kind, multiply: 1, divide: 1, keepsId: false, scale: undefined, unit: undefined, ...extras }];
 }
 
 const named = (kind: SyntaxKind, names: string, extras?: Extras): [string, Syntax][] =>
@@ -55,31 +77,32 @@ const binarySteps = { Ti: 2 ** 40, Gi: 2 ** 30, Mi: 2 ** 20, Ki: 2 ** 10 };
 const words = { Mega: 1e6, Kilo: 1e3 };
 const parts = { Deci: 10, Centi: 100, Milli: 1e3, Micro: 1e6, Nano: 1e9 };
 
-const multiples = (table: Readonly<Record<string, number>>, name: (step: string) => string): [string, Syntax][] =>
-  Object.entries(table).map(([step, multiply]) => syntax(name(step), "scaled", { multiply }));
+const multiples = (
+  table: Readonly<Record<string, number>>,
+  name: (step: string) => string,
+  unit: Unit,
+): [string, Syntax][] =>
+  Object.entries(table).map(([step, multiply]) => syntax(name(step), "scaled", { multiply, unit }));
 
-const fractions = (name: (part: string) => string): [string, Syntax][] =>
-  Object.entries(parts).map(([part, divide]) => syntax(name(part), "scaled", { divide }));
+const fractions = (name: (part: string) => string, unit?: Unit): [string, Syntax][] =>
+  Object.entries(parts).map(([part, divide]) => syntax(name(part), "scaled", { divide, unit }));
 
 /** One quantity with its multiples and fractions: `PowerKiloWatt`, `PowerWatt`, `PowerMilliWatt`, `PowerCentiKiloWatt`. */
-const quantity = (family: string, unit: string): [string, Syntax][] => [
-  syntax(`${family}${unit}`, "scaled"),
-  ...multiples(words, (step) => `${family}${step}${unit}`),
-  ...fractions((part) => `${family}${part}${unit}`),
+const quantity = (family: string, word: string, unit: Unit): [string, Syntax][] => [
+  syntax(`${family}${word}`, "scaled", { unit }),
+  ...multiples(words, (step) => `${family}${step}${word}`, unit),
+  ...fractions((part) => `${family}${part}${word}`, unit),
   ...Object.entries(words).flatMap(([step, multiply]) =>
     Object.entries(parts).map(([part, divide]) =>
-      syntax(`${family}${part}${step}${unit}`, "scaled", { multiply, divide }),
+      syntax(`${family}${part}${step}${word}`, "scaled", { multiply, divide, unit }),
     ),
   ),
 ];
 
-const temperature = (unit: string, scale: Syntax["scale"]): [string, Syntax][] => [
-  syntax(`Temperature${unit}`, "temperature", { scale }),
-  ...Object.entries(parts).map(([part, divide]) =>
-    syntax(`Temperature${part}${unit}`, "temperature", { scale, divide }),
-  ),
-  syntax(`TemperatureHalf${unit}`, "temperature", { scale, divide: 2 }),
-];
+const temperature = (letter: string, scale: Syntax["scale"]): [string, Syntax][] =>
+  Object.entries({ "": 1, ...parts, Half: 2, Per256: 256 }).map(([part, divide]) =>
+    syntax(`Temperature${part}${letter}`, "temperature", { scale, divide, unit: "Cel" }),
+  );
 
 /**
  * The syntaxes that definitions may name. Base units: bits per second, bytes, percent of 100, degrees Celsius, watts,
@@ -115,56 +138,59 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named("enum-bitmap", "EnumBitmap"),
   ...named("enum-oid", "EnumObjectIdentifier"),
   ...named("enum-oid", "EnumObjectIdentifierKeepOID", { keepsId: true }),
-  ...named("duration", "TimeTicks TimeStamp TimeInterval TicksCentiSec", { multiply: 10 }),
-  syntax("TicksDay", "duration", { multiply: 86_400_000 }),
-  syntax("TicksHour", "duration", { multiply: 3_600_000 }),
-  syntax("TicksMin", "duration", { multiply: 60_000 }),
-  syntax("TicksSec", "duration", { multiply: 1000 }),
-  syntax("TicksDeciSec", "duration", { multiply: 100 }),
-  syntax("TicksMilliSec", "duration"),
-  syntax("TicksMicroSec", "duration", { divide: 1000 }),
-  syntax("BandwidthBits", "scaled"),
-  ...multiples(steps, (step) => `Bandwidth${step}Bits`),
-  syntax("BytesB", "scaled"),
-  ...multiples(steps, (step) => `Bytes${step}B`),
-  ...multiples(binarySteps, (step) => `Bytes${step}B`),
-  syntax("FreqHz", "scaled"),
-  ...multiples(steps, (step) => `Freq${step}Hz`),
-  ...fractions((part) => `Freq${part}Hz`),
-  syntax("Percent1", "scaled", { multiply: 100 }),
-  syntax("Percent100", "scaled"),
-  ...fractions((part) => `Percent${part}100`),
+  ...named("duration", "TimeTicks TimeStamp TimeInterval TicksCentiSec", { multiply: 10, unit: "ms" }),
+  syntax("TicksDay", "duration", { multiply: 86_400_000, unit: "ms" }),
+  syntax("TicksHour", "duration", { multiply: 3_600_000, unit: "ms" }),
+  syntax("TicksMin", "duration", { multiply: 60_000, unit: "ms" }),
+  syntax("TicksSec", "duration", { multiply: 1000, unit: "ms" }),
+  syntax("TicksDeciSec", "duration", { multiply: 100, unit: "ms" }),
+  syntax("TicksMilliSec", "duration", { unit: "ms" }),
+  syntax("TicksMicroSec", "duration", { divide: 1000, unit: "ms" }),
+  syntax("BandwidthBits", "scaled", { unit: "bit/s" }),
+  ...multiples(steps, (step) => `Bandwidth${step}Bits`, "bit/s"),
+  syntax("BytesB", "scaled", { unit: "By" }),
+  ...multiples({ ...steps, ...binarySteps }, (step) => `Bytes${step}B`, "By"),
+  syntax("FreqHz", "scaled", { unit: "Hz" }),
+  ...multiples(steps, (step) => `Freq${step}Hz`, "Hz"),
+  ...fractions((part) => `Freq${part}Hz`, "Hz"),
+  syntax("Percent1", "scaled", { multiply: 100, unit: "%" }),
+  syntax("Percent100", "scaled", { unit: "%" }),
+  ...fractions((part) => `Percent${part}100`, "%"),
   ...temperature("C", "celsius"),
   ...temperature("F", "fahrenheit"),
   ...temperature("K", "kelvin"),
   // Units of the monitoring of transceivers (SFF-8472).
-  syntax("TemperaturePer256C", "temperature", { scale: "celsius", divide: 256 }),
-  syntax("VoltageDeciMilliVolt", "scaled", { divide: 1e4 }),
-  syntax("CurrentDoubleMicroAmp", "scaled", { multiply: 2, divide: 1e6 }),
+  syntax("VoltageDeciMilliVolt", "scaled", { divide: 1e4, unit: "V" }),
+  syntax("CurrentDoubleMicroAmp", "scaled", { multiply: 2, divide: 1e6, unit: "A" }),
   // Powers that become decibels over a milliwatt, which is what they are divided to.
-  syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4 }),
-  syntax("PowerDbmOfMicroWatt", "decibel", { divide: 1e3 }),
-  syntax("PowerDbmOfMilliWatt", "decibel"),
-  ...quantity("Power", "Watt"),
-  ...quantity("Power", "VoltAmp"),
-  ...quantity("Power", "Var"),
-  ...quantity("Energy", "WattHour"),
-  ...quantity("Charge", "AmpHour"),
-  ...quantity("Current", "Amp"),
-  ...quantity("Voltage", "Volt"),
-  ...quantity("Power", "Dbm"),
-  ...quantity("Gain", "Db"),
+  syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4, unit: "dBm" }),
+  syntax("PowerDbmOfMicroWatt", "decibel", { divide: 1e3, unit: "dBm" }),
+  syntax("PowerDbmOfMilliWatt", "decibel", { unit: "dBm" }),
+  ...quantity("Power", "Watt", "W"),
+  ...quantity("Power", "VoltAmp", "VA"),
+  ...quantity("Power", "Var", "var"),
+  ...quantity("Energy", "WattHour", "W.h"),
+  ...quantity("Charge", "AmpHour", "A.h"),
+  ...quantity("Current", "Amp", "A"),
+  ...quantity("Voltage", "Volt", "V"),
+  ...quantity("Power", "Dbm", "dBm"),
+  ...quantity("Gain", "Db", "dB"),
   // Agents that have no number for a reading, and write it with its unit.
-  ...named("text-number", "NumberInText TemperatureCInText PowerDbmInText VoltageVoltInText"),
-  syntax("CurrentMilliAmpInText", "text-number", { divide: 1000 }),
-  syntax("BytesKiBInText", "text-number", { multiply: 1024 }),
-  syntax("BytesMiBInText", "text-number", { multiply: 1024 ** 2 }),
-  syntax("PercentInText", "text-percent"),
-  ...named("blocks", "BytesBlocks"),
+  syntax("NumberInText", "text-number"),
+  syntax("TemperatureCInText", "text-number", { unit: "Cel" }),
+  syntax("PowerDbmInText", "text-number", { unit: "dBm" }),
+  syntax("VoltageVoltInText", "text-number", { unit: "V" }),
+  syntax("CurrentMilliAmpInText", "text-number", { divide: 1000, unit: "A" }),
+  syntax("BytesKiBInText", "text-number", { multiply: 1024, unit: "By" }),
+  syntax("BytesMiBInText", "text-number", { multiply: 1024 ** 2, unit: "By" }),
+  syntax("PercentInText", "text-percent", { unit: "%" }),
+  syntax("BytesBlocks", "blocks", { unit: "By" }),
   // Their values go into those of a neighbour in the same row: see {@link putRow}.
   ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision ValueFactor"),
   ...named("sensor", "EntitySensorValue"),
   ...named("lldp-chassis-id", "LldpChassisId"),
   ...named("lldp-port-id", "LldpPortId"),
   ...named("factored", "FactoredValue"),
+  syntax("SensorNumberOrMilliVolt", "health"),
+  syntax("PowerCentiDbmOrMicroWatt", "optical-power", { divide: 100, unit: "dBm" }),
 ]);

@@ -1,6 +1,7 @@
 import { KeyError, networkOfKey, parseKey, type Key } from "../../ip/index.ts";
 import { nearName } from "../../text/index.ts";
 import {
+  decodeUtf8,
   createPositions,
   isNullNode,
   readYaml,
@@ -13,7 +14,6 @@ import {
 import { checkValues } from "../model/check-udm.ts";
 import { readEntry } from "../model/read-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
-import { decodeUtf8 } from "./decode-utf8.ts";
 
 /** Something in a metadata file that makes it useless (an error), or that an operator should know (a warning). */
 export interface MetadataFinding extends TextPosition {

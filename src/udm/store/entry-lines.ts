@@ -1,8 +1,7 @@
 import { KeyError, parseKey, type Key } from "../../ip/index.ts";
-import { createPositions, readYaml } from "../../yaml/index.ts";
+import { decodeUtf8, createPositions, readYaml } from "../../yaml/index.ts";
 import { createKeyScanner } from "../index/key-scanner.ts";
 import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-words.ts";
-import { decodeUtf8 } from "./decode-utf8.ts";
 
 /** Where the entries of a file begin, whoever wrote it. */
 export interface EntryLines {

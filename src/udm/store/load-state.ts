@@ -1,12 +1,11 @@
 import { isUtf8 } from "node:buffer";
 import { KeyError, parseKey } from "../../ip/index.ts";
-import { createPlainYamlReader, YamlFault, type PlainYaml } from "../../yaml/index.ts";
+import { decodeUtf8, createPlainYamlReader, YamlFault, type PlainYaml } from "../../yaml/index.ts";
 import { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "../index/lent-builder.ts";
 import { readEntries } from "../model/read-entries.ts";
 import { readEntry } from "../model/read-entry.ts";
 import { emptyFileText, renderEntry } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
-import { decodeUtf8 } from "./decode-utf8.ts";
 import { createWarnings, type EntryWarnings } from "./entry-warnings.ts";
 import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
 

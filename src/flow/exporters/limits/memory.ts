@@ -7,6 +7,8 @@ import type { Budget } from "./options-share.ts";
 export const memoryCosts = {
   exporter: 6000,
   domain: 3000,
+  /** A further port of a domain. */
+  alias: 150,
   /** A template of a domain, without its plan. */
   template: 250,
   /** A plan, and each field of it. */

@@ -68,7 +68,8 @@ export function createDomainOptions(share: OptionsShare): DomainOptions {
     names: noNames,
     bootTime: undefined,
     samplerTemplates: 0,
-    isEmpty: () => all.bootTime === undefined && all.names.version === 0 && all.sampling.isEmpty,
+    isEmpty: () =>
+      all.bootTime === undefined && (all.sampling === noSampling || (all.names.version === 0 && all.sampling.isEmpty)),
     learn(options, now, hasForeignScope, doubt) {
       begin();
       heardAt = now;

@@ -126,7 +126,7 @@ export function createSamplingTable(share: OptionsShare): SamplingTable {
       return hasSamplers || common() === undefined;
     },
     get isEmpty() {
-      return samplers.size === 0 && templates.size === 0 && netifs.size === 0 && domainRate === undefined;
+      return domainRate === undefined && samplers.size === 0 && templates.size === 0 && netifs.size === 0;
     },
     rates() {
       const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));

@@ -86,11 +86,12 @@ function adoptOwn(
     sender.isChanged = true;
   }
   // Rates and names of a domain hold for others, too: also those of a domain that was not heard here.
-  const of = new Map<string, Domain>();
-  for (const domain of sender.domains()) of.set(`${domain.protocol} ${domain.id}`, domain);
+  const here = [...sender.domains()];
   for (const said of options) {
-    const domain = of.get(`${said.protocol} ${said.domain}`);
-    const known = domains.find((each) => each.protocol === said.protocol && each.domain === said.domain);
+    const isSaid = (protocol: string, id: number, port: number | null | undefined): boolean =>
+      protocol === said.protocol && id === said.domain && (said.port === undefined || said.port === port);
+    const domain = here.findLast(({ protocol, id, port }) => isSaid(protocol, id, port));
+    const known = domains.find((each) => isSaid(each.protocol, each.domain, each.port));
     if ((said.changedAt ?? 0) > lastSeen + sameTimeMs) continue;
     if (domain !== undefined && hasRestarted(domain, known)) continue;
     if (domain === undefined && said.protocol === "ipfix" && known?.port != null)

@@ -53,6 +53,8 @@ export interface TemplateState {
 export interface OptionsState extends DomainOptionsState {
   readonly protocol: StatefulProtocol;
   readonly domain: number;
+  /** The sender's port where options are of one port alone. Left out: of all its ports. */
+  readonly port?: number;
 }
 
 /** What happened to exporters since the last time. */
@@ -89,7 +91,8 @@ export function exporterState(exporter: Exporter): ExporterState | undefined {
     if (isSessionPort(port ?? 0)) continue;
     if (protocol !== "netflow9" && protocol !== "ipfix") continue;
     if (said.isEmpty() || options.has(said)) continue;
-    options.set(said, { protocol, domain: id, ...said.state() });
+    const own = protocol === "ipfix" || port === undefined ? {} : { port };
+    options.set(said, { protocol, domain: id, ...own, ...said.state() });
   }
   if (templates.length === 0 && options.size === 0) return undefined;
   const { address, relay, datagrams, firstSeen, lastSeen } = exporter;
@@ -140,18 +143,19 @@ export function restoreExporter(
 }
 
 /**
- * Options are shared by the ports of a domain: any of them will do. A domain of which no port is known is left out, unless a relay sends it, which has
- * the templates.
+ * Options of no port are shared by those of a domain: any of them will do. A domain of which no port is known is left out, unless a relay sends it, which
+ * has the templates.
  *
  * @returns whether that was new.
  */
 export function restoreOptions(exporter: Exporter, said: OptionsState, isRelayed: boolean): boolean {
-  for (const domain of exporter.domains()) {
-    if (domain.protocol !== said.protocol || domain.id !== said.domain) continue;
-    return exporter.restoreOptions(domain, said);
+  const { protocol, domain: id, port } = said;
+  if (port !== undefined) return exporter.restoreOptions(exporter.domain(protocol, id, port), said);
+  for (const domain of protocol === "ipfix" ? exporter.domains() : []) {
+    if (domain.protocol === protocol && domain.id === id) return exporter.restoreOptions(domain, said);
   }
-  if (said.protocol !== "netflow9" && !isRelayed) return false;
-  return exporter.restoreOptions(exporter.domain(said.protocol, said.domain), said);
+  if (protocol !== "netflow9" && !isRelayed) return false;
+  return exporter.restoreOptions(exporter.domain(protocol, id), said);
 }
 
 /** The template is read again from its bytes, so that nothing but the wire format can be where it was kept. */

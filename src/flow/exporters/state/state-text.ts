@@ -49,8 +49,10 @@ function readTemplate(value: unknown): TemplateState | undefined {
 
 function readOptions(value: unknown): OptionsState | undefined {
   if (!isObject(value)) return undefined;
-  const { protocol, domain, sampling, names, bootTime, changedAt } = value;
+  const { protocol, domain, port, sampling, names, bootTime, changedAt } = value;
   if (!isProtocol(protocol) || !isNumber(domain) || !isNumberOrNull(bootTime)) return undefined;
+  // Files of earlier versions have none.
+  if (port !== undefined && !isNumber(port)) return undefined;
   if (!isObject(sampling) || !isObject(names)) return undefined;
   if (changedAt !== undefined && !isNumber(changedAt)) return undefined;
   const samplers = rows(sampling["samplers"], isNumber, isNumber);
@@ -68,6 +70,7 @@ function readOptions(value: unknown): OptionsState | undefined {
   return {
     protocol,
     domain,
+    ...(port !== undefined && { port }),
     bootTime,
     ...(changedAt !== undefined && { changedAt }),
     sampling: { samplers, netifs: rates, templates, domainRate },

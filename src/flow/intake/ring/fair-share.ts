@@ -19,13 +19,16 @@ export type ShareRefusal = "share" | "standing";
  * share what there is among themselves, and who sends little always finds room. All of a standing together leave a part to those that stand
  * better: with forged addresses each sender has but little.
  *
+ * Shares bind while others wait. Where nothing of others waits, a sender leaves them a part of the ring; one that has had no company for long
+ * leaves nothing.
+ *
  * Nothing is kept of a ring that is not under pressure.
  */
 export interface FairShare {
-  /** @param number of the sender; undefined: it has none yet. */
-  refuses(number: number | undefined): ShareRefusal | undefined;
+  /** @param number of the sender; undefined: it has none yet. @param hasCompany whether others sent something lately. */
+  refuses(number: number | undefined, hasCompany: boolean): ShareRefusal | undefined;
   /** Whether what came by connections may go on although the ring is half full, because it is full of something else. */
-  admitsStreams(number: number | undefined): boolean;
+  admitsStreams(number: number | undefined, hasCompany: boolean): boolean;
   /** All before this place was read. To be called before what was read is written over. */
   release(read: number): void;
   /** An entry was put at this place. */
@@ -138,7 +141,11 @@ export function createFairShare(ring: RingHandle): FairShare {
     return Math.min(free, capacity * unknownPart - sum.unknownBytes, bytesOf(unknownTime - sum.unknown, used));
   };
 
-  const refusal = (number: number | undefined, used: number): ShareRefusal | undefined => {
+  const refusal = (number: number | undefined, used: number, hasCompany: boolean): ShareRefusal | undefined => {
+    if (number !== undefined && held[number] === sum.total) {
+      const part = ((senders[number] as number) & knownBits) === 0 ? alonePart : 1;
+      return hasCompany && used > timesFree * (capacity * part - used) ? "share" : undefined;
+    }
     const free = freeFor(number === undefined ? 0 : (senders[number] as number), used);
     if (free <= 0) return "standing";
     const own = number === undefined ? 0 : bytesOf(held[number] as number, used);
@@ -146,14 +153,14 @@ export function createFairShare(ring: RingHandle): FairShare {
   };
 
   return {
-    refuses(number) {
+    refuses(number, hasCompany) {
       const used = look();
-      return isTracking ? refusal(number, used) : undefined;
+      return isTracking ? refusal(number, used, hasCompany) : undefined;
     },
-    admitsStreams(number) {
+    admitsStreams(number, hasCompany) {
       const used = look();
       if (used < capacity * streamsWaitFrom) return true;
-      return bytesOf(sum.streams, used) < capacity * streamsPart && refusal(number, used) === undefined;
+      return bytesOf(sum.streams, used) < capacity * streamsPart && refusal(number, used, hasCompany) === undefined;
     },
     release,
     wrote(at, number, port) {

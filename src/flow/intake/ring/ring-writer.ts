@@ -36,6 +36,9 @@ export interface RingWriter {
 /** When all numbers are taken, those of unknown senders are given again; if these are fewer than this, all are. */
 const fewNumbers = maxSenders / 16;
 
+/** Who sent something while this many times the ring was written is company, that a sender leaves room for. */
+const companyRings = 1024;
+
 /**
  * @param wake is called after a write when the reader said that it sleeps: once for each time that it said so.
  */
@@ -52,6 +55,9 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
   let free: number[] = [];
   const shares = createFairShare(ring);
   let written = Atomics.load(words, control.written);
+  /** Who sent last, and the bytes that were written since somebody else did. */
+  let latest: string | undefined;
+  let alone = Number.POSITIVE_INFINITY;
 
   /** Puts one entry. @returns whether there was room. */
   const put = (content: Uint8Array, exporter: number, port: number, receivedAt: number): boolean => {
@@ -72,6 +78,7 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     bytesOf.set(content, start + entryHeader);
     if (port !== addressMark) shares.wrote(start, exporter, port);
     written = (written + skipped + size) | 0;
+    alone += size;
     Atomics.store(words, control.written, written);
     return true;
   };
@@ -109,6 +116,15 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
     return number;
   };
 
+  /** Takes who sends. @returns whether others did lately. */
+  const hasCompany = (address: string): boolean => {
+    if (address !== latest) {
+      if (latest !== undefined) alone = 0;
+      latest = address;
+    }
+    return alone < companyRings * capacity;
+  };
+
   const used = (): number => (written - Atomics.load(words, control.read)) >>> 0;
 
   return {
@@ -126,8 +142,8 @@ export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter
       const number = numbers.get(address);
       return number !== undefined && isGood(number);
     },
-    refuses: (address) => shares.refuses(numbers.get(address)),
+    refuses: (address) => shares.refuses(numbers.get(address), hasCompany(address)),
     used,
-    hasRoomForStreams: (address) => shares.admitsStreams(numbers.get(address)),
+    hasRoomForStreams: (address) => shares.admitsStreams(numbers.get(address), hasCompany(address)),
   };
 }

@@ -298,7 +298,7 @@ export const methodPort = 7;
 
 /** `,"flow.client.` and `,"flow.server.`, sixteen bytes each. */
 export const endPrefixes = 5_242_880;
-/** Both ends as keys of the sketch: hash and tag of each. */
+/** Both ends as keys of the sketch: hash and tag of each, then the bit of the host of each. */
 export const endKeys = 5_242_912;
 /** Of each joined field: where its values of source and destination begin and end. */
 export const joinPlaces = 5_242_944;
@@ -349,6 +349,10 @@ export const markServer = 2;
 export const serverWeight = 8;
 /** With this many peers an end is a server. */
 export const leastPeers = 6;
+/** A flow of this many packets is more than a probe. */
+export const leastTalk = 3;
+/** A packet of TCP without data has no more bytes than this, over IPv6 and with options. */
+export const mostHeader = 80;
 export const tickMs = 60_000;
 /** A cell that nobody asked for in this many ticks is forgotten. */
 export const maxCellAge = 30;

@@ -1,15 +1,10 @@
-import type { RenderedFields } from "../../../record/index.ts";
+import type { NumberTable } from "../../../record/index.ts";
 
 /** Longer additions to a number make a record go the other way. */
 export const maxNumberAddition = 1024;
 
 /** Copies what a number adds. Returns -1 when that is too long. */
-export function writeNumberAddition(
-  out: DataView,
-  at: number,
-  table: ReadonlyMap<number, RenderedFields>,
-  value: number,
-): number {
+export function writeNumberAddition(out: DataView, at: number, table: NumberTable, value: number): number {
   const bytes = Number.isSafeInteger(value) ? table.get(value) : undefined;
   if (bytes === undefined) return at;
   if (bytes.length > maxNumberAddition) return -1;

@@ -34,7 +34,7 @@ export interface RoleRules {
 
 const tcp = 6;
 const udp = 17;
-const [syn, ack] = [2, 16];
+const [syn, rst, ack] = [2, 4, 16];
 
 /** Firewall events that are about a connection: created, deleted, denied, updated. */
 const firewallEvents: ReadonlySet<unknown> = new Set([1, 2, 3, 5]);
@@ -48,8 +48,8 @@ const icmpTypes: ReadonlyMap<unknown, readonly [requests: ReadonlySet<unknown>, 
   ]);
 
 /**
- * Finds the client of a flow by the first rule that applies: what the exporter says, the first packet of TCP, the kind of ICMP, what
- * was learnt of the ends, ports of services. Notes what it learns.
+ * Finds the client of a flow by the first rule that applies: what the exporter says, the first packet of TCP, the kind of ICMP, a system
+ * port, what was learnt of the ends, a refusal by TCP, ports of services. Notes what it learns.
  *
  * @returns undefined where no rule applies.
  */
@@ -61,7 +61,7 @@ export function decideRole(record: FieldValues, began: Began, rules: RoleRules):
   if (!protocolsWithPorts.has(protocol)) return known ?? (rules.withoutPorts ? byIcmp(record) : undefined);
   const ports = [portOf(record, "flow.src.l4.port.id"), portOf(record, "flow.dst.l4.port.id")] as const;
   if (ports.includes(-1)) return known;
-  return byEnds(known, rules, protocol as number, addresses, ports);
+  return byEnds(record, known, rules, protocol as number, addresses, ports);
 }
 
 function byExporter(record: FieldValues, { hasInitiator, isReverse }: Began): Role | undefined {
@@ -81,9 +81,32 @@ function bySyn(record: FieldValues): Role | undefined {
   const flags = record.get("tcp.flags.bits");
   if (typeof flags !== "number" || (flags & syn) === 0) return undefined;
   if ((flags & ack) === 0) return { client: "source", method: "tcp_syn" };
-  // What the exporter saw: an estimate may stand in its place.
-  const packets = record.get("flow.raw.packets") ?? record.get("flow.packets");
-  return packets === 1 ? { client: "destination", method: "tcp_syn" } : undefined;
+  return exported(record, "packets") === 1 ? { client: "destination", method: "tcp_syn" } : undefined;
+}
+
+/** What the exporter counted: an estimate may stand in its place. */
+function exported(record: FieldValues, what: "packets" | "bytes"): number | undefined {
+  const value = record.get(`flow.raw.${what}`) ?? record.get(`flow.${what}`);
+  return typeof value === "bigint" ? Number(value) : typeof value === "number" ? value : undefined;
+}
+
+/** RST with ACK, alone, refuses a connection. It may also end one, so all that is known of the ends comes before. */
+function isRefusal(record: FieldValues): boolean {
+  const flags = record.get("tcp.flags.bits");
+  return typeof flags === "number" && (flags & (rst | ack)) === (rst | ack) && exported(record, "packets") === 1;
+}
+
+/**
+ * Whether two ends talk to each other: a scan has one or two packets to each end, and as many come back. Where few packets of many are
+ * looked at, a flow of data has no more: it shows by its flags, and by more bytes than headers have.
+ */
+function isTalk(record: FieldValues): boolean {
+  const packets = exported(record, "packets");
+  if (packets === undefined || packets >= layout.leastTalk) return true;
+  const flags = record.get("tcp.flags.bits");
+  const bytes = exported(record, "bytes");
+  const isData = typeof flags === "number" && (flags & (syn | rst | ack)) === ack;
+  return isData && bytes !== undefined && bytes > layout.mostHeader * packets;
 }
 
 function byIcmp(record: FieldValues): Role | undefined {
@@ -94,6 +117,7 @@ function byIcmp(record: FieldValues): Role | undefined {
 }
 
 function byEnds(
+  record: FieldValues,
   known: Role | undefined,
   { sketch, services }: RoleRules,
   protocol: number,
@@ -110,8 +134,14 @@ function byEnds(
   }
   const learnt = byLearnt(sketch.find(first), sketch.find(second));
   const client = byPorts(services.get(protocol), sourcePort, destinationPort);
-  if (client !== undefined) return learnt ?? { client, method: "port" };
+  if (client !== undefined) {
+    const isSystem = (client === "source" ? destinationPort : sourcePort) < layout.firstUserPort;
+    const isContradicted = isSystem && learnt?.client !== client;
+    return isContradicted ? { client, method: "port" } : (learnt ?? { client, method: "port" });
+  }
   if (protocol === udp) return learnt;
+  if (protocol === tcp && isRefusal(record)) return learnt ?? { client: "destination", method: "tcp_syn" };
+  if (!isTalk(record)) return learnt;
   // Ports that systems give to clients: who has such a one may be one.
   if (destinationPort >= layout.firstClientPort) sketch.addPeer(first, second);
   if (sourcePort >= layout.firstClientPort) sketch.addPeer(second, first);

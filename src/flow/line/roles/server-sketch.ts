@@ -1,22 +1,24 @@
 import * as layout from "../kernel/layout.ts";
 import type { EndAddress } from "./end-addresses.ts";
 
-/** An end of a flow: its address, port and protocol as two hashes. */
+/** An end of a flow: its address, port and protocol as two hashes, and its host. */
 export interface EndKey {
   readonly hash: number;
   readonly tag: number;
+  /** The bit of its address alone: the ports of a host are one peer. */
+  readonly host: number;
 }
 
 export type EndMark = "client" | "server";
 
 /**
- * Remembers which ends are servers, in a memory of a fixed size: those that are known to be, and those that many talked to. What
+ * Remembers which ends are servers, in a memory of a fixed size: those that are known to be, and those that many hosts talked to. What
  * nobody asks for is forgotten after half an hour. It is laid out as {@link layout} says, for the kernel uses the same.
  */
 export interface ServerSketch {
   /** Keeps that an end is known to be a client or a server. */
   mark(key: EndKey, as: EndMark): void;
-  /** Keeps that `peer` talked to an end. */
+  /** Keeps that the host of `peer` talked to an end. */
   addPeer(key: EndKey, peer: EndKey): void;
   /** Whether an end is a server or a client by what is kept; undefined where that does not say it. */
   find(key: EndKey): EndMark | undefined;
@@ -79,7 +81,7 @@ export function createServerSketch(view: DataView, at: SketchPlace, tick: () => 
     },
     addPeer(key, peer) {
       const cell = take(key);
-      put(cell, layout.cellPeers, word(cell, layout.cellPeers) | (1 << (peer.hash >>> 27)));
+      put(cell, layout.cellPeers, word(cell, layout.cellPeers) | peer.host);
     },
     find(key) {
       const cell = find(key);
@@ -98,11 +100,12 @@ export function endKey({ upper, lower }: EndAddress, port: number, protocol: num
   const [first, second, third, last] = [a ?? 0, b ?? 0, c ?? 0, d ?? 0];
   const address = last ^ Math.imul(third, 0x2c1b3c6d) ^ Math.imul(second, 0x297a2d39) ^ Math.imul(first, 0x1b873593);
   let x = Math.imul(address, 0x9e3779b1);
+  const host = 1 << (Math.imul(x ^ (x >>> 15), 0x85ebca6b) >>> 27);
   x = Math.imul(x ^ (x >>> 15) ^ (port << 8) ^ protocol, 0x85ebca6b);
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
   x ^= x >>> 16;
   const tag = (Math.imul(x ^ last, 0x27d4eb2f) + port * 31 + protocol) | 1;
-  return { hash: x >>> 0, tag: tag >>> 0 };
+  return { hash: x >>> 0, tag: tag >>> 0, host };
 }
 
 function countBits(value: number): number {

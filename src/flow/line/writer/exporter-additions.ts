@@ -1,12 +1,12 @@
 import { parseAddress } from "../../../ip/index.ts";
-import { lineObjects, type LineEnricher, type RenderedFields } from "../../../record/index.ts";
+import { lineObjects, type LineEnricher, type NumberTable } from "../../../record/index.ts";
 
 /** What an enricher adds for the exporter, to every line of a datagram. */
 export interface ExporterAdditions {
   /** By the position of the address additions. */
   readonly texts: { readonly text: DataView; length: number }[];
   /** By the position of the number additions: the table for the exporter, and how many records got something of it. */
-  readonly numberTables: (ReadonlyMap<number, RenderedFields> | undefined)[];
+  readonly numberTables: (NumberTable | undefined)[];
   readonly numbersAdded: number[];
   /**
    * Begins a datagram.

@@ -1,4 +1,4 @@
-import type { LineEnricher, RenderedFields, Workspace } from "../../../record/index.ts";
+import type { LineEnricher, NumberTable, Workspace } from "../../../record/index.ts";
 import { plainCounters, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import * as layout from "../kernel/layout.ts";
 import { filterFields, filterProgram } from "../program/filter-program.ts";
@@ -65,7 +65,7 @@ export interface KernelContext {
   /** How many records the filter dropped since the last call; they are counted. */
   takeFiltered(): number;
   /** Says which additions to numbers there are, by their position. */
-  setNumberTables(tables: readonly (ReadonlyMap<number, RenderedFields> | undefined)[]): void;
+  setNumberTables(tables: readonly (NumberTable | undefined)[]): void;
   /** Adds to `counts` how many records got something of each addition, since the last call. */
   takeNumbersAdded(counts: number[]): void;
 }

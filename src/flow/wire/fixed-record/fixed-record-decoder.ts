@@ -114,7 +114,12 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times, co
 
       const more: RecordHead = [];
       const { sequence, domain: domainId, rate: headerRate } = format.readHeader(bytes, more);
-      const domain = exporter.domain(protocol, domainId);
+      const exportTime = seconds * 1000 + (hasFraction ? Math.floor(nanoseconds / 1_000_000) : 0);
+      const { port } = datagram;
+      const domain =
+        sequence === undefined
+          ? exporter.domain(protocol, domainId)
+          : exporter.process(protocol, domainId, { port, sequence, bootTime: exportTime - uptime, uptime });
       const head = recordHead(datagram, exporter, {
         type: "netflow",
         version,
@@ -124,7 +129,7 @@ export function createFixedRecordDecoder(format: FixedFormat, { flows, times, co
       });
       head.push(...more);
 
-      const exportTime = seconds * 1000 + (hasFraction ? Math.floor(nanoseconds / 1_000_000) : 0);
+      domain.headerRate = headerRate === 0 ? undefined : headerRate;
       noteHeader(domain, datagram, exportTime, uptime);
       const { manualRate: ownRate, fallbackRate } = exporter.rates();
       // An interval of 0 is one of every packet, unless the operator knows better.

@@ -22,8 +22,9 @@ const firstDataSetId = 256;
 const oneDatagram = { counted: 1, flows: 1 };
 
 /**
- * NetFlow v9 (RFC 3954). Templates are scoped by address and Source ID. The header's count of records is not relied on:
- * exporters disagree on what it counts.
+ * NetFlow v9 (RFC 3954). Templates are scoped by address, source port and Source ID, for several exporters may send by one address; see
+ * {@link Exporter.template} for a data set whose port has none. The header's count of records is not relied on: exporters disagree on
+ * what it counts.
  */
 export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
   const { times, reader, flows, settings, questions } = parts;
@@ -40,8 +41,13 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
       const uptime = view.getUint32(4);
       const seconds = view.getUint32(8);
       const sequence = view.getUint32(12);
-      const domain = exporter.domain("netflow9", view.getUint32(16));
       const bootTime = seconds * 1000 - uptime;
+      const domain = exporter.process("netflow9", view.getUint32(16), {
+        port: datagram.port,
+        sequence,
+        bootTime,
+        uptime,
+      });
       const before = questions && { bootTime: domain.senders.latest()?.bootTime ?? bootTime, uptime: domain.uptime };
       noteHeader(domain, datagram, seconds * 1000, uptime);
       const hasRestarted = noteUptime(domain, uptime);

@@ -2,7 +2,7 @@ import type { RecordFields } from "../../../record/index.ts";
 import type { ByteRange, FlowReader, FlowSources, ReadResult } from "../decoder/flow-reader.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import type { Datagram, DecodeOutput, Detail, DropReason } from "../decoder/decoder.ts";
-import type { Domain, KnownTemplate } from "../../exporters/domain.ts";
+import { namesSamplers, type Domain, type KnownTemplate } from "../../exporters/domain.ts";
 import type { Exporter, TemplateRecord } from "../../exporters/exporter.ts";
 import { isSessionPort } from "../../intake/tcp/session-port.ts";
 import type { OpenQuestions } from "../../exporters/open-questions.ts";
@@ -172,12 +172,22 @@ function templateOf(
   return now < domain.ownUntil ? undefined : known;
 }
 
+/**
+ * Decodes what waited for a template that has come. It may have waited by another port of the same device: by the start of the exporter
+ * NetFlow v9 distinguishes that from another device. In IPFIX nothing does.
+ */
 function replay(message: Message, templateId: number): void {
-  const known = message.domain.templates.get(templateId);
-  if (known === undefined) return;
-  const sets = message.domain.waiting.take(templateId);
-  if (sets.some(({ doubted }) => doubted === known.plan)) known.isLoose = true;
-  decodeWaiting(sets, known, () => message);
+  const { exporter, datagram, domain: own } = message;
+  if (!exporter.isWaiting()) return;
+  for (const domain of own.protocol === "ipfix" ? [own] : own.group.ports) {
+    if (domain.waiting.count() === 0) continue;
+    const known = templateOf({ ...message, domain }, templateId, datagram.receivedAt);
+    if (known === undefined) continue;
+    // Its own port has sent it again although these sets do not fit it: then they are to be read by it.
+    const sets = domain.waiting.take(templateId, domain === own ? undefined : known.plan);
+    if (domain === own && sets.some(({ doubted }) => doubted === known.plan)) known.isLoose = true;
+    decodeWaiting(sets, known, () => ({ ...message, domain }));
+  }
 }
 
 function decodeWaiting(
@@ -262,13 +272,14 @@ function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: By
   const domain = domainOf(message, exporter);
   const { manualRate, fallbackRate } = exporter.rates();
   const lists = listsOf(message, plan);
+  const { own, whole } = exporter.optionsFor(domain);
   const sources: FlowSources = {
     manualRate,
     fallbackRate,
-    own: domain.options,
-    whole: exporter.wholeExporter(domain),
+    own,
+    whole,
     // Templates are the sender's, whoever the records name.
-    hasSamplers: message.domain.options.samplerTemplates > 0,
+    hasSamplers: namesSamplers(message.domain),
     doubt: output.doubt,
     icmp: exporter.icmp,
     lists,

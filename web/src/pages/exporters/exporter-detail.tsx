@@ -87,15 +87,28 @@ function Facts({ exporter }: { readonly exporter: Exporter }): JSX.Element {
         <DomainFacts
           key={`${domain.protocol} ${domain.agent ?? ""} ${domain.id} ${domain.port ?? ""}`}
           domain={domain}
+          isOneOfPorts={exporter.domains.some((other) => other !== domain && isSameDomain(other, domain))}
         />
       ))}
     </>
   );
 }
 
-function DomainFacts({ domain }: { readonly domain: Domain }): JSX.Element {
+function isSameDomain(a: Domain, b: Domain): boolean {
+  return a.protocol === b.protocol && a.id === b.id && a.agent === b.agent;
+}
+
+function DomainFacts({
+  domain,
+  isOneOfPorts,
+}: {
+  readonly domain: Domain;
+  readonly isOneOfPorts: boolean;
+}): JSX.Element {
   const { templates, waitingSets, waitingFor, clockOffset } = domain;
-  const title = `${protocolName(domain.protocol)}, domain ${domain.id}${domain.agent === undefined ? "" : ` of ${domain.agent}`}`;
+  const agent = domain.agent === undefined ? "" : ` of ${domain.agent}`;
+  const port = isOneOfPorts && domain.port !== undefined ? `, port ${domain.port}` : "";
+  const title = `${protocolName(domain.protocol)}, domain ${domain.id}${agent}${port}`;
   const loss = lossOf({ domains: [domain] });
   return (
     <>

@@ -39,6 +39,7 @@ export interface Template {
   readonly id: number;
   readonly kind: "flows" | "options";
   readonly fields: number;
+  readonly sampling?: "rate" | "sampler";
   readonly definedAt: number;
   readonly refreshedAt: number;
   readonly origin: "received" | "restored" | "shared";
@@ -106,5 +107,7 @@ export function samplingOf({ domains, manualRate, fallbackRate }: Exporter): str
   const rates = [...new Set(domains.flatMap(({ sampling }) => sampling.map(({ rate }) => rate)))];
   if (rates.length > 3) return `${rates.length} rates`;
   if (rates.length > 0) return rates.map((rate) => (rate === 1 ? "none" : `1 : ${rate}`)).join(", ");
+  // Where the rate is in each record nothing is kept of it.
+  if (domains.some(({ templates }) => templates.some(({ sampling }) => sampling === "rate"))) return "by record";
   return fallbackRate === undefined ? "not said" : `1 : ${fallbackRate} (assumed)`;
 }

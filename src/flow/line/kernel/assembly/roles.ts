@@ -7,6 +7,7 @@ import { slot } from "./slots";
 export let method: i32 = 0;
 
 const syn = 2;
+const rst = 4;
 const ack = 16;
 
 @inline
@@ -36,6 +37,23 @@ function roleBySyn(): i32 {
   return slot(L.packetsSlot) == 1 ? say(L.destinationIsClient, L.methodSyn) : 0;
 }
 
+/** RST with ACK, alone, refuses a connection. It may also end one, so all that is known of the ends comes before. */
+function isRefusal(): bool {
+  const flags = slot(L.tcpFlagsSlot);
+  return flags >= 0 && (flags & (rst | ack)) == (rst | ack) && slot(L.packetsSlot) == 1;
+}
+
+/**
+ * Whether two ends talk to each other: a scan has one or two packets to each end, and as many come back. Where few packets of many are
+ * looked at, a flow of data has no more: it shows by its flags, and by more bytes than headers have.
+ */
+function isTalk(): bool {
+  const packets = slot(L.packetsSlot);
+  if (packets < 0 || packets >= L.leastTalk) return true;
+  const flags = slot(L.tcpFlagsSlot);
+  return flags >= 0 && (flags & (syn | rst | ack)) == ack && slot(L.octetsSlot) > L.mostHeader * packets;
+}
+
 /** Requests and replies of ICMP. */
 function roleByIcmp(protocol: i64): i32 {
   const type = slot(L.icmpTypeSlot);
@@ -49,22 +67,24 @@ function roleByIcmp(protocol: i64): i32 {
   return 0;
 }
 
-/** Both ends as keys of the sketch: hash and tag of each. */
+/** Both ends as keys of the sketch: hash and tag of each, then the bit of the host of each. */
 const ends: usize = L.endKeys;
+const hosts: usize = L.endKeys + 16;
 
 @inline
 function word(at: usize): u32 {
   return bswap(load<u32>(at));
 }
 
-/** Leaves hash and tag of an end at a place. */
-function hashEnd(into: usize, address: usize, length: i32, port: u32, protocol: u32): void {
+/** Leaves hash and tag of an end at a place, and the bit of its host at another. */
+function hashEnd(into: usize, host: usize, address: usize, length: i32, port: u32, protocol: u32): void {
   const isIpv6 = length == 16;
   const a = isIpv6 ? word(address) : 0;
   const b = isIpv6 ? word(address + 4) : 0;
   const c = isIpv6 ? word(address + 8) : 0xffff;
   const d = word(isIpv6 ? address + 12 : address);
   let x: u32 = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
+  store<u32>(host, <u32>1 << (((x ^ (x >>> 15)) * 0x85ebca6b) >>> 27));
   x = (x ^ (x >>> 15) ^ (port << 8) ^ protocol) * 0x85ebca6b;
   x = (x ^ (x >>> 13)) * 0xc2b2ae35;
   x = x ^ (x >>> 16);
@@ -93,8 +113,8 @@ function tagBytesOf(key: usize): usize {
 export function makeKeys(source: usize, destination: usize, length: i32): void {
   const protocol = slot(L.protocolSlot);
   if (!hasPorts(protocol)) return;
-  hashEnd(ends, source, length, <u32>slot(L.sourcePortSlot), <u32>protocol);
-  hashEnd(ends + 8, destination, length, <u32>slot(L.destinationPortSlot), <u32>protocol);
+  hashEnd(ends, hosts, source, length, <u32>slot(L.sourcePortSlot), <u32>protocol);
+  hashEnd(ends + 8, hosts + 4, destination, length, <u32>slot(L.destinationPortSlot), <u32>protocol);
 }
 
 /** The cell of an end; 0 when there is none. */
@@ -224,17 +244,22 @@ export function decideRole(began: i32): i32 {
   role = roleByCells(firstCell, secondCell);
   if (role != 0) method = L.methodLearnt;
   const byPorts = roleByPorts(protocol, <i32>sourcePort, <i32>destinationPort);
-  if (byPorts != 0) return role != 0 ? role : say(byPorts, L.methodPort);
+  if (byPorts != 0) {
+    const isSystem = (byPorts == L.sourceIsClient ? destinationPort : sourcePort) < L.firstUserPort;
+    return role == 0 || (isSystem && role != byPorts) ? say(byPorts, L.methodPort) : role;
+  }
   if (protocol == 17) return role;
-  if (destinationPort >= L.firstClientPort) addPeer(firstCell, first, second, now);
-  if (sourcePort >= L.firstClientPort) addPeer(secondCell, second, first, now);
+  if (protocol == 6 && isRefusal()) return role != 0 ? role : say(L.destinationIsClient, L.methodSyn);
+  if (!isTalk()) return role;
+  if (destinationPort >= L.firstClientPort) addPeer(firstCell, first, load<u32>(hosts, 4), now);
+  if (sourcePort >= L.firstClientPort) addPeer(secondCell, second, load<u32>(hosts), now);
   return role;
 }
 
-/** Notes that somebody talked to an end. @param known its cell; another end may have taken it since. */
+/** Notes that a host talked to an end. @param known its cell; another end may have taken it since. @param host its bit. */
 @inline
-function addPeer(known: usize, key: usize, peer: usize, now: u32): void {
+function addPeer(known: usize, key: usize, host: u32, now: u32): void {
   const isStill = known != 0 && load<u32>(known) == load<u32>(key, 4);
   const cell = isStill ? known : takeCell(key, now);
-  store<u32>(cell, load<u32>(cell, L.cellPeers) | (<u32>1 << (load<u32>(peer) >>> 27)), L.cellPeers);
+  store<u32>(cell, load<u32>(cell, L.cellPeers) | host, L.cellPeers);
 }

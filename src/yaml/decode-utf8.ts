@@ -1,7 +1,10 @@
-import { errorCode } from "../../file/index.ts";
-import { positionAt, YamlFault } from "../../yaml/index.ts";
+import { positionAt, YamlFault } from "./yaml-fault.ts";
 
-/** Strict: a byte that is no UTF-8 would otherwise be lost with the first rewrite. @throws YamlFault */
+/**
+ * Decodes a file that must be UTF-8; a byte order mark stays.
+ *
+ * @throws YamlFault at the first byte that is none: it would otherwise be lost in silence.
+ */
 export function decodeUtf8(bytes: Uint8Array): string {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     throw new YamlFault("the file is UTF-16, it must be UTF-8", { line: 1, column: 1 });
@@ -9,7 +12,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    if (errorCode(error) !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
     throw new YamlFault("the file is not UTF-8 here", positionAt(text, firstReplacement(bytes, text)));
   }
