@@ -34,7 +34,7 @@ import type { Operation } from "./services/operation-endpoint.ts";
 import type { SnmpOperations } from "./services/snmp-operations.ts";
 import { toolsMethods } from "./tools/tools-methods.ts";
 import { historyOf, type ExplainObject, type ToolsSource } from "./tools/common/tools-context.ts";
-import { createChangeFeed, type ChangeFeed } from "./tools/changes/follow-changes.ts";
+import { createChangeFeed } from "./tools/changes/follow-changes.ts";
 import type { ExploreOperations } from "./services/explore-endpoints.ts";
 import type { SourceOperations } from "./services/source-endpoints.ts";
 import { udmMethods } from "./udm/udm-methods.ts";
@@ -125,13 +125,30 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     log.error({ error }, "a request failed by a fault of the collector");
   };
   const { maxBatchSize, tools, explainObject, progress } = options;
-  const feed = tools && createFeed(tools, limits.maxWatchers, () => metrics.reject("watchers"));
+  const watchersEnded = options.metrics.counter(
+    "netgloss_api_change_watchers_ended_total",
+    "Clients that followed changes of the metadata and were ended, because they were too many changes behind, or because changes that clients have not taken fill the memory for them.",
+    { reason: ["behind", "bytes"] },
+  );
+  const feed =
+    tools &&
+    createChangeFeed(() => historyOf(tools), {
+      maxFollowers: limits.maxWatchers,
+      maxHeldBytes: limits.maxWatchedBytes,
+      onEnd: (reason) => (reason === "many" ? metrics.reject("watchers") : watchersEnded.add(1, { reason })),
+    });
   if (feed !== undefined) {
     options.metrics.gaugeFrom(
       "netgloss_api_change_watchers",
       "Clients that follow changes of the metadata.",
       [],
       () => feed.followers,
+    );
+    options.metrics.gaugeFrom(
+      "netgloss_api_change_watchers_bytes",
+      "Bytes of changes that are on their way to clients that follow them, about; one that several get is counted once.",
+      [],
+      () => feed.heldBytes,
     );
   }
   const { routes, unknown, servicePaths } = createRoutes({
@@ -213,8 +230,4 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     address: () => listener.address(),
     reloadCertificates: () => listener.reloadCertificates(),
   };
-}
-
-function createFeed(source: ToolsSource, maxWatchers: number, onTooMany: () => void): ChangeFeed {
-  return createChangeFeed(() => historyOf(source), maxWatchers, onTooMany);
 }

@@ -58,15 +58,21 @@ const parts: Readonly<Record<ExchangeFormat, (entries: () => Iterable<ExchangeEn
 
 function entryJson(entry: ExchangeEntry): string {
   const json = udmJson(entry);
-  return entry.contexts === undefined ? json : `${json.slice(0, -1)},"contexts":${JSON.stringify(entry.contexts)}}`;
+  const { contexts, otherFields } = entry;
+  if (contexts === undefined && otherFields === undefined) return json;
+  const where = contexts === undefined ? "" : `,"contexts":${JSON.stringify(contexts)}`;
+  const others = otherFields === undefined ? "" : `,"otherFields":${JSON.stringify(otherFields)}`;
+  return `${json.slice(0, -1)}${where}${others}}`;
 }
 
 function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void> {
   const keys = new Set<string>();
   let hasContexts = false;
+  let hasOthers = false;
   let hasRest = false;
-  for (const { contexts, metadata } of entries()) {
+  for (const { contexts, otherFields, metadata } of entries()) {
     hasContexts ||= contexts !== undefined;
+    hasOthers ||= otherFields !== undefined;
     for (const key of metadata.keys()) {
       if (keys.size < mostColumns) keys.add(key);
       else hasRest ||= !keys.has(key);
@@ -74,7 +80,9 @@ function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void>
     yield "";
   }
   const columns = [...keys].toSorted();
-  const header = ["key", "name", "tags", "vlan", "internal", ...(hasContexts ? ["contexts"] : [])];
+  const header = ["key", "name", "tags", "vlan", "internal"];
+  if (hasContexts) header.push("contexts");
+  if (hasOthers) header.push("otherFields");
   const named = columns.map((key) => `${metadataColumn}${key}`);
   yield line([...header, ...named, ...(hasRest ? ["metadata"] : [])]);
   for (const entry of entries()) {
@@ -86,6 +94,7 @@ function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void>
       entry.vlan === 0n ? "" : String(entry.vlan),
       entry.internal ? "true" : "",
       ...(hasContexts ? [listCell(entry.contexts ?? [])] : []),
+      ...(hasOthers ? [guarded(entry.otherFields ?? "")] : []),
       ...columns.map((key) => {
         const value = entry.metadata.get(key);
         return value === undefined ? "" : value === "" ? "\\" : guarded(value);

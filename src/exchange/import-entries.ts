@@ -76,8 +76,8 @@ const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
   async *json(text, { select }, faults) {
     yield* jsonRows(await wholeText(text), select, faults);
   },
-  async *yaml(text, _, faults) {
-    yield* yamlRows(await wholeText(text), faults);
+  async *yaml(text, { map = readyMap("netgloss") }, faults) {
+    yield* yamlRows(await wholeText(text), map.isExact, faults);
   },
 };
 

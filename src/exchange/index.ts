@@ -11,7 +11,8 @@ export {
   type ImportResult,
 } from "./import-entries.ts";
 export type { ColumnMap, ColumnRule, FixedValues, Target } from "./map/column-map.ts";
-export { toUdmEntry } from "./exchange-entry.ts";
+export { fromUdmEntry, toUdmEntry } from "./exchange-entry.ts";
+export { repeatedName } from "./rows/json-rows.ts";
 export { readColumnMap, readFixed } from "./map/read-column-map.ts";
 export { readyMap, readyMapNames, type ReadyMapName } from "./map/ready-maps.ts";
 export type { CsvOptions } from "./rows/csv-rows.ts";

@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress, type Address } from "./address.ts";
+import { formatAddress, parseAddress, unmapAddress, type Address } from "./address.ts";
 import { familyBits, type Family } from "./family.ts";
 import { KeyError } from "./key-error.ts";
 
@@ -23,7 +23,9 @@ export interface Key {
 
 /**
  * Reads `IP`, `CIDR` or `<from>-<to>`. Accepts what Go's netip.ParseAddr, netip.ParsePrefix and netipx.ParseIPRange
- * accept, less zones. A prefix may have host bits set; it covers its network.
+ * accept, less zones. A prefix may have host bits set; it covers its network. A key whose addresses are all IPv4-mapped is
+ * the IPv4 key, because records' addresses are looked up as IPv4 ({@link unmapAddress}); a prefix shorter than /96 and a range
+ * that goes beyond the mapped addresses stay IPv6.
  *
  * @throws KeyError naming the text as given.
  */
@@ -36,6 +38,11 @@ export function parseKey(text: string): Key {
   return addressKey(address);
 }
 
+/** Whether a text that was read as this key spells it by IPv4-mapped addresses: `::ffff:192.0.2.1`. */
+export function isMappedSpelling(text: string, { family }: Key): boolean {
+  return family === 4 && text.includes(":");
+}
+
 /**
  * The network that a prefix with host bits covers, as text: `10.20.30.0/24` for `10.20.30.40/24`. Undefined for all other
  * keys.
@@ -45,10 +52,11 @@ export function networkOfKey({ kind, family, first, written, text }: Key): strin
   return `${formatAddress({ family, value: first })}${text.slice(text.indexOf("/"))}`;
 }
 
-/** The key of kind `ip` for an address. */
+/** The key of kind `ip` for an address; of an IPv4-mapped one that of the IPv4 address. */
 export function addressKey(address: Address): Key {
-  const { family, value } = address;
-  return { kind: "ip", family, first: value, last: value, written: value, text: formatAddress(address) };
+  const unmapped = unmapAddress(address);
+  const { family, value } = unmapped;
+  return { kind: "ip", family, first: value, last: value, written: value, text: formatAddress(unmapped) };
 }
 
 function parseCidr(text: string): Key {
@@ -56,23 +64,34 @@ function parseCidr(text: string): Key {
   const address = parseAddress(text.slice(0, slash));
   if (address === undefined) throw new KeyError(text, "is not a CIDR: the part before the slash is not an IP address");
   const lengthText = text.slice(slash + 1);
-  const { family, value } = address;
-  const bits = familyBits(family);
-  if (!/^(0|[1-9][0-9]{0,2})$/.test(lengthText) || Number(lengthText) > bits) {
+  const bits = familyBits(address.family);
+  const length = Number(lengthText);
+  if (!/^(0|[1-9][0-9]{0,2})$/.test(lengthText) || length > bits) {
     throw new KeyError(text, `is not a CIDR: the prefix length must be 0 to ${bits}`);
   }
-  const hostBits = BigInt(bits - Number(lengthText));
+  const isMapped = length >= mappedBits && unmapAddress(address).family !== address.family;
+  return isMapped ? prefixKey(unmapAddress(address), length - mappedBits) : prefixKey(address, length);
+}
+
+/** Bits that all IPv4-mapped addresses have in common. */
+const mappedBits = 96;
+
+function prefixKey(address: Address, length: number): Key {
+  const { family, value } = address;
+  const hostBits = BigInt(familyBits(family) - length);
   const first = (value >> hostBits) << hostBits;
   const last = first + (1n << hostBits) - 1n;
-  return { kind: "cidr", family, first, last, written: value, text: `${formatAddress(address)}/${lengthText}` };
+  return { kind: "cidr", family, first, last, written: value, text: `${formatAddress(address)}/${length}` };
 }
 
 function parseRange(text: string): Key {
   const dash = text.indexOf("-");
-  const from = parseAddress(text.slice(0, dash));
-  const to = parseAddress(text.slice(dash + 1));
-  if (from === undefined) throw new KeyError(text, "is not a range: the part before the dash is not an IP address");
-  if (to === undefined) throw new KeyError(text, "is not a range: the part after the dash is not an IP address");
+  const before = parseAddress(text.slice(0, dash));
+  const after = parseAddress(text.slice(dash + 1));
+  if (before === undefined) throw new KeyError(text, "is not a range: the part before the dash is not an IP address");
+  if (after === undefined) throw new KeyError(text, "is not a range: the part after the dash is not an IP address");
+  const areMapped = unmapAddress(before).family === 4 && unmapAddress(after).family === 4;
+  const [from, to] = areMapped ? [unmapAddress(before), unmapAddress(after)] : [before, after];
   if (from.family !== to.family) throw new KeyError(text, "is not a range: its ends are of different families");
   if (from.value > to.value) throw new KeyError(text, "is not a range: it starts after its end");
   const { family, value: first } = from;

@@ -1,6 +1,13 @@
-export { checkUdm, checkValues, type FieldViolation, type UdmCheck, type UdmInput } from "./model/check-udm.ts";
+export {
+  checkUdm,
+  checkValues,
+  maxItems,
+  type FieldViolation,
+  type UdmCheck,
+  type UdmInput,
+} from "./model/check-udm.ts";
 export { parseUdmJson, udmJson } from "./model/entry-json.ts";
-export { otherFields, withContexts } from "./model/entry-contexts.ts";
+export { otherFields, readOtherFields, withContexts, withOtherFields } from "./model/entry-contexts.ts";
 export { sameEntry } from "./model/same-entry.ts";
 export { renderEntry } from "./model/render-entry.ts";
 export { createSharedIndex } from "./index/shared-index.ts";
@@ -44,4 +51,4 @@ export type {
   UdmSelection,
   UdmText,
 } from "./model/udm-index.ts";
-export type { EditedEntry, UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";
+export type { EditedEntry, PlanWrites, UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "./model/udm-store.ts";

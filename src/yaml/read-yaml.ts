@@ -1,8 +1,8 @@
 import { EVENT_ID, parseEvents, YAMLException } from "js-yaml";
 import { createPlainYamlReader, plainYamlSteps } from "./plain-yaml.ts";
-import { positionAt, YamlFault } from "./yaml-fault.ts";
-import { createYamlComposer } from "./yaml-composer.ts";
-import type { YamlNode } from "./yaml-node.ts";
+import { positionAt, YamlFault, type TextPosition } from "./yaml-fault.ts";
+import { createYamlAnchors, createYamlComposer } from "./yaml-composer.ts";
+import { isNullNode, type YamlMapping, type YamlNode, type YamlSequence } from "./yaml-node.ts";
 
 /**
  * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed. What most people write
@@ -23,8 +23,167 @@ export function* readYamlSteps(text: string): Generator<void, YamlNode | undefin
   return plain === undefined ? readByLibrary(text) : plain.root;
 }
 
-function readByLibrary(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {
-  const composer = createYamlComposer(text, parse(text), twice);
+/** A part of a text, read as if it were one: some pairs or items of the outermost collection. */
+export interface YamlPart {
+  readonly root: YamlMapping | YamlSequence;
+  readonly text: string;
+  /** Lines of the text before it. */
+  readonly linesBefore: number;
+}
+
+/** Characters of a part, of a text that is read as a whole, and the most that one entry may take. */
+const partLength = 16 * 1024;
+const shortText = 64 * 1024;
+const longestPart = 1024 * 1024;
+
+/**
+ * Reads a long text part by part, each of which takes some milliseconds: some pairs or items of the outermost collection at a time, in block or
+ * flow style. Keys that are there twice in different parts are for the caller to find.
+ *
+ * @param twice is given keys that are there twice in one part, and the line of the whole text.
+ * @throws YamlFault with the position in the whole text, also for a pair or an item that takes more than 1 MiB.
+ */
+export function* readYamlParts(
+  text: string,
+  twice: (message: string, line: number) => void,
+): Generator<YamlPart, void> {
+  const plain = createPlainYamlReader();
+  const anchors = createYamlAnchors(text);
+  let kind: YamlNode["kind"] | undefined;
+  let line = 1;
+  let lineStart = 0;
+  for (const { start, end, text: part } of text.length <= shortText ? [wholeOf(text)] : cutText(text)) {
+    const column = start - lineStart;
+    const place = (at: TextPosition): TextPosition =>
+      at.line === 1 ? { line, column: column + at.column } : { line: line + at.line - 1, column: at.column };
+    const note = (message: string, at: number): void => twice(message, place(positionAt(part, at)).line);
+    if (part.length > longestPart) {
+      throw new YamlFault(`an entry takes more than ${longestPart} characters`, { line, column: column + 1 });
+    }
+    try {
+      const read = plain(part);
+      const root = read === undefined ? readByLibrary(part, note, anchors) : read.root;
+      if (root !== undefined && !isNullNode(root)) {
+        if (root.kind === "scalar") throw new YamlFault("neither a list nor a mapping", positionAt(part, root.at));
+        kind ??= root.kind;
+        if (root.kind !== kind)
+          throw new YamlFault("a list and a mapping, one behind the other", positionAt(part, root.at));
+        yield { root, text: part, linesBefore: line - 1 };
+      }
+    } catch (error) {
+      if (!(error instanceof YamlFault)) throw error;
+      throw new YamlFault(error.message, place(error.position));
+    }
+    for (let at = part.indexOf("\n"); at >= 0 && start + at < end; at = part.indexOf("\n", at + 1)) {
+      line++;
+      lineStart = start + at + 1;
+    }
+  }
+}
+
+/** A part of a text: where it is, and what of it can be read on its own. */
+interface Cut {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+function wholeOf(text: string): Cut {
+  return { start: 0, end: text.length, text };
+}
+
+function cutText(text: string): Iterable<Cut> {
+  // What stands before the first sign of the outermost collection: marks, directives, comments.
+  const head =
+    /^(?:\uFEFF|---[ \t]*(?:#.*)?\r?\n|---[ \t]+(?=[[{])|%.*\r?\n|[ \t]*(?:#.*)?\r?\n)*([ \t]*)(?=[^ \t\r\n])/.exec(
+      text,
+    );
+  if (head === null) return [];
+  const first = head[0].length;
+  return /[[{]/.test(text[first] ?? "") ? cutFlow(text, first) : cutBlock(text, first, (head[1] as string).length);
+}
+
+/** Cuts before lines that begin a pair, or an item, of the outermost collection. */
+function* cutBlock(text: string, first: number, indent: number): Generator<Cut, void> {
+  const begins = /^-[ \r\n]/.test(text.slice(first, first + 2))
+    ? /^-[ \r\n]/
+    : /^(?!: |---|\.\.\.|- |-\r?\n)[^ \t\r\n#\]}%]/;
+  const margin = " ".repeat(indent);
+  let start = 0;
+  for (let at = text.indexOf("\n", partLength) + 1; at > 0 && at < text.length; at = text.indexOf("\n", at) + 1) {
+    if (at < start + partLength || !text.startsWith(margin, at)) continue;
+    if (!begins.test(text.slice(at + indent, at + indent + 4))) continue;
+    yield { start, end: at, text: text.slice(start, at) };
+    start = at;
+  }
+  yield { start, end: text.length, text: text.slice(start) };
+}
+
+/** Cuts at commas of the outermost collection, whose brackets are added to each part. */
+function* cutFlow(text: string, first: number): Generator<Cut, void> {
+  const opening = text[first] as string;
+  const closing = opening === "{" ? "}" : "]";
+  let start = 0;
+  let depth = 0;
+  /** Whether a quote that comes now begins a scalar, and is not a sign of one. */
+  let begins = true;
+  // A part goes from its comma on, in whose place the bracket is, so that columns stay.
+  const cut = (end: number, close: string): Cut => {
+    const inside = start === 0 ? text.slice(0, end) : opening + text.slice(start + 1, end);
+    return { start, end, text: inside + close };
+  };
+  for (let at = first; at < text.length; at++) {
+    if (text.charCodeAt(at) <= 0x20) continue;
+    const sign = text[at] as string;
+    if (sign === "#" && /\s/.test(text[at - 1] ?? "")) {
+      at = endOf(text, "\n", at);
+    } else if (begins && (sign === '"' || sign === "'")) {
+      at = closingQuote(text, at);
+      begins = false;
+    } else if (begins && (sign === "!" || sign === "&")) {
+      while (/[^\s,[\]{}]/.test(text[at + 1] ?? " ")) at++;
+    } else if (sign === "[" || sign === "{") {
+      depth++;
+      begins = true;
+    } else if (sign === "]" || sign === "}") {
+      if (--depth === 0) break;
+      begins = false;
+    } else if (sign === ",") {
+      if (depth === 1 && at - start >= partLength) {
+        yield cut(at, closing);
+        start = at;
+      }
+      begins = true;
+    } else begins = sign === ":" && (/["'\]}]/.test(text[at - 1] ?? "") || /\s/.test(text[at + 1] ?? " "));
+  }
+  yield cut(text.length, "");
+}
+
+function closingQuote(text: string, opening: number): number {
+  const quote = text[opening] as string;
+  for (let at = endOf(text, quote, opening + 1); at < text.length; at = endOf(text, quote, at + 1)) {
+    let before = at - 1;
+    if (quote === "'" && text[at + 1] === "'") at++;
+    else if (quote === "'") return at;
+    else {
+      while (text[before] === "\\") before--;
+      if ((at - before) % 2 === 1) return at;
+    }
+  }
+  return text.length;
+}
+
+function endOf(text: string, sign: string, from: number): number {
+  const at = text.indexOf(sign, from);
+  return at < 0 ? text.length : at;
+}
+
+function readByLibrary(
+  text: string,
+  twice?: (message: string, at: number) => void,
+  anchors = createYamlAnchors(text),
+): YamlNode | undefined {
+  const composer = createYamlComposer(text, parse(text), twice, anchors);
   let root: YamlNode | undefined;
   for (let event = composer.peek(); event !== undefined; event = composer.peek()) {
     composer.skip();

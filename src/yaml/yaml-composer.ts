@@ -8,6 +8,18 @@ const maxDepth = 50;
 /** How much aliases may add to a text, in units of {@link YamlNode} weight, however small the text is. */
 const freeAliasWeight = 16 * 1024 * 1024;
 
+/** What aliases of a text, or of its parts that are composed one after the other, refer to. */
+export interface YamlAnchors {
+  readonly nodes: Map<string, YamlNode | "open">;
+  /** What aliases stand for so far, and may. */
+  weight: number;
+  readonly maxWeight: number;
+}
+
+export function createYamlAnchors(text: string): YamlAnchors {
+  return { nodes: new Map(), weight: 0, maxWeight: Math.max(freeAliasWeight, 10 * text.length) };
+}
+
 /** Builds nodes from a stream of parser events, one at a time, in the order of the text. */
 export interface YamlComposer {
   /** The next event, not consumed; undefined at the end. */
@@ -29,10 +41,8 @@ export function createYamlComposer(
   text: string,
   events: readonly Event[],
   twice?: (message: string, at: number) => void,
+  anchors = createYamlAnchors(text),
 ): YamlComposer {
-  const anchors = new Map<string, YamlNode | "open">();
-  const maxAliasWeight = Math.max(freeAliasWeight, 10 * text.length);
-  let aliasWeight = 0;
   let next = 0;
   let lastAt = 0;
 
@@ -44,12 +54,12 @@ export function createYamlComposer(
 
   const alias = (start: number, end: number): YamlNode => {
     const name = text.slice(start, end);
-    const target = anchors.get(name);
+    const target = anchors.nodes.get(name);
     lastAt = start - 1;
     if (target === undefined) return fail(`alias *${name} has no anchor before it`, lastAt);
     if (target === "open") return fail(`alias *${name} stands inside the node that it names`, lastAt);
-    aliasWeight += target.weight;
-    if (aliasWeight > maxAliasWeight)
+    anchors.weight += target.weight;
+    if (anchors.weight > anchors.maxWeight)
       return fail(
         `alias *${name} makes the file too large: its aliases stand for more than ten times its text`,
         lastAt,
@@ -127,7 +137,7 @@ export function createYamlComposer(
     }
     if (event.type === EVENT_ID.ALIAS) return alias(event.anchorStart, event.anchorEnd);
     const anchor = slice(event.anchorStart, event.anchorEnd);
-    if (anchor !== undefined) anchors.set(anchor, "open");
+    if (anchor !== undefined) anchors.nodes.set(anchor, "open");
     let built: YamlNode;
     if (event.type === EVENT_ID.SCALAR) {
       built = scalar(event);
@@ -136,7 +146,7 @@ export function createYamlComposer(
       const tag = slice(event.tagStart, event.tagEnd);
       built = event.type === EVENT_ID.SEQUENCE ? sequence(event.start, tag) : mapping(event.start, tag);
     }
-    if (anchor !== undefined) anchors.set(anchor, built);
+    if (anchor !== undefined) anchors.nodes.set(anchor, built);
     return built;
   };
 

@@ -27,6 +27,8 @@ export function positionAt(text: string, offset: number): TextPosition {
 /** {@link positionAt} for many offsets of one text. */
 export function createPositions(text: string): (offset: number) => TextPosition {
   let starts: number[] | undefined;
+  // A column is counted from the one before it on its line, for a text may be one long line.
+  let last = { start: -1, offset: 0, column: 0 };
   return (offset) => {
     starts ??= lineStarts(text);
     let low = 0;
@@ -35,7 +37,11 @@ export function createPositions(text: string): (offset: number) => TextPosition 
       if ((starts[middle] as number) <= offset) low = middle;
       else high = middle - 1;
     }
-    return { line: low + 1, column: Array.from(text.slice(starts[low], offset)).length + 1 };
+    const start = starts[low] as number;
+    if (start !== last.start || offset < last.offset) last = { start, offset: start, column: 1 };
+    const column = last.column + Array.from(text.slice(last.offset, offset)).length;
+    last = { start, offset, column };
+    return { line: low + 1, column };
   };
 }
 

@@ -211,3 +211,17 @@ function pick(body: unknown): unknown[] {
   const { code, message } = body as { code: string; message: string };
   return [code, message];
 }
+
+test("a request that is sent behind a write on one connection sees what the write did", async (t) => {
+  const { port } = await startApi(t);
+  const post = (method: string, body: string, more = ""): string =>
+    `POST ${contractPath}/${method} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const writes = Array.from(
+    { length: 20 },
+    (_, i) => post("CreateUdm", `{"udm":{"key":"10.0.0.${i}"}}`) + post("CountUdms", "{}"),
+  );
+  const last = post("DeleteUdm", '{"key":"10.0.0.0"}') + post("CountUdms", "{}", "Connection: close\r\n");
+  const received = await exchange(t, port, writes.join("") + last);
+  const counts = Array.from(received.matchAll(/\{"count":(\d+)\}/g), ([, count]) => Number(count));
+  assert.deepEqual(counts, [...Array.from({ length: 20 }, (_, i) => i + 1), 19]);
+});

@@ -104,3 +104,13 @@ test("depth is bounded at 64", () => {
   assert.doesNotThrow(() => parseJson(nested(64)));
   assert.throws(() => parseJson(nested(65)), /line 1, column 65: nested deeper than 64 levels/);
 });
+
+test("an object has 2000 names at most, so that nobody waits for a million of them", () => {
+  const object = (count: number): string => `{"a":{${Array.from({ length: count }, (_, i) => `"${i}":1`).join(",")}}}`;
+  assert.ok(parseJson(object(2000)));
+  assert.throws(() => parseJson(object(1_000_000)), /the object "a" has more than 2000 names/);
+  const array = (count: number): string => `{"a":{"tags":[${"1,".repeat(count - 1)}1]}}`;
+  assert.ok(parseJson(array(2000)));
+  assert.throws(() => parseJson(array(1_000_000)), /the array "tags" has more than 2000 items/);
+  assert.ok(parseJson(`{"keys":[${"1,".repeat(99_999)}1]}`), "a batch is as long as its own limit");
+});

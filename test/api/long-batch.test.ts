@@ -3,9 +3,15 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { create, equals, fromBinary, fromJson, toBinary } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
-import { BatchUpdateUdmsRequestSchema, BatchUpdateUdmsResponseSchema } from "../../src/api/gen/udm/v1/udm_pb.ts";
+import {
+  BatchCreateUdmsRequestSchema,
+  BatchUpdateUdmsRequestSchema,
+  BatchUpdateUdmsResponseSchema,
+  CreateUdmRequestSchema,
+  ListUdmKeysResponseSchema,
+} from "../../src/api/gen/udm/v1/udm_pb.ts";
 import { parseJson, parseJsonInTurns } from "../../src/api/json/parse-json.ts";
-import { readInTurns } from "../../src/api/rpc/read-in-turns.ts";
+import { readInTurns, readWhole } from "../../src/api/rpc/read-in-turns.ts";
 import { createRandom, mutate } from "../support/mutate.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
@@ -62,6 +68,25 @@ test("a batch that is read in turns is what the protobuf library reads at once",
     runs(150),
   );
   assert.ok(read > 90, `only ${read} were read`);
+});
+
+test("a million entries of a map are refused before the library reads them, wherever they stand", async () => {
+  const metadata = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`name${i}`, ""]));
+  const one = create(CreateUdmRequestSchema, { udm: { key: "10.0.0.1", metadata } });
+  const bytes = toBinary(CreateUdmRequestSchema, one);
+  const batch = toBinary(BatchCreateUdmsRequestSchema, create(BatchCreateUdmsRequestSchema, { requests: [one] }));
+  await assert.rejects(
+    readInTurns(BatchCreateUdmsRequestSchema, batch),
+    /requests\[0\].udm.metadata has more than 2000 items/,
+  );
+  assert.throws(() => readWhole(CreateUdmRequestSchema, bytes), /udm.metadata has more than 2000 items/);
+  // The library does not look at the wire type of an entry.
+  const odd = Buffer.from(bytes);
+  for (let at = odd.indexOf(0x32); at >= 0 && at < odd.length; at += 2 + (odd[at + 1] as number)) odd[at] = 0x30;
+  assert.throws(() => readWhole(CreateUdmRequestSchema, odd), /udm.metadata has more than 2000 items/);
+  const keys = Array.from({ length: 20_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+  const list = toBinary(ListUdmKeysResponseSchema, create(ListUdmKeysResponseSchema, { keys }));
+  assert.equal(readWhole(ListUdmKeysResponseSchema, list).keys.length, 20_000);
 });
 
 const types = {

@@ -2,10 +2,14 @@
 import type { ExplainedObject, ObjectQuestion } from "../../src/api/index.ts";
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import * as fc from "fast-check";
 import { create, fromBinary, toBinary, type JsonValue } from "@bufbuild/protobuf";
 import { parseKey } from "../../src/ip/index.ts";
 import { createProgress, systemClock, type Progress } from "../../src/report/index.ts";
 import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/api/gen/udm/v1/tools_pb.ts";
+import { countTurns } from "../support/count-turns.ts";
+import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 import { clientKinds, type Outcome } from "./udm-clients.ts";
@@ -164,6 +168,44 @@ suite("history", { concurrency: true }, () => {
     );
   });
 
+  test("what later changes did to other fields stays", async (t) => {
+    const { ask, call, store } = await startTools(t, plan);
+    const upsert = (request: JsonValue): Promise<unknown> => ask("batchUpsertUdms", { requests: [request] });
+    const key = "10.1.0.1";
+    const write = { udm: { key, name: "wrong" }, setMetadata: { ".site": "FRA", rack: "7" } };
+    await ask("batchUpsertUdms", { requests: [write], updateMask: "name" });
+    const last = store.history.last();
+    await upsert({ udm: { key }, setMetadata: { owner: "bob" }, addTags: ["new"] });
+    const { changes } = await ask("undoChange", { id: last });
+    const back = { key, name: "gateway", tags: ["new"], vlan: "7", metadata: { ".site": "AMS1", owner: "bob" } };
+    assert.deepEqual(
+      (changes as { after: JsonValue }[]).map(({ after }) => after),
+      [back],
+    );
+    await upsert({ udm: { key }, setMetadata: { rack: "8" } });
+    await upsert({ udm: { key }, setMetadata: { rack: "9", shelf: "1" } });
+    await upsert({ udm: { key }, setMetadata: { rack: "10" } });
+    const refused = await call("undoChange", { id: store.history.last() - 1 });
+    assert.match(message(refused), /"10\.1\.0\.1" was changed since by change \d+, in its metadata "rack"$/);
+  });
+
+  test("a change of very many entries is listed and undone in turns", async (t) => {
+    const { ask, store } = await startTools(t, "");
+    const keys = Array.from({ length: 3000 }, (_, i) => parseKey(`10.0.${i >> 8}.${i & 255}`));
+    await store.submit(keys.map((key) => ({ op: "create", key, values: udmEntry("::", { name: "x" }) })));
+    const turns = countTurns();
+    const { changes } = await ask("listChanges", {});
+    const [change] = changes as { number: number; changes: { key: string; after: JsonValue }[] }[];
+    turns.stop();
+    assert.ok(turns.count > 2 * (3000 / 100), `${turns.count} turns`);
+    assert.deepEqual([change?.number, change?.changes.length], [1, 3000]);
+    assert.deepEqual(change?.changes[0], { key: "10.0.0.0", after: { key: "10.0.0.0", name: "x" } });
+    const dry = await ask("undoChange", { id: 1, dryRun: true });
+    assert.equal((dry["changes"] as unknown[]).length, 3000);
+    await ask("undoChange", { id: 1 });
+    assert.equal(store.current().size, 0);
+  });
+
   test("what others have changed since is not undone, and they are named", async (t) => {
     const { ask, call } = await startTools(t, plan);
     await ask("batchUpsertUdms", { requests: ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((key) => ({ udm: { key } })) });
@@ -281,6 +323,31 @@ suite("batches", { concurrency: true }, () => {
   });
 });
 
+test("lists of a request are bounded, a layer is refused, and the error of a mask names contexts", async (t) => {
+  const { call, ask } = await startTools(t, plan);
+  const many = Array.from({ length: 1025 }, (_, i) => `t${i}`);
+  const fields = async (request: JsonValue): Promise<unknown[]> =>
+    refusal(await call("batchUpsertUdms", { requests: [request] }));
+  const udm = { key: "10.0.0.1" };
+  assert.deepEqual(await fields({ udm, addTags: many }), ["invalid_argument", "requests[0].add_tags"]);
+  assert.deepEqual(await fields({ udm, removeTags: many }), ["invalid_argument", "requests[0].remove_tags"]);
+  assert.deepEqual(await fields({ udm, removeMetadata: many }), ["invalid_argument", "requests[0].remove_metadata"]);
+  const contexts = many.map(() => "exporter");
+  assert.deepEqual(await fields({ udm: { ...udm, contexts } }), ["invalid_argument", "requests[0].udm.contexts"]);
+  assert.deepEqual(await fields({ udm: { ...udm, layer: "netbox" } }), ["invalid_argument", "requests[0].udm.layer"]);
+  const replaced = await call("replaceUdms", { scope: { all: true }, udms: [{ ...udm, layer: "netbox" }] });
+  assert.deepEqual(refusal(replaced), ["invalid_argument", "udms[0].layer"]);
+  const masked = await call("batchUpsertUdms", { requests: [{ udm }], updateMask: "nme" });
+  assert.match(message(masked), /"nme" is not a field: expected name, tags, vlan, internal, metadata, contexts$/);
+  const mask = { requests: [{ udm }], updateMask: many.map(() => "name").join(",") };
+  assert.match(message(await call("batchUpsertUdms", mask)), /update_mask has 1025 names, more than 1024/);
+  // Added singly, again and again.
+  const add = (from: number, to: number): JsonValue => ({ requests: [{ udm, addTags: many.slice(from, to) }] });
+  await ask("batchUpsertUdms", add(0, 1000));
+  const grown = await call("batchUpsertUdms", add(1000, 1025));
+  assert.match(message(grown), /the 1025 tags of key "10\.0\.0\.1" are more than 1024/);
+});
+
 suite("replacing", { concurrency: true }, () => {
   const site = (keys: readonly string[]): JsonValue[] => keys.map((key) => ({ key, metadata: { site: "A" } }));
 
@@ -299,6 +366,52 @@ suite("replacing", { concurrency: true }, () => {
     assert.deepEqual({ ...(await ask("replaceUdms", request)), change: 0 }, { ...dry, change: 0 });
     assert.equal(store.current().size, 6);
     assert.deepEqual(await ask("replaceUdms", request), { unchanged: 3 });
+  });
+
+  test("replacements among writers without end are made, each as a whole, and no write is lost", async (t) => {
+    const scope = { within: "10.1.0.0/16" };
+    const names = fc.dictionary(
+      fc.integer({ min: 1, max: 12 }).map((i) => `10.1.0.${i}`),
+      fc.constantFrom("a", "b"),
+    );
+    const property = fc.asyncProperty(fc.array(names, { minLength: 1, maxLength: 4 }), async (wanted) => {
+      const { ask, store } = await startTools(t, "");
+      const over = new AbortController();
+      const acknowledged = new Map<string, string>();
+      const write = async (key: string): Promise<void> => {
+        for (let i = 0; !over.signal.aborted; i++) {
+          const entry = udmEntry(key, { name: `${i}` });
+          await store.submit([{ op: "edit", key: entry.key, edit: () => ({ entry }) }]);
+          acknowledged.set(key, `${i}`);
+          await nextTurn();
+        }
+      };
+      // Two within the scope, others elsewhere.
+      const writers = ["10.1.0.1", "10.1.0.2", "10.2.0.1", "10.2.0.2", "2001:db8::1"].map(write);
+      const byChange = new Map<number, Record<string, string>>();
+      for (const all of wanted) {
+        const udms = Object.entries(all).map(([key, name]) => ({ key, name }));
+        const { change = 0 } = await ask("replaceUdms", { scope, udms, maxDeletes: "100%" });
+        byChange.set(change as number, all);
+      }
+      over.abort();
+      await Promise.all(writers);
+      const state = new Map<string, string>();
+      for (const { number, changes } of (await store.history.list({ limit: 1e6 })).toReversed()) {
+        for (const { before, after } of changes) {
+          const key = (after ?? before)?.key.text ?? "";
+          assert.equal(before?.name, state.get(key), `change ${number} was made for another state`);
+          if (after === undefined) state.delete(key);
+          else state.set(key, after.name);
+        }
+        const all = byChange.get(number);
+        if (all === undefined) continue;
+        const inScope = [...state].filter(([key]) => key.startsWith("10.1."));
+        assert.deepEqual(Object.fromEntries(inScope), { ...all });
+      }
+      for (const [key, name] of acknowledged) if (!key.startsWith("10.1.")) assert.equal(state.get(key), name);
+    });
+    await fc.assert(property, runs(3));
   });
 
   test("fields of the file stay with an entry, its contexts when none are given", async (t) => {

@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { createClient, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { UdmToolsService, type WatchUdmsResponse } from "../../src/api/gen/udm/v1/tools_pb.ts";
-import { createChangeFeed } from "../../src/api/tools/changes/follow-changes.ts";
+import { fromBinary, toJson } from "@bufbuild/protobuf";
+import { UdmToolsService, WatchUdmsResponseSchema, type WatchUdmsResponse } from "../../src/api/gen/udm/v1/tools_pb.ts";
+import { isLong } from "../../src/api/rpc/encoded.ts";
+import { createChangeFeed, type FollowedChange } from "../../src/api/tools/changes/follow-changes.ts";
+import { watchAnswer } from "../../src/api/tools/changes/watch-udms.ts";
 import { parseKey } from "../../src/ip/index.ts";
+import type { UdmHistory } from "../../src/udm/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 
@@ -17,6 +21,13 @@ const transports: Readonly<Record<string, (baseUrl: string) => Transport>> = {
   "gRPC-Web": (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
   gRPC: (baseUrl) => createGrpcTransport({ baseUrl }),
 };
+
+async function protoOf(followed: FollowedChange | undefined): Promise<Buffer> {
+  const encoded = watchAnswer(followed as FollowedChange).encode("proto");
+  assert.ok(isLong(encoded));
+  await encoded.size(() => true);
+  return Buffer.concat([...encoded.pieces()]);
+}
 
 const shown = ({ change, last }: WatchUdmsResponse): unknown[] => [
   last,
@@ -71,11 +82,12 @@ suite("a stream of changes", { concurrency: true }, () => {
 
   test("a client that reads too slowly is ended when it is too far behind, and has to list again", async (t) => {
     const tools = await startTools(t, "");
-    const feed = createChangeFeed(
-      () => tools.store.history,
-      1,
-      () => {},
-    );
+    const ends: string[] = [];
+    const feed = createChangeFeed(() => tools.store.history, {
+      maxFollowers: 1,
+      maxHeldBytes: 1e6,
+      onEnd: (reason) => ends.push(reason),
+    });
     const slow = feed.follow({ after: undefined, filter: undefined, signal: new AbortController().signal });
     await slow.next();
     const first = slow.next();
@@ -86,7 +98,7 @@ suite("a stream of changes", { concurrency: true }, () => {
     assert.equal((await first).value.last, 1);
     // It has caught up, and then reads nothing for as long as 5001 changes take.
     const waiting = slow.next();
-    for (let n = 2; n <= 5003; n += 500) {
+    for (let n = 2; n <= 5503; n += 500) {
       await Promise.all(Array.from({ length: 500 }, (_, i) => write(n + i)));
     }
     assert.equal((await waiting).value.last, 2);
@@ -97,7 +109,68 @@ suite("a stream of changes", { concurrency: true }, () => {
     await assert.rejects(readOn(), (error) =>
       /failed_precondition.* changes behind: list the entries again/.test(ConnectError.from(error).message),
     );
+    assert.deepEqual(ends, ["behind"]);
     assert.equal(feed.followers, 0);
+  });
+
+  test("a big change is read and made once for all, and those behind share a bounded memory", async (t) => {
+    const { store } = await startTools(t, "");
+    const lists: unknown[] = [];
+    const history: UdmHistory = {
+      ...store.history,
+      list: (query) => {
+        lists.push(query);
+        return store.history.list(query);
+      },
+    };
+    const ends: string[] = [];
+    const options = { maxFollowers: 100, maxHeldBytes: 500_000, onEnd: (reason: string) => ends.push(reason) };
+    const feed = createChangeFeed(() => history, options);
+    const follow = async (after?: number): Promise<AsyncGenerator<FollowedChange>> => {
+      const followed = feed.follow({ after, filter: undefined, signal: new AbortController().signal });
+      await followed.next();
+      return followed;
+    };
+    const keys = Array.from({ length: 2000 }, (_, i) => parseKey(`10.0.${i >> 8}.${i & 255}`));
+    const write = async (name: string): Promise<void> => {
+      await store.submit(
+        keys.map((key) => ({ op: "edit", key, edit: () => ({ entry: udmEntry(key.text, { name }) }) })),
+      );
+    };
+    const current = await Promise.all(Array.from({ length: 50 }, () => follow()));
+    const waiting = current.map((one) => one.next());
+    await write("a");
+    const got = await Promise.all(waiting);
+    assert.equal(lists.length, 1, "read once");
+    assert.equal(new Set(got.map(({ value }) => (value as FollowedChange).change)).size, 1);
+    const [one, other] = got.map(({ value }) => watchAnswer(value as FollowedChange).encode("json"));
+    assert.ok(one === other && one !== undefined && isLong(one), "made once");
+    const size = (await one.size(() => true)) ?? 0;
+    const text = Buffer.concat([...one.pieces()]).toString();
+    assert.equal(text.length, size);
+    assert.deepEqual(
+      JSON.parse(text),
+      toJson(WatchUdmsResponseSchema, fromBinary(WatchUdmsResponseSchema, await protoOf(got[0]?.value))),
+    );
+    const held = feed.heldBytes;
+    assert.ok(held > 0.9 * size && held < 1.1 * size, `${held} for ${size}`);
+    // None of them takes it. Others who are at older changes fill the memory, until one of them gets nothing.
+    await write("b");
+    await write("c");
+    await write("d");
+    const second = await follow(1);
+    assert.equal((await second.next()).value.last, 2);
+    const third = await follow(2);
+    await assert.rejects(third.next(), (error) =>
+      /resource_exhausted.*have not taken fill \d+ bytes: watch again after change 2/.test(
+        ConnectError.from(error).message,
+      ),
+    );
+    const newest = await follow(3);
+    assert.equal((await newest.next()).value.last, 4, "what is newest is for everybody");
+    assert.deepEqual(ends, ["bytes"]);
+    for (const followed of [...current, second, newest]) await followed.return(undefined);
+    assert.equal(feed.heldBytes, 0);
   });
 
   test("what sources change is in it, with their layer, unless it is left out; it cannot be undone", async (t) => {
@@ -175,11 +248,26 @@ suite("server-sent events", { concurrency: true }, () => {
       if (seen.length === 2) await put(tools, "10.0.0.3");
       if (seen.length === 3) break;
     }
+    const epoch = tools.store.history.epoch();
     assert.deepEqual(seen, [
-      ["at", "1", undefined],
-      ["change", "2", "10.0.0.2"],
-      ["change", "3", "10.0.0.3"],
+      ["at", `${epoch}.1`, undefined],
+      ["change", `${epoch}.2`, "10.0.0.2"],
+      ["change", `${epoch}.3`, "10.0.0.3"],
     ]);
+    // A client comes again with the id of the last event, after a history that was lost, too.
+    const follow = (id: string): Promise<Response> => fetch(tools.api.url + path, { headers: { "last-event-id": id } });
+    const again = await follow(`${epoch}.2`);
+    for await (const { id } of events(again.body as ReadableStream<Uint8Array>)) if (id === `${epoch}.3`) break;
+    const other = await follow(`${"0".repeat(32)}.2`);
+    assert.equal(other.status, 400);
+    assert.match(await other.text(), /changes are numbered anew since the client was here: list the entries again/);
+    const client = createClient(UdmToolsService, createGrpcTransport({ baseUrl: tools.api.url }));
+    for await (const first of client.watchUdms({ after: 2, epoch })) {
+      assert.equal(first.epoch, epoch);
+      break;
+    }
+    const refused = client.watchUdms({ after: 2, epoch: "0" })[Symbol.asyncIterator]().next();
+    await assert.rejects(refused, /failed_precondition.*numbered anew/);
   });
 
   test("what is wrong has its status", async (t) => {

@@ -170,3 +170,11 @@ test("edit notices that somebody else was there, and keeps the text", async (t) 
   const failing = await runWith({ env: { EDITOR: "false" } }, "udm", "edit", "10.0.0.1");
   assert.match(failing.err, /the editor false ended with 1/);
 });
+
+test("JSON that says a name twice is refused, for one of both values would be lost", async (t) => {
+  const { runWith } = await planned(t);
+  const input = ['{"key":"10.0.0.1","name":"a","name":"b"}\n'];
+  const { code, err } = await runWith({ input }, "udm", "apply", "-f", "-", "--yes");
+  assert.equal(code, 1);
+  assert.match(err, /the name "name" is given twice in one object/);
+});

@@ -116,15 +116,20 @@ test("a VLAN is exact up to 2^64-1 and never replaces one of the record", async 
   assert.equal(record["flow.src.vlan.tag.id"], 7);
 });
 
-test("an IPv4-mapped address is looked up as IPv4; its own key is another one", async () => {
+test("an IPv4-mapped address is looked up as IPv4, and a key that spells one is the IPv4 key", async () => {
   const { enricher } = await setUp([
-    udmEntry("192.0.2.1", { name: "four" }),
     udmEntry("::ffff:192.0.2.1", { name: "mapped" }),
+    udmEntry("::ffff:198.51.100.0/120", { name: "mapped network" }),
+    udmEntry("::ffff:203.0.113.1-::ffff:203.0.113.9", { name: "mapped range" }),
     udmEntry("::/0", { name: "six" }),
   ]);
   const name = (address: string): Value | undefined =>
     enriched(enricher, { "flow.src.ip.addr": address })["flow.src.ip.subnet.name"];
-  assert.equal(name("::ffff:192.0.2.1"), "four");
+  for (const prefix of ["", "::ffff:"]) {
+    assert.equal(name(`${prefix}192.0.2.1`), "mapped");
+    assert.equal(name(`${prefix}198.51.100.7`), "mapped network");
+    assert.equal(name(`${prefix}203.0.113.5`), "mapped range");
+  }
   assert.equal(name("::192.0.2.1"), "six");
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import * as fc from "fast-check";
 import {
   ExchangeError,
   importEntries,
@@ -11,6 +12,8 @@ import {
   type ImportResult,
 } from "../../src/exchange/index.ts";
 import { udmJson } from "../../src/udm/index.ts";
+import { countTurns } from "../support/count-turns.ts";
+import { runs } from "../support/runs.ts";
 
 function read(text: string | Uint8Array, options: Partial<ImportOptions> = {}): Promise<ImportResult> {
   return importEntries([typeof text === "string" ? Buffer.from(text) : text], { format: "csv", ...options });
@@ -325,6 +328,53 @@ suite("JSON", () => {
     });
   });
 
+  test("with a name twice in one object is refused, row by row", async () => {
+    const text = String.raw`{"more": 1, "results": [{"key":"10.0.0.1","name":"a","na\u006de":"b"},
+      {"key":"10.0.0.2","metadata":{"x":"}\"]","x":"2"}}, {"key":"10.0.0.3","metadata":{"key":"k","name":"x"}}]}`;
+    const expected = [
+      [1, 0, "name", "", 'the name "name" is given twice in one object'],
+      [2, 0, "x", "", 'the name "x" is given twice in one object'],
+    ];
+    assert.deepEqual(await faultsOf(text, { format: "json" }), expected);
+    const { entries } = await read(text, { format: "json" });
+    assert.deepEqual(entries.map(asJson), [{ key: "10.0.0.3", metadata: { key: "k", name: "x" } }]);
+    const lines = '{"key":"10.0.0.1","key":"10.0.0.2"}\n{"key":"10.0.0.3"}\n';
+    assert.deepEqual(
+      (await faultsOf(lines, { format: "ndjson" })).map((fault) => (fault as unknown[])[0]),
+      [1],
+    );
+    const twice = /^ExchangeError: the text is not JSON that can be read: the name "data" is given twice/;
+    await assert.rejects(read('{"data":[],"data":[{"key":"10.0.0.1"}]}', { format: "json" }), twice);
+    await assert.rejects(read('{"data":[],"data":[]}', { format: "json", select: "data" }), twice);
+  });
+
+  test("is read as the engine reads it", async () => {
+    const rows = fc.array(fc.jsonValue({ maxDepth: 4 }), { maxLength: 8 });
+    const inList = fc.tuple(rows, fc.constantFrom(0, 1, "\t"));
+    const property = fc.asyncProperty(
+      inList,
+      fc.constantFrom("udms", "data", undefined),
+      async ([all, space], name) => {
+        const objects = all.map((value, i) => ({
+          key: `10.0.0.${i}`,
+          metadata: { value: JSON.stringify(value) },
+          value,
+        }));
+        const text = JSON.stringify(
+          name === undefined ? objects : { before: all, [name]: objects, after: 1 },
+          null,
+          space,
+        );
+        const { entries } = await read(text, { format: "json", map: { ...readyMap("netgloss"), rest: "ignore" } });
+        assert.deepEqual(
+          entries.map(({ metadata }) => JSON.parse(metadata.get("value") ?? "") as unknown),
+          JSON.parse(JSON.stringify(all)),
+        );
+      },
+    );
+    await fc.assert(property, runs(100));
+  });
+
   test("by lines has a fault for each bad line", async () => {
     const text = '{"key":"10.0.0.1"}\n\n{"key":\n[]\n{"key":"10.0.0.2"}';
     const result = await read(text, { format: "ndjson" });
@@ -349,6 +399,62 @@ suite("YAML", () => {
     assert.deepEqual(await jsonOf(file, { format: "yaml" }), expected);
     const list = "- key: 10.0.0.0/8\n  name: 01\n  tags: [a, b]\n  metadata: {.x: yes}\n- {key: 10.0.0.1}\n";
     assert.deepEqual(await jsonOf(list, { format: "yaml" }), expected);
+  });
+
+  test("keeps fields that mean nothing, as the file does, but a slip of a field is a fault", async () => {
+    const text = "10.0.0.1:\n  name: a\n  owner: {first: b}\n  nmae: c\n10.0.0.2:\n  owner: 01\n";
+    const { entries, faults } = await read(text, { format: "yaml" });
+    assert.deepEqual(
+      entries.map(({ key, otherFields }) => [key.text, otherFields]),
+      [["10.0.0.2", "owner: 01\n"]],
+    );
+    assert.deepEqual(
+      faults.map(({ row, reason }) => [row, reason]),
+      [[1, 'unknown field "nmae"']],
+    );
+    const injected = '{"key":"10.0.0.1","otherFields":"vlan: 7"}\n{"key":"10.0.0.2","otherFields":"x"}\n';
+    assert.deepEqual(
+      (await read(injected, { format: "ndjson" })).faults.map(({ row, field, reason }) => [row, field, reason]),
+      [
+        [1, "otherFields", '"vlan: 7" is not YAML of other fields: vlan is a field of its own'],
+        [2, "otherFields", '"x" is not YAML of other fields: expected a mapping from names to values'],
+      ],
+    );
+  });
+
+  test("and JSON of many rows leave others their turns, whatever one row says", async () => {
+    const odd = { 5000: "  tags: &tags\n    - |\n      t\n", 9000: "  tags: *tags\n" };
+    const rows = Array.from({ length: 20_000 }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
+    const texts = {
+      yaml: rows.map((key, i) => `${key}:\n  name: n${i}\n${odd[i as 5000] ?? ""}`).join(""),
+      json: JSON.stringify({ udms: rows.map((key, i) => ({ key, name: `n${i}` })) }),
+    };
+    for (const format of ["yaml", "json"] as const) {
+      const turns = countTurns();
+      const { entries, faults } = await read(texts[format], { format });
+      turns.stop();
+      if (format === "json") assert.deepEqual(faults, []);
+      assert.equal(entries.length + faults.length, 20_000);
+      assert.ok(turns.count >= rows.length / 500, `${turns.count} turns`);
+    }
+  });
+
+  test("and JSON of one row that is too long are refused before it is read", async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`name${i}`, "v"]));
+    const rows = [{ key: "10.0.0.1" }, { key: "10.0.0.2", metadata }];
+    const tooLong = /line 1 takes more than 1048576 characters/;
+    await assert.rejects(read(JSON.stringify(rows), { format: "json" }), tooLong);
+    await assert.rejects(read(JSON.stringify(rows), { format: "yaml" }), /entry takes more than 1048576 characters/);
+    const lines = `${[...rows, { key: "10.0.0.3" }].map((row) => JSON.stringify(row)).join("\n")}\n`;
+    const { entries, faults } = await read(lines, { format: "ndjson" });
+    assert.deepEqual(
+      entries.map(({ key }) => key.text),
+      ["10.0.0.1", "10.0.0.3"],
+    );
+    assert.deepEqual(
+      faults.map(({ line, reason }) => [line, reason]),
+      [[2, "the row takes more than 1048576 characters"]],
+    );
   });
 
   test("has faults by line", async () => {

@@ -15,13 +15,23 @@ const contexts = fc.option(
   },
 );
 
+const otherFields = fc.option(
+  fc.constantFrom("owner: bob\n", 'note: "=1, \\"x\\""\nlist:\n  - a\n  - b: c\n', "deep:\n  er:\n    still: 1\n"),
+  { nil: undefined },
+);
+
 /** Entries with different keys that keep the rules for values. */
 const entries: fc.Arbitrary<ExchangeEntry[]> = fc.uniqueArray(
   fc
-    .record({ key: keyText.map(parseKey), values: anyValues, contexts })
+    .record({ key: keyText.map(parseKey), values: anyValues, contexts, otherFields })
     .filter(({ values }) => checkValues(values).length === 0)
-    .map(({ key, values, contexts: where }) =>
-      Object.assign({ key }, values, where === undefined ? {} : { contexts: where }),
+    .map(({ key, values, contexts: where, otherFields: others }) =>
+      Object.assign(
+        { key },
+        values,
+        where === undefined ? {} : { contexts: where },
+        others === undefined ? {} : { otherFields: others },
+      ),
     ),
   { maxLength: 6, selector: ({ key }) => key.text },
 );

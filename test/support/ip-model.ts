@@ -41,7 +41,17 @@ export function modelAddress(text: string): { family: Family; value: bigint } | 
   return { family: 6, value: BigInt(`0x${digits}`) };
 }
 
+const firstMapped = 0xffffn << 32n;
+
+/** A key as it is written, or the IPv4 key where all of its addresses are IPv4-mapped. */
 export function modelKey(text: string): ModelKey | undefined {
+  const key = modelKeyAsWritten(text);
+  if (key?.family !== 6 || key.first < firstMapped || key.last > firstMapped + 0xffffffffn) return key;
+  const [first, last, written] = [key.first, key.last, key.written].map((value) => value - firstMapped);
+  return { ...key, family: 4, first, last, written } as ModelKey;
+}
+
+function modelKeyAsWritten(text: string): ModelKey | undefined {
   const cidr = /^([^/]*)\/(0|[1-9][0-9]*)$/.exec(text);
   if (cidr) {
     const address = modelAddress(cidr[1] as string);
@@ -60,7 +70,17 @@ export function modelKey(text: string): ModelKey | undefined {
   if (ends.length === 1) {
     return { kind: "ip", family: from.family, first: from.value, last: from.value, written: from.value };
   }
-  if (to === undefined || from.family !== to.family || from.value > to.value) return undefined;
+  if (to === undefined) return undefined;
+  if (from.family !== to.family) {
+    // One end may be mapped alone.
+    const [a, b] = [from, to].map(({ family, value }) => (family === 4 ? value + firstMapped : value)) as [
+      bigint,
+      bigint,
+    ];
+    const areMapped = [a, b].every((value) => value >> 32n === 0xffffn);
+    return areMapped && a <= b ? { kind: "range", family: 6, first: a, last: b, written: a } : undefined;
+  }
+  if (from.value > to.value) return undefined;
   return { kind: "range", family: from.family, first: from.value, last: to.value, written: from.value };
 }
 

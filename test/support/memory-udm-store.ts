@@ -24,8 +24,14 @@ export function memoryUdmStore(initial: readonly UdmEntry[] = []): UdmStore {
       if (first !== undefined) throw new UdmError(first.code, first.description, violations);
       if (writes.length === 0) return [];
       const edit = index.edit();
-      const results = writes.map((write) => {
-        const result = outcome(write, index.get(write.key));
+      const results = writes.map((write, i) => {
+        const before = index.get(write.key);
+        const result = outcome(write, before);
+        const { tags } = result;
+        if (tags.length > 1024 && tags.length > (before?.tags.length ?? 0)) {
+          const description = `the ${tags.length} tags of key "${write.key.text}" are more than 1024`;
+          throw new UdmError("invalid_argument", description, [{ index: i, field: "tags", description }]);
+        }
         if (write.op === "delete") edit.delete(write.key);
         else edit.put(result);
         return result;

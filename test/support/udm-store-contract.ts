@@ -47,6 +47,22 @@ export function udmStoreContract(name: string, openEmpty: () => Promise<OpenStor
         assert.deepEqual(keys(await store.load()), []);
       }));
 
+    test("no write makes an entry hold more than it may, whatever it held before", () =>
+      withStore(async (store) => {
+        const tags = (count: number): string[] => Array.from({ length: count }, (_, i) => `t${i}`);
+        await store.commit([create("10.0.0.1", { tags: tags(1024) })]);
+        const grow = (count: number): UdmWrite => update("10.0.0.1", { tags: tags(count) }, ["tags"]);
+        await assert.rejects(store.commit([grow(1025)]), (error) => {
+          assert.ok(error instanceof UdmError);
+          assert.equal(error.code, "invalid_argument");
+          const description = 'the 1025 tags of key "10.0.0.1" are more than 1024';
+          assert.deepEqual(error.violations, [{ index: 0, field: "tags", description }]);
+          return true;
+        });
+        assert.equal(store.current().get(parseKey("10.0.0.1"))?.tags.length, 1024);
+        await store.commit([grow(3)]);
+      }));
+
     test("answers a commit with the entries as they are now, or as they were before a delete", () =>
       withStore(async (store) => {
         const values = {

@@ -381,6 +381,48 @@ suite("a store whose database", () => {
     assert.equal(store.history.last(), 3);
   });
 
+  test("has IPv4-mapped keys of an older version gets them as IPv4 keys, and its history has those that were there twice", async (t) => {
+    const database = await startDatabase(t);
+    const first = storeOnDatabase(database.url);
+    await first.store.start();
+    await first.store.commit(["10.0.0.1", "2001:db8::1", "::ffff:10.0.0.0/95"].map((key) => created(key, key)));
+    await first.store.stop();
+    const { sql } = database;
+    await sql`alter table netgloss.udm_entry drop constraint ipv4_keys_as_ipv4`;
+    await sql`drop function netgloss.ipv4_entry, netgloss.ipv4_key`;
+    await sql`delete from netgloss.migration where number = 2`;
+    const mapped = ["::ffff:10.0.0.1", "::ffff:10.0.0.9", "::ffff:10.0.0.0/104", "::ffff:10.0.0.1-::ffff:10.0.0.7"];
+    for (const key of mapped) {
+      await sql`insert into netgloss.udm_entry (key, entry) values (${key}, ${`{"key":"${key}","name":"mapped"}`}::text::json)`;
+    }
+    await sql`update netgloss.udm_change set key = '::ffff:10.0.0.1', after = '{"key":"::ffff:10.0.0.1","name":"10.0.0.1"}' where key = '10.0.0.1'`;
+    const { store } = await started(t, storeOnDatabase(database.url));
+    assert.deepEqual(
+      Array.from(store.current().entries(), ({ key, name }) => [key.text, name]),
+      [
+        ["10.0.0.0/8", "mapped"],
+        ["10.0.0.1-10.0.0.7", "mapped"],
+        ["10.0.0.1", "10.0.0.1"],
+        ["10.0.0.9", "mapped"],
+        ["::ffff:10.0.0.0/95", "::ffff:10.0.0.0/95"],
+        ["2001:db8::1", "2001:db8::1"],
+      ],
+    );
+    const changes = await store.history.list({ limit: 10 });
+    assert.deepEqual(
+      changes.map(({ number, method, changes: all }) => [number, method, all[0]?.before?.name, all[0]?.after?.name]),
+      [
+        [2, "MergeMappedKeys", "mapped", undefined],
+        [1, "create", undefined, "10.0.0.1"],
+      ],
+    );
+    assert.equal((await store.submit([updated("10.0.0.9", "now")])).change, 3);
+    await assert.rejects(
+      sql`insert into netgloss.udm_entry (key, entry) values ('::ffff:1.2.3.4', '{}')`,
+      /ipv4_keys_as_ipv4/,
+    );
+  });
+
   test("keeps no more history than it may, whoever writes", async (t) => {
     const database = await startDatabase(t);
     const { store } = await started(t, storeOnDatabase(database.url, { historyBytes: 20_000 }));

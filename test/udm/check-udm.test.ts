@@ -106,6 +106,32 @@ test("a broken rule is named with its field and the value", () => {
   }
 });
 
+test("an entry holds 1024 tags, 1024 metadata keys and 64 KiB of texts at most; the refusal names the entry and the field", () => {
+  const tags = (count: number, length = 1): string[] => Array.from({ length: count }, () => "t".repeat(length));
+  const pairs = (count: number, length = 1): [string, string][] =>
+    Array.from({ length: count }, (_, i) => [`k${i}`, "v".repeat(length)]);
+  for (const values of [{ tags: tags(1024) }, { metadata: pairs(1024) }, { metadata: pairs(15, 4096) }]) {
+    assert.ok(checkUdm({ ...empty, ...values }).ok);
+  }
+  const refused: [Partial<UdmInput>, string, string][] = [
+    [{ tags: tags(1025) }, "tags", 'the 1025 tags of key "10.0.0.1" are more than 1024'],
+    [{ metadata: pairs(1_000_000, 0) }, "metadata", 'the 1000000 metadata keys of key "10.0.0.1" are more than 1024'],
+    [{ tags: tags(400, 200) }, "tags", 'the texts of the entry of key "10.0.0.1" take 80000 bytes, more than 65536'],
+    [
+      { tags: ["t"], metadata: pairs(17, 4096) },
+      "metadata",
+      'the texts of the entry of key "10.0.0.1" take 69674 bytes, more than 65536',
+    ],
+  ];
+  for (const [values, field, description] of refused) {
+    assert.deepEqual(checkUdm({ ...empty, ...values }), { ok: false, violations: [{ field, description }] });
+  }
+  assert.ok(
+    checkUdm({ ...empty, tags: tags(1025) }, ["name"]).ok,
+    "a field that the mask does not name counts for nothing",
+  );
+});
+
 test("all violations of an entry are listed, in the order of its fields", () => {
   assert.deepEqual(
     fields({
@@ -125,7 +151,7 @@ test("all violations of an entry are listed, in the order of its fields", () => 
 });
 
 test("a flood of violations is cut", () => {
-  const check = checkUdm({ ...empty, tags: Array<string>(1_000_000).fill("") });
+  const check = checkUdm({ ...empty, tags: Array<string>(1000).fill("") });
   assert.ok(!check.ok);
   assert.equal(check.violations.length, maxViolations);
   assert.equal(fields({ ...empty, key: "", tags: Array<string>(200).fill("") }).length, maxViolations);

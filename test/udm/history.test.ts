@@ -197,7 +197,8 @@ suite("at a start", { concurrency: true }, () => {
       const text = io.text(path) as string;
       const lines = text.split("\n");
       if (damage === "cut") io.put(path, text.slice(0, -5));
-      else if (damage === "flip") io.put(path, [lines[0], lines[1]?.replace("n2", "x2"), ...lines.slice(2)].join("\n"));
+      else if (damage === "flip")
+        io.put(path, [...lines.slice(0, 2), lines[2]?.replace("n2", "x2"), ...lines.slice(3)].join("\n"));
       else io.put(path, Buffer.concat([Buffer.from(text), Buffer.alloc(500)]));
       const again = await started(io.afterPowerLoss("latest"));
       await store.stop();
@@ -212,6 +213,30 @@ suite("at a start", { concurrency: true }, () => {
     }
   });
 
+  test("the numbering has a name, which is another one when numbers may be given again", async () => {
+    const io = memoryFileIo();
+    const { store } = await started(io, { historyBytes: 8000 });
+    const epoch = store.history.epoch();
+    assert.match(epoch, /^[0-9a-f]{32}$/);
+    // So many that the oldest files go.
+    for (let i = 0; i < 100; i++) await store.commit([put(store, "10.0.0.1", `${i}${"n".repeat(100)}`)]);
+    assert.ok(store.history.first() > 1);
+    await store.stop();
+    const again = await started(io.afterPowerLoss("latest"), { historyBytes: 8000 });
+    assert.equal(again.store.history.epoch(), epoch);
+    await again.store.stop();
+    const torn = io.afterPowerLoss("latest");
+    const path = historyPaths(torn).at(-1) as string;
+    torn.put(path, (torn.text(path) as string).slice(0, -5));
+    const lost = io.afterPowerLoss("latest");
+    for (const one of historyPaths(lost)) await lost.unlink(one);
+    for (const disk of [torn, lost]) {
+      const after = await started(disk, { historyBytes: 8000 });
+      assert.notEqual(after.store.history.epoch(), epoch);
+      await after.store.stop();
+    }
+  });
+
   test("an edit by hand is a change whose author is `file`", async () => {
     const io = memoryFileIo();
     const { store } = await started(io);
@@ -223,6 +248,35 @@ suite("at a start", { concurrency: true }, () => {
     assert.deepEqual(edit, [2, "file", "EditFile", "10.0.0.1 a > by hand", "10.0.0.2 b > -"]);
     assert.equal(await again.metrics.value("netgloss_udm_history_edits_total"), 1);
     await again.store.stop();
+  });
+
+  test("an edit by hand is noted with all of its entries, those that no change was about included, however the collector ended", async () => {
+    for (const ending of ["stop", "kill"] as const) {
+      const io = memoryFileIo();
+      io.put(memoryPath, "10.0.0.1: {name: a}\n10.0.0.2: {name: b}\n10.0.0.3: {name: c}\n10.0.0.4: {name: d}\n");
+      const { store } = await started(io);
+      await store.commit([put(store, "10.0.0.4", "changed")]);
+      await store.stop();
+      const second = await started(io);
+      assert.equal(second.store.history.last(), 1, "what nobody touched is no edit");
+      await second.store.commit([put(second.store, "10.0.0.3", "later")]);
+      if (ending === "stop") await second.store.stop();
+      const disk = io.afterPowerLoss("latest");
+      const text = (disk.text(memoryPath) as string)
+        .replace("name: a", "name: by hand")
+        .replace(/10\.0\.0\.2:\n.*\n/, "");
+      disk.put(memoryPath, `${text}10.0.0.5:\n  name: new\n`);
+      const { store: again, metrics } = await started(disk);
+      assert.deepEqual(shown([(await again.history.get(3)) as UdmChange]), [
+        [3, "file", "EditFile", "10.0.0.1 a > by hand", "10.0.0.2 b > -", "10.0.0.5 - > new"],
+      ]);
+      assert.equal(await metrics.value("netgloss_udm_history_edits_total"), 1);
+      await again.stop();
+      const last = await started(disk.afterPowerLoss("latest"));
+      assert.equal(last.store.history.last(), 3, "and is noted once");
+      await last.store.stop();
+      if (ending === "kill") await second.store.stop();
+    }
   });
 
   test("without files that can be read there is no history, and writes go on", async () => {
@@ -356,7 +410,7 @@ suite("faults of the disk", { concurrency: true }, () => {
 function historyPaths(io: MemoryFileIo): string[] {
   return io
     .names()
-    .filter((name) => name.includes(".history-"))
+    .filter((name) => /\.history-\d+$/.test(name))
     .map((name) => `/memory/${name}`);
 }
 

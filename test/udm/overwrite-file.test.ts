@@ -92,9 +92,9 @@ suite("a metadata file that cannot be replaced", () => {
     assert.equal(await metrics.value("netgloss_udm_save_alarms_total", { step: "image", code: "EIO" }), undefined);
     assert.deepEqual(
       io.calls(),
-      "state read create file.write file.write file.sync file.close rename openFolder folder.sync folder.close openExisting target.write target.truncate target.sync target.state target.close unlink openFolder folder.sync folder.close"
+      "linkState state read create file.write file.write file.sync file.close rename openFolder folder.sync folder.close openExisting target.write target.truncate target.sync target.state target.close unlink openFolder folder.sync folder.close"
         .split(" ")
-        .toSpliced(2, 0, "unlink"),
+        .toSpliced(3, 0, "unlink"),
     );
     await store.stop();
   });

@@ -104,7 +104,8 @@ suite("a save in which one call goes wrong", () => {
           const isUnsynced = made[call - 1] === "folder.sync" && kind === "before";
           if (!isUnsynced) assert.deepEqual(acknowledged, expected, where);
 
-          const isJudging = kind !== "short" && ["linkState", "unlink"].includes(made[call - 1] ?? "");
+          // The first call looks where the links lead.
+          const isJudging = kind !== "short" && call > 1 && ["linkState", "unlink"].includes(made[call - 1] ?? "");
           const isDoubted = isJudging && (made[call - 1] === "linkState" || kind === "before");
           const left = memory.names().filter((name) => name.includes(".edited-"));
           assert.equal(left.length, isDoubted ? 1 : 0, where);
@@ -128,6 +129,7 @@ suite("a save in which one call goes wrong", () => {
 
   test("which calls those are", async () => {
     assert.deepEqual(await callsOfASave(), [
+      "linkState",
       "state",
       "openFolder",
       "create",
@@ -265,7 +267,7 @@ suite("a save on a real file system", () => {
       assert.deepEqual(names(fixture.store.current()), names(index));
       const left = await readdir(folder);
       const edited = left.filter((name) => name.includes(".edited-"));
-      assert.equal(edited.length, made[call - 1] === "linkState" ? 1 : 0);
+      assert.equal(edited.length, call > 1 && made[call - 1] === "linkState" ? 1 : 0);
       assert.deepEqual(left.sort(), ["ipaddrs.yml", ...edited, "ipaddrs.yml.lock"]);
       await writeAgain(fixture.store);
       await fixture.store.stop();

@@ -297,6 +297,43 @@ suite("a file store that owns its file", () => {
     assert.deepEqual((await readdir(folder)).sort(), ["broken.yml", "good.yml", "ipaddrs.yml"]);
   });
 
+  test("goes on with the file that its link leads to when that is turned while it runs, and keeps what is there", async () => {
+    const folder = newFolder();
+    const path = join(folder, "ipaddrs.yml");
+    await writeFile(join(folder, "one.yml"), "10.0.0.1: {name: a}\n");
+    await writeFile(join(folder, "two.yml"), "10.9.9.9: {name: by hand}\n");
+    await symlink("one.yml", path);
+    const { store, lines } = storeOn(nodeFileIo, { path });
+    await store.start();
+    await create(store, "10.0.0.2");
+    const before = await readFile(join(folder, "one.yml"), "utf8");
+    await rm(path);
+    await symlink("two.yml", path);
+    await create(store, "10.0.0.3");
+    assert.equal(await readFile(join(folder, "one.yml"), "utf8"), before);
+    assert.match(await readFile(join(folder, "two.yml"), "utf8"), /^10\.0\.0\.1:\n.*\n10\.0\.0\.2:\n.*\n10\.0\.0\.3:/);
+    assert.ok(lines.some(({ message }) => message === "the link of the metadata file leads to another file now"));
+    const kept = (await readdir(folder)).filter((name) => name.includes(".edited-"));
+    assert.deepEqual(await Promise.all(kept.map((name) => readFile(join(folder, name), "utf8"))), [
+      "10.9.9.9: {name: by hand}\n",
+    ]);
+    await errorOf(storeOn(nodeFileIo, { path: join(folder, "two.yml") }).store.start());
+    // One that another collector holds is not taken: nothing changes.
+    const other = storeOn(nodeFileIo, { path: join(folder, "one.yml") });
+    await other.store.start();
+    await rm(path);
+    await symlink("one.yml", path);
+    assert.match(
+      (await errorOf(create(store, "10.0.0.4"))).message,
+      /cannot be saved, nothing has changed: .*one\.yml/,
+    );
+    assert.equal(store.current().size, 3);
+    await other.store.stop();
+    await create(store, "10.0.0.4");
+    await store.stop();
+    assert.match(await readFile(join(folder, "one.yml"), "utf8"), /10\.0\.0\.4:/);
+  });
+
   test("creates the target of a symbolic link that leads nowhere yet", async () => {
     const folder = newFolder();
     const path = join(folder, "ipaddrs.yml");

@@ -3,8 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { UdmError, type UdmEntry } from "../../src/udm/index.ts";
-import { plainEntries, readFileText } from "../support/udm-store-fixture.ts";
+import { checkMetadataFile, UdmError, type UdmEntry } from "../../src/udm/index.ts";
+import { memoryFileIo } from "../support/memory-file-io.ts";
+import { memoryPath, plainEntries, readFileText, storeOn } from "../support/udm-store-fixture.ts";
 import { runs } from "../support/runs.ts";
 
 async function entriesOf(text: string | Uint8Array): Promise<UdmEntry[]> {
@@ -219,12 +220,62 @@ suite("what a metadata file may say", () => {
 
   test("keys in every spelling, in list order", async () => {
     const text =
-      "::ffff:10.0.0.1:\n1:2:3:4:5:6:7:8:\n'2001:DB8:0::1/64':\n? 10.0.0.9/8\n: name: host bits\n10.0.0.1: {}\n";
+      "::ffff:10.0.0.2:\n1:2:3:4:5:6:7:8:\n'2001:DB8:0::1/64':\n? 10.0.0.9/8\n: name: host bits\n10.0.0.1: {}\n";
     const entries = await entriesOf(text);
     assert.deepEqual(
       entries.map((entry) => entry.key.text),
-      ["10.0.0.9/8", "10.0.0.1", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8", "2001:db8::1/64"],
+      ["10.0.0.9/8", "10.0.0.1", "10.0.0.2", "1:2:3:4:5:6:7:8", "2001:db8::1/64"],
     );
+  });
+
+  test("of a key as IPv4 and as IPv4-mapped addresses the IPv4 key is used, and a warning names both places", async () => {
+    const text =
+      '"::ffff:10.0.0.1": {name: mapped}\n10.0.0.1: {name: plain}\n' +
+      '10.0.0.0/8: {name: plain net}\n"::ffff:10.0.0.0/104": {name: mapped net}\n"::ffff:a00:2": {name: alone}\n';
+    const { index, lines } = await readFileText(text);
+    assert.deepEqual(
+      Array.from(index.entries(), ({ key, name }) => [key.text, name]),
+      [
+        ["10.0.0.0/8", "plain net"],
+        ["10.0.0.1", "plain"],
+        ["10.0.0.2", "alone"],
+      ],
+    );
+    const warnings = lines.flatMap(({ level, message }) => (level === "warn" ? [message] : []));
+    const sentence = (place: string, written: string, key: string, other: string): string =>
+      `${memoryPath}:${place}: key "${written}" is the key ${key} at ${other}: that entry is used, this one is not`;
+    const expected = [
+      sentence("1:1", "::ffff:10.0.0.1", "10.0.0.1", "line 2, column 1"),
+      sentence("4:1", "::ffff:10.0.0.0/104", "10.0.0.0/8", "line 3, column 1"),
+    ];
+    assert.deepEqual(warnings, expected);
+    const { findings, entries } = checkMetadataFile(Buffer.from(text));
+    assert.equal(entries.length, 3);
+    assert.deepEqual(
+      findings.map(({ severity, line, message }) => `${severity} ${line} ${message}`),
+      expected.map((one, i) => `warning ${i === 0 ? 1 : 4} ${one.replace(/^.*?:\d+:\d+: /, "")}`),
+    );
+    await assert.rejects(readFileText('"::ffff:10.0.0.1": {}\n"::ffff:a00:1": {}\n'), /:2:1: .*is given twice/);
+  });
+
+  test("an entry of the file that holds more than a request may say is used, with a warning; writes may make it less only", async () => {
+    const pairs = Array.from({ length: 2000 }, (_, i) => `k${i}: v`).join(", ");
+    const io = memoryFileIo();
+    io.put(memoryPath, `10.0.0.1: {metadata: {${pairs}}}\n10.0.0.2: {name: "a\\u202Eb"}\n`);
+    const { store, lines } = storeOn(io);
+    await store.start();
+    const { key, metadata } = [...store.current().entries()][0] as UdmEntry;
+    assert.equal(metadata.size, 2000);
+    const problems = lines.flatMap(({ fields }) => (fields?.["problems"] as string[] | undefined) ?? []);
+    assert.deepEqual(problems, [
+      "the 2000 metadata keys are more than 1024",
+      String.raw`name "a\u202eb" has a character that is not seen, or turns the text round (U+202E)`,
+    ]);
+    const values = { name: "n", tags: [], vlan: 0n, internal: false, metadata: new Map([...metadata, ["more", "v"]]) };
+    await assert.rejects(store.commit([{ op: "update", key, values }]), /the 2001 metadata keys of key "10\.0\.0\.1"/);
+    await store.commit([{ op: "update", key, values, fields: ["name"] }]);
+    await store.commit([{ op: "update", key, values: { ...values, metadata: new Map([...metadata].slice(1)) } }]);
+    await store.stop();
   });
 
   test("softer rules are warned of, entry by entry up to a number, and counted", async () => {

@@ -8,6 +8,7 @@ import {
   createPlainYamlReader,
   positionAt,
   readYaml,
+  readYamlParts,
   readYamlSteps,
   YamlFault,
   type YamlNode,
@@ -275,5 +276,113 @@ suite("readYaml", () => {
   test("counts lines of all kinds and columns in characters", () => {
     assert.deepEqual(positionAt("a\r\nb\rc\n😀x", 8), { line: 4, column: 2 });
     assert.deepEqual(positionAt("\ufeffa", 1), { line: 1, column: 1 });
+  });
+});
+
+suite("a long text in parts", () => {
+  /** What a node says, without places and sizes. */
+  const said = (node: YamlNode): unknown => {
+    if (node.kind === "scalar") return [node.tag, node.text, node.isPlain];
+    if (node.kind === "sequence") return node.items.map(said);
+    return node.pairs.map(({ key, value }) => [said(key), said(value)]);
+  };
+  const inParts = (text: string): unknown => {
+    const all: unknown[] = [];
+    for (const { root } of readYamlParts(text, (message) => assert.fail(message)))
+      all.push(...(said(root) as unknown[]));
+    return all;
+  };
+  const value = fc.constantFrom(
+    "a",
+    '"q: {"',
+    "|\n  block\n  # text",
+    "{x: 1,\n  y: 2}",
+    "*first",
+    "\n- one\n- two",
+    "\n# comment\n  x: [1, 2]\n\n  y:\n  - z",
+    "&anchor {b: 1}",
+    "'it''s\n  folded'",
+  );
+  const filler = "f".repeat(2000);
+
+  test("says what it says as a whole", () => {
+    const property = fc.property(
+      fc.array(value, { minLength: 200, maxLength: 220 }),
+      fc.boolean(),
+      fc.constantFrom("", "# start\n", "---\n"),
+      (values, isList, start) => {
+        const lines = values.map((one, i) =>
+          isList && !one.startsWith("\n-")
+            ? `- k: ${one.replaceAll("\n", "\n  ")}\n  f: ${filler}\n`
+            : `k${i}: ${one}\nf${i}: ${filler}\n`,
+        );
+        const first = isList ? "- &first {a: 1}\n" : "first: &first {a: 1}\n";
+        const text = start + first + lines.filter((line) => line.startsWith("-") === isList).join("");
+        const whole = readYaml(text);
+        assert.ok(whole !== undefined && text.length > 256 * 1024);
+        assert.deepEqual(inParts(text), said(whole));
+      },
+    );
+    fc.assert(property, runs(6));
+  });
+
+  test("has faults with their lines, keys twice in one part included", () => {
+    const long = Array.from({ length: 300 }, (_, i) => `k${i}:\n  f: ${filler}\n`);
+    const bad = [...long.slice(0, 250), "bad: [\n", ...long.slice(250)].join("");
+    assert.throws(
+      () => inParts(bad),
+      (error) => error instanceof YamlFault && error.position.line === 502,
+    );
+    const notes: unknown[] = [];
+    const twice = [...long.slice(0, 250), "k249: x\n", ...long.slice(250)].join("");
+    for (const _ of readYamlParts(twice, (...note) => notes.push(note)));
+    assert.equal((notes[0] as unknown[])[1], 501);
+    const tooLong = `a: 1\nk:\n${`  - ${filler}\n`.repeat(600)}`;
+    assert.throws(
+      () => inParts(tooLong),
+      (error) => error instanceof YamlFault && /more than 1048576/.test(error.message) && error.position.line === 1,
+    );
+    const flow = long.map((_, i) => `k${i}: ${filler}`);
+    assert.throws(
+      () => inParts(`{\n${flow.with(200, "k200: [a, ]]").join(",\n")}}`),
+      (error) => error instanceof YamlFault && error.position.line === 202 && error.position.column === 12,
+    );
+  });
+
+  test("says what it says as a whole, indented, in flow style and as JSON", () => {
+    const flowValue = fc.constantFrom(
+      "a b's c",
+      "'it''s, ] \"' # ] , \"\n    ",
+      '"a \\\\\\", ]\\\\"',
+      "{x: 1,\n  y: [2, '}', {}]}",
+      "*first",
+      "&a !t 'x, {'",
+      '!t "]"',
+      "http://x/#'a",
+      "&anchor {b: [1,]}",
+      "",
+    );
+    const style = fc.constantFrom("flow", "list", "indented", "json");
+    const start = fc.constantFrom("", "# start [\n", "--- # {\n", "%YAML 1.2\n---\n");
+    const property = fc.property(
+      fc.array(flowValue, { minLength: 200, maxLength: 220 }),
+      style,
+      start,
+      (values, how, head) => {
+        const pairs = values.map((one, i) => `k${i}: ${one}`);
+        const fillers = pairs.map((pair, i) => `${pair} ,\t# it's\n   f${i}: ${filler}`);
+        const json = values.map((one, i) => ({ key: `k ${i}`, one, filler, deep: { '"': [one, { one }] } }));
+        const text = {
+          flow: `${head}{first: &first {a: 1}, ${fillers.join(",\n  ")}\n}\n# end ]`,
+          list: `${head}  [ &first {a: 1}, ${fillers.join(" ,")},]\n...\n`,
+          indented: `${head}  first: &first {a: 1}\n\n${pairs.map((pair, i) => `  ${pair.replaceAll("\n", "\n    ")}\n  f${i}: ${filler}\n`).join("# c\n")}`,
+          json: JSON.stringify(how === "json" ? json : [], undefined, values.length % 3),
+        }[how];
+        const whole = readYaml(text);
+        assert.ok(whole !== undefined && text.length > 256 * 1024);
+        assert.deepEqual(inParts(text), said(whole));
+      },
+    );
+    fc.assert(property, runs(8));
   });
 });

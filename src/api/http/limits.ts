@@ -24,6 +24,8 @@ export interface ApiLimits {
   readonly maxMessageBytes: number;
   /** Clients that watch health at a time. */
   readonly maxWatchers: number;
+  /** Bytes of changes of the metadata that clients who follow them, and are behind, have not taken. */
+  readonly maxWatchedBytes: number;
 }
 
 export const defaultApiLimits: ApiLimits = {
@@ -40,4 +42,5 @@ export const defaultApiLimits: ApiLimits = {
   maxHeldBytes: 268_435_456,
   maxMessageBytes: 0xffff_ffff,
   maxWatchers: 1_000,
+  maxWatchedBytes: 67_108_864,
 };

@@ -93,6 +93,23 @@ export function createListener(options: ListenerOptions): Listener {
     return server2;
   }
 
+  /** The last request of each connection that was not answered when it came. */
+  const unanswered = new WeakMap<Socket, ServerResponse>();
+
+  /**
+   * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that one did.
+   */
+  function serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const { socket } = request;
+    const before = unanswered.get(socket);
+    unanswered.set(socket, response);
+    const serve = (): void => {
+      if (!socket.destroyed) options.onRequest(request, response, expectsContinue);
+    };
+    if (before === undefined || before.writableEnded || before.destroyed) serve();
+    else before.once("close", serve);
+  }
+
   function serveHttp1(server1: Server | HttpsServer): void {
     server1.headersTimeout = limits.headersTimeout;
     server1.requestTimeout = limits.requestTimeout;
@@ -100,8 +117,8 @@ export function createListener(options: ListenerOptions): Listener {
     server1.timeout = limits.stallTimeout;
     server1.maxConnections = limits.maxConnections;
     server1.maxHeadersCount = 128;
-    server1.on("request", (request, response) => options.onRequest(request, response, false));
-    server1.on("checkContinue", (request, response) => options.onRequest(request, response, true));
+    server1.on("request", (request, response) => serveInOrder(request, response, false));
+    server1.on("checkContinue", (request, response) => serveInOrder(request, response, true));
     server1.on("drop", () => metrics.reject("connections"));
     server1.on("connection", (socket: Socket) => {
       sockets.add(socket);

@@ -5,6 +5,12 @@ import { quote } from "../../text/index.ts";
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;
 
+/**
+ * Names of an object, and items of an array that is not right below the top: more than any message may have. Who sends a million must not keep
+ * others waiting until all are read.
+ */
+export const maxNames = 2000;
+
 const blanks = /[ \t\n\r]*/y;
 
 /** All but quote, backslash and the control characters below the blank. */
@@ -55,13 +61,16 @@ export function parseJsonInTurns(
 /** Takes a value of an array. */
 export type TakeItem = (item: JsonNode, index: number) => void;
 
-/** How many items of an array are read in a turn. */
+/** How many items of an array are read in a turn, and about how many characters. */
 const itemsPerTurn = 100;
+const charactersPerTurn = 65_536;
 
 /** Reads a text from its start. A class, because closures of their own cost more than reading a short text. */
 class Parser {
   readonly #text: string;
   #at = 0;
+  /** The name that was read last. */
+  #name = "";
 
   constructor(text: string) {
     this.#text = text;
@@ -132,8 +141,10 @@ class Parser {
 
   #readObject(depth: number): Map<string, JsonNode> {
     const members = new Map<string, JsonNode>();
+    const owner = this.#name;
     if (this.#isEmpty("}")) return members;
     do {
+      if (members.size === maxNames) this.#fail(`the object ${quote(owner)} has more than ${maxNames} names`);
       const name = this.#readName(members);
       members.set(name, this.#readValue(depth));
     } while (this.#hasNext("}"));
@@ -142,9 +153,14 @@ class Parser {
 
   #readArray(depth: number): JsonNode[] {
     const items: JsonNode[] = [];
+    const owner = this.#name;
     if (this.#isEmpty("]")) return items;
-    do items.push(this.#readValue(depth));
-    while (this.#hasNext("]"));
+    do {
+      if (depth > 2 && items.length === maxNames) {
+        this.#fail(`the array ${quote(owner)} has more than ${maxNames} items`);
+      }
+      items.push(this.#readValue(depth));
+    } while (this.#hasNext("]"));
     return items;
   }
 
@@ -154,8 +170,12 @@ class Parser {
     const take: TakeItem = taker ?? ((item) => void items.push(item));
     if (this.#isEmpty("]")) return items;
     let count = 0;
+    let turnAt = this.#at;
     do {
-      if (count % itemsPerTurn === itemsPerTurn - 1) await turn();
+      if (count % itemsPerTurn === itemsPerTurn - 1 || this.#at > turnAt + charactersPerTurn) {
+        await turn();
+        turnAt = this.#at;
+      }
       take(this.#readValue(2), count++);
     } while (this.#hasNext("]"));
     return items;
@@ -189,6 +209,7 @@ class Parser {
     this.#skipBlanks();
     if (this.#text[this.#at] !== ":") this.#fail(`expected ":", found ${this.#found()}`);
     this.#at++;
+    this.#name = name;
     return name;
   }
 

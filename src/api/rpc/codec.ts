@@ -1,9 +1,10 @@
-import { fromBinary, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "../error/api-error.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import type { CodecName } from "./encoded.ts";
-import { listInTurns, readInTurns } from "./read-in-turns.ts";
+import { listInTurns, readInTurns, readWhole } from "./read-in-turns.ts";
 
 /** From how many bytes on a request that holds a list is read in turns. */
 const longRequest = 65_536;
@@ -11,7 +12,7 @@ const longRequest = 65_536;
 /**
  * Reads a request message.
  *
- * @throws ConnectError `invalid_argument` for JSON, `internal` for protobuf that is not such a message.
+ * @throws ConnectError `invalid_argument` for JSON, and for lists that are too long; `internal` for protobuf that is not such a message.
  */
 export type ReadRequest = (codec: CodecName, desc: DescMessage, bytes: Uint8Array) => Message | Promise<Message>;
 
@@ -27,7 +28,7 @@ export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
 
 function readShort<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> {
   try {
-    return fromBinary(desc, bytes);
+    return readWhole(desc, bytes);
   } catch (error) {
     throw malformed(error);
   }
@@ -42,5 +43,6 @@ async function readLong<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array)
 }
 
 function malformed(error: unknown): Error {
+  if (error instanceof ConnectError) return error;
   return apiError("internal", "MALFORMED_MESSAGE", `the message cannot be read: ${(error as Error).message}`);
 }

@@ -1,9 +1,55 @@
 import { setImmediate } from "node:timers/promises";
-import { fromBinary, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { fromBinary, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { violationsError } from "../error/api-error.ts";
+import { maxNames } from "../json/parse-json.ts";
 
-/** How many elements are read before other requests get a turn. */
+/** How many elements are read before other requests get a turn, and about how many bytes. */
 const elementsPerTurn = 100;
+const bytesPerTurn = 65_536;
+
+/**
+ * Reads a message as the protobuf library does, unless a map or list of texts in it is so long that others would wait.
+ *
+ * @param path of the message in its request, for what is refused.
+ * @throws ConnectError `invalid_argument` that names the field; Error for bytes that are not such a message.
+ */
+export function readWhole<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array, path = ""): MessageShape<Desc> {
+  requireFewItems(desc, bytes, path);
+  return fromBinary(desc, bytes);
+}
+
+function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): void {
+  if (bytes.length < bytesPerTurn) return;
+  const reader = new BinaryReader(bytes);
+  const counts = new Map<number, number>();
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const field = desc.fields.find((one) => one.number === number && hasBytes(one));
+    if (field === undefined) {
+      reader.skip(type, number);
+      continue;
+    }
+    // Like the library, whatever the wire type says.
+    const part = reader.bytes();
+    if (field.message !== undefined && field.fieldKind !== "map") {
+      requireFewItems(field.message, part, `${path}${field.name}.`);
+      continue;
+    }
+    const count = (counts.get(number) ?? 0) + 1;
+    counts.set(number, count);
+    // The list of a message that is nothing else may be as long as a batch.
+    const isBatch = path === "" && field.fieldKind === "list";
+    if (count > maxNames && !isBatch) {
+      const description = `${path}${field.name} has more than ${maxNames} items`;
+      throw violationsError("invalid_argument", "INVALID_FIELD", [{ field: `${path}${field.name}`, description }]);
+    }
+  }
+}
+
+function hasBytes({ fieldKind, message, scalar }: DescField): boolean {
+  return fieldKind === "map" || message !== undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES;
+}
 
 /** The field by which {@link readInTurns} reads a message: its first, when that is a list of messages. */
 export function listInTurns(desc: DescMessage): (DescField & { readonly message: DescMessage }) | undefined {
@@ -26,17 +72,20 @@ export async function readInTurns<Desc extends DescMessage>(
   const messages = new Set(desc.fields.filter((field) => field.message !== undefined).map((field) => field.number));
   const elements: unknown[] = [];
   const others: Uint8Array[] = [];
+  let turnAt = 0;
   for (let fields = 1; reader.pos < reader.len; fields++) {
     const start = reader.pos;
     const [number, type] = reader.tag();
     // Like the library, whatever the wire type of a message says.
-    if (number === 1) elements.push(fromBinary(list.message, reader.bytes()));
+    if (number === 1) elements.push(readWhole(list.message, reader.bytes(), `${list.name}[${elements.length}].`));
     else {
       if (messages.has(number)) reader.bytes();
       else reader.skip(type, number);
       others.push(bytes.subarray(start, reader.pos));
     }
-    if (fields % elementsPerTurn === 0) await setImmediate();
+    if (fields % elementsPerTurn !== 0 && reader.pos < turnAt + bytesPerTurn) continue;
+    await setImmediate();
+    turnAt = reader.pos;
   }
-  return Object.assign(fromBinary(desc, Buffer.concat(others)), { [list.localName]: elements });
+  return Object.assign(readWhole(desc, Buffer.concat(others)), { [list.localName]: elements });
 }

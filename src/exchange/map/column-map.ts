@@ -1,8 +1,8 @@
 import type { UdmContext } from "../../udm/index.ts";
 
 /** A field of an entry that a column gives; `metadata` alone is the whole map. */
-export type Target = "key" | "name" | "tags" | "vlan" | "internal" | "contexts" | "metadata" | `metadata:${string}`;
-export const plainTargets = ["key", "name", "tags", "vlan", "internal", "contexts", "metadata"] as const;
+export type Target = (typeof plainTargets)[number] | `metadata:${string}`;
+export const plainTargets = ["key", "name", "tags", "vlan", "internal", "contexts", "metadata", "otherFields"] as const;
 
 /**
  * What is taken of a cell: `host` the address of an address with a prefix length (`192.0.2.1/24` → `192.0.2.1`), `number` the

@@ -1,6 +1,7 @@
 import { KeyError, parseKey, type Key } from "../../ip/index.ts";
 import { quote } from "../../text/index.ts";
-import { checkValues, udmContexts, type UdmContext, type UdmValues } from "../../udm/index.ts";
+import { YamlFault } from "../../yaml/index.ts";
+import { checkValues, readOtherFields, udmContexts, type UdmContext, type UdmValues } from "../../udm/index.ts";
 import type { ExchangeEntry } from "../exchange-entry.ts";
 import type { FaultList } from "../fault-list.ts";
 import { isObject } from "../rows/json-rows.ts";
@@ -26,6 +27,7 @@ interface Draft {
   vlan: bigint | undefined;
   internal: boolean | undefined;
   contexts: UdmContext[] | undefined;
+  otherFields: string | undefined;
   metadata: Map<string, string>;
 }
 
@@ -85,18 +87,19 @@ export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker 
 
   const finishEntries = (draft: Draft, bindings: Bindings, row: Row, before: number): readonly ExchangeEntry[] => {
     const values = valuesOf(draft, map);
-    for (const { field, description } of checkValues(values)) {
+    for (const { field, description } of checkValues(values, undefined, draft.keys[0])) {
       addFault(row, columnOf(bindings, field), field, description);
     }
     const keys = draft.keys.map((text) => readKey(text, row, bindings));
     if (faults.count > before) return nothing;
     const contexts = map.constants.contexts ?? draft.contexts ?? map.defaults.contexts;
     const { name, tags, vlan, internal, metadata } = values;
-    return keys.map((key) => {
-      const known = key as Key;
-      if (contexts === undefined) return { key: known, name, tags, vlan, internal, metadata };
-      return { key: known, name, tags, vlan, internal, metadata, contexts };
-    });
+    const { otherFields } = draft;
+    const said = {
+      ...(contexts !== undefined && { contexts }),
+      ...(otherFields !== undefined && { otherFields }),
+    };
+    return keys.map((key) => Object.assign({ key: key as Key, name, tags, vlan, internal, metadata }, said));
   };
 
   const readKey = (text: string, row: Row, bindings: Bindings): Key | undefined => {
@@ -140,6 +143,7 @@ function emptyDraft(): Draft {
     vlan: undefined,
     internal: undefined,
     contexts: undefined,
+    otherFields: undefined,
     metadata: new Map(),
   };
 }
@@ -167,6 +171,9 @@ function take(draft: Draft, binding: Binding, texts: readonly string[], row: Row
     case "contexts":
       draft.contexts ??= texts.map(contextOf);
       return;
+    case "otherFields":
+      draft.otherFields ??= othersOf(single(texts));
+      return;
     case "metadata":
       for (const [key, value] of metadataOf(binding, row)) if (!draft.metadata.has(key)) draft.metadata.set(key, value);
       return;
@@ -188,6 +195,15 @@ function quoted<T>(text: string, read: () => T): T {
   } catch (error) {
     if (error instanceof CellFault) throw new CellFault(`${quote(text)} ${error.message}`);
     throw error;
+  }
+}
+
+function othersOf(text: string): string {
+  try {
+    return readOtherFields(text);
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    throw new CellFault(`${quote(text)} is not YAML of other fields: ${error.message}`);
   }
 }
 

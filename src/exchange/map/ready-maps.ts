@@ -40,6 +40,7 @@ const maps: Readonly<Record<ReadyMapName, () => Partial<ColumnMap>>> = {
       rule("internal", ["internal"]),
       rule("contexts", ["contexts"], { split: "," }),
       rule("metadata", ["metadata"]),
+      rule("otherFields", ["otherFields"]),
     ],
   }),
   sheet: () => ({

@@ -1,7 +1,9 @@
 import type { JsonataOptions, JsonataError } from "jsonata";
 import { ExchangeError } from "../exchange-error.ts";
+import { quote } from "../../text/index.ts";
 import type { FaultList } from "../fault-list.ts";
-import { rowsOfABlock, type RowBlocks } from "./row.ts";
+import { JsonTooLong, JsonWalker, JsonWalkError, type JsonExtent } from "./json-walker.ts";
+import { charactersOfABlock, longestRow, rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
 
 /** Bounds of a selection: its time in milliseconds, its depth, and the length of what it makes. */
 const selectionLimits: JsonataOptions = { timeout: 20_000, stack: 500, sequence: 5_000_000 };
@@ -13,9 +15,124 @@ const selectionLimits: JsonataOptions = { timeout: 20_000, stack: 500, sequence:
  * @param select a JSONata expression whose value is the rows.
  */
 export async function* jsonRows(text: string, select: string | undefined, faults: FaultList): RowBlocks {
-  const document = parseJson(text);
-  const rows = select === undefined ? findRows(document) : await selectRows(document, select);
-  yield* blocksOf(rows, faults);
+  if (select === undefined) yield* listedRows(text, faults);
+  else {
+    requireDifferentNames(text);
+    yield* blocksOf(await selectRows(parseJson(text), select), faults);
+  }
+}
+
+/** Says that an object of a JSON text, or of lines of JSON, has a name twice; undefined when none has. */
+export function repeatedName(text: string): string | undefined {
+  const walker = new JsonWalker(text);
+  try {
+    while (walker.peek() !== "") {
+      const { twice } = walker.value();
+      if (twice !== undefined) return nameTwice(twice);
+    }
+  } catch (error) {
+    if (!isWalkError(error)) throw error;
+  }
+  return undefined;
+}
+
+/** @throws ExchangeError for a text one of whose objects has a name twice: one of both values would be lost. */
+function requireDifferentNames(text: string): void {
+  try {
+    const { twice } = new JsonWalker(text).value();
+    if (twice !== undefined) throw new ExchangeError("", `the text is not JSON that can be read: ${nameTwice(twice)}`);
+  } catch (error) {
+    throw isWalkError(error) ? notJson(text, error) : error;
+  }
+}
+
+export function nameTwice(name: string): string {
+  return `the name ${quote(name)} is given twice in one object`;
+}
+
+const isWalkError = (error: unknown): error is JsonWalkError => error instanceof JsonWalkError;
+
+/** What the engine says of a text that is no JSON. */
+function notJson(text: string, { message }: JsonWalkError): Error {
+  parseJson(text);
+  return new ExchangeError("", `the text is not JSON that can be read: ${message}`);
+}
+
+/** Reads the rows of a list one by one, so that other work can be done in between. */
+async function* listedRows(text: string, faults: FaultList): RowBlocks {
+  let rows: readonly JsonExtent[];
+  try {
+    const walk = findRows(text);
+    let next = walk.next();
+    for (; next.done !== true; next = walk.next()) yield [];
+    rows = next.value;
+  } catch (error) {
+    if (error instanceof JsonTooLong) throw new ExchangeError("", error.message);
+    throw isWalkError(error) ? notJson(text, error) : error;
+  }
+  let block: Row[] = [];
+  let blockStart = 0;
+  for (const [i, { start, end, twice }] of rows.entries()) {
+    let values: unknown;
+    try {
+      values = JSON.parse(text.slice(start, end));
+    } catch (error) {
+      throw notJson(text, error as Error);
+    }
+    const number = i + 1;
+    if (twice !== undefined) faults.add({ row: number, line: 0, column: twice, field: "", reason: nameTwice(twice) });
+    else if (isObject(values)) block.push({ number, line: 0, header: undefined, values });
+    else faults.add({ row: number, line: 0, column: "", field: "", reason: notAnObject });
+    if (block.length < rowsOfABlock && end - blockStart < charactersOfABlock) continue;
+    yield block;
+    block = [];
+    blockStart = end;
+  }
+  yield block;
+}
+
+const notAnObject = "the row is not an object";
+
+/** Finds the list of rows in steps, some hundred items each. @throws JsonWalkError, ExchangeError */
+function* findRows(text: string): Generator<void, readonly JsonExtent[]> {
+  const walker = new JsonWalker(text);
+  const lists = new Map<string, JsonExtent[]>();
+  function* itemsOf(name: string): Generator<void> {
+    const items: JsonExtent[] = [];
+    lists.set(name, items);
+    let yielded = 0;
+    for (const item of walker.items(longestRow)) {
+      if (items.push(item) % rowsOfABlock !== 0 && item.end - yielded < charactersOfABlock) continue;
+      yield;
+      yielded = item.end;
+    }
+  }
+  if (walker.peek() === "[") yield* itemsOf("udms");
+  else if (walker.peek() === "{") {
+    const names = new Set<string>();
+    for (const name of walker.members()) {
+      if (names.has(name)) throw new ExchangeError("", `the text is not JSON that can be read: ${nameTwice(name)}`);
+      names.add(name);
+      if (listNames.includes(name) && walker.peek() === "[") yield* itemsOf(name);
+      else {
+        const { start, end, twice } = walker.value(longestRow);
+        try {
+          JSON.parse(text.slice(start, end));
+        } catch (error) {
+          throw new JsonWalkError((error as Error).message);
+        }
+        if (twice !== undefined)
+          throw new ExchangeError("", `the text is not JSON that can be read: ${nameTwice(twice)}`);
+      }
+    }
+  } else parseJson(text);
+  walker.end();
+  const found = listNames.find((name) => lists.has(name));
+  if (found !== undefined) return lists.get(found) ?? [];
+  throw new ExchangeError(
+    "select",
+    `the JSON text is no list, and has none as ${listNames.join(", ")}: name its rows by an expression`,
+  );
 }
 
 /** A parsed text. @throws ExchangeError that says where it breaks. */
@@ -40,21 +157,7 @@ function jsonFault(text: string, message: string): string {
   return `line ${before.split("\n").length}, column ${before.length - before.lastIndexOf("\n")}: ${what}`;
 }
 
-const listNames = ["udms", "results", "result", "data"] as const;
-
-function findRows(document: unknown): readonly unknown[] {
-  if (Array.isArray(document)) return document as unknown[];
-  if (typeof document === "object" && document !== null) {
-    for (const name of listNames) {
-      const list = (document as Readonly<Record<string, unknown>>)[name];
-      if (Array.isArray(list)) return list as unknown[];
-    }
-  }
-  throw new ExchangeError(
-    "select",
-    `the JSON text is no list, and has none as ${listNames.join(", ")}: name its rows by an expression`,
-  );
-}
+const listNames: readonly string[] = ["udms", "results", "result", "data"];
 
 /**
  * Rows by a JSONata expression.
@@ -83,7 +186,7 @@ export async function* blocksOf(rows: readonly unknown[], faults: FaultList): Ro
       const values = rows[i];
       const number = i + 1;
       if (isObject(values)) block.push({ number, line: 0, header: undefined, values });
-      else faults.add({ row: number, line: 0, column: "", field: "", reason: "the row is not an object" });
+      else faults.add({ row: number, line: 0, column: "", field: "", reason: notAnObject });
     }
     yield block;
   }

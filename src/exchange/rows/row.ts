@@ -13,5 +13,10 @@ export interface Row {
 /** Rows of a text, some at a time, so that other work can be done in between. */
 export type RowBlocks = AsyncGenerator<readonly Row[], void>;
 
-/** Rows given at a time. */
+/** Rows given at a time, and about how many characters. */
 export const rowsOfABlock = 500;
+export const charactersOfABlock = 128 * 1024;
+
+/** Characters of a row at most: none has more, and reading one that has holds others up. */
+export const longestRow = 1024 * 1024;
+export const rowIsTooLong = `the row takes more than ${longestRow} characters`;

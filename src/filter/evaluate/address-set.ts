@@ -1,4 +1,4 @@
-import { KeyError, parseAddress, parseKey, type Family, type Key } from "../../ip/index.ts";
+import { KeyError, parseAddress, parseKey, unmapAddress, type Family, type Key } from "../../ip/index.ts";
 
 /** Ranges of addresses, ascending, that do not touch one another. */
 export interface AddressRanges {
@@ -13,16 +13,11 @@ export interface AddressSet {
   readonly ranges: Readonly<Record<Family, AddressRanges>>;
 }
 
-const mappedFirst = 0xffffn << 32n;
-const mappedLast = mappedFirst + 0xffffffffn;
-
 export function createAddressSet(keys: readonly Key[]): AddressSet {
-  const plain = keys.map(unmap);
-  const ranges = { 4: mergeRanges(plain, 4), 6: mergeRanges(plain, 6) };
+  const ranges = { 4: mergeRanges(keys, 4), 6: mergeRanges(keys, 6) };
   const fast = { first: Float64Array.from(ranges[4].first, Number), last: Float64Array.from(ranges[4].last, Number) };
 
-  const hasRange = (given: Range): boolean => {
-    const { family, first, last } = unmap(given);
+  const hasRange = ({ family, first, last }: Range): boolean => {
     const { first: firsts, last: lasts } = ranges[family];
     const i = lastNotAbove(firsts, first);
     return i >= 0 && last <= (lasts[i] as bigint);
@@ -45,8 +40,10 @@ type Range = Pick<Key, "family" | "first" | "last">;
 
 function rangeOf(text: string): Range | undefined {
   if (!/[/-]/.test(text)) {
-    const address = parseAddress(text);
-    return address && { family: address.family, first: address.value, last: address.value };
+    const parsed = parseAddress(text);
+    if (parsed === undefined) return undefined;
+    const { family, value } = unmapAddress(parsed);
+    return { family, first: value, last: value };
   }
   try {
     return parseKey(text);
@@ -54,11 +51,6 @@ function rangeOf(text: string): Range | undefined {
     if (error instanceof KeyError) return undefined;
     throw error;
   }
-}
-
-function unmap({ family, first, last }: Range): Range {
-  const isMapped = family === 6 && first >= mappedFirst && last <= mappedLast;
-  return isMapped ? { family: 4, first: first - mappedFirst, last: last - mappedFirst } : { family, first, last };
 }
 
 function mergeRanges(keys: readonly Range[], family: Family): AddressRanges {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import { exportEntries, importEntries, readyMap, toUdmEntry } from "../../exchange/index.ts";
+import { exportEntries, fromUdmEntry, importEntries, readyMap, toUdmEntry } from "../../exchange/index.ts";
 import { isMissing, makeFolder, replaceContent, type FileIo } from "../../file/index.ts";
 import type { UdmEntry } from "../../udm/index.ts";
 import type { Validators } from "../fetch/source-reader.ts";
@@ -51,10 +51,7 @@ export function createLastCopies(directory: string, io: FileIo, run: string): La
     },
     async write(name, { entries, ...head }) {
       await makeFolder(directory);
-      const lines = exportEntries(
-        () => entries.map((entry) => Object.assign({ contexts: entry.fileOnly?.contexts }, entry)),
-        "ndjson",
-      );
+      const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
       const pieces = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
       for (const piece of lines) {
         pieces.push(piece);

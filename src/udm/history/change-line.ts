@@ -9,7 +9,7 @@ import type { ChangeHead, UdmChange } from "./history-contract.ts";
 // then four for each entry: before as JSON, what the file alone knew of it as JSON, and the same two after. Empty: there is none.
 
 const checksumDigits = 8;
-const savedMark = '{"saved":true}';
+const savedMark = '{"saved":true';
 const tab = 0x09;
 export const lineEnd = 0x0a;
 /** Stands before each key of a line, and, for quotes in texts are escaped, nowhere else. */
@@ -49,32 +49,70 @@ export async function encodeLine(
   return { bytes: Buffer.concat([Buffer.from(checksum(...rest)), ...rest, Buffer.from("\n")]), isCut };
 }
 
-/** A line that says that all changes before it are in the file. */
-export function encodeMark(): Buffer {
-  const rest = Buffer.from(`\t${savedMark}`);
+/** What a line says at a stop: all changes before it are in the file. */
+export interface SavedMark {
+  /** Of the file. */
+  readonly stamp: string;
+  /** The last change in the file of the whole state; -1 when there is none that can be used. */
+  readonly base: number;
+}
+
+export function encodeMark({ stamp, base }: SavedMark): Buffer {
+  return plainLine(`${savedMark},"stamp":${JSON.stringify(stamp)},"base":${base}}`);
+}
+
+/** A line that names the numbering to which the changes of its file belong. */
+export function encodeEpoch(epoch: string): Buffer {
+  return plainLine(JSON.stringify({ epoch }));
+}
+
+/** The numbering that a line of {@link encodeEpoch} names; undefined for any other line. */
+export function readEpoch(line: Buffer): string | undefined {
+  const text = line.toString("latin1", checksumDigits + 1, Math.min(line.length, 80));
+  const epoch = /^\{"epoch":"([0-9a-z]+)"\}$/.exec(text)?.[1];
+  return epoch !== undefined && isWhole(line) ? epoch : undefined;
+}
+
+function plainLine(json: string): Buffer {
+  const rest = Buffer.from(`\t${json}`);
   return Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]);
 }
 
-/** Whether a line is the one of {@link encodeMark}. */
-export function isMark(line: Buffer): boolean {
-  return line.toString("latin1", checksumDigits + 1) === savedMark;
+/** Reads a line of {@link encodeMark}, also one of an older version, which names no stamp; undefined for any other line. */
+export function readMark(line: Buffer): SavedMark | undefined {
+  const start = checksumDigits + 1;
+  if (line.toString("latin1", start, start + savedMark.length) !== savedMark || !isWhole(line)) return undefined;
+  const { stamp = "", base = -1 } = JSON.parse(line.toString("utf8", start)) as Partial<SavedMark>;
+  return { stamp, base };
+}
+
+function isWhole(line: Buffer): boolean {
+  return line.toString("latin1", 0, checksumDigits) === checksum(line.subarray(checksumDigits));
 }
 
 /** @param line without its end. @returns undefined when it is not as it was written. */
 export function readHead(line: Buffer): LineHead | undefined {
   if (line.length < checksumDigits + 2 || line[checksumDigits] !== tab) return undefined;
-  if (line.toString("latin1", 0, checksumDigits) !== checksum(line.subarray(checksumDigits))) return undefined;
+  if (!isWhole(line)) return undefined;
   const end = line.indexOf(tab, checksumDigits + 1);
   return JSON.parse(line.toString("utf8", checksumDigits + 1, end < 0 ? line.length : end)) as LineHead;
 }
 
-/** @param line as {@link readHead} takes it, found good. */
-export function readChange(line: Buffer): UdmChange {
-  const [, head = "", ...columns] = line.toString().split("\t");
-  const { group: _, ...rest } = JSON.parse(head) as LineHead;
+/** Reads a change, a big one in turns. @param line as {@link readHead} takes it, found good. */
+export async function readChange(line: Buffer): Promise<UdmChange> {
+  let at = line.indexOf(tab) + 1;
+  const column = (): string => {
+    const end = line.indexOf(tab, at);
+    const text = line.toString("utf8", at, end < 0 ? line.length : end);
+    at = end < 0 ? line.length + 1 : end + 1;
+    return text;
+  };
+  const { group: _, ...rest } = JSON.parse(column()) as LineHead;
   const changes: EntryChange[] = [];
-  for (let i = 0; i < columns.length; i += 4) {
-    changes.push({ before: readSide(columns[i], columns[i + 1]), after: readSide(columns[i + 2], columns[i + 3]) });
+  while (at <= line.length) {
+    const [before, beforeFileOnly, after, afterFileOnly] = [column(), column(), column(), column()];
+    changes.push({ before: readSide(before, beforeFileOnly), after: readSide(after, afterFileOnly) });
+    if (changes.length % itemsATurn === 0) await nextTurn();
   }
   return { ...rest, changes };
 }

@@ -45,6 +45,11 @@ export interface HistoryQuery {
 export interface UdmHistory {
   /** Whether changes are kept. */
   isOn(): boolean;
+  /**
+   * Names the numbering of the changes: letters and digits. It is another one when numbers may be given a second time, because the history was
+   * lost or damaged, or is one of another database. Empty while it is not known.
+   */
+  epoch(): string;
   /** The number of the last change; 0 before there was one. */
   last(): number;
   /** The number of the oldest change that is kept; one above the last when none is. */

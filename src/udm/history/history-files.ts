@@ -15,6 +15,8 @@ export interface HistoryFiles {
   /** Finds the files that are there. @throws the errors of the system. */
   find(): Promise<readonly Segment[]>;
   segments(): readonly Segment[];
+  /** Whether the next lines begin another file. */
+  isFull(): boolean;
   read(segment: Segment): Promise<Buffer>;
   /**
    * Writes lines behind the last one, and syncs. When that fails, what was written is taken back.
@@ -84,6 +86,8 @@ export function createHistoryFiles(io: FileIo, beginning: string, segmentBytes: 
     await syncFolder();
   };
 
+  const isFull = (): boolean => (segments.at(-1)?.size ?? segmentBytes) >= segmentBytes;
+
   const cut = async (size: number): Promise<void> => {
     (segments.at(-1) as Segment).size = size;
     isTorn = true;
@@ -95,6 +99,7 @@ export function createHistoryFiles(io: FileIo, beginning: string, segmentBytes: 
 
   return {
     segments: () => segments,
+    isFull,
     cut,
     close,
     async find() {
@@ -113,7 +118,7 @@ export function createHistoryFiles(io: FileIo, beginning: string, segmentBytes: 
     async append(lines, first) {
       const last = segments.at(-1);
       if (isTorn && last !== undefined) await cut(last.size);
-      if (last === undefined || last.size >= segmentBytes) await begin(first);
+      if (isFull()) await begin(first);
       const segment = segments.at(-1) as Segment;
       const start = segment.size;
       isTorn = true;

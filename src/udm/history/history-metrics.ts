@@ -1,6 +1,6 @@
 import type { Metrics } from "../../report/index.ts";
 
-const failures = ["open", "append", "shrink", "torn"] as const;
+const failures = ["open", "append", "shrink", "torn", "base"] as const;
 export type HistoryFailure = (typeof failures)[number];
 
 export interface HistoryMetrics {
@@ -35,7 +35,7 @@ export function createHistoryMetrics(
   );
   const faults = metrics.counter(
     "netgloss_udm_history_failures_total",
-    "Faults of the history of the metadata: it could not be opened, written, shortened; or lines were torn and left out.",
+    "Faults of the history of the metadata: it could not be opened, written, shortened; lines were torn and left out; or the whole state could not be kept.",
     { step: failures },
   );
   return {

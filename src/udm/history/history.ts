@@ -1,8 +1,22 @@
+import { randomUUID } from "node:crypto";
 import { limitLog } from "../../report/index.ts";
-import { isChange } from "../model/apply-writes.ts";
+import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import { nextTurn } from "../model/next-turn.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import { encodeLine, encodeMark, isMark, keysOf, lineEnd, readChange, readHead, type LineHead } from "./change-line.ts";
+import {
+  encodeEpoch,
+  encodeLine,
+  encodeMark,
+  keysOf,
+  lineEnd,
+  readChange,
+  readEpoch,
+  readHead,
+  readMark,
+  type LineHead,
+  type SavedMark,
+} from "./change-line.ts";
+import { BaseFile, compareStates } from "./base-state.ts";
 import { findEdits, isInFile } from "./compare-file.ts";
 import type { ChangeHead, UdmChange } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
@@ -28,6 +42,13 @@ export function createHistory(options: HistoryOptions): StoreHistory {
   const watchers = new Set<(change: UdmChange) => void>();
   const kept = createKeptChanges(files);
   let isOpen = false;
+  let epoch = "";
+  /** Whether the last file names it. */
+  let isEpochKept = false;
+  /** Whether lines were damaged, or the last ones not written whole. */
+  let isTorn = false;
+  /** As the collector left it when it was stopped last. */
+  let mark: SavedMark | undefined;
   /** Whether the last change is known to be in the file. */
   let isSaved = true;
   let next = 1;
@@ -41,11 +62,22 @@ export function createHistory(options: HistoryOptions): StoreHistory {
 
   const readLines = (segment: Segment, bytes: Buffer): void => {
     let good = 0;
+    isEpochKept = false;
     for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(lineEnd, start) + 1;
       const line = bytes.subarray(start, end === 0 ? bytes.length : end - 1);
-      if (isMark(line)) {
+      const saved = end === 0 ? undefined : readMark(line);
+      if (saved !== undefined) {
         isSaved = true;
+        mark = saved;
+        good = end;
+        start = end;
+        continue;
+      }
+      const named = end === 0 ? undefined : readEpoch(line);
+      if (named !== undefined) {
+        epoch = named;
+        isEpochKept = true;
         good = end;
         start = end;
         continue;
@@ -53,6 +85,7 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const head = end === 0 ? undefined : readHead(line);
       if (head === undefined || head.number < next) {
         metrics.failed("torn");
+        isTorn = true;
         log.warn({ path: segment.path, start }, "an incomplete line of the metadata history is skipped");
         if (end === 0) break;
       } else {
@@ -65,6 +98,59 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       start = end;
     }
     segment.size = good;
+  };
+
+  const baseFile = new BaseFile(io, `${options.path}base`, Math.floor(clock.now()).toString(36));
+  /** Of the last change in the file of the whole state; -1: there is none that can be used. */
+  let baseNumber = -1;
+  let baseWrite: Promise<void> | undefined;
+
+  /** Keeps the whole state, while others go on. */
+  const writeBase = (index: UdmIndex): void => {
+    const number = next - 1;
+    baseWrite ??= baseFile
+      .write(index, number)
+      .then(() => void (baseNumber = number))
+      .catch((error: unknown) => {
+        metrics.failed("base");
+        log.warn({ error }, "the state that changes of the metadata begin from cannot be kept");
+      })
+      .finally(() => (baseWrite = undefined));
+  };
+
+  /** What differs between the file and the state that all kept changes lead to; undefined when that is not known. */
+  const editsSinceBase = async (index: UdmIndex): Promise<readonly EntryChange[] | undefined> => {
+    const base = await baseFile.read().catch(() => undefined);
+    if (base === undefined || base.number > next - 1) return undefined;
+    const place = kept.all().findIndex(({ number }) => number > base.number);
+    const later = place < 0 ? [] : kept.all().slice(place);
+    // Without a gap, and each with its entries.
+    const firstLater = later[0]?.number ?? next;
+    const isWhole = firstLater === base.number + 1 && next - 1 === base.number + later.length;
+    if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
+    const made: UdmIndex[] = [];
+    try {
+      let expected = await options.load(base.bytes);
+      made.push(expected);
+      const edit = expected.edit();
+      for (const { layer, changes } of place < 0 ? [] : await kept.readFrom(place)) {
+        if (layer !== undefined) continue;
+        for (const { before, after } of changes) {
+          if (after !== undefined) edit.put(after);
+          else if (before !== undefined) edit.delete(before.key);
+        }
+        await nextTurn();
+      }
+      expected = edit.done();
+      made.push(expected);
+      baseNumber = base.number;
+      return await compareStates(expected, index);
+    } catch (error) {
+      log.warn({ error }, "the state that changes of the metadata begin from cannot be read");
+      return undefined;
+    } finally {
+      for (const one of made) options.release(one);
+    }
   };
 
   /** Gives up changes from a place on, which are the last lines of the last file. */
@@ -97,8 +183,9 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const { start, end } = all[place - 1] as KeptChange;
       size += end - start;
     }
-    const known = (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
-    const changes = findEdits(known, index);
+    const known = async (): Promise<readonly UdmChange[]> =>
+      (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
+    const changes = (await editsSinceBase(index)) ?? findEdits(await known(), index);
     if (changes.length === 0) return;
     metrics.edited();
     log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
@@ -115,7 +202,11 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     const changes: UdmChange[] = [];
     const numbers: (number | undefined)[] = [];
     for (const { author, method, changes: all, ...more } of group) {
-      const real = all.filter(isChange);
+      const real: EntryChange[] = [];
+      for (const [i, change] of all.entries()) {
+        if (i % keysATurn === keysATurn - 1) await nextTurn();
+        if (isChange(change)) real.push(change);
+      }
       numbers.push(real.length === 0 ? undefined : first + heads.length);
       if (real.length === 0) continue;
       const head = { number: first + heads.length, time, author, method, entries: real.length, ...more, group: first };
@@ -127,14 +218,19 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     }
     if (lines.length === 0) return numbers;
     let at: Awaited<ReturnType<typeof files.append>>;
+    const name = isEpochKept && !files.isFull() ? [] : [encodeEpoch(epoch)];
     try {
-      at = await files.append(lines.length === 1 ? (lines[0] as Buffer) : Buffer.concat(lines), first);
+      at = await files.append(
+        lines.length === 1 && name.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...name, ...lines]),
+        first,
+      );
+      isEpochKept = true;
     } catch (error) {
       metrics.failed("append");
       log.error({ error }, cannotWrite);
       throw error;
     }
-    let { start } = at;
+    let start = at.start + (name[0]?.length ?? 0);
     const appended: KeptChange[] = [];
     for (const [i, head] of heads.entries()) {
       const end = start + (lines[i] as Buffer).length;
@@ -178,6 +274,8 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       const removed = await files.shrink(maxBytes);
       if (removed.length === 0) return;
       kept.forgetBelow(files.segments()[0]?.first ?? next);
+      const index = options.current();
+      if (index !== undefined && baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
       keyNumbers.forgetBelow(kept.all()[0]?.number ?? next);
     } catch (error) {
       metrics.failed("shrink");
@@ -201,10 +299,11 @@ export function createHistory(options: HistoryOptions): StoreHistory {
     },
     keep,
     isOn: () => isOpen,
+    epoch: () => epoch,
     last: () => next - 1,
     first: () => kept.all()[0]?.number ?? next,
 
-    async open(index) {
+    async open(index, stamp) {
       if (maxBytes === 0 || isOpen) return;
       try {
         for (const segment of await files.find()) {
@@ -213,9 +312,23 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         }
         const last = files.segments().at(-1);
         if (last !== undefined) await files.cut(last.size);
+        // Numbers of changes that were lost will be given again.
+        if (epoch === "" || isTorn) {
+          epoch = randomUUID().replaceAll("-", "");
+          isEpochKept = false;
+        }
+        // Else the next start would give another name to the same numbers. What fails now is tried again with the next change.
+        if (!isEpochKept)
+          await files.append(encodeEpoch(epoch), next).then(
+            () => (isEpochKept = true),
+            () => undefined,
+          );
         await dropUnsaved(index);
         isOpen = true;
-        await noteEdits(index);
+        const isUntouched = isSaved && stamp !== "" && stamp === mark?.stamp;
+        if (isUntouched) baseNumber = (await baseFile.isThere()) ? (mark?.base ?? -1) : -1;
+        else await noteEdits(index);
+        if (!isUntouched || baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
         health.set({ name: checkName, ready: true });
       } catch (error) {
         isOpen = false;
@@ -236,9 +349,12 @@ export function createHistory(options: HistoryOptions): StoreHistory {
           .catch((error: unknown) => log.warn({ error }, "the history of the metadata cannot be shortened"));
     },
 
-    async close() {
+    async close(stamp) {
+      await baseWrite;
       if (isOpen && files.segments().length > 0) {
-        await files.append(encodeMark(), next).catch((error: unknown) => log.warn({ error }, cannotWrite));
+        await files
+          .append(encodeMark({ stamp, base: baseNumber }), next)
+          .catch((error: unknown) => log.warn({ error }, cannotWrite));
       }
       isOpen = false;
       await files.close();

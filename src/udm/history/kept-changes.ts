@@ -54,7 +54,7 @@ export function createKeptChanges(files: HistoryFiles): KeptChanges {
       let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
       for (const { segment, start, end } of kept.slice(place)) {
         if (read?.segment !== segment) read = { segment, bytes: await files.read(segment) };
-        changes.push(readChange(read.bytes.subarray(start, end - 1)));
+        changes.push(await readChange(read.bytes.subarray(start, end - 1)));
       }
       return changes;
     },
@@ -76,7 +76,7 @@ export function createKeptChanges(files: HistoryFiles): KeptChanges {
           read = { segment: change.segment, bytes };
         }
         const line = read.bytes.subarray(change.start, change.end - 1);
-        if (pattern === undefined || line.includes(pattern)) found.push(readChange(line));
+        if (pattern === undefined || line.includes(pattern)) found.push(await readChange(line));
       }
       return found;
     },

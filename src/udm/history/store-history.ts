@@ -20,8 +20,12 @@ export interface NewLayerChange extends NewChange {
 
 /** The history of a store, which writes it. Calls that change it follow one another. */
 export interface StoreHistory extends UdmHistory {
-  /** Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history. */
-  open(index: UdmIndex): Promise<void>;
+  /**
+   * Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history.
+   *
+   * @param stamp of the file; another one than at the last stop: a person may have edited it.
+   */
+  open(index: UdmIndex, stamp: string): Promise<void>;
   /**
    * Keeps the commits of a group durably, before the file is saved: what is in the file is in the history, too.
    *
@@ -38,7 +42,8 @@ export interface StoreHistory extends UdmHistory {
   keep(): Promise<void>;
   /** The file could not be saved: what was appended is taken back. */
   takeBack(): Promise<void>;
-  close(): Promise<void>;
+  /** @param stamp of the file, as it was saved last. */
+  close(stamp: string): Promise<void>;
 }
 
 export interface HistoryOptions {
@@ -47,6 +52,11 @@ export interface HistoryOptions {
   readonly path: string;
   /** Of all files together; 0 for no history. */
   readonly maxBytes: number;
+  /** The state with all changes that are kept; undefined before there is one. */
+  readonly current: () => UdmIndex | undefined;
+  /** Makes a state of the bytes of a metadata file. @throws Error without room for it, or when they are none. */
+  readonly load: (bytes: Uint8Array) => Promise<UdmIndex>;
+  readonly release: (index: UdmIndex) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

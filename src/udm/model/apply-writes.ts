@@ -1,3 +1,4 @@
+import { excessOf, measureEntry } from "./check-udm.ts";
 import { itemsATurn, nextTurn } from "./next-turn.ts";
 import type { UdmEntry, UdmValues } from "./udm-entry.ts";
 import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
@@ -37,7 +38,8 @@ export async function applyWrites(
     const before = edit.get(write.key);
     const earlier = firstIndex.get(write.key.text);
     if (earlier === undefined) firstIndex.set(write.key.text, index);
-    const outcome = refuse(write, before, earlier) ?? resultOf(write, before);
+    const made = refuse(write, before, earlier) ?? resultOf(write, before);
+    const outcome = "refused" in made ? made : (tooMuch(made.entry, before) ?? made);
     if (!("refused" in outcome)) {
       results.push({ before, after: outcome.entry });
     } else if (violations.length < maxViolations) {
@@ -91,6 +93,15 @@ function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | 
   if (write.op === "create" && found !== undefined) return no("already_exists", "already exists");
   if ((write.op === "update" || write.op === "delete") && found === undefined) return no("not_found", "does not exist");
   return undefined;
+}
+
+/** An entry may hold more than is allowed when it came from the file, but no write makes it hold more. */
+function tooMuch(after: UdmEntry | undefined, before: UdmEntry | undefined): Refusal | undefined {
+  if (after === undefined) return undefined;
+  const amounts = measureEntry(after);
+  if (excessOf(amounts) === undefined) return undefined;
+  const excess = excessOf(amounts, after.key.text, before && measureEntry(before));
+  return excess && { refused: "invalid_argument", ...excess };
 }
 
 /** The entry that the write leaves, if any. */

@@ -1,4 +1,5 @@
-import { udmContexts, type UdmContext, type UdmEntry, type UdmFileOnly } from "./udm-entry.ts";
+import { mergedPairs, positionAt, readYaml, renderPair, YamlFault, type Fail } from "../../yaml/index.ts";
+import { udmContexts, udmFields, type UdmContext, type UdmEntry, type UdmFileOnly } from "./udm-entry.ts";
 
 const indent = "  ";
 
@@ -19,6 +20,33 @@ export function otherFields({ fileOnly }: UdmEntry): string {
   if (fileOnly === undefined) return "";
   const others = fieldsOf(fileOnly.yaml).filter(({ name }) => name !== "contexts");
   return others.map(({ text }) => text.replace(/^ {2}/gm, "")).join("");
+}
+
+/**
+ * Reads fields that mean nothing here: a mapping of YAML, of any names but those of an entry.
+ *
+ * @returns them as {@link otherFields} gives them.
+ * @throws YamlFault
+ */
+export function readOtherFields(text: string): string {
+  const fail: Fail = (message, at) => {
+    throw new YamlFault(message, positionAt(text, at));
+  };
+  const root = readYaml(text);
+  if (root === undefined) return "";
+  if (root.kind !== "mapping") return fail("expected a mapping from names to values", root.at);
+  const pairs = mergedPairs(root, fail);
+  const known: ReadonlySet<string> = new Set([...udmFields, "contexts"]);
+  for (const { key } of pairs) if (known.has(key.text)) fail(`${key.text} is a field of its own`, key.at);
+  return pairs.map((pair) => renderPair(pair, "")).join("");
+}
+
+/** The entry with other fields of the file than it had. @param text as {@link readOtherFields} returns it. */
+export function withOtherFields(entry: UdmEntry, text: string): UdmEntry {
+  const { fileOnly, ...values } = entry;
+  const contexts = fieldsOf(fileOnly?.yaml ?? "").filter(({ name }) => name === "contexts");
+  const yaml = contexts.map((field) => field.text).join("") + text.replace(/^(?=.)/gm, indent);
+  return yaml === "" ? values : { ...values, fileOnly: { ...fileOnly, yaml } };
 }
 
 /** The entry with other contexts; none is everywhere. The other fields that the file alone knows stay. */

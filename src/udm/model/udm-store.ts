@@ -12,6 +12,12 @@ export type UdmWrite =
   /** What happens to the entry is decided when its turn comes, by what is there then. Fields known in the file only are its matter, too. */
   | { readonly op: "edit"; readonly key: Key; readonly edit: (found: UdmEntry | undefined) => EditedEntry };
 
+/**
+ * Makes writes of the state that they are applied to. It runs while all other writes wait, and may be called again for another state
+ * when the first attempt to save failed. What it throws is the error of its commit.
+ */
+export type PlanWrites = (state: UdmIndex) => Promise<readonly UdmWrite[]>;
+
 /** What an edit makes of an entry: undefined is none; or why it refuses. */
 export type EditedEntry =
   | { readonly entry: UdmEntry | undefined }

@@ -13,6 +13,7 @@ export interface SharedHistory extends UdmHistory {
 
 export interface SharedHistoryOptions {
   readonly isOn: () => boolean;
+  readonly epoch: () => string;
   readonly last: () => number;
   readonly first: () => number;
   /** Asks the database. @throws Error while it is away. */
@@ -20,7 +21,7 @@ export interface SharedHistoryOptions {
   readonly log: Log;
 }
 
-export function createSharedHistory({ isOn, last, first, ask, log }: SharedHistoryOptions): SharedHistory {
+export function createSharedHistory({ isOn, epoch, last, first, ask, log }: SharedHistoryOptions): SharedHistory {
   const watchers = new Set<(change: UdmChange) => void>();
 
   const question = async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
@@ -40,6 +41,7 @@ export function createSharedHistory({ isOn, last, first, ask, log }: SharedHisto
 
   return {
     isOn,
+    epoch,
     last,
     first,
     list({ key, author, withoutLayers = false, after = 0, before, limit }: HistoryQuery) {

@@ -81,6 +81,8 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
   const writer = createWriter(access, random);
   const history = createSharedHistory({
     isOn: () => options.historyBytes > 0,
+    // A database that was set back, or another one, gives numbers again.
+    epoch: () => (mirror.position()?.store ?? "").replaceAll("-", ""),
     last: () => mirror.position()?.number ?? 0,
     first: () => catchUp.firstKept(),
     ask: (work) => connected().ask(work),

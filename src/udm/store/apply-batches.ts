@@ -1,13 +1,16 @@
 import { applyWrites, type EntryChange } from "../model/apply-writes.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import type { UdmWrite } from "../model/udm-store.ts";
+import type { PlanWrites, UdmWrite } from "../model/udm-store.ts";
 import { createChangeLog } from "./change-log.ts";
 import type { Outcome } from "./commit-queue.ts";
 
 /** Writes that are applied as one. */
 export interface WriteBatch {
-  readonly writes: readonly UdmWrite[];
+  /** Those of a plan are put here when it has been made. */
+  writes: readonly UdmWrite[];
+  /** Of a batch that is the only one of its group. */
+  readonly plan?: PlanWrites | undefined;
   /** The version of the state that they were made for, where they are good for no other one. */
   readonly onVersion?: number | undefined;
 }
@@ -31,11 +34,18 @@ export async function applyBatches(before: UdmIndex, batches: readonly WriteBatc
   try {
     const changes = createChangeLog();
     const outcomes: Outcome<readonly EntryChange[]>[] = [];
-    for (const { writes, onVersion } of batches) {
+    for (const batch of batches) {
+      const { plan, onVersion } = batch;
       const { length } = changes;
       try {
+        if (plan !== undefined) batch.writes = await plan(before);
+      } catch (error) {
+        outcomes.push({ error });
+        continue;
+      }
+      try {
         if (onVersion !== undefined && (onVersion !== before.version || !changes.isEmpty)) throw overtaken();
-        outcomes.push({ result: await applyWrites(edit, writes, (key, yaml) => changes.add(key, yaml)) });
+        outcomes.push({ result: await applyWrites(edit, batch.writes, (key, yaml) => changes.add(key, yaml)) });
       } catch (error) {
         if (!(error instanceof UdmError)) throw error;
         changes.cut(length);

@@ -11,7 +11,8 @@ import {
   type YamlNode,
   type YamlPair,
 } from "../../yaml/index.ts";
-import { checkValues } from "../model/check-udm.ts";
+import { checkValues, deceptiveTexts } from "../model/check-udm.ts";
+import { judgeTwice } from "../model/read-entries.ts";
 import { readEntry } from "../model/read-entry.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 
@@ -59,25 +60,28 @@ export function checkMetadataFile(
     note("error", "expected a mapping from keys (IP, CIDR or range) to entries", root.at);
   }
   const pairs = root?.kind === "mapping" ? root.pairs : [];
-  const firstAt = new Map<string, number>();
-  const entries: UdmEntry[] = [];
+  const keyNodes = new Map<string, YamlPair["key"]>();
+  const entries = new Map<string, UdmEntry>();
   for (const pair of pairs) {
     const key = readKey(pair, note);
     if (key === undefined) continue;
-    const earlier = firstAt.get(key.text);
+    const earlier = keyNodes.get(key.text);
     if (earlier !== undefined) {
-      const { line, column } = positionOf(earlier);
-      const shown = JSON.stringify(pair.key.text);
-      note("error", `key ${shown} is given twice, first at line ${line}, column ${column}`, pair.key.at);
-      continue;
+      const judged = judgeTwice(key, earlier, pair.key, positionOf);
+      if (typeof judged === "string") note("error", judged, pair.key.at);
+      else findings.push({ severity: "warning", isRefusedByApi: false, ...judged.warning });
+      if (typeof judged === "string" || judged.used === earlier) continue;
     }
-    firstAt.set(key.text, pair.key.at);
+    keyNodes.set(key.text, pair.key);
     const entry = checkEntry(key, pair, note);
     if (entry === undefined) continue;
-    entries.push(entry);
+    entries.set(key.text, entry);
     checkMetadataKeys(pair.value, keyConflict, note);
   }
-  return { entries, findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+  return {
+    entries: [...entries.values()],
+    findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column),
+  };
 }
 
 type Note = (severity: MetadataFinding["severity"], message: string, at: number, isRefusedByApi?: boolean) => void;
@@ -109,6 +113,7 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): Ud
   const covers = networkOfKey(key);
   if (covers !== undefined) note("warning", `key ${key.text} has host bits: it covers all of ${covers}`, keyNode.at);
   for (const { description } of checkValues(entry)) note("warning", `${key.text}: ${description}`, keyNode.at, true);
+  for (const text of deceptiveTexts(entry)) note("warning", `${key.text}: ${text}`, keyNode.at);
   if (entry.fileOnly?.contexts?.length === 0) {
     note("warning", `${key.text}: its contexts are not known, so that it applies nowhere`, keyNode.at);
   }

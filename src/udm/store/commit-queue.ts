@@ -3,12 +3,22 @@ export type Outcome<R> = { readonly result: R } | { readonly error: unknown };
 
 /** One worker at a time, in the order of the calls. What comes while it works waits and is taken as one group. */
 export interface CommitQueue<T, R> {
-  /** Waits for its group. Rejects with the item's own error, or with the one that the whole group ended in. */
-  submit(item: T): Promise<R>;
+  /**
+   * Waits for its group. Rejects with the item's own error, or with the one that the whole group ended in.
+   *
+   * @param isAlone whether it is to be the only one of its group.
+   */
+  submit(item: T, isAlone?: boolean): Promise<R>;
   /** Runs `action` alone, after what was submitted before and before what is submitted later. */
   alone<A>(action: () => Promise<A>): Promise<A>;
   /** Resolves when nothing waits or works. */
   idle(): Promise<void>;
+}
+
+interface Group<T, R> {
+  readonly items: Waiting<T, R>[];
+  /** Whether more may join it. */
+  readonly isOpen: boolean;
 }
 
 interface Waiting<T, R> {
@@ -24,8 +34,8 @@ interface Waiting<T, R> {
 export function createCommitQueue<T, R>(
   commitGroup: (items: readonly T[]) => Promise<readonly Outcome<R>[]>,
 ): CommitQueue<T, R> {
-  /** Groups that may still grow, and actions that stand between them. */
-  const steps: (Waiting<T, R>[] | (() => Promise<void>))[] = [];
+  /** Groups, and actions that stand between them. */
+  const steps: (Group<T, R> | (() => Promise<void>))[] = [];
   let working: Promise<void> | undefined;
 
   const runGroup = async (group: readonly Waiting<T, R>[]): Promise<void> => {
@@ -45,7 +55,7 @@ export function createCommitQueue<T, R>(
     // The first write of a burst waits for the others that are made in the same turn.
     await Promise.resolve();
     for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
-      await (typeof step === "function" ? step() : runGroup(step));
+      await (typeof step === "function" ? step() : runGroup(step.items));
     }
     working = undefined;
   };
@@ -55,11 +65,11 @@ export function createCommitQueue<T, R>(
   };
 
   return {
-    submit: (item) =>
+    submit: (item, isAlone = false) =>
       new Promise((resolve, reject) => {
         const last = steps.at(-1);
-        if (Array.isArray(last)) last.push({ item, resolve, reject });
-        else steps.push([{ item, resolve, reject }]);
+        if (!isAlone && typeof last === "object" && last.isOpen) last.items.push({ item, resolve, reject });
+        else steps.push({ items: [{ item, resolve, reject }], isOpen: !isAlone });
         wake();
       }),
     alone: (action) =>

@@ -1,4 +1,4 @@
-import { KeyError, parseKey, type Key } from "../../ip/index.ts";
+import { isMappedSpelling, KeyError, parseKey, type Key } from "../../ip/index.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../yaml/index.ts";
 import { createKeyScanner } from "../index/key-scanner.ts";
 import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-words.ts";
@@ -38,9 +38,9 @@ function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
       const colonAt = start === at ? behind : behind + 1;
       if (behind >= 0 && bytes[colonAt] === colon) table.add(keys.family, keys.words, line);
       else {
-        const key = oddKey(bytes.toString("utf8", at, next));
-        if (key === undefined) return undefined;
-        table.addKey(key, line);
+        const text = oddKey(bytes.toString("utf8", at, next));
+        if (text === undefined) return undefined;
+        table.addKey(text, line);
       }
     }
     at = next;
@@ -48,11 +48,13 @@ function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
   return table;
 }
 
-/** The key of a line on which it is written in another way than ours. */
-function oddKey(line: string): Key | undefined {
+/** The text of a key on a line on which it is written in another way than ours. */
+function oddKey(line: string): string | undefined {
   const [, double, single, plain] = /^(?:"([^"\\]*)"|'([^']*)'|([\dA-Fa-f:].*?))\s*:(?:\s|$)/.exec(line) ?? [];
+  const text = double ?? single ?? plain ?? "";
   try {
-    return parseKey(double ?? single ?? plain ?? "");
+    parseKey(text);
+    return text;
   } catch (error) {
     if (error instanceof KeyError) return undefined;
     throw error;
@@ -65,14 +67,15 @@ function readLines(bytes: Buffer, expected: number): EntryLines {
   const table = createLineTable(expected);
   const positionOf = createPositions(text);
   for (const { key } of root?.kind === "mapping" ? root.pairs : []) {
-    table.addKey(parseKey(key.text), positionOf(key.at).line);
+    table.addKey(key.text, positionOf(key.at).line);
   }
   return table;
 }
 
 interface LineTable extends EntryLines {
   add(family: number, words: KeyWords, line: number): void;
-  addKey(key: Key, line: number): void;
+  /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
+  addKey(text: string, line: number): void;
 }
 
 /**
@@ -90,11 +93,12 @@ function createLineTable(expected: number): LineTable {
     while (slots[2 * at + 1] !== 0 && slots[2 * at] !== digest.check) at = (at + 1) & mask;
     return at;
   };
-  const set = (digest: Digest, line: number): void => {
+  const set = (digest: Digest, line: number, givesWay = false): void => {
     // More than were expected: the file is not as it was, and the table of no use.
     if (2 * size > mask) return;
     const at = slotOf(digest);
     if (slots[2 * at + 1] === 0) size++;
+    else if (givesWay) return;
     slots[2 * at] = digest.check;
     slots[2 * at + 1] = line;
   };
@@ -103,7 +107,10 @@ function createLineTable(expected: number): LineTable {
       return size;
     },
     add: (family, from, line) => set(digestOf(family, from), line),
-    addKey: (key, line) => set(digestOf(key.family, setKeyWords(words, key)), line),
+    addKey(text, line) {
+      const key = parseKey(text);
+      set(digestOf(key.family, setKeyWords(words, key)), line, isMappedSpelling(text, key));
+    },
     find(key) {
       const line = slots[2 * slotOf(digestOf(key.family, setKeyWords(words, key))) + 1];
       return line === 0 ? undefined : line;

@@ -1,7 +1,8 @@
 import { networkOfKey, type Key } from "../../ip/index.ts";
 import type { Log } from "../../report/index.ts";
 import { hostBitsWarning } from "./audit-log.ts";
-import { checkValues } from "../model/check-udm.ts";
+import { checkValues, deceptiveTexts, measureEntry, excessOf } from "../model/check-udm.ts";
+import type { MappedTwice } from "../model/read-entries.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 
 /** Entries whose warnings are logged one by one; the rest is a number. */
@@ -19,6 +20,8 @@ export interface EntryWarnings {
     /** The first ones, and the networks that they cover. */
     readonly shown: readonly { readonly key: string; readonly covers: string }[];
   };
+  /** As in {@link UdmFileContent}, the first ones. */
+  readonly mappedTwice: { readonly count: number; readonly shown: readonly MappedTwice[] };
 }
 
 /** Gathers warnings, entry by entry. */
@@ -26,6 +29,7 @@ export interface WarningsGatherer extends EntryWarnings {
   look(entry: UdmEntry): void;
   /** Looks at the key alone. */
   lookAtKey(key: Key): void;
+  notUsed(entries: readonly MappedTwice[]): void;
 }
 
 export function createWarnings(): WarningsGatherer {
@@ -35,6 +39,10 @@ export function createWarnings(): WarningsGatherer {
     count: 0,
     shown,
     hostBits,
+    mappedTwice: { count: 0, shown: [] as readonly MappedTwice[] },
+    notUsed(entries: readonly MappedTwice[]): void {
+      warnings.mappedTwice = { count: entries.length, shown: entries.slice(0, maxWarnings) };
+    },
     lookAtKey(key: Key): void {
       const covers = networkOfKey(key);
       if (covers === undefined) return;
@@ -44,7 +52,7 @@ export function createWarnings(): WarningsGatherer {
     look(entry: UdmEntry): void {
       warnings.lookAtKey(entry.key);
       if (isSurelyFine(entry)) return;
-      const problems = checkValues(entry).map((violation) => violation.description);
+      const problems = [...checkValues(entry).map(({ description }) => description), ...deceptiveTexts(entry)];
       if (entry.fileOnly?.contexts?.length === 0)
         problems.push("its contexts are not known, so that it applies nowhere");
       if (problems.length === 0) return;
@@ -56,7 +64,10 @@ export function createWarnings(): WarningsGatherer {
 }
 
 /** Logs a warning for each entry; such entries are used as they are. */
-export function logWarnings({ count, shown, hostBits }: EntryWarnings, path: string, log: Log): void {
+export function logWarnings({ count, shown, hostBits, mappedTwice }: EntryWarnings, path: string, log: Log): void {
+  for (const { line, column, message } of mappedTwice.shown) {
+    log.warn({ path, entries: mappedTwice.count }, `${path}:${line}:${column}: ${message}`);
+  }
   for (const { key, problems } of shown) {
     log.warn({ path, key, problems }, "an entry of the metadata file breaks the rules for values");
   }
@@ -70,7 +81,9 @@ const printableAscii = /^[ -~]*$/;
 const asciiMetadataKey = /^\.?[!--/-~]+(?:\.[!--/-~]+)*$/;
 
 /** A cheap look that most entries pass; of the others nothing is said. */
-function isSurelyFine({ name, tags, metadata, fileOnly }: UdmEntry): boolean {
+function isSurelyFine(entry: UdmEntry): boolean {
+  const { name, tags, metadata, fileOnly } = entry;
+  if (excessOf(measureEntry(entry)) !== undefined) return false;
   if (fileOnly?.contexts !== undefined || name.length > 255 || !printableAscii.test(name)) return false;
   for (const tag of tags) if (tag === "" || tag.length > 255 || !printableAscii.test(tag)) return false;
   for (const [key, value] of metadata) {

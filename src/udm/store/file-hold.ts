@@ -13,6 +13,12 @@ export interface FileHold {
    * @throws LockedError when another collector holds it, LoadError when it cannot be used.
    */
   take(): Promise<void>;
+  /**
+   * Goes on with another file when the links lead there now. What it holds is for the saver to keep.
+   *
+   * @throws LockedError when another collector holds that one; this goes on with the file before then.
+   */
+  follow(): Promise<void>;
   release(): Promise<void>;
 }
 
@@ -52,6 +58,16 @@ export function createFileHold({ path, owned, io, saver, clock, log }: FileHoldP
         throw new LoadError("io", `${path}: ${message}`, undefined, { cause: error });
       }
       await saver.removeLeftOvers(target);
+    },
+    async follow() {
+      // Links that cannot be read now say nothing of another file.
+      const found = await resolveTarget(io, path).catch(() => target);
+      if (found === target) return;
+      const taken = await takeFileLock(io, found, { subject: `the metadata file ${found}`, clock, log });
+      log.warn({ path, before: target, now: found }, "the link of the metadata file leads to another file now");
+      await release();
+      lock = taken;
+      target = found;
     },
     release,
   };

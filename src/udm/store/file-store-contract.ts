@@ -5,7 +5,7 @@ import type { Key } from "../../ip/index.ts";
 import type { SharedIndexHandle } from "../index/shared-reader.ts";
 import type { AddressIndex, AddressRange } from "../model/udm-index.ts";
 import type { UdmHistory } from "../history/history-contract.ts";
-import type { UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { PlanWrites, UdmCommit, UdmStore, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
 import type { UdmLayers } from "./udm-layers.ts";
 
 export interface UdmFileStoreOptions {
@@ -47,7 +47,7 @@ export interface UdmStoreWithHistory extends UdmStore {
    * @param onVersion of the state that the writes were made for, where they are good for no other one.
    * @throws UdmError; `failed_precondition` when the state is another one by then.
    */
-  submit(writes: readonly UdmWrite[], origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
+  submit(writes: readonly UdmWrite[] | PlanWrites, origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
 }
 
 /** Where entries are in the file. */

@@ -115,9 +115,10 @@ function entryEnd(bytes: Buffer, at: number): number {
 
 function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
   const text = decodeUtf8(bytes);
-  const { entries, unknownFields } = readEntries(text);
+  const { entries, unknownFields, mappedTwice } = readEntries(text);
   const builder = createLentBuilder(loan);
   const warnings = createWarnings();
+  warnings.notUsed(mappedTwice);
   /** How much of the text is as it would be written; -1 when some is not. */
   let written = 0;
   for (const entry of entries) {
@@ -133,11 +134,11 @@ function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
 
 function finish(
   builder: LentBuilder,
-  { count, shown, hostBits }: EntryWarnings,
+  { count, shown, hostBits, mappedTwice }: EntryWarnings,
   unknownFields: ReadonlyMap<string, number>,
   isOurs: boolean,
 ): LoadedState {
-  const warnings = { count, shown, hostBits };
+  const warnings = { count, shown, hostBits, mappedTwice };
   return { built: builder.finish(), size: builder.size, unknownFields, warnings, isOurs };
 }
 

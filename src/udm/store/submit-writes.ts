@@ -2,16 +2,15 @@ import type { Clock } from "../../report/index.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import type { UdmEntry } from "../model/udm-entry.ts";
 import { UdmError } from "../model/udm-error.ts";
-import type { UdmCommit, UdmWrite, WriteOrigin } from "../model/udm-store.ts";
+import type { UdmCommit, WriteOrigin } from "../model/udm-store.ts";
+import type { WriteBatch } from "./apply-batches.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import type { CollectorUdmStore } from "./file-store-contract.ts";
 import type { StoreMetrics } from "./udm-store-metrics.ts";
 
 /** One call of `submit`. */
-export interface Batch {
-  readonly writes: readonly UdmWrite[];
+export interface Batch extends WriteBatch {
   readonly origin: WriteOrigin;
-  readonly onVersion: number | undefined;
 }
 
 export interface SubmitOptions {
@@ -33,7 +32,9 @@ export function createSubmit({
     const start = clock.monotonic();
     try {
       check();
-      const committed = await queue.submit({ writes, origin, onVersion });
+      const isPlanned = typeof writes === "function";
+      const batch = isPlanned ? { writes: [], plan: writes, origin } : { writes, origin, onVersion };
+      const committed = await queue.submit(batch, isPlanned);
       report.committed("ok", clock.monotonic() - start);
       return committed;
     } catch (error) {

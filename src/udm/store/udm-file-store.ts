@@ -64,6 +64,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     io,
     path: join(stateDirectory, `${fileNameOf(path)}.history-`),
     maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
+    current: () => published.index(),
+    // Not in the thread, which keeps the bytes of the file.
+    load: async (bytes) => (await loadBytes({ shared, thread: undefined, threadBytes }, bytes, undefined, false)).index,
+    release: (index) => shared.release(index),
     clock,
     log,
     metrics: options.metrics,
@@ -135,6 +139,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
   const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
     try {
+      await hold.follow();
       return await saver.save(hold.target(), changes, next);
     } catch (error) {
       const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
@@ -181,7 +186,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
         throw contentError(error, path, stamp);
       });
       published.makeCurrent(found.index);
-      if (owned) await history.open(found.index);
+      if (owned) await history.open(found.index, stampText(stamp));
       isLoaded = true;
       if (owned) saver.loaded({ stamp, isOurs: found.isOurs, isInThread: found.isInThread });
       loads.loaded(found, stamp !== undefined);
@@ -197,7 +202,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
   const warnOfEdit = async (): Promise<void> => {
-    const there = await io.state(hold.target()).catch(() => undefined);
+    const there = await io.state(path).catch(() => undefined);
     if (sameStamp(seen, there)) return;
     report.editIgnored();
     const message =
@@ -255,7 +260,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
         isLoaded = false;
         fault = new UdmError("unavailable", "the metadata store was stopped");
       }
-      await history.close();
+      await history.close(stampText(seen));
       await thread?.stop();
       await hold.release();
     },
@@ -290,6 +295,10 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
 
     watch: published.watch,
   };
+}
+
+function stampText(stamp: FileStamp | undefined): string {
+  return stamp === undefined ? "" : [stamp.size, stamp.modified, stamp.inode, stamp.device].join("-");
 }
 
 function messageOf(error: unknown): string {

@@ -53,7 +53,7 @@ export function createStoreMetrics(
   const loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
   const warnings = metrics.counter(
     "netgloss_udm_load_warnings_total",
-    "Entries of the metadata file that break the rules for values; they are used as written.",
+    "Entries of the metadata file that break the rules for values, or have characters that are not seen; they are used as written.",
   );
   const failures = metrics.counter(
     "netgloss_udm_load_failures_total",

@@ -5,6 +5,7 @@ import {
   isChange,
   maxViolations,
   type EntryChange,
+  type PlanWrites,
   type UdmEntry,
   type UdmIndex,
   type UdmWrite,
@@ -32,8 +33,8 @@ import { outsideOf, readScope, type Scope } from "./scope.ts";
 import { scanEntries } from "../search/scan-entries.ts";
 import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 
-/** How often a difference is made afresh because others have written meanwhile. */
-const attempts = 4;
+/** How often a difference is made before it is saved: the last time while the others' writes wait. */
+const attempts = 3;
 const defaultMaxDeletes = "20%";
 /** Writes made between turns of the event loop. */
 const writesPerTurn = 5000;
@@ -90,22 +91,31 @@ export interface Replaced extends Difference {
 export async function replaceEntries(context: ToolsContext, replacement: Replacement): Promise<Replaced> {
   const { scope, dryRun, caller, task } = replacement;
   const mayDelete = readMaxDeletes(replacement.maxDeletes);
-  for (let attempt = 1; ; attempt++) {
-    const index = context.current();
+  const compare = async (index: UdmIndex): Promise<Difference> => {
     task.step("comparing", "entries", index.size);
     const difference = await differenceOf(index, replacement);
+    if (!dryRun) await requireFewDeletes(difference, mayDelete, scope);
+    return difference;
+  };
+  const save = async (writes: readonly UdmWrite[] | PlanWrites, onVersion?: number): Promise<number> => {
+    task.step("saving", "entries", typeof writes === "function" ? 0 : writes.length);
+    return context.commit(replacement.method, writes, caller, () => "", onVersion);
+  };
+  for (let attempt = 1; attempt < attempts; attempt++) {
+    const index = context.current();
+    const difference = await compare(index);
     if (dryRun) return { ...difference, change: 0 };
-    await requireFewDeletes(difference, mayDelete, scope);
     try {
-      const writes = await writesOf(difference.changes);
-      task.step("saving", "entries", writes.length);
-      const change = await context.commit(replacement.method, writes, caller, () => "", index.version);
-      return { ...difference, change };
+      return { ...difference, change: await save(await writesOf(difference.changes), index.version) };
     } catch (error) {
       const isOvertaken = error instanceof ConnectError && error.code === Code.FailedPrecondition;
-      if (!isOvertaken || attempt === attempts || context.current().version === index.version) throw error;
+      if (!isOvertaken || context.current().version === index.version) throw error;
     }
   }
+  // Whoever writes all the time, elsewhere or here, waits for this one.
+  let difference: Difference | undefined;
+  const change = await save(async (index) => writesOf((difference = await compare(index)).changes));
+  return { ...(difference as Difference), change };
 }
 
 interface Difference {
@@ -157,8 +167,9 @@ async function differenceOf(
     before++;
     const requested = wanted.get(entry.key.text);
     if (requested !== undefined) met.add(entry.key.text);
-    // What is alike in all that the API shows differs in its contexts at most.
-    if (requested?.contexts.length === 0 && !isChange({ before: entry, after: requested.entry })) return true;
+    // What is alike in all that the API shows differs in what the file alone knows at most.
+    const isOfFile = requested !== undefined && (requested.contexts.length > 0 || requested.otherFields !== undefined);
+    if (requested !== undefined && !isOfFile && !isChange({ before: entry, after: requested.entry })) return true;
     const found = index.get(entry.key) as UdmEntry;
     const change = { before: found, after: requested && afterReplacement(found, requested) };
     if (isChange(change)) changes.push(change);

@@ -25,7 +25,14 @@ import type { Encodable } from "../../rpc/encoded.ts";
 import { requireBatchSize } from "../../udm/batch-size.ts";
 import { parseUpdateMask } from "../../udm/parse-update-mask.ts";
 import { badRequest } from "../../udm/store-fault.ts";
-import { afterReplacement, countChanges, fullUdm, readFullUdm, type RequestedEntry } from "../common/full-udm.ts";
+import {
+  afterReplacement,
+  countChanges,
+  fullUdm,
+  readFullUdm,
+  tooManyItems,
+  type RequestedEntry,
+} from "../common/full-udm.ts";
 import { listedAnswer } from "../common/listed-answer.ts";
 import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "../common/tools-context.ts";
 
@@ -75,7 +82,7 @@ function readMask(mask: FieldMask | undefined): Mask | undefined {
   const hasContexts = paths.includes("contexts");
   const others = paths.filter((path) => path !== "contexts");
   if (hasContexts && others.length === 0) return { fields: [], hasContexts };
-  const parsed = parseUpdateMask(mask && { ...mask, paths: others }, "update_mask");
+  const parsed = parseUpdateMask(mask && { ...mask, paths: others }, "update_mask", ["contexts"]);
   if ("violations" in parsed) throw badRequest(parsed.violations);
   return parsed.fields === undefined ? undefined : { fields: parsed.fields, hasContexts };
 }
@@ -102,13 +109,27 @@ function readUpsert(
 }
 
 /** What is wrong with tags and metadata that are added singly. */
-function singleFaults({ addTags, setMetadata }: UpsertUdmRequest): readonly FieldViolation[] {
+function singleFaults({
+  udm,
+  addTags,
+  removeTags,
+  setMetadata,
+  removeMetadata,
+}: UpsertUdmRequest): readonly FieldViolation[] {
   const none = { name: "", vlan: 0n, internal: false };
-  const faults = checkValues({ ...none, tags: addTags, metadata: Object.entries(setMetadata) }, ["tags", "metadata"]);
-  return faults.map(({ field, description }) => ({
-    field: field.replace(/^tags/, "add_tags").replace(/^metadata/, "set_metadata"),
-    description,
-  }));
+  const faults = checkValues(
+    { ...none, tags: addTags, metadata: Object.entries(setMetadata) },
+    ["tags", "metadata"],
+    udm?.key,
+  );
+  return [
+    ...faults.map(({ field, description }) => ({
+      field: field.replace(/^tags/, "add_tags").replace(/^metadata/, "set_metadata"),
+      description,
+    })),
+    ...tooManyItems("remove_tags", removeTags),
+    ...tooManyItems("remove_metadata", removeMetadata),
+  ];
 }
 
 function editOf(upsert: Upsert, i: number, done: EntryChange[]): EditWrite {

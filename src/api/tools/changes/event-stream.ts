@@ -2,6 +2,8 @@ import { ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { headerOf } from "../../http/http-message.ts";
 import type { Call } from "../../http/call.ts";
+import { writePieces } from "../../http/send.ts";
+import { isLong } from "../../rpc/encoded.ts";
 import { badRequest } from "../../udm/store-fault.ts";
 import { readFilter } from "../search/search-udms.ts";
 import type { ChangeFeed } from "./follow-changes.ts";
@@ -18,8 +20,9 @@ const keepAliveMs = 15_000;
  * which a browser goes on by itself (`Last-Event-ID`). What ends it is an event `error`, when the client is still there.
  */
 export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
-  const filter = readFilter(call.query.get("filter") ?? "");
-  const after = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
+  const filterText = call.query.get("filter") ?? "";
+  const filter = readFilter(filterText);
+  const from = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
   const header = {
     "content-type": "text/event-stream",
     "cache-control": "no-store",
@@ -28,7 +31,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   call.isEndless = true;
   call.code = "ok";
   const withoutLayers = readFlag(call.query.get("without_layers"));
-  const changes = feed.follow({ after, filter, withoutLayers, signal: call.signal });
+  const changes = feed.follow({ ...from, filter, filterText, withoutLayers, signal: call.signal });
   // What is refused at once is refused with its status.
   let next = await changes.next();
   call.begin(200, header, { hasTrailers: false });
@@ -36,14 +39,23 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
     await changes.return(undefined as never);
     return call.end();
   }
-  const timer = setInterval(() => void (call.isGone() || call.write(": nothing new\n\n")), keepAliveMs);
+  let isWithinEvent = false;
+  const keepAlive = (): void => void (isWithinEvent || call.isGone() || call.write(": nothing new\n\n"));
+  const timer = setInterval(keepAlive, keepAliveMs);
   timer.unref();
   try {
     for (; ; next = await changes.next()) {
-      const { change, last } = next.value;
-      const text = watchAnswer({ change, last }).encode("json") as string;
-      if (!call.write(`event: ${change === undefined ? "at" : "change"}\nid: ${last}\ndata: ${text}\n\n`))
-        await call.drained();
+      const { change, last, epoch } = next.value;
+      const head = `event: ${change === undefined ? "at" : "change"}\nid: ${epoch === "" ? "" : `${epoch}.`}${last}\ndata: `;
+      const encoded = watchAnswer(next.value).encode("json");
+      if (isLong(encoded)) {
+        await encoded.size(() => true);
+        isWithinEvent = true;
+        call.write(head);
+        await writePieces(call, encoded.pieces());
+        call.write("\n\n");
+        isWithinEvent = false;
+      } else if (!call.write(`${head}${encoded.toString()}\n\n`)) await call.drained();
     }
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
@@ -67,10 +79,11 @@ function readFlag(text: string | null): boolean {
   throw badRequest([{ field: "without_layers", description }]);
 }
 
-/** Undefined: from now on. @throws ConnectError `invalid_argument` */
-function positionOf(text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
-  if (/^\d{1,10}$/.test(text)) return Number(text);
+/** The id of an event, or the number of a change; none is from now on. @throws ConnectError `invalid_argument` */
+function positionOf(text: string | undefined): { readonly after: number | undefined; readonly epoch?: string } {
+  if (text === undefined || text === "") return { after: undefined };
+  const [, epoch = "", number] = /^(?:([0-9a-z]{1,64})\.)?(\d{1,10})$/.exec(text) ?? [];
+  if (number !== undefined) return { after: Number(number), epoch };
   throw badRequest([
     { field: "after", description: `after must be the number of a change, not ${JSON.stringify(text)}` },
   ]);

@@ -2,10 +2,13 @@ import { create } from "@bufbuild/protobuf";
 import {
   checkUdm,
   isChange,
+  maxItems,
+  maxViolations,
   otherFields,
   udmJson,
   udmContexts,
   withContexts,
+  withOtherFields,
   type EntryChange,
   type UdmContext,
   type UdmEntry,
@@ -57,10 +60,10 @@ export function fullUdmJson(entry: UdmEntry, layer = ""): string {
 }
 
 /** The JSON of {@link entryChange}. */
-export function entryChangeJson({ before, after }: EntryChange): string {
+export function entryChangeJson({ before, after }: EntryChange, layer = ""): string {
   let json = `{"key":${JSON.stringify((after ?? before)?.key.text ?? "")}`;
-  if (before !== undefined) json += `,"before":${fullUdmJson(before)}`;
-  if (after !== undefined) json += `,"after":${fullUdmJson(after)}`;
+  if (before !== undefined) json += `,"before":${fullUdmJson(before, layer)}`;
+  if (after !== undefined) json += `,"after":${fullUdmJson(after, layer)}`;
   return `${json}}`;
 }
 
@@ -77,6 +80,8 @@ export interface RequestedEntry {
   readonly entry: UdmEntry;
   /** As the request has them, where it names any. */
   readonly contexts: readonly UdmContext[];
+  /** Of an import, where it says any. */
+  readonly otherFields?: string;
 }
 
 /**
@@ -93,10 +98,24 @@ export function readFullUdm(
     return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
   const { key, name, tags, vlan, internal } = udm;
   const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields);
-  const faults = udm.contexts.flatMap((text, i) => (isContext(text) ? [] : [contextFault(text, i)]));
+  const faults = [...tooManyItems("contexts", udm.contexts)];
+  for (const [i, text] of faults.length > 0 ? [] : udm.contexts.entries()) {
+    if (!isContext(text) && faults.push(contextFault(text, i)) === maxViolations) break;
+  }
+  // An entry of a layer, as searches answer with it, is another entry than the one of the same key that people write.
+  if (udm.layer !== "") {
+    const description = `layer ${quote(udm.layer)} cannot be written: its entries come from the source of that name`;
+    faults.push({ field: "layer", description });
+  }
   if (!checked.ok) return { violations: [...checked.violations, ...faults] };
   if (faults.length > 0) return { violations: faults };
   return { entry: { key: checked.key, ...checked.values }, contexts: udm.contexts.filter(isContext) };
+}
+
+/** What is wrong with a list of a request that has more items than an entry may have. */
+export function tooManyItems(field: string, items: readonly unknown[]): readonly FieldViolation[] {
+  if (items.length <= maxItems) return [];
+  return [{ field, description: `${field} has ${items.length} items, more than ${maxItems}` }];
 }
 
 function isContext(text: string): text is UdmContext {
@@ -108,10 +127,15 @@ function contextFault(text: string, i: number): FieldViolation {
   return { field: `contexts[${i}]`, description };
 }
 
-/** The entry with its own contexts where it has any, else with what the file alone knows of the one before. */
-export function afterReplacement(before: UdmEntry | undefined, { entry, contexts }: RequestedEntry): UdmEntry {
+/** The entry with its own contexts and other fields where it says any, else with what the file alone knows of the one before. */
+export function afterReplacement(
+  before: UdmEntry | undefined,
+  { entry, contexts, otherFields: others }: RequestedEntry,
+): UdmEntry {
   const kept = before?.fileOnly === undefined ? entry : { ...entry, fileOnly: before.fileOnly };
-  return contexts.length === 0 ? kept : withContexts(kept, contexts);
+  const hasOthers = others !== undefined && others !== otherFields(kept);
+  const whole = hasOthers ? withOtherFields(kept, others) : kept;
+  return contexts.length === 0 ? whole : withContexts(whole, contexts);
 }
 
 /** What happened to how many entries. */

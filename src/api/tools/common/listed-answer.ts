@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { toBinary, toJsonString, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { encode, type CodecName, type Encodable, type Encoded } from "../../rpc/encoded.ts";
+import { encode, type CodecName, type Encodable, type Encoded, type LongMessage } from "../../rpc/encoded.ts";
 import { varintSize, writeVarint } from "../../udm/varint.ts";
 
 /** How many elements are made at once. */
@@ -37,22 +37,42 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
     }
     return encode(codec, desc, { ...rest, [field]: Array.from({ length: count }, (_, i) => at(i)) });
   }
+  return longMessage(codec === "json" ? jsonPieces(message) : protoPieces(message));
+}
+
+/**
+ * A message that is made piece by piece, in turns.
+ *
+ * @param pieces may be empty, where something was made that only comes with a later one.
+ * @param isShared whether several clients get it: it is made once for all of them then, whoever has gone.
+ */
+export function longMessage(pieces: () => Iterable<Buffer>, isShared = false): LongMessage {
   let made: Buffer[] | undefined;
-  const pieces = codec === "json" ? jsonPieces(message) : protoPieces(message);
+  let making: Promise<number | undefined> | undefined;
+  const make = async (isWanted: () => boolean): Promise<number | undefined> => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    for (const piece of pieces()) {
+      if (piece.length > 0) parts.push(piece);
+      size += piece.length;
+      await setImmediate();
+      if (!isWanted()) return undefined;
+    }
+    made = parts;
+    return size;
+  };
   return {
-    async size(isWanted) {
-      made = [];
-      let size = 0;
-      for (const piece of pieces()) {
-        made.push(piece);
-        size += piece.length;
-        await setImmediate();
-        if (!isWanted()) return undefined;
-      }
-      return size;
-    },
+    size: (isWanted) => (isShared ? (making ??= make(() => true)) : make(isWanted)),
     pieces: () => made ?? pieces(),
   };
+}
+
+/** The tag and the length of a field of bytes, whose number is below 16. */
+export function fieldHead(number: number, length: number): Buffer {
+  const head = Buffer.alloc(1 + varintSize(length));
+  head[0] = (number << 3) | 2;
+  writeVarint(length, head, 1);
+  return head;
 }
 
 function jsonPieces<D extends DescMessage, E extends DescMessage>(
@@ -77,15 +97,12 @@ function protoPieces<D extends DescMessage, E extends DescMessage>(
 ): () => Iterable<Buffer> {
   const { desc, rest, field, element, count, at } = message;
   return function* () {
-    const tag = ((desc.field[field]?.number ?? 0) << 3) | 2;
+    const number = desc.field[field]?.number ?? 0;
     for (let i = 0; i < count; i += elementsAtOnce) {
       const parts: Uint8Array[] = [];
       for (let n = i; n < Math.min(count, i + elementsAtOnce); n++) {
         const bytes = toBinary(element, at(n));
-        const head = Buffer.alloc(1 + varintSize(bytes.length));
-        head[0] = tag;
-        writeVarint(bytes.length, head, 1);
-        parts.push(head, bytes);
+        parts.push(fieldHead(number, bytes.length), bytes);
       }
       yield Buffer.concat(parts);
     }

@@ -1,5 +1,12 @@
 import { silentProgress, type Progress } from "../../../report/index.ts";
-import type { CollectorUdmStore, UdmHistory, UdmIndex, UdmStoreWithHistory, UdmWrite } from "../../../udm/index.ts";
+import type {
+  CollectorUdmStore,
+  PlanWrites,
+  UdmHistory,
+  UdmIndex,
+  UdmStoreWithHistory,
+  UdmWrite,
+} from "../../../udm/index.ts";
 import { apiError, type FieldViolation } from "../../error/api-error.ts";
 import type { Waiting } from "../../http/call.ts";
 import { toApiError } from "../../udm/store-fault.ts";
@@ -62,7 +69,7 @@ export interface ToolsContext extends ToolsOptions {
    */
   commit(
     method: string,
-    writes: readonly UdmWrite[],
+    writes: readonly UdmWrite[] | PlanWrites,
     caller: ToolsCaller,
     fieldPath: (index: number) => string,
     onVersion?: number,

@@ -1,5 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { exchangeFormats, exportEntries, type ExchangeEntry, type ExchangeFormat } from "../../../exchange/index.ts";
+import {
+  exchangeFormats,
+  exportEntries,
+  fromUdmEntry,
+  type ExchangeEntry,
+  type ExchangeFormat,
+} from "../../../exchange/index.ts";
 import type { Key } from "../../../ip/index.ts";
 import type { UdmEntry, UdmIndex } from "../../../udm/index.ts";
 import { quote } from "../../../text/index.ts";
@@ -49,17 +55,11 @@ export function readFormat(text: string): ExchangeFormat {
 }
 
 function* entriesOf(index: UdmIndex, keys: readonly Key[]): Iterable<ExchangeEntry> {
-  for (const key of keys) yield exchanged(index.get(key) as UdmEntry);
+  for (const key of keys) yield fromUdmEntry(index.get(key) as UdmEntry);
 }
 
 function* allOf(index: UdmIndex): Iterable<ExchangeEntry> {
-  for (const entry of index.entries()) yield exchanged(entry);
-}
-
-function exchanged(entry: UdmEntry): ExchangeEntry {
-  if (entry.fileOnly === undefined) return entry;
-  const { fileOnly, ...values } = entry;
-  return fileOnly.contexts === undefined ? values : { ...values, contexts: fileOnly.contexts };
+  for (const entry of index.entries()) yield fromUdmEntry(entry);
 }
 
 /** The message ExportUdmsResponse, made while it is sent: a plan may be longer than what can be held. */

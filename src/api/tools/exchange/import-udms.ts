@@ -167,9 +167,8 @@ async function byKey(entries: readonly ExchangeEntry[]): Promise<ReadonlyMap<str
 const noContexts: RequestedEntry["contexts"] = [];
 
 function requested(entry: ExchangeEntry): RequestedEntry {
-  if (entry.contexts === undefined) return { entry, contexts: noContexts };
-  const { contexts, ...values } = entry;
-  return { entry: values, contexts };
+  const { contexts = noContexts, otherFields, ...values } = entry;
+  return { entry: values, contexts, ...(otherFields !== undefined && { otherFields }) };
 }
 
 function refused({ faults, faultCount }: ImportResult): Error {

@@ -46,7 +46,7 @@ export function narrowFilter(filter: Filter | undefined): Narrowed {
     layers: textsFor("layer")[0],
     asksForLayers: hasField(filter, "layer"),
     tag: textsFor("tags").find(({ length }) => length === 1)?.[0],
-    within: keys.find((each) => each.length === 1 && !isMapped(each[0] as Key))?.[0],
+    within: keys.find((each) => each.length === 1)?.[0],
     haveContexts: terms.some((term) => "fields" in term && term.fields.includes("contexts")),
     asksForContexts: hasField(filter, "contexts"),
   };
@@ -76,9 +76,4 @@ function hasField(filter: Filter, name: string): boolean {
   if ("filters" in filter) return filter.filters.some((each) => hasField(each, name));
   if (filter.kind === "not") return hasField(filter.filter, name);
   return "fields" in filter && filter.fields.includes(name);
-}
-
-/** IPv4-mapped addresses count as IPv4, elsewhere than they lie. */
-function isMapped({ family, first }: Key): boolean {
-  return family === 6 && first >> 32n <= 0xffffn;
 }

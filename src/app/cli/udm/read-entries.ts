@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { repeatedName } from "../../../exchange/index.ts";
 import { parseKey } from "../../../ip/index.ts";
 import { checkMetadataFile, checkUdm, udmContexts, type UdmEntry } from "../../../udm/index.ts";
 import type { UdmJson } from "./udm-json.ts";
@@ -25,8 +26,12 @@ export interface EntryFault {
  */
 export function readEntries(bytes: Uint8Array): EntriesRead {
   // What is no UTF-8 is a fault of the YAML reader, which names the place.
-  const json = isUtf8(bytes) ? jsonEntries(Buffer.from(bytes).toString("utf8")) : undefined;
-  return json === undefined ? readYamlEntries(bytes) : readJsonEntries(json);
+  const text = isUtf8(bytes) ? Buffer.from(bytes).toString("utf8") : undefined;
+  const json = text === undefined ? undefined : jsonEntries(text);
+  if (text === undefined || json === undefined) return readYamlEntries(bytes);
+  const read = readJsonEntries(json);
+  const twice = repeatedName(text);
+  return twice === undefined ? read : { ...read, faults: [{ message: twice, isWarning: false }, ...read.faults] };
 }
 
 function readYamlEntries(bytes: Uint8Array): EntriesRead {
