@@ -28,7 +28,7 @@ import { packagePath } from "./package-root.ts";
 import { exporterName } from "./exporter-name.ts";
 import { watchedSnmp } from "./snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
-import { outputTestOperation } from "./outputs/outputs-view.ts";
+import { outputResendOperation, outputTestOperation, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations } from "./sources-view.ts";
@@ -115,6 +115,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
+    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
     refusedTraps: () => snmp?.refusedTraps(),
     leftFleet() {
       const reason = fleet?.membership.problem();
@@ -166,7 +167,10 @@ export function createCollector(options: CollectorOptions): Collector {
       reporting,
     ),
     progress,
-    operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
+    operations: new Map([
+      ["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)],
+      ["/api/v1/outputs/{id}/resend", outputResendOperation(stores)],
+    ]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
