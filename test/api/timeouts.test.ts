@@ -53,10 +53,17 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
         ["half the preface", preface.subarray(0, 12), Buffer.alloc(0)],
       ];
       // A client that only keeps its connection is not one of them, nor is one with many calls. One after the other, so that a handshake has time.
-      const session = openHttp2(t, api.url, files?.cert);
-      assert.equal((await answerOf(session.request({ ":path": "/livez" }))).status, 200);
-      const idle = openHttp2(t, api.url, files?.cert);
-      assert.equal((await answerOf(idle.request({ ":path": "/livez" }))).status, 200);
+      const ended = async (): Promise<number> => (await rejected(api, "headers")) + (await rejected(api, "protocol"));
+      // On a busy host a handshake may take longer than the bound.
+      const served = async (): Promise<ClientHttp2Session> => {
+        for (;;) {
+          const opened = openHttp2(t, api.url, files?.cert);
+          if ((await answerOf(opened.request({ ":path": "/livez" }))).status === 200) return opened;
+        }
+      };
+      const session = await served();
+      const idle = await served();
+      const endedBefore = await ended();
       const sockets: { readonly socket: Socket; readonly closed: Promise<unknown> }[] = [];
       for (const _ of dripping) {
         const socket = await open();
@@ -79,8 +86,7 @@ suite("slow and hostile clients", { concurrency: true, timeout: 180_000 }, () =>
       });
       await Promise.all(ends);
       // More than eight continuations end a connection by themselves.
-      const ended = (await rejected(api, "headers")) + (await rejected(api, "protocol"));
-      assert.equal(ended, dripping.length);
+      assert.equal((await ended()) - endedBefore, dripping.length);
       assert.deepEqual([session.destroyed, idle.destroyed], [false, false]);
     });
   }
@@ -334,12 +340,17 @@ test("a handler that takes long is no fault of the client", async (t) => {
 /** A connection that may speak HTTP/2 at once. */
 async function openHttp2Socket(t: TestContext, port: number, ca: string | undefined): Promise<Socket> {
   const options = { port, host: "127.0.0.1", servername: "localhost", ALPNProtocols: ["h2"] };
-  const socket = ca === undefined ? connect(options) : connectTls({ ...options, ca });
-  cleanUp(t, () => socket.destroy());
-  socket.on("error", () => {});
-  socket.resume();
-  await new Promise((resolve) => socket.once(ca === undefined ? "connect" : "secureConnect", resolve));
-  return socket;
+  for (;;) {
+    const socket = ca === undefined ? connect(options) : connectTls({ ...options, ca });
+    cleanUp(t, () => socket.destroy());
+    socket.on("error", () => {});
+    socket.resume();
+    const isOpen = await new Promise((resolve) => {
+      socket.once(ca === undefined ? "connect" : "secureConnect", () => resolve(true));
+      socket.once("close", () => resolve(false));
+    });
+    if (isOpen === true) return socket;
+  }
 }
 
 /** HPACK: method GET, scheme http and path /livez, authority localhost. */
