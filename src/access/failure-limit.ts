@@ -91,8 +91,8 @@ function pairOf(peer: string | undefined, user: string): string {
   return `${sourceOf(peer)} ${shortened(user)}`;
 }
 
-/** A client is an IPv4 address, or the /64 of an IPv6 address. */
-function sourceOf(peer = ""): string {
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
+export function sourceOf(peer = ""): string {
   const address = peer.replace(/^::ffff:(?=\d+\.)/, "");
   if (!address.includes(":")) return address;
   const [head = "", tail = ""] = address.split("%")[0]?.split("::") ?? [];

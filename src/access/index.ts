@@ -1,6 +1,6 @@
 export { AccessFileError, parseAccessFile, type AccessList, type AccessToken, type AccessUser } from "./access-file.ts";
 export { createToken, isTokenName } from "./api-token.ts";
-export { FailureLimit } from "./failure-limit.ts";
+export { FailureLimit, sourceOf } from "./failure-limit.ts";
 export { createIdentities, type Identities } from "./identities.ts";
 export { hashPassword } from "./password-hash.ts";
 export { areas, lacks, roles, suffices, type Area, type Principal, type Role } from "./role.ts";

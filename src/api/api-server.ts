@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Identities, SignIn } from "../access/index.ts";
+import type { Select } from "../exchange/index.ts";
 import {
   limitLog,
   type Progress,
@@ -18,6 +19,7 @@ import { createWriteAudit } from "./guard/write-audit.ts";
 import { isLoopback } from "./guard/site-guard.ts";
 import { createSessions } from "./guard/session-cookie.ts";
 import { createClientAddress } from "./http/client-address.ts";
+import { ClientLimits } from "./http/client-limits.ts";
 import { createCallLog } from "./http/call-log.ts";
 import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { createListener } from "./http/listener.ts";
@@ -61,6 +63,8 @@ export interface ApiServerOptions {
   readonly tools?: ToolsSource;
   /** What records get of addresses, for ExplainAddress; without it there is no answer. */
   readonly explainObject?: () => Promise<ExplainObject>;
+  /** Selects the rows of a text to import; without it nothing is imported by an expression. */
+  readonly select?: Select;
   /** Where is shown how far an import or a replacement is. */
   readonly progress?: Progress;
   readonly health: Health;
@@ -108,23 +112,32 @@ export interface ApiServer extends Component {
  */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, health, basicAuth, identities, signIn } = options;
-  const limits = { ...defaultApiLimits, ...options.limits };
+  const limits = { ...defaultApiLimits, ...boundsOfMemory(options), ...options.limits };
   const log = limitLog(options.log, clock);
   const metrics = createApiMetrics(options.metrics);
-  const clientAddress = createClientAddress(options.trustedProxies ?? []);
-  const calls = createCallLog(limits, clock, metrics, clientAddress, createWriteAudit(options.log, clock));
+  const clients = new ClientLimits(limits, clock);
+  const calls = createCallLog({
+    limits,
+    clients,
+    clientAddress: createClientAddress(options.trustedProxies ?? []),
+    clock,
+    metrics,
+    serve: (call) => dispatch(call),
+    ended: createWriteAudit(options.log, clock),
+  });
   const authenticator = createAuthenticator({
     basicAuth,
     identities,
     sessions: signIn && createSessions(signIn),
     clock,
   });
-  const bodies = createBodyReader(options.maxBodyBytes, calls, metrics);
+  const bulkBodies = createBodyReader(options.maxBodyBytes, calls, metrics);
+  const bodies = createBodyReader(Math.min(longestPlainBody, options.maxBodyBytes), calls, metrics);
   const onFailure = (error: unknown): void => {
     metrics.failures.add();
     log.error({ error }, "a request failed by a fault of the collector");
   };
-  const { maxBatchSize, tools, explainObject, progress } = options;
+  const { maxBatchSize, tools, explainObject, select, progress } = options;
   const watchersEnded = options.metrics.counter(
     "netgloss_api_change_watchers_ended_total",
     "Clients that followed changes of the metadata and were ended, because they were too many changes behind, or because changes that clients have not taken fill the memory for them.",
@@ -157,12 +170,13 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       udmMethods(createUdmService(options.udm, maxBatchSize)),
       ...(tools === undefined || feed === undefined
         ? []
-        : [toolsMethods({ source: tools, maxBatchSize, explainObject, progress }, feed)]),
+        : [toolsMethods({ source: tools, maxBatchSize, explainObject, select, progress }, feed)]),
       ...(options.services ?? []),
     ],
     views: options.views ?? new Map(),
     streams: options.streams ?? new Map(),
     operations: options.operations ?? new Map(),
+    metricsAge: limits.metricsAge,
     viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     proofs: [
@@ -184,6 +198,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const engine = createEngine({
     bodies,
+    bulkBodies,
     unknownFields: options.unknownFields,
     maxMessageBytes: limits.maxMessageBytes,
     onFailure,
@@ -192,9 +207,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const listener = createListener({
     ...options,
     limits,
+    clients,
     metrics,
-    onRequest: (request, response, expectsContinue) => dispatch(calls.beginHttp1(request, response, expectsContinue)),
-    onStream: (stream, headers) => dispatch(calls.beginHttp2(stream, headers)),
+    onRequest: (request, response, expectsContinue) => calls.beginHttp1(request, response, expectsContinue),
+    onStream: (stream, headers) => calls.beginHttp2(stream, headers),
     isBusy: (socket) => calls.isBusy(socket),
     onSweep: () => calls.sweep((call) => admission.revoked(call)?.error),
   });
@@ -231,3 +247,17 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     reloadCertificates: () => listener.reloadCertificates(),
   };
 }
+
+/** Requests that are no list and no text to import are short, and read at once: longer ones would hold the event loop. Bytes. */
+const longestPlainBody = 1_048_576;
+
+/** Whatever the settings allow one request fits when it is alone. */
+function boundsOfMemory({ maxBodyBytes, maxBatchSize }: ApiServerOptions): Partial<ApiLimits> {
+  return {
+    maxHeldBytes: Math.max(defaultApiLimits.maxHeldBytes, 2 * maxBodyBytes),
+    maxMadeBytes: Math.max(defaultApiLimits.maxMadeBytes, 5 * maxBodyBytes, madeOfEntry * maxBatchSize),
+  };
+}
+
+/** What an entry with some tags and metadata takes when it is read, bytes. */
+const madeOfEntry = 640;

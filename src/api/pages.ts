@@ -1,8 +1,12 @@
+import { Readable } from "node:stream";
+import { createGzip } from "node:zlib";
 import { lacks } from "../access/index.ts";
-import type { Health, Metrics } from "../report/index.ts";
+import type { Clock, Health, Metrics } from "../report/index.ts";
 import type { Call } from "./http/call.ts";
+import { headerOf, type HeaderFields } from "./http/http-message.ts";
 import { sendJson, writePieces } from "./http/send.ts";
 import { apiError } from "./error/api-error.ts";
+import { takesGzip } from "./rpc/terms.ts";
 
 /**
  * A read-only view: what it returns, or promises, is answered as JSON. A path whose last segment, or the one before it, is `{id}` takes
@@ -26,6 +30,8 @@ export interface ViewDescription {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
+/** Renderings that are kept for clients that take them slowly. */
+const mostKept = 8;
 const idSegment = "/{id}";
 
 /** The paths of views that take a segment of this path as their id: the last one, or the one before it. */
@@ -47,6 +53,9 @@ export interface PageParts {
   /** Whether those who ask have to prove who they are. */
   readonly isGuarded: boolean;
   readonly views: ReadonlyMap<string, View | ListView>;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** How old the metrics that are shown may be, milliseconds. */
+  readonly metricsAge: number;
 }
 
 /** What a GET answers, by path. */
@@ -69,16 +78,20 @@ export function createPages(parts: PageParts): Map<string, (call: Call) => Promi
       : health.checks().map((check) => ({ name: check.name, ready: check.ready, degraded: check.degraded }));
     return sendJson(call, ready ? 200 : 503, { ready, degraded: health.isDegraded(), checks }, fresh);
   });
-  pages.set("/metrics", async (call) => {
-    const headers = { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" };
-    const pieces = parts.metrics.pieces()[Symbol.asyncIterator]();
-    // Once it is there, a fault of the metrics can still be answered as one.
-    const first = await pieces.next();
-    call.begin(200, headers, { hasTrailers: false });
-    if (call.method !== "HEAD") await writePieces(call, encoded(first, pieces));
-    call.end();
-  });
-  json("/openapi.json", parts.openApi);
+  const metrics = new SharedPage(
+    () => parts.metrics.pieces(),
+    { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+    parts.metricsAge,
+    parts.clock,
+  );
+  pages.set("/metrics", (call) => metrics.serve(call));
+  const openApi = new SharedPage(
+    () => [JSON.stringify(parts.openApi())],
+    { ...fresh, "content-type": "application/json" },
+    Infinity,
+    parts.clock,
+  );
+  pages.set("/openapi.json", (call) => openApi.serve(call));
   for (const [path, view] of parts.views) {
     if (typeof view !== "function") {
       pages.set(path, (call) => sendList(call, view, fresh));
@@ -127,10 +140,6 @@ function* listPieces(view: ListView): Generator<Uint8Array> {
   yield Buffer.from(`${text}]}`);
 }
 
-async function* encoded(first: IteratorResult<string>, rest: AsyncIterator<string>): AsyncGenerator<Uint8Array> {
-  for (let piece = first; piece.done !== true; piece = await rest.next()) yield Buffer.from(piece.value);
-}
-
 /** @returns undefined when the escapes are broken. */
 function decodeSegment(text: string): string | undefined {
   try {
@@ -138,4 +147,91 @@ function decodeSegment(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What was rendered at one time, in pieces. */
+interface Rendering {
+  readonly since: number;
+  readonly plain: Promise<readonly Uint8Array[]>;
+  compressed?: Promise<readonly Uint8Array[]>;
+  /** Those who have not taken all of it. */
+  readonly readers: Set<Call>;
+}
+
+/**
+ * A page that all who ask within a while get the same rendering of, however many they are. Nothing is rendered for a client that has gone,
+ * or asks for the header alone.
+ */
+class SharedPage {
+  readonly #render: () => Texts;
+  readonly #header: HeaderFields;
+  readonly #maxAge: number;
+  readonly #clock: Pick<Clock, "monotonic">;
+  /** Those that are new enough, or have readers; the newest is the last. */
+  #kept: readonly Rendering[] = [];
+
+  /** @param maxAge how old a rendering may be, milliseconds. */
+  constructor(render: () => Texts, header: HeaderFields, maxAge: number, clock: Pick<Clock, "monotonic">) {
+    this.#render = render;
+    this.#header = header;
+    this.#maxAge = maxAge;
+    this.#clock = clock;
+  }
+
+  /** Answers a GET or a HEAD. @throws what rendering throws. */
+  async serve(call: Call): Promise<void> {
+    const vary = { ...this.#header, vary: "accept-encoding" };
+    if (call.method === "HEAD") {
+      // Without a length: it would have to be rendered for that.
+      call.begin(200, vary, { hasTrailers: false });
+      call.end();
+      return;
+    }
+    const rendering = this.#current();
+    rendering.readers.add(call);
+    try {
+      const isCompressed = takesGzip(headerOf(call.headers, "accept-encoding"));
+      const pieces = await (isCompressed ? compressedOf(rendering) : rendering.plain);
+      if (call.isGone()) return;
+      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      const header = { ...vary, "content-length": String(length) };
+      call.begin(200, isCompressed ? { ...header, "content-encoding": "gzip" } : header, { hasTrailers: false });
+      await writePieces(call, pieces);
+      call.end();
+    } finally {
+      rendering.readers.delete(call);
+    }
+  }
+
+  #current(): Rendering {
+    const now = this.#clock.monotonic();
+    const newest = this.#kept.at(-1);
+    if (newest !== undefined && now - newest.since < this.#maxAge) return newest;
+    const fresh: Rendering = { since: now, plain: encoded(this.#render()), readers: new Set() };
+    // A fault is for those who ask now.
+    fresh.plain.catch(() => {
+      this.#kept = this.#kept.filter((one) => one !== fresh);
+    });
+    this.#kept = [...this.#kept.filter(({ readers }) => readers.size > 0), fresh];
+    const oldest = this.#kept[0];
+    if (this.#kept.length > mostKept) for (const reader of oldest?.readers ?? []) reader.breakOff();
+    return fresh;
+  }
+}
+
+type Texts = Iterable<string> | AsyncIterable<string>;
+
+async function encoded(texts: Texts): Promise<readonly Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for await (const text of texts) pieces.push(Buffer.from(text));
+  return pieces;
+}
+
+function compressedOf(rendering: Rendering): Promise<readonly Uint8Array[]> {
+  rendering.compressed ??= rendering.plain.then((pieces) =>
+    Readable.from(pieces, { objectMode: false })
+      .pipe(createGzip({ level: 1 }))
+      .toArray(),
+  );
+  return rendering.compressed;
 }

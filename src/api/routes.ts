@@ -1,5 +1,5 @@
 import type { Area } from "../access/index.ts";
-import type { Metrics } from "../report/index.ts";
+import type { Clock, Metrics } from "../report/index.ts";
 import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
@@ -60,6 +60,9 @@ export interface RouteParts {
   readonly bodies: BodyReader;
   readonly health: Omit<HealthServiceOptions, "services">;
   readonly metrics: Metrics;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** How old the metrics that are shown may be, milliseconds. */
+  readonly metricsAge: number;
   readonly unknownFields: UnknownFields;
   readonly version: string;
   readonly views: ReadonlyMap<string, View | ListView>;

@@ -28,10 +28,11 @@ import { packagePath } from "./package-root.ts";
 import { exporterName } from "./exporter-name.ts";
 import { watchedSnmp } from "./snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
-import { outputTestOperation } from "./outputs/outputs-view.ts";
+import { outputResendOperation, outputTestOperation, outputsView } from "./outputs/outputs-view.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations } from "./sources-view.ts";
+import { createSelect } from "./start-select-process.ts";
 import { createStateDirectory } from "./state-directory.ts";
 import { createSettingsView, type SettingsPlace } from "./settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
@@ -82,7 +83,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const progress = createProgress(clock);
 
   const metadata = createMetadata(settings, reporting);
-  const metadataSources = createSourcesPart(settings, metadata, process.env, reporting);
+  const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
   const fleet = createFleetPart(settings, reporting);
   const { outputs, stores, explore } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
@@ -114,6 +115,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
+    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
     refusedTraps: () => snmp?.refusedTraps(),
     leftFleet() {
       const reason = fleet?.membership.problem();
@@ -165,13 +167,17 @@ export function createCollector(options: CollectorOptions): Collector {
       reporting,
     ),
     progress,
-    operations: new Map([["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)]]),
+    operations: new Map([
+      ["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)],
+      ["/api/v1/outputs/{id}/resend", outputResendOperation(stores)],
+    ]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
     explainObject: () => explainer.ready(),
+    select: createSelect(),
     pagesFolder: packagePath("dist/pages"),
   });
 

@@ -21,8 +21,8 @@ export interface ImportOptions {
   readonly map?: ColumnMap | undefined;
   /** Of CSV. */
   readonly csv?: CsvOptions | undefined;
-  /** Of JSON: a JSONata expression whose value is the rows. */
-  readonly select?: string | undefined;
+  /** Of JSON: gives the rows of the text, as JSON, one on each line. */
+  readonly select?: ((text: string) => AsyncIterable<string>) | undefined;
   /** How many faults are kept; all are counted. 1000 when left out. */
   readonly mostFaults?: number | undefined;
   /** Bytes of text that are read at most; 1 GiB when left out. */
@@ -74,7 +74,8 @@ const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
   csv: (text, { csv }, faults) => csvRows(text, csv ?? {}, faults),
   ndjson: (text, _, faults) => ndjsonRows(text, faults),
   async *json(text, { select }, faults) {
-    yield* jsonRows(await wholeText(text), select, faults);
+    const whole = await wholeText(text);
+    yield* select === undefined ? jsonRows(whole, faults) : ndjsonRows(select(whole), faults, "row");
   },
   async *yaml(text, { map = readyMap("netgloss") }, faults) {
     yield* yamlRows(await wholeText(text), map.isExact, faults);

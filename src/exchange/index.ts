@@ -17,3 +17,4 @@ export { readColumnMap, readFixed } from "./map/read-column-map.ts";
 export { readyMap, readyMapNames, type ReadyMapName } from "./map/ready-maps.ts";
 export type { CsvOptions } from "./rows/csv-rows.ts";
 export { decodeText, wholeText } from "./rows/decode-text.ts";
+export { Selections, serveSelection, type Select, type SelectionLimits } from "./rows/selection.ts";

@@ -44,6 +44,7 @@ export { fieldNames } from "./delivery/field-names.ts";
 export { createLineBorrower } from "./delivery/line-borrower.ts";
 export { createLineLender, type LentLines } from "./delivery/line-lender.ts";
 export { allAccepted } from "./delivery/output-adapter.ts";
+export { createTimedCalls } from "./delivery/timed-calls.ts";
 export type { HttpOutputConfig } from "./http/http-output.ts";
 export { clickHouseColumns } from "./clickhouse/columns.ts";
 export type { ClickHouseOutputConfig } from "./clickhouse/clickhouse-config.ts";

@@ -1,3 +1,4 @@
+import type { Select } from "../exchange/index.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
 import type { UdmLayers } from "../udm/index.ts";
 import { readSourcesFile, SourcesFileError } from "./config/read-sources-file.ts";
@@ -16,6 +17,8 @@ export interface SourcesOptions {
   readonly layers: UdmLayers;
   readonly copies: LastCopies | undefined;
   readonly agentFor: AgentFor;
+  /** Selects the rows of a document by an expression. */
+  readonly select: Select;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after: (action: () => void, ms: number) => () => void;

@@ -2,6 +2,7 @@ import { createApiServer, type ApiServer, type ApiServerOptions } from "../../sr
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/report/index.ts";
 import { cleanUp, type Owner } from "../support/clean-up.ts";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { until as untilFound } from "../support/until.ts";
 
 export interface ApiFixture {
@@ -41,6 +42,7 @@ export async function startApi(
     log: { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") },
     clock: systemClock,
     version: "1.2.3",
+    select: createSelect(),
     ...options,
     limits: { stopTimeout: 500, ...options.limits },
   });

@@ -167,6 +167,55 @@ test("all bodies together are bounded", async (t) => {
   );
 });
 
+test("what is unpacked counts with all bodies together, on every wire, and is given back", async (t) => {
+  // One of them and what it was packed in is held, two are not.
+  const { url, metrics, store } = await startApi(t, { limits: { maxHeldBytes: 700_000 } });
+  let keys = 0;
+  const body = (): string => `{"udm":{"key":"10.0.0.${++keys}"}${" ".repeat(500_000)}}`;
+  const session = openHttp2(t, url);
+  const bare = (): Uint8Array => gzipSync(body());
+  const enveloped = (): Uint8Array => envelope(gzipSync(body()), 1);
+  const wires: readonly (readonly [string, () => Uint8Array, Record<string, string>])[] = [
+    ["application/json", bare, { "content-encoding": "gzip" }],
+    ["application/json; charset=utf-8", bare, { "content-encoding": "GZIP" }],
+    ["application/grpc+json", enveloped, { "grpc-encoding": "gzip" }],
+    ["application/grpc-web+json", enveloped, { "grpc-encoding": "gzip" }],
+  ];
+  for (const [i, [type, bytes, header]] of wires.entries()) {
+    let isHeld = false;
+    let goOn = (): void => {};
+    store.beforeCommit = () => {
+      isHeld = true;
+      return new Promise((resolve) => (goOn = resolve));
+    };
+    const first = postHttp2(session, rpc, type, bytes(), header);
+    await until(() => isHeld, "the first is held");
+    const second = await postHttp2(session, rpc, type, bytes(), header);
+    const said = [second.status, second.headers["grpc-status"], second.body.toString()].join(" ");
+    assert.match(said, /^429|^200 8|grpc-status: 8/, type);
+    assert.equal(await metrics.value("netgloss_api_rejected_total", { reason: "memory" }), i + 1);
+    goOn();
+    assert.equal((await first).status, 200);
+    store.beforeCommit = async () => {};
+    assert.equal((await postHttp2(session, rpc, type, bytes(), header)).status, 200);
+  }
+});
+
+test("a request of one entry is short", async (t) => {
+  const { url } = await startApi(t, { maxBodyBytes: 8_000_000 });
+  const blanks = " ".repeat(600_000);
+  for (const [method, text, expected] of [
+    ["CreateUdm", `{"udm":{"key":"10.0.0.3"}${blanks}}`, 200],
+    ["CreateUdm", `{"udm":{"key":"10.0.0.4"}${blanks} ${blanks}}`, 429],
+    ["BatchCreateUdms", `{${blanks}"requests":${blanks}[{"udm":{"key":"10.0.0.5"}}]${blanks}}`, 200],
+    ["BatchCreateUdms", `{"requests":[{"udm":{"key":"10.0.0.6","tags":[${'"t",'.repeat(400_000)}"t"]}}]}`, 400],
+    ["BatchCreateUdms", `{"requests":[]${blanks}${blanks}}`, 400],
+  ] as const) {
+    const answer = await fetch(`${url}${contractPath}/${method}`, { method: "POST", headers: json, body: text });
+    assert.equal(answer.status, expected, `${method} ${text.slice(0, 40)}`);
+  }
+});
+
 function stream(text: string): ReadableStream {
   return new Blob([text]).stream();
 }

@@ -16,7 +16,7 @@ test("JSON that is not, or not quite", async (t) => {
   const million = 1_000_000;
   const bodies: readonly [string, Uint8Array | string, RegExp][] = [
     ["nested a million times", `{"udm":${"[".repeat(million)}`, /nested deeper than 64 levels/],
-    ["nested objects", `{"udm":{"metadata":${'{"a":'.repeat(million)}`, /nested deeper than 64 levels/],
+    ["nested objects", `{"udm":{"metadata":${'{"a":'.repeat(million / 5)}`, /nested deeper than 64 levels/],
     ["empty", "", /line 1, column 1: expected a value, found the end/],
     ["a NUL byte", bytesOf('{"udm":{"key":"10.0.0.1"}}\0'), /unexpected "\\u0000" after the value/],
     ["a NUL byte in a string", bytesOf('{"udm":{"key":"10.0.0.1\0"}}'), /a control character must be escaped/],
@@ -121,6 +121,32 @@ test("vlan is exact, as a number or a string, and never anything else", async (t
   for (const bad of ["01", "+1", ".5", "1.", "NaN", "Infinity", "0x10"]) {
     assert.match(String(await vlanOf(bad)), /malformed JSON/, bad);
   }
+});
+
+test("texts that take a poor expression for ever", async (t) => {
+  const { url } = await startApi(t, {
+    maxBodyBytes: 20_000_000,
+    basicAuth: { username: "u", password: "p" },
+  });
+  const authorization = `Basic ${Buffer.from("u:p").toString("base64")}`;
+  for (let i = 0; i < 200; i++) {
+    const blanks = { authorization: `Basic ${" ".repeat(15_000)}!` };
+    assert.equal((await fetch(`${url}/openapi.json`, { headers: blanks })).status, 401);
+  }
+  const headers = { authorization, "content-type": "application/json" };
+  const digits = `1${"0".repeat(900_000)}1`;
+  for (const vlan of [digits, `"${digits}"`]) {
+    const body = `{"udm":{"key":"10.0.0.1","vlan":${vlan}}}`;
+    assert.equal((await fetch(url + rpc, { method: "POST", headers, body })).status, 400);
+  }
+  // Base64, of which each group of four would be a step of a pattern.
+  const message = envelope(`{"requests":[${"{},".repeat(3_000_000)}{}]}`);
+  const answer = await fetch(`${url}${contractPath}/BatchCreateUdms`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/grpc-web-text+json" },
+    body: message.toString("base64"),
+  });
+  assert.match(Buffer.from(await answer.text(), "base64").toString(), /grpc-status: 8|grpc-status: 3/);
 });
 
 test("both forms of the mask, both spellings of names, and what is wrong with others", async (t) => {

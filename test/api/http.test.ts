@@ -27,6 +27,28 @@ test("liveness, readiness and metrics", async (t) => {
   assert.match(await metrics.text(), /netgloss_api_requests_total\{method="readyz",transport="http",code="ok"\} 2/);
 });
 
+test("metrics are rendered once for all who ask within a second, compressed too, and not for a header alone", async (t) => {
+  let now = 0;
+  const clock = { now: () => Date.now(), monotonic: () => now };
+  const { url, metrics } = await startApi(t, { clock });
+  let reads = 0;
+  metrics.gaugeFrom("netgloss_test_reads", "Counts renderings.", [], () => ++reads);
+  const head = await fetch(`${url}/metrics`, { method: "HEAD" });
+  assert.deepEqual([head.status, reads], [200, 0]);
+  const ask = async (encoding: string): Promise<string> => {
+    const response = await fetch(`${url}/metrics`, { headers: { "accept-encoding": encoding } });
+    assert.equal(response.headers.get("content-encoding"), encoding === "gzip" ? "gzip" : null);
+    return response.text();
+  };
+  const texts = await Promise.all(["gzip", "identity", "gzip", "identity"].map(ask));
+  now = 999;
+  texts.push(await ask("identity"));
+  assert.equal(new Set(texts).size, 1);
+  assert.match(texts[0] ?? "", /netgloss_test_reads 1\n/);
+  now = 1_000;
+  assert.match(await ask("gzip"), /netgloss_test_reads 2\n/);
+});
+
 test("a view that the collector hands in is served as JSON", async (t) => {
   const { url } = await startApi(t, { views: new Map([["/api/v1/exporters", () => [{ ip: "192.0.2.1" }]]]) });
   const response = await fetch(`${url}/api/v1/exporters`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { create, equals, fromBinary, fromJson, toBinary } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
 import {
@@ -16,6 +17,8 @@ import { createRandom, mutate } from "../support/mutate.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
 import { runs } from "../support/runs.ts";
+
+const turn = (): Promise<void> => setImmediate();
 
 const said = async (read: () => unknown): Promise<unknown> => {
   try {
@@ -34,11 +37,53 @@ test("JSON that is read in turns is what it is at once, or wrong in the same pla
     });
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyText, fc.json()), async (text) => {
-      const inTurns = await said(() => parseJsonInTurns(text, () => setImmediate()));
+      const inTurns = await said(() => parseJsonInTurns([text].values(), turn));
       assert.deepEqual(inTurns, await said(() => parseJson(text)));
     }),
     runs(150),
   );
+});
+
+test("a text of which only a part is held at a time is what it is as a whole, or wrong in the same place", async () => {
+  const items = `{"a": "${"0123456789".repeat(50)}", "b": [1, {"c": "\\u00e9"}]},\n`.repeat(10_000);
+  const words = ["abc", "\\n", "\\\\", '\\"', "\\ud83d\\ude00", "é", "😀", "\\\\ud83d", "0123456789abcdef"];
+  const random = createRandom(7);
+  const string = Array.from({ length: 1_000_000 }, () => words[random() % words.length]).join("");
+  const dense = "\\n".repeat(2_500_000);
+  const list = `{"requests": [${items}{}], `;
+  const cases: readonly [string, boolean][] = [
+    [`${list}"text": "${string}", "more": [${items}1], "last": "${dense}"}\n`, true],
+    [`{"text": "${string}", "x": 1}`, true],
+    [`${list}"text": "${string}`, false],
+    [`${list}"text": "${string}\\ud83d${string}"}`, false],
+    [`${list}"text": "${string}\\q${string}"}`, false],
+    [`${list}"text": "${string}\t${string}"}`, false],
+    [`${list}\n\n "more": [${items}x`, false],
+    [`${list}"more": [${items}{}]} x`, false],
+  ];
+  for (const [i, [text, isRight]] of cases.entries()) {
+    const whole = await said(() => parseJson(text));
+    assert.equal("value" in (whole as object), isRight);
+    const length = i % 2 === 0 ? 1_000_003 : 5_000_000;
+    const pieces = function* (): Generator<string, void> {
+      for (let at = 0; at < text.length;) {
+        let end = Math.min(text.length, at + length);
+        if (/[\uD800-\uDBFF]/.test(text[end - 1] ?? "")) end--;
+        yield text.slice(at, end);
+        at = end;
+      }
+    };
+    let most = 0;
+    const made = (bytes: number): Promise<void> => turn().then(() => void (most = Math.max(most, bytes)));
+    const inTurns = await said(() => parseJsonInTurns(pieces(), made));
+    // Not `deepEqual`, which takes long to compare them when they differ.
+    assert.ok(isDeepStrictEqual(inTurns, whole), JSON.stringify([inTurns, whole]).slice(0, 300));
+    assert.ok(most > 0);
+  }
+  const long = `{"requests": [{"tags": ["${"a".repeat(5_000_000)}"]}, ${items}1]}`;
+  const halves = [long.slice(0, 4_500_000), long.slice(4_500_000)];
+  const refused = await said(() => parseJsonInTurns(halves.values(), turn));
+  assert.match(String((refused as { message?: string }).message), /a value is longer than 1048576 characters$/);
 });
 
 test("a batch that is read in turns is what the protobuf library reads at once", async () => {
@@ -59,7 +104,7 @@ test("a batch that is read in turns is what the protobuf library reads at once",
   await fc.assert(
     fc.asyncProperty(anyBytes, async (bytes) => {
       const batch = BatchUpdateUdmsRequestSchema;
-      const inTurns = await readInTurns(batch, bytes).catch(() => undefined);
+      const inTurns = await readInTurns(batch, bytes, turn).catch(() => undefined);
       read += inTurns === undefined ? 0 : 1;
       // The library takes messages that go beyond the end of the one around them, which are refused here.
       if (inTurns === undefined) return;
@@ -76,7 +121,7 @@ test("a million entries of a map are refused before the library reads them, wher
   const bytes = toBinary(CreateUdmRequestSchema, one);
   const batch = toBinary(BatchCreateUdmsRequestSchema, create(BatchCreateUdmsRequestSchema, { requests: [one] }));
   await assert.rejects(
-    readInTurns(BatchCreateUdmsRequestSchema, batch),
+    readInTurns(BatchCreateUdmsRequestSchema, batch, turn),
     /requests\[0\].udm.metadata has more than 2000 items/,
   );
   assert.throws(() => readWhole(CreateUdmRequestSchema, bytes), /udm.metadata has more than 2000 items/);

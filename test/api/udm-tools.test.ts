@@ -11,6 +11,7 @@ import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/api
 import { countTurns } from "../support/count-turns.ts";
 import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
 import { clientKinds, type Outcome } from "./udm-clients.ts";
 
@@ -538,6 +539,18 @@ suite("exchange", { concurrency: true }, () => {
     assert.equal((await io.state(path)).inode, inode);
     assert.equal((await importSheet("c"))["updated"], 1);
     assert.match(String(io.text(path)), /10\.0\.0\.2:\n {2}name: c\n/);
+  });
+
+  test("an expression that never ends holds nothing else up, and is named", async (t) => {
+    const { call, api } = await startTools(t, plan, { select: createSelect({ timeout: 1_000 }) });
+    const text = JSON.stringify({ text: `${"a".repeat(200)}!` });
+    const importing = call("importUdms", { text, format: "json", select: "$match(text, /^(a+)+$/)" });
+    let answered = 0;
+    const isOver = importing.then(() => true);
+    while (!(await Promise.race([isOver, fetch(`${api.url}/livez`).then(() => false)]))) answered++;
+    assert.ok(answered > 10, `${answered} other requests answered`);
+    assert.deepEqual(refusal(await importing), ["invalid_argument", "select"]);
+    assert.match(JSON.stringify(await importing), /the selection did not end within 1 s/);
   });
 
   test("all faults are reported with row and column; rows without faults come in when asked for", async (t) => {

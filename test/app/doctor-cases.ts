@@ -132,6 +132,47 @@ export const doctorCases: Readonly<Record<string, DoctorCase>> = {
       });
     },
   },
+  "outputs that are away, full or refused": {
+    facts() {
+      const rig = sent(healthy);
+      const spool = { spoolMode: "overflow", spoolBytes: 1000, spoolMaxBytes: 4000 } as const;
+      const fault = "kafka-1:9092 refuses connections: nothing listens there";
+      return factsOf(rig, {
+        outputs: [
+          { name: "file", state: "working", deliveredRecords: 5 },
+          {
+            ...spool,
+            name: "kafka",
+            state: "failing",
+            fault,
+            faultSince: rig.time - 5 * minute,
+            blame: "store",
+            waitingRecords: 696,
+            deliveredRecords: 0,
+            droppedRecords: 5304,
+            drops: [{ reason: "spool_full", records: 5304 }],
+          },
+          {
+            ...spool,
+            name: "elasticsearch",
+            state: "failing",
+            fault: "es:9200 does not take records: validation_exception: raise cluster.max_shards_per_node",
+            faultSince: rig.time - 2 * minute,
+            blame: "operator",
+            waitingRecords: 1,
+          },
+          {
+            name: "loki",
+            state: "working",
+            refusedRecords: 3,
+            refusals: [{ reason: "entry too far behind", records: 3, at: rig.time }],
+            deadLetters: { records: 3, bytes: 900, reasons: [], isResending: false },
+          },
+          { name: "http", state: "working", refusedRecords: 1, refusals: [] },
+        ],
+      });
+    },
+  },
   "traps are refused": {
     facts() {
       const rig = sent(healthy);

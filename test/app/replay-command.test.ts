@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
 import { framings, ipPacketWith, pcapFile, pcapngFile } from "../support/capture-file.ts";
@@ -85,20 +86,30 @@ test("the outputs of the settings take the records when asked to", async (t) => 
 
 test("records that a store refuses are named, and the exit code says so", async (t) => {
   const { path, directory } = capture(t);
-  const server = createServer((_, response) => response.writeHead(400).end("no")).listen(0, "127.0.0.1");
+  let refused: string | undefined;
+  const judged = async (request: IncomingMessage): Promise<number> => {
+    const body = await readText(request);
+    const [first = ""] = body.split("\n");
+    if (first !== "") refused ??= first;
+    return refused !== undefined && body.includes(refused) ? 400 : 200;
+  };
+  const server = createServer((request, response) => {
+    void judged(request).then((status) => response.writeHead(status).end());
+  }).listen(0, "127.0.0.1");
   await once(server, "listening");
   cleanUp(t, () => server.close());
   const { code, err } = await replay(
     {
       SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
       SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      SVC_OUTPUT_GENERIC_HTTP_RETRY_BACKOFF: "10",
       SVC_STATE_DIRECTORY_PATH: directory,
     },
     "--outputs",
     path,
   );
   assert.equal(code, 1);
-  assert.match(err, /^error: output http: 2 records were refused/m);
+  assert.match(err, /^error: output http: 1 records were refused/m);
 });
 
 test("settings that cannot be used are named, and so are outputs that are not on; nothing is replayed", async (t) => {

@@ -11,6 +11,7 @@ import {
   type ImportOptions,
   type ImportResult,
 } from "../../src/exchange/index.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { udmJson } from "../../src/udm/index.ts";
 import { countTurns } from "../support/count-turns.ts";
 import { runs } from "../support/runs.ts";
@@ -297,7 +298,8 @@ suite("JSON", () => {
       assert.equal(entries[0]?.vlan, 2n ** 64n - 1n);
     }
     const deep = JSON.stringify({ a: { nets: [{ net: "10.0.0.0/8" }, { net: "10.1.0.0/16", off: true }] } });
-    const select = 'a.nets[$exists(off) = false].{"key": net, "tags": ["x"]}';
+    const by = 'a.nets[$exists(off) = false].{"key": net, "tags": ["x"]}';
+    const select = (given: string): AsyncIterable<string> => createSelect()(given, by);
     assert.deepEqual(await jsonOf(deep, { format: "json", select }), [{ key: "10.0.0.0/8", tags: ["x"] }]);
   });
 
@@ -321,11 +323,13 @@ suite("JSON", () => {
       message: /^the text is not JSON: (?:line 2, column 8: )?Unexpected token '?}/,
     });
     await assert.rejects(read("{}", { format: "json" }), { field: "select" });
-    await assert.rejects(read("[]", { format: "json", select: "a[" }), { field: "select" });
-    await assert.rejects(read("[]", { format: "json", select: "nothing" }), /gives nothing/);
-    await assert.rejects(read("[]", { format: "json", select: "($f := function($x) { $f($x) + 1 }; $f(1))" }), {
-      field: "select",
-    });
+    const select = (given: string): AsyncIterable<string> => createSelect()(given, "nothing");
+    await assert.rejects(read("[]", { format: "json", select }), { field: "select", message: /gives nothing/ });
+    const mixed = (given: string): AsyncIterable<string> => createSelect()(given, "$");
+    assert.deepEqual(await faultsOf('[{"key":"10.0.0.1"},5,{"nmae":1}]', { format: "json", select: mixed }), [
+      [2, 0, "", "", "the row is not an object"],
+      [3, 0, "nmae", "", 'unknown field "nmae"'],
+    ]);
   });
 
   test("with a name twice in one object is refused, row by row", async () => {
@@ -345,7 +349,8 @@ suite("JSON", () => {
     );
     const twice = /^ExchangeError: the text is not JSON that can be read: the name "data" is given twice/;
     await assert.rejects(read('{"data":[],"data":[{"key":"10.0.0.1"}]}', { format: "json" }), twice);
-    await assert.rejects(read('{"data":[],"data":[]}', { format: "json", select: "data" }), twice);
+    const select = (given: string): AsyncIterable<string> => createSelect()(given, "data");
+    await assert.rejects(read('{"data":[],"data":[]}', { format: "json", select }), twice);
   });
 
   test("is read as the engine reads it", async () => {

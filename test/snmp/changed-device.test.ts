@@ -71,6 +71,19 @@ describe("a device that changes", { concurrency: 6 }, () => {
     });
   }
 
+  test("is discovered whatever it says of itself, by patterns that other engines of regular expressions do not end with", async (t) => {
+    const rule = ".1.3:\n  model:\n    - {descr: '^(a+)+$'}\n    - {descr: '^(a+)!$'}\n";
+    const rig = await startSnmpRig(t, {
+      files: { ...address, "autodiscover/identities/all.yml": rule },
+      agent: { uptime: 10_000 },
+    });
+    await rig.polled();
+    const text = `${"a".repeat(1000)}!`;
+    rig.agent.table = rig.agent.table.with([{ oid: oidOf("1.3.6.1.2.1.1.1.0"), value: octets(text) }]);
+    rig.agent.reboot();
+    await until("the discovery", () => rig.device().sysDescr === text);
+  });
+
   test("is discovered again by itself each rediscover_interval", async (t) => {
     const rig = await startSnmpRig(t, {
       files: { ...address, "devices/lab.yml": `${patientDevice}  rediscover_interval: 1\n` },

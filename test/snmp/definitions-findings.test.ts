@@ -55,12 +55,24 @@ const cases: readonly [string, Files, readonly string[]][] = [
       ].join("\n"),
     },
     [
-      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model: descr: "(" is not a regular expression: Invalid regular expression: /(/iu: Unterminated group',
+      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model: descr: "(" is not a regular expression of RE2: missing closing ): `(`',
       'error: autodiscover/identities/mine.yml:5:13: .1.3.6.1.4.1.5: model: oid: ".1.3.6.1..4" is not an OID such as .1.3.6.1.2.1.1.5',
       'error: autodiscover/identities/mine.yml:6:16: .1.3.6.1.4.1.5: model: entity: expected one of model, serial, software, manufacturer, descr; found "modle" (did you mean "model"?)',
       "error: autodiscover/identities/mine.yml:7:7: .1.3.6.1.4.1.5: model: expected one of oid, descr and entity",
       'error: autodiscover/identities/mine.yml:8:3: .1.3.6.1.4.1.5: unknown setting "serail" (did you mean "serial"?)',
       'error: autodiscover/identities/mine.yml:9:12: .1.3.6.1.4.1.5: models: "abc" is not the end of an OID, such as 1208',
+    ],
+  ],
+  [
+    "patterns that would not take linear time, or too much of it",
+    {
+      "autodiscover/identities/mine.yml":
+        ".1.3.6.1.4.1.5:\n  model:\n    - {descr: '(?!x)y'}\n    - {descr: '(x)\\1'}\n    - {descr: 'a{1000}b{1000}c{1000}'}\n    - {descr: '(a+)+$'}\n",
+    },
+    [
+      'error: autodiscover/identities/mine.yml:3:15: .1.3.6.1.4.1.5: model: descr: "(?!x)y" is not a regular expression of RE2: invalid or unsupported Perl syntax: `(?!`',
+      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model: descr: "(x)\\\\1" is not a regular expression of RE2: invalid escape sequence: `\\1`',
+      'error: autodiscover/identities/mine.yml:5:15: .1.3.6.1.4.1.5: model: descr: the regular expression "a{1000}b{1000}c{1000}" is too large: repeat less in it',
     ],
   ],
   [

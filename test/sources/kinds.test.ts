@@ -549,6 +549,9 @@ test("a CSV with a column map, a selection of JSON, and YAML in the form of the 
   ]);
   const deep = await json({ a: { b: [{ key: "10.0.0.1" }] } });
   assert.deepEqual(await entriesOf(`- {kind: json, path: "${deep}", select: a.b}`), [{ key: "10.0.0.1" }]);
+  const long = await json({ text: `${"a".repeat(200)}!` });
+  const endless = `- {kind: json, path: "${long}", select: '$match(text, /^(a+)+$/)'}`;
+  await assert.rejects(entriesOf(endless, { selections: { timeout: 2_000 } }), /the selection did not end within 2 s/);
   const yaml = await fileOf("10.0.0.2: {name: x}\n");
   assert.deepEqual(await entriesOf(`- {kind: yaml, path: "${yaml}"}`), [{ key: "10.0.0.2", name: "x" }]);
 });

@@ -9,6 +9,8 @@ import {
   type Log,
   type Metrics,
 } from "../../src/report/index.ts";
+import type { SelectionLimits } from "../../src/exchange/index.ts";
+import { createSelect } from "../../src/app/index.ts";
 import { createLastCopies, createSources, type Sources, type SourceState } from "../../src/sources/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/file/index.ts";
 import { udmJson, type CollectorUdmStore } from "../../src/udm/index.ts";
@@ -68,12 +70,13 @@ export interface RigOptions {
   readonly directory?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly io?: FileIo;
+  readonly selections?: Partial<SelectionLimits>;
 }
 
 /** Sources over a store of their own, started, none of them running by itself. */
 export async function startSources(
   yaml: string,
-  { directory, env = {}, io = nodeFileIo }: RigOptions = {},
+  { directory, env = {}, io = nodeFileIo, selections }: RigOptions = {},
 ): Promise<Rig> {
   const { store } = storeOn(memoryFileIo());
   await store.start();
@@ -90,6 +93,7 @@ export async function startSources(
       layers: store.layers,
       copies: directory === undefined ? undefined : createLastCopies(directory, io, "run"),
       agentFor: () => new Agent(),
+      select: createSelect(selections),
       env,
       after(action, ms) {
         waits.push(Math.round(ms));

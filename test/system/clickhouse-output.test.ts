@@ -72,6 +72,6 @@ test("clickhouse: records arrive once through all faults, with the types of the 
   assert.deepEqual(polledRow, { system: "::ffff:192.0.2.254", name: "xe-0/0/7" });
 
   const bad = `{"@timestamp":"2026-11-22T04:00:00Z","flow.export.ip.addr":"no address"}`;
-  await assert.rejects(adapter.send(batchOf([numberedFlow(2), bad], 7), signal), { kind: "split" });
+  await assert.rejects(adapter.send(batchOf([numberedFlow(2), bad], 7), signal), { blame: "record" });
   await adapter.close();
 });

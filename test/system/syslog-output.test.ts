@@ -18,7 +18,7 @@ const accepted = { refused: [], retry: [] };
 interface Log {
   readonly timeUnixNano: string;
   readonly severityText: string;
-  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+  readonly attributes?: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
 }
 
 const logsIn = (path: string): Log[] =>
@@ -27,10 +27,12 @@ const logsIn = (path: string): Log[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as { resourceLogs: { scopeLogs: { logRecords: Log[] }[] }[] })
     .flatMap(({ resourceLogs }) => resourceLogs.flatMap(({ scopeLogs }) => scopeLogs))
-    .flatMap(({ logRecords }) => logRecords);
+    .flatMap(({ logRecords }) => logRecords)
+    // What has come of a message when its connection stood still: the collector writes it as it is, and the whole comes again.
+    .filter(({ attributes }) => attributes !== undefined);
 
 const attribute = ({ attributes }: Log, key: string): unknown =>
-  Object.values(attributes.find((one) => one.key === key)?.value ?? {})[0];
+  Object.values(attributes?.find((one) => one.key === key)?.value ?? {})[0];
 
 const numberOf = (log: Log): number => (JSON.parse(String(attribute(log, "message"))) as { n: number }).n;
 

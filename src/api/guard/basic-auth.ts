@@ -11,7 +11,7 @@ export const basicChallenge = 'Basic realm="netgloss", charset="UTF-8"';
 /** The same for tokens (RFC 6750), to which no browser has a dialog. */
 export const bearerChallenge = 'Bearer realm="netgloss"';
 
-const basicForm = /^basic +([A-Za-z0-9+/_-]*={0,2}) *$/i;
+const basicForm = /^basic +(?! )([A-Za-z0-9+/_-]*={0,2}) *$/i;
 
 /** Name and password of an `Authorization` header; undefined when it has another form. */
 export function readBasic(authorization: string): { readonly name: string; readonly password: string } | undefined {

@@ -7,12 +7,15 @@ import type { Call, RouteAccess } from "./call.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { certificateSubject } from "./client-certificate.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
+import type { Turns } from "./turns.ts";
+import { clientGone } from "../error/api-error.ts";
 import { wireOf, type Wire } from "./wire.ts";
 
 /** What an active call needs besides the request. */
 export interface CallSurroundings {
   readonly clock: Clock;
   readonly clientAddress: ClientAddress;
+  readonly turns: Turns;
   /** How long an answer may wait for the client to take a further byte, milliseconds. */
   readonly stallTimeout: number;
   /** Called when an answer has waited for longer. */
@@ -35,7 +38,9 @@ export abstract class ActiveCall implements Call {
   label = "other";
   code = "canceled";
   isEndless = false;
+  client = "";
   heldBytes = 0;
+  madeBytes = 0;
   principal: Principal | undefined = undefined;
   access: RouteAccess | undefined = undefined;
   audit: Call["audit"] = "nothing";
@@ -64,6 +69,8 @@ export abstract class ActiveCall implements Call {
   }
 
   abstract readonly body: Readable;
+  /** What it shares with the other calls of its connection. */
+  abstract readonly shared: object;
   /** The connection of its own that it has by HTTP/1. */
   abstract readonly ownSocket: Socket | undefined;
   /** Address of the other end of the connection. */
@@ -116,6 +123,7 @@ export abstract class ActiveCall implements Call {
 
   throwIfAborted(): void {
     if (this.#reason !== undefined) throw this.#reason;
+    if (this.isGone()) throw clientGone();
     if (this.timeout !== Infinity && this.remaining() === 0) throw deadlineExceeded();
   }
 
@@ -133,6 +141,10 @@ export abstract class ActiveCall implements Call {
     if (!this.expectsContinue) return;
     this.expectsContinue = false;
     this.sendContinue();
+  }
+
+  turn(): Promise<void> {
+    return this.surroundings.turns.next(this.client, this.shared);
   }
 
   isAnswered(): boolean {

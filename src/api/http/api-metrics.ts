@@ -12,6 +12,7 @@ const rejections = [
   "memory",
   "origin",
   "protocol",
+  "requests",
   "role",
   "timeout",
   "tls",

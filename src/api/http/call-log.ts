@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { sourceOf } from "../../access/index.ts";
 import type { Clock } from "../../report/index.ts";
 import type { ActiveCall, CallSurroundings } from "./active-call.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
@@ -10,14 +11,18 @@ import type { ClientAddress } from "./client-address.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { RequestHeaders } from "./http-message.ts";
+import type { ClientLimits } from "./client-limits.ts";
 import type { ApiLimits } from "./limits.ts";
+import { sendError } from "./send.ts";
+import { Turns } from "./turns.ts";
+import { apiError } from "../error/api-error.ts";
 
-/** The requests that are being answered: their time-outs, their memory and their metrics. */
+/** The requests that are being answered: their turns, their time-outs, their memory and their metrics. */
 export interface CallLog {
-  /** Begins a call of HTTP/1; it ends by itself when its response is closed. */
-  beginHttp1(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Call;
-  /** Begins a call of HTTP/2; it ends by itself when its stream is closed. */
-  beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): Call;
+  /** Begins a call of HTTP/1, which is served when it is its turn; it ends by itself when its response is closed. */
+  beginHttp1(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  /** Begins a call of HTTP/2, which is served when it is its turn; it ends by itself when its stream is closed. */
+  beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): void;
   isBusy(socket: Socket): boolean;
   /**
    * Ends calls that have taken too long, and those whose client may not have the answer any more: with an answer where they can be given
@@ -30,33 +35,58 @@ export interface CallLog {
   endWatches(reason: ConnectError): void;
   /** Counts bytes of a body. @returns false when that is more than all bodies together may hold. */
   hold(holder: { heldBytes: number }, bytes: number): boolean;
+  /** Counts bytes no longer that are held no longer, before the call is over. */
+  release(holder: { heldBytes: number }, bytes: number): void;
+  /** Counts bytes that were made of a body. @returns false when that is more than all requests together may take. */
+  make(maker: { madeBytes: number }, bytes: number): boolean;
 }
 
-/** @param ended called with each call that is over. */
-export function createCallLog(
-  limits: ApiLimits,
-  clock: Clock,
-  metrics: ApiMetrics,
-  clientAddress: ClientAddress,
-  ended: (call: Call) => void = () => {},
-): CallLog {
+export interface CallLogParts {
+  readonly limits: ApiLimits;
+  readonly clients: ClientLimits;
+  readonly clientAddress: ClientAddress;
+  readonly clock: Clock;
+  readonly metrics: ApiMetrics;
+  /** Answers a call. */
+  readonly serve: (call: Call) => void;
+  /** Called with each call that is over. */
+  readonly ended: (call: Call) => void;
+}
+
+export function createCallLog({ limits, clients, clientAddress, clock, metrics, serve, ended }: CallLogParts): CallLog {
   const pending = new Set<ActiveCall>();
   const busy = new WeakMap<Socket, number>();
   /** Those that were asked to end because of whom they serve. */
   const ending = new WeakSet<ActiveCall>();
   let heldBytes = 0;
+  let madeBytes = 0;
+  const turns = new Turns(clock);
   const surroundings: CallSurroundings = {
     clock,
     clientAddress,
+    turns,
     stallTimeout: limits.stallTimeout,
     onStall: () => metrics.reject("timeout"),
   };
 
-  const begin = (call: ActiveCall): Call => {
+  const begin = (call: ActiveCall): void => {
     pending.add(call);
+    call.client = sourceOf(call.peer);
+    const isWithin = clients.begin(call.client);
     if (call.ownSocket !== undefined) busy.set(call.ownSocket, (busy.get(call.ownSocket) ?? 0) + 1);
     call.onClose(() => end(call));
-    return call;
+    turns.add(call.client, call.shared, () => {
+      // Most that are cancelled are so before they are looked at.
+      if (call.isGone()) return;
+      if (isWithin) serve(call);
+      else refuse(call);
+    });
+  };
+
+  const refuse = (call: Call): void => {
+    metrics.reject("requests");
+    const message = `this client has ${limits.maxClientRequests} requests under way: wait for their answers`;
+    sendError(call, apiError("resource_exhausted", "TOO_MANY_REQUESTS", message));
   };
 
   const end = (call: ActiveCall): void => {
@@ -66,7 +96,9 @@ export function createCallLog(
       call.abort(new ConnectError("the client has gone", Code.Canceled));
     }
     pending.delete(call);
+    clients.end(call.client);
     heldBytes -= call.heldBytes;
+    madeBytes -= call.madeBytes;
     ended(call);
     metrics.answered(call.label, call.wire, call.code, (clock.monotonic() - call.since) / 1000);
   };
@@ -101,6 +133,16 @@ export function createCallLog(
       if (heldBytes + bytes > limits.maxHeldBytes) return false;
       heldBytes += bytes;
       holder.heldBytes += bytes;
+      return true;
+    },
+    release(holder, bytes) {
+      heldBytes -= bytes;
+      holder.heldBytes -= bytes;
+    },
+    make(maker, bytes) {
+      if (madeBytes + bytes > limits.maxMadeBytes) return false;
+      madeBytes += bytes;
+      maker.madeBytes += bytes;
       return true;
     },
   };

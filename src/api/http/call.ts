@@ -54,8 +54,12 @@ export interface Call extends Caller {
   code: string;
   /** A stream of messages, which has no bound on its time in all. */
   isEndless: boolean;
+  /** Who counts as one client with others: an IPv4 address, or the /64 of an IPv6 address. */
+  client: string;
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
+  /** The same of what was made of it. */
+  madeBytes: number;
   principal: Principal | undefined;
   /** What its route asks of the principal; undefined before that is known. */
   access: RouteAccess | undefined;
@@ -72,6 +76,9 @@ export interface Call extends Caller {
   readonly body: Readable;
   /** Sends `100 Continue` to a client that waits for it before it sends the body. */
   continue(): void;
+
+  /** Resolves when it is this call's turn to be worked on for some milliseconds. */
+  turn(): Promise<void>;
 
   /** Whether nobody is there to take an answer. */
   isGone(): boolean;

@@ -12,6 +12,7 @@ const lingerTime = 1_000;
 export class Http1Call extends ActiveCall {
   readonly body: IncomingMessage;
   readonly ownSocket: Socket;
+  readonly shared: Socket;
   readonly #response: ServerResponse;
 
   /** @param expectsContinue whether the client waits for `100 Continue` before it sends the body. */
@@ -24,6 +25,7 @@ export class Http1Call extends ActiveCall {
     super(request.method ?? "", request.url ?? "", request.headers, surroundings);
     this.body = request;
     this.ownSocket = request.socket;
+    this.shared = request.socket;
     this.#response = response;
     this.expectsContinue = expectsContinue;
     // Node keeps the parts of a failed message as errors of the message; nobody else listens.

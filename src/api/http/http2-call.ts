@@ -8,6 +8,7 @@ import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message
 export class Http2Call extends ActiveCall {
   readonly body: ServerHttp2Stream;
   readonly ownSocket = undefined;
+  readonly shared: object;
   readonly #stream: ServerHttp2Stream;
   /** Whether all of the answer was handed over. Node ends a stream that its peer has reset, too. */
   #isWhole = false;
@@ -18,6 +19,7 @@ export class Http2Call extends ActiveCall {
     super(headerOf(headers, ":method") ?? "", headerOf(headers, ":path") ?? "", headers, surroundings);
     this.body = stream;
     this.#stream = stream;
+    this.shared = stream.session ?? stream;
     this.expectsContinue = headers["expect"] === "100-continue";
     // What failed is reported by `close`.
     stream.on("error", ignore);

@@ -1,12 +1,13 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "../../report/index.ts";
 import type { Rejection } from "./api-metrics.ts";
+import { sourceOf } from "../../access/index.ts";
+import { floodWindow, type ClientLimits } from "./client-limits.ts";
 import type { ApiLimits } from "./limits.ts";
 
-const floodWindow = 10_000;
-
 /**
- * Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods.
+ * Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods, alone or
+ * with the others of their client.
  *
  * Node reports whole frames only. A connection that has received bytes and has no stream is therefore asked by a PING whether it is
  * between two frames: the answer cannot come in the middle of a header block (RFC 9113 section 4.3), or of any other frame.
@@ -23,6 +24,7 @@ export interface Http2Guard {
 
 interface SessionState {
   readonly opened: number;
+  readonly client: string;
   /** Whether the client's settings have come, the first frame that it has to send. */
   hasSettings: boolean;
   /** Bytes received when the last PING was answered. */
@@ -37,8 +39,25 @@ interface SessionState {
   controlFrames: number;
 }
 
-export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reason: Rejection) => void): Http2Guard {
+/** Node takes the code only along with an error. */
+function calmDown(session: ServerHttp2Session): void {
+  session.destroy(new Error("the client sends too much, or too slowly"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+export function createHttp2Guard(
+  limits: ApiLimits,
+  clients: ClientLimits,
+  clock: Clock,
+  reject: (reason: Rejection) => void,
+): Http2Guard {
   const sessions = new Map<ServerHttp2Session, SessionState>();
+  /**
+   * The time that clients had, milliseconds. A sweep that comes late counts as one that comes in time: meanwhile nothing was read of what they may
+   * have sent.
+   */
+  let time = 0;
+  let swept = clock.monotonic();
+  const mostOfSweep = limits.headersTimeout / 4;
 
   const close = (session: ServerHttp2Session, state: SessionState): void => {
     state.closing = true;
@@ -52,29 +71,29 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
       state.windowStart = now;
       state.controlFrames = 0;
     }
-    state.controlFrames++;
-    if (state.controlFrames <= limits.maxControlFrames || session.destroyed) return;
+    const isWithin = clients.control(state.client) && ++state.controlFrames <= limits.maxControlFrames;
+    if (isWithin || session.destroyed) return;
     reject("flood");
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    calmDown(session);
   };
 
-  const ask = (session: ServerHttp2Session, state: SessionState, now: number): void => {
+  const ask = (session: ServerHttp2Session, state: SessionState): void => {
     if (session.socket.bytesRead === state.answeredBytes) return;
     const isSent = session.ping((error) => {
       if (error !== null || session.destroyed) return;
       state.askedAt = undefined;
       state.answeredBytes = session.socket.bytesRead;
     });
-    if (isSent) state.askedAt = now;
+    if (isSent) state.askedAt = time;
   };
 
   /** Whether the client has been in the middle of a frame, or has owed its settings, for too long. */
-  const isDripping = (session: ServerHttp2Session, state: SessionState, now: number): boolean => {
-    if (!state.hasSettings) return now - state.opened > limits.headersTimeout;
+  const isDripping = (session: ServerHttp2Session, state: SessionState): boolean => {
+    if (!state.hasSettings) return time - state.opened > limits.headersTimeout;
     // With a stream, an answer may be on its way that the client takes slowly, and the PING behind it.
     if (state.streams > 0) state.askedAt = undefined;
-    else if (state.askedAt === undefined) ask(session, state, now);
-    else return now - state.askedAt > limits.headersTimeout;
+    else if (state.askedAt === undefined) ask(session, state);
+    else return time - state.askedAt > limits.headersTimeout;
     return false;
   };
 
@@ -82,7 +101,8 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
     watch(session) {
       const now = clock.monotonic();
       const state: SessionState = {
-        opened: now,
+        opened: time,
+        client: sourceOf(session.socket.remoteAddress),
         hasSettings: false,
         answeredBytes: 0,
         askedAt: undefined,
@@ -112,11 +132,13 @@ export function createHttp2Guard(limits: ApiLimits, clock: Clock, reject: (reaso
     },
     sweep() {
       const now = clock.monotonic();
+      time += Math.min(now - swept, mostOfSweep);
+      swept = now;
       for (const [session, state] of sessions) {
         if (session.destroyed) continue;
-        if (isDripping(session, state, now)) {
+        if (isDripping(session, state)) {
           reject("headers");
-          session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+          calmDown(session);
         } else if (state.closing) {
           if (state.streams === 0 && now - state.since > limits.stallTimeout) session.destroy();
         } else if (state.streams === 0 && now - state.since > limits.idleTimeout) {

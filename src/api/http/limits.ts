@@ -16,12 +16,20 @@ export interface ApiLimits {
   /** Requests at a time on one HTTP/2 connection. */
   readonly maxStreams: number;
   readonly maxHeaderBytes: number;
+  /** Requests at a time of one client, by all of its connections. */
+  readonly maxClientRequests: number;
   /** HTTP/2 pings, settings and cancelled requests on one connection in ten seconds. */
   readonly maxControlFrames: number;
-  /** Request bodies held in memory at a time, all clients together. */
+  /** The same for all connections of one client. */
+  readonly maxClientControlFrames: number;
+  /** Request bodies held in memory at a time, as they were sent and unpacked, all clients together; two of the longest in any case. */
   readonly maxHeldBytes: number;
+  /** What is made of the lists in them, about: five times the longest body in any case, and room for the largest batch. */
+  readonly maxMadeBytes: number;
   /** The longest message of gRPC and gRPC-Web; more than the length in an envelope cannot say. */
   readonly maxMessageBytes: number;
+  /** How old the metrics may be that are shown: they are rendered no more often, whoever asks. */
+  readonly metricsAge: number;
   /** Clients that watch health at a time. */
   readonly maxWatchers: number;
   /** Bytes of changes of the metadata that clients who follow them, and are behind, have not taken. */
@@ -38,9 +46,13 @@ export const defaultApiLimits: ApiLimits = {
   maxConnections: 2_000,
   maxStreams: 100,
   maxHeaderBytes: 16_384,
+  maxClientRequests: 2_000,
   maxControlFrames: 500,
-  maxHeldBytes: 268_435_456,
+  maxClientControlFrames: 1_000,
+  maxHeldBytes: 134_217_728,
+  maxMadeBytes: 335_544_320,
   maxMessageBytes: 0xffff_ffff,
+  metricsAge: 1_000,
   maxWatchers: 1_000,
   maxWatchedBytes: 67_108_864,
 };

@@ -14,8 +14,10 @@ import {
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { sourceOf } from "../../access/index.ts";
 import { limitLog, listenFault, type Clock, type Log } from "../../report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
+import type { ClientLimits } from "./client-limits.ts";
 import { createHttp2Guard } from "./http2-guard.ts";
 import type { ApiLimits } from "./limits.ts";
 import { switchProtocol } from "./protocol-switch.ts";
@@ -26,6 +28,7 @@ export interface ListenerOptions {
   readonly port: number;
   readonly tls?: TlsFiles;
   readonly limits: ApiLimits;
+  readonly clients: ClientLimits;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: ApiMetrics;
@@ -64,7 +67,7 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = new Set<Socket>();
   const undecided = new Map<Socket, number>();
   const http2 = createHttp2();
-  const guard = createHttp2Guard(limits, clock, (reason) => metrics.reject(reason));
+  const guard = createHttp2Guard(limits, options.clients, clock, (reason) => metrics.reject(reason));
   let server: Server | HttpsServer | undefined;
   let credentials: TlsCredentials | undefined;
   let sweeper: NodeJS.Timeout | undefined;
@@ -93,21 +96,46 @@ export function createListener(options: ListenerOptions): Listener {
     return server2;
   }
 
-  /** The last request of each connection that was not answered when it came. */
-  const unanswered = new WeakMap<Socket, ServerResponse>();
+  /** Of each connection its last request, and how many wait for one before them. */
+  const pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
 
   /**
-   * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that one did.
+   * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that
+   * one did. Those that wait count as requests of their client; a connection that sends too many is ended, for an answer would have to wait, too.
    */
   function serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const { socket } = request;
-    const before = unanswered.get(socket);
-    unanswered.set(socket, response);
     const serve = (): void => {
       if (!socket.destroyed) options.onRequest(request, response, expectsContinue);
     };
-    if (before === undefined || before.writableEnded || before.destroyed) serve();
-    else before.once("close", serve);
+    const pipeline = pipelines.get(socket);
+    if (pipeline === undefined) {
+      const begun = { client: sourceOf(socket.remoteAddress), last: response, waiting: 0 };
+      pipelines.set(socket, begun);
+      // Of responses whose turn has not come Node says nothing when their connection ends.
+      socket.once("close", () => {
+        for (; begun.waiting > 0; begun.waiting--) options.clients.end(begun.client);
+      });
+      return serve();
+    }
+    const before = pipeline.last;
+    pipeline.last = response;
+    if (before.writableEnded || before.destroyed) return serve();
+    if (socket.destroyed) return;
+    const leave = (): void => {
+      if (pipeline.waiting === 0) return;
+      pipeline.waiting--;
+      options.clients.end(pipeline.client);
+    };
+    pipeline.waiting++;
+    if (!options.clients.begin(pipeline.client)) {
+      metrics.reject("requests");
+      socket.destroy();
+    }
+    before.once("close", () => {
+      leave();
+      serve();
+    });
   }
 
   function serveHttp1(server1: Server | HttpsServer): void {
@@ -224,6 +252,7 @@ export function createListener(options: ListenerOptions): Listener {
       socket.destroy();
     }
     guard.sweep();
+    options.clients.sweep();
     options.onSweep();
   }
 

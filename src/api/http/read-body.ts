@@ -1,5 +1,4 @@
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { ConnectError } from "@connectrpc/connect";
 import { apiError, clientGone } from "../error/api-error.ts";
 import { quote } from "../../text/index.ts";
@@ -37,14 +36,25 @@ export interface BodyReader {
   readAll(call: Call): Promise<Uint8Array>;
   /** The body piece by piece as it was sent. Ending early leaves the connection fit for an answer. */
   stream(call: Call): AsyncIterable<Buffer>;
-  /** What gzip made, within the bound. @throws ConnectError `resource_exhausted` or `invalid_argument` */
-  decompress(bytes: Uint8Array): Promise<Buffer>;
+  /**
+   * What gzip made, within the bound of one and, as it is unpacked, of all. It is counted until the call is over, or until it is released.
+   *
+   * @throws ConnectError `resource_exhausted` or `invalid_argument`
+   */
+  decompress(call: Call, bytes: Uint8Array): Promise<Buffer>;
+  /** Counts what is made of a message, which may take many times its bytes. @throws ConnectError `resource_exhausted` */
+  make(call: Call, bytes: number): void;
+  /** Counts no longer what was unpacked for a call, of which this much was counted before. */
+  release(call: Call, heldBefore: number): void;
   /** The refusal of a body that is too large, counted. */
   tooLarge(): ConnectError;
 }
 
-const gunzipBytes = promisify(gunzip);
 const emptyBody = Buffer.alloc(0);
+/** A header, an empty block and a trailer. */
+const shortestGzip = 20;
+/** How much is unpacked at a time. */
+const unpackedAtOnce = 65_536;
 /** What the envelopes of a stream of messages may add to its length. */
 const envelopesBytes = 1024;
 
@@ -63,6 +73,13 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     if (calls.hold(call, bytes)) return;
     metrics.reject("memory");
     throw apiError("resource_exhausted", "TOO_MANY_BODIES", "too many request bodies at a time: try again");
+  };
+
+  const make: BodyReader["make"] = (call, bytes) => {
+    if (calls.make(call, bytes)) return;
+    metrics.reject("memory");
+    const message = "the lists of all requests at a time have too many elements: send fewer at once, or import a text";
+    throw apiError("resource_exhausted", "TOO_MANY_ELEMENTS", message);
   };
 
   const collect: BodyReader["collect"] = (call, framing, taker) => {
@@ -98,29 +115,58 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
       queueMicrotask(() => taker.fail(error));
       return;
     }
+    if (body.readableEnded) {
+      // An empty body of HTTP/2 ends by itself.
+      queueMicrotask(end);
+      return;
+    }
     body.on("data", take);
     body.on("end", end);
   };
 
-  const decompress: BodyReader["decompress"] = async (bytes) => {
-    try {
-      return await gunzipBytes(bytes, { maxOutputLength: maxBytes });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
-      throw apiError("invalid_argument", "MALFORMED_BODY", "the body is not valid gzip");
-    }
-  };
+  const decompress: BodyReader["decompress"] = (call, bytes) =>
+    new Promise((resolve, reject) => {
+      // Room for what gzip says it holds (RFC 1952 section 2.3.1, ISIZE), which need not be true.
+      let room = Buffer.alloc(0);
+      let size = 0;
+      const grow = (length: number): void => {
+        if (length > maxBytes) throw tooLarge();
+        hold(call, length - room.length);
+        const grown = Buffer.allocUnsafeSlow(length);
+        room.copy(grown, 0, 0, size);
+        room = grown;
+      };
+      const claimed = bytes.length < shortestGzip ? 0 : Buffer.from(bytes.slice(-4)).readUInt32LE();
+      if (claimed > 0 && claimed <= maxBytes) grow(claimed);
+      const gunzip = createGunzip({ chunkSize: unpackedAtOnce });
+      gunzip.on("data", (piece: Buffer) => {
+        try {
+          call.throwIfAborted();
+          const wanted = size + piece.length;
+          if (wanted > room.length) grow(Math.max(wanted, Math.min(2 * room.length, maxBytes)));
+          piece.copy(room, size);
+          size = wanted;
+        } catch (error) {
+          gunzip.destroy();
+          reject(error);
+        }
+      });
+      gunzip.on("end", () => resolve(room.subarray(0, size)));
+      gunzip.on("error", () => reject(apiError("invalid_argument", "MALFORMED_BODY", "the body is not valid gzip")));
+      gunzip.end(bytes);
+    });
 
   return {
     maxBytes,
     collect,
     decompress,
+    make,
+    release: (call, heldBefore) => calls.release(call, call.heldBytes - heldBefore),
     tooLarge,
     async readAll(call) {
-      const encoding = headerOf(call.headers, "content-encoding") ?? "identity";
-      if (encoding !== "identity" && encoding !== "gzip") throw unknownEncoding(encoding);
+      const isGzip = isGzipped(headerOf(call.headers, "content-encoding"));
       const bytes = await new Promise<Buffer>((take, fail) => collect(call, 0, { inspect: ignore, take, fail }));
-      return encoding === "identity" || bytes.length === 0 ? bytes : decompress(bytes);
+      return isGzip && bytes.length > 0 ? decompress(call, bytes) : bytes;
     },
     async *stream(call) {
       admit(call, envelopesBytes);
@@ -141,8 +187,15 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
 
 function ignore(): void {}
 
-/** The refusal of a compression that is not known here. */
-export function unknownEncoding(encoding: string): ConnectError {
+/**
+ * Whether what a header of compression names is gzip; names are in any case (RFC 9110 section 8.4.1).
+ *
+ * @throws ConnectError `unimplemented` for one that is not known here.
+ */
+export function isGzipped(encoding = "identity"): boolean {
+  const name = encoding.toLowerCase();
+  if (name === "gzip") return true;
+  if (name === "identity") return false;
   const message = `content encoding ${quote(encoding)} is not supported: use gzip`;
-  return apiError("unimplemented", "UNKNOWN_ENCODING", message);
+  throw apiError("unimplemented", "UNKNOWN_ENCODING", message);
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, codeToString, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { grpcErrorTrailer } from "../error/grpc-trailer.ts";
@@ -31,7 +30,7 @@ export async function sendBytes(
 export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length && !call.isGone(); at += pieceLength) {
     if (!call.write(bytes.subarray(at, at + pieceLength))) await call.drained();
-    if (bytes.length > pieceLength) await setImmediate();
+    if (bytes.length > pieceLength) await call.turn();
   }
 }
 
@@ -44,12 +43,13 @@ export async function writePieces(call: Call, pieces: Iterable<Uint8Array> | Asy
     if (call.isGone()) return;
     if (!call.write(piece)) await call.drained();
     // A client that takes all at once drains a socket within the same turn.
-    await setImmediate();
+    await call.turn();
   }
 }
 
-/** Answers with a JSON value. */
-export function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): Promise<void> {
+/** Answers with a JSON value. Does nothing when the client has gone. */
+export async function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): Promise<void> {
+  if (call.isGone()) return undefined;
   return sendBytes(call, status, { "content-type": "application/json", ...headers }, JSON.stringify(value));
 }
 

@@ -1,8 +1,8 @@
-import { setImmediate } from "node:timers/promises";
+import { isUtf8 } from "node:buffer";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { JsonFieldError } from "./json-field-error.ts";
 import { JsonSyntaxError } from "./json-syntax-error.ts";
-import { parseJson, parseJsonInTurns } from "./parse-json.ts";
+import { parseJson, parseJsonInTurns, type ReadingTurn } from "./parse-json.ts";
 import type { JsonNode } from "./json-node.ts";
 import { createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
 import { maxViolations } from "../../udm/index.ts";
@@ -33,14 +33,10 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
   unknownFields: UnknownFields,
+  turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
-  const turn = (): Promise<void> => setImmediate();
-  // Putting the body together took a while, and so does this.
-  await turn();
-  const text = decodeText(bytes);
-  await turn();
   const reader = createMessageReader(desc, unknownFields, maxViolations);
-  const node = await parseJsonInTurns(text, turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
+  const node = await parseJsonInTurns(piecesOf(bytes), turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
     throw syntaxFault(error);
   });
   try {
@@ -68,8 +64,35 @@ function decodeText(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
+    throw notUtf8();
   }
+}
+
+/** Bytes of a piece of a text. */
+const pieceLength = 4_194_304;
+
+/** The text of long bytes in pieces. */
+function* piecesOf(bytes: Uint8Array): Generator<string, void> {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = all.subarray(0, 3).equals(byteOrderMark) ? 3 : 0; at < all.length;) {
+    let end = Math.min(all.length, at + pieceLength);
+    // Not within a character, of which three bytes at most follow the first.
+    for (let back = 0; back < 3 && isContinuation(all[end]); back++) end--;
+    const piece = all.subarray(at, end);
+    if (!isUtf8(piece)) throw notUtf8();
+    yield piece.toString();
+    at = end;
+  }
+}
+
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+function isContinuation(byte = 0): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
+function notUtf8(): Error {
+  return apiError("invalid_argument", "MALFORMED_JSON", "the body is not valid UTF-8");
 }
 
 function syntaxFault(error: unknown): unknown {

@@ -35,7 +35,7 @@ function exactInteger(text: string): bigint | "large" | undefined {
   const [, sign = "", whole = "", fraction = "", exponentText = "0"] = match;
   const digits = `${whole}${fraction}`.replace(/^0+/, "");
   if (digits === "") return 0n;
-  const significant = digits.replace(/0+$/, "");
+  const significant = digits.replace(/(?<!0)0+$/, "");
   // The value is `significant` times ten to the power of `scale`.
   const scale = Number(exponentText) - fraction.length + (digits.length - significant.length);
   if (scale < 0) return undefined;

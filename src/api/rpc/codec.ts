@@ -2,27 +2,37 @@ import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "../error/api-error.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
+import type { ReadingTurn } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import type { CodecName } from "./encoded.ts";
 import { listInTurns, readInTurns, readWhole } from "./read-in-turns.ts";
 
-/** From how many bytes on a request that holds a list is read in turns. */
+/** From how many bytes on a request is read in turns; of protobuf one that holds a list. */
 const longRequest = 65_536;
+
+/** How a long request is read. */
+export interface Pace {
+  turn: ReadingTurn;
+}
 
 /**
  * Reads a request message.
  *
  * @throws ConnectError `invalid_argument` for JSON, and for lists that are too long; `internal` for protobuf that is not such a message.
  */
-export type ReadRequest = (codec: CodecName, desc: DescMessage, bytes: Uint8Array) => Message | Promise<Message>;
+export type ReadRequest = (
+  codec: CodecName,
+  desc: DescMessage,
+  bytes: Uint8Array,
+  pace: Pace,
+) => Message | Promise<Message>;
 
 export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
-  return (codec, desc, bytes) => {
-    const isLong = bytes.length >= longRequest && listInTurns(desc) !== undefined;
-    if (codec === "json") {
-      return isLong ? decodeRequestInTurns(desc, bytes, unknownFields) : decodeRequest(desc, bytes, unknownFields);
-    }
-    return isLong ? readLong(desc, bytes) : readShort(desc, bytes);
+  return (codec, desc, bytes, pace) => {
+    const isLong = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
+    if (!isLong) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
+    const turn: ReadingTurn = (made) => pace.turn(made);
+    return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
   };
 }
 
@@ -34,11 +44,15 @@ function readShort<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Mes
   }
 }
 
-async function readLong<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): Promise<MessageShape<Desc>> {
+async function readLong<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  turn: ReadingTurn,
+): Promise<MessageShape<Desc>> {
   try {
-    return await readInTurns(desc, bytes);
+    return await readInTurns(desc, bytes, turn);
   } catch (error) {
-    throw malformed(error);
+    throw error instanceof ConnectError ? error : malformed(error);
   }
 }
 

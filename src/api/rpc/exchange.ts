@@ -6,7 +6,7 @@ import type { Call } from "../http/call.ts";
 import type { BodyReader, BodyTaker } from "../http/read-body.ts";
 import { createBareReply } from "./bare-reply.ts";
 import { decodeText, decodeTexts } from "./base64-text.ts";
-import type { ReadRequest } from "./codec.ts";
+import type { Pace, ReadRequest } from "./codec.ts";
 import { encode, envelopeSize } from "./encoded.ts";
 import { createEnvelopeReply } from "./envelope-reply.ts";
 import type { Answer, RpcMethod } from "./method.ts";
@@ -18,6 +18,8 @@ import { readTerms } from "./terms.ts";
 /** What all exchanges share. */
 export interface ExchangeTools {
   readonly bodies: BodyReader;
+  /** Of methods whose requests may be long. */
+  readonly bulkBodies: BodyReader;
   readonly readRequest: ReadRequest;
   /** As in {@link ApiLimits}. */
   readonly maxMessageBytes: number;
@@ -33,11 +35,12 @@ const maxTimer = 2_147_483_647;
  * because most calls can be answered in the turn in which their body came. A class, because closures of their own cost too much for
  * each call.
  */
-export class Exchange implements BodyTaker {
+export class Exchange implements BodyTaker, Pace {
   readonly #tools: ExchangeTools;
   readonly #call: Call;
   readonly #method: RpcMethod;
   readonly #protocol: Protocol;
+  readonly #bodies: BodyReader;
   readonly #reply: Reply;
 
   constructor(tools: ExchangeTools, call: Call, method: RpcMethod, protocol: Protocol) {
@@ -45,6 +48,7 @@ export class Exchange implements BodyTaker {
     this.#call = call;
     this.#method = method;
     this.#protocol = protocol;
+    this.#bodies = method.kind === "unary" && method.isBulk === true ? tools.bulkBodies : tools.bodies;
     this.#reply =
       protocol.framing === "bare"
         ? createBareReply(call, protocol)
@@ -62,13 +66,13 @@ export class Exchange implements BodyTaker {
     const call = this.#call;
     const method = this.#method;
     call.isEndless = method.kind !== "unary";
-    if (method.kind !== "bidiStream") this.#tools.bodies.collect(call, this.#framingBytes(), this);
+    if (method.kind !== "bidiStream") this.#bodies.collect(call, this.#framingBytes(), this);
     else this.#stream(method.run(this.#requests(), call)).catch((error) => this.fail(error));
   }
 
   inspect(first: Buffer): void {
     const { framing, isText } = this.#protocol;
-    if (framing !== "bare" && !isText) inspectEnvelope(first, this.#tools.bodies);
+    if (framing !== "bare" && !isText) inspectEnvelope(first, this.#bodies);
   }
 
   take(body: Buffer): void {
@@ -97,21 +101,27 @@ export class Exchange implements BodyTaker {
     const { framing, isText } = this.#protocol;
     if (framing === "bare") return 0;
     // Base64 takes four bytes for three, and four for a rest.
-    return isText ? Math.ceil((this.#tools.bodies.maxBytes + envelopeSize) / 3) + 2 * envelopeSize : envelopeSize;
+    return isText ? Math.ceil((this.#bodies.maxBytes + envelopeSize) / 3) + 2 * envelopeSize : envelopeSize;
   }
 
   /** @returns the message of a body that has just one. */
   #open(body: Buffer): Buffer | Promise<Buffer> {
-    const { bodies } = this.#tools;
     const { framing, isText } = this.#protocol;
     const { terms } = this.#reply;
-    if (framing === "bare") return terms.isGzip && body.length > 0 ? bodies.decompress(body) : body;
-    return openEnvelope(isText ? decodeText(body) : body, terms, bodies);
+    if (framing === "bare") return terms.isGzip && body.length > 0 ? this.#bodies.decompress(this.#call, body) : body;
+    return openEnvelope(this.#call, isText ? decodeText(body) : body, terms, this.#bodies);
   }
 
   #read(message: Buffer): void | Promise<void> {
-    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message);
+    this.#call.throwIfAborted();
+    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message, this);
     return request instanceof Promise ? request.then((made) => this.#run(made as never)) : this.#run(request as never);
+  }
+
+  async turn(made: number): Promise<void> {
+    this.#bodies.make(this.#call, made);
+    await this.#call.turn();
+    this.#call.throwIfAborted();
   }
 
   #run(request: never): void | Promise<void> {
@@ -124,6 +134,8 @@ export class Exchange implements BodyTaker {
   }
 
   #answer(answer: Answer<DescMessage>): void | Promise<void> {
+    // What nobody takes is not made.
+    if (this.#call.isGone()) return undefined;
     return this.#reply.unary(encode(this.#protocol.codec, this.#method.schema.output, answer));
   }
 
@@ -153,11 +165,13 @@ export class Exchange implements BodyTaker {
   }
 
   async *#requests(): AsyncGenerator<never> {
-    const { bodies, readRequest } = this.#tools;
+    const { readRequest } = this.#tools;
+    const bodies = this.#bodies;
     const { codec, isText } = this.#protocol;
     const chunks = bodies.stream(this.#call);
-    for await (const message of readEnvelopes(isText ? decodeTexts(chunks) : chunks, this.#reply.terms, bodies)) {
-      yield (await readRequest(codec, this.#method.schema.input, message)) as never;
+    const pieces = isText ? decodeTexts(chunks) : chunks;
+    for await (const message of readEnvelopes(this.#call, pieces, this.#reply.terms, bodies)) {
+      yield (await readRequest(codec, this.#method.schema.input, message, this)) as never;
     }
   }
 }

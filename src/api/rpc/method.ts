@@ -22,6 +22,8 @@ export type Answer<O extends DescMessage> = MessageShape<O> | Encodable;
 /** A request, an answer. */
 export interface UnaryMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "unary";
+  /** Whether its request may be as long as any body may, because it is a list or has a text to import. */
+  readonly isBulk?: boolean;
   readonly role: Role;
   readonly schema: DescMethodUnary<I, O>;
   run(request: MessageShape<I>, context: CallContext): Answer<O> | Promise<Answer<O>>;
@@ -65,6 +67,15 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   run: UnaryMethod<I, O>["run"],
 ): RpcMethod {
   return { kind: "unary", role, schema, run } as unknown as RpcMethod;
+}
+
+/** {@link unary} with a request that may be long. */
+export function bulk<I extends DescMessage, O extends DescMessage>(
+  schema: DescMethodUnary<I, O>,
+  role: Role,
+  run: UnaryMethod<I, O>["run"],
+): RpcMethod {
+  return { ...unary(schema, role, run), isBulk: true } as RpcMethod;
 }
 
 export function serverStream<I extends DescMessage, O extends DescMessage>(

@@ -1,4 +1,5 @@
 import { apiError } from "../error/api-error.ts";
+import type { Call } from "../http/call.ts";
 import type { BodyReader } from "../http/read-body.ts";
 import { envelopeSize } from "./encoded.ts";
 import type { Terms } from "./terms.ts";
@@ -15,40 +16,57 @@ export function inspectEnvelope(first: Buffer, bodies: BodyReader): void {
  *
  * @throws ConnectError `unimplemented` for none or several, `invalid_argument` for one that is cut off, `resource_exhausted`.
  */
-export function openEnvelope(bytes: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
+export function openEnvelope(call: Call, bytes: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
   if (bytes.length === 0) throw countFault("there is no message");
   if (bytes.length < envelopeSize) throw cutOff();
   inspectEnvelope(bytes, bodies);
   const end = envelopeSize + bytes.readUInt32BE(1);
   if (bytes.length < end) throw cutOff();
   if (bytes.length > end) throw countFault("there is something after the message");
-  return decompressed(bytes[0] as number, bytes.subarray(envelopeSize), terms, bodies);
+  return decompressed(call, bytes[0] as number, bytes.subarray(envelopeSize), terms, bodies);
 }
 
 /** The messages of a body, as they come. @throws ConnectError as {@link openEnvelope} does, but for their number. */
 export async function* readEnvelopes(
+  call: Call,
   chunks: AsyncIterable<Buffer>,
   terms: Terms,
   bodies: BodyReader,
 ): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+  /** Put together when the next envelope, or its head, is whole: not with each chunk. */
+  let parts: Buffer[] = [];
+  let size = 0;
+  let wanted = envelopeSize;
   for await (const chunk of chunks) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    parts.push(chunk);
+    size += chunk.length;
+    if (size < wanted) continue;
+    let rest = Buffer.concat(parts, size);
     for (;;) {
       inspectEnvelope(rest, bodies);
-      const end = rest.length < envelopeSize ? Infinity : envelopeSize + rest.readUInt32BE(1);
-      if (rest.length < end) break;
-      yield await decompressed(rest[0] as number, rest.subarray(envelopeSize, end), terms, bodies);
-      rest = rest.subarray(end);
+      wanted = rest.length < envelopeSize ? envelopeSize : envelopeSize + rest.readUInt32BE(1);
+      if (rest.length < wanted) break;
+      const heldBefore = call.heldBytes;
+      yield await decompressed(call, rest[0] as number, rest.subarray(envelopeSize, wanted), terms, bodies);
+      bodies.release(call, heldBefore);
+      rest = rest.subarray(wanted);
     }
+    parts = [rest];
+    size = rest.length;
   }
-  if (rest.length > 0) throw cutOff();
+  if (size > 0) throw cutOff();
 }
 
-function decompressed(flags: number, message: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
+function decompressed(
+  call: Call,
+  flags: number,
+  message: Buffer,
+  terms: Terms,
+  bodies: BodyReader,
+): Buffer | Promise<Buffer> {
   if ((flags & compressedFlag) === 0) return message;
   if (!terms.isGzip) throw apiError("internal", "MALFORMED_BODY", "a message is compressed, and no header says how");
-  return message.length === 0 ? message : bodies.decompress(message);
+  return message.length === 0 ? message : bodies.decompress(call, message);
 }
 
 function countFault(what: string): Error {

@@ -1,12 +1,18 @@
-import { setImmediate } from "node:timers/promises";
 import { fromBinary, ScalarType, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { violationsError } from "../error/api-error.ts";
-import { maxNames } from "../json/parse-json.ts";
+import { apiError, violationsError } from "../error/api-error.ts";
+import { maxNames, type ReadingTurn } from "../json/parse-json.ts";
 
 /** How many elements are read before other requests get a turn, and about how many bytes. */
 const elementsPerTurn = 100;
 const bytesPerTurn = 65_536;
+/** What an element takes in memory, bytes, about, beside so many for each of its bytes. */
+const madeOfElement = 240;
+const madeOfByte = 6;
+/** Texts of a list that are read at once: as many as take some tenths of a second. */
+const mostTexts = 1_000_000;
+/** The longest element, and all of the message that is none. */
+const longestElement = 1_048_576;
 
 /**
  * Reads a message as the protobuf library does, unless a map or list of texts in it is so long that others would wait.
@@ -39,9 +45,9 @@ function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): vo
     const count = (counts.get(number) ?? 0) + 1;
     counts.set(number, count);
     // The list of a message that is nothing else may be as long as a batch.
-    const isBatch = path === "" && field.fieldKind === "list";
-    if (count > maxNames && !isBatch) {
-      const description = `${path}${field.name} has more than ${maxNames} items`;
+    const most = path === "" && field.fieldKind === "list" ? mostTexts : maxNames;
+    if (count > most) {
+      const description = `${path}${field.name} has more than ${most} items`;
       throw violationsError("invalid_argument", "INVALID_FIELD", [{ field: `${path}${field.name}`, description }]);
     }
   }
@@ -65,6 +71,7 @@ export function listInTurns(desc: DescMessage): (DescField & { readonly message:
 export async function readInTurns<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
+  turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
   const list = listInTurns(desc);
   if (list === undefined) throw new Error(`${desc.typeName} has no list of messages as its field 1`);
@@ -72,20 +79,34 @@ export async function readInTurns<Desc extends DescMessage>(
   const messages = new Set(desc.fields.filter((field) => field.message !== undefined).map((field) => field.number));
   const elements: unknown[] = [];
   const others: Uint8Array[] = [];
-  let turnAt = 0;
+  let othersLength = 0;
+  let turnStart = 0;
   for (let fields = 1; reader.pos < reader.len; fields++) {
     const start = reader.pos;
     const [number, type] = reader.tag();
     // Like the library, whatever the wire type of a message says.
-    if (number === 1) elements.push(readWhole(list.message, reader.bytes(), `${list.name}[${elements.length}].`));
+    if (number === 1)
+      elements.push(readWhole(list.message, withinLength(reader.bytes()), `${list.name}[${elements.length}].`));
     else {
       if (messages.has(number)) reader.bytes();
       else reader.skip(type, number);
       others.push(bytes.subarray(start, reader.pos));
+      othersLength += reader.pos - start;
+      if (othersLength > longestElement) throw tooLong();
     }
-    if (fields % elementsPerTurn !== 0 && reader.pos < turnAt + bytesPerTurn) continue;
-    await setImmediate();
-    turnAt = reader.pos;
+    const length = reader.pos - turnStart;
+    if (fields % elementsPerTurn !== 0 && length < bytesPerTurn) continue;
+    await turn(Math.min(fields, elementsPerTurn) * madeOfElement + length * madeOfByte);
+    turnStart = reader.pos;
   }
   return Object.assign(readWhole(desc, Buffer.concat(others)), { [list.localName]: elements });
+}
+
+function withinLength(element: Uint8Array): Uint8Array {
+  if (element.length > longestElement) throw tooLong();
+  return element;
+}
+
+function tooLong(): Error {
+  return apiError("invalid_argument", "MALFORMED_MESSAGE", `an element is longer than ${longestElement} bytes`);
 }

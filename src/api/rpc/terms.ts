@@ -1,7 +1,7 @@
 import { apiError } from "../error/api-error.ts";
 import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
-import { unknownEncoding } from "../http/read-body.ts";
+import { isGzipped } from "../http/read-body.ts";
 import { quote } from "../../text/index.ts";
 import type { Protocol } from "./protocol.ts";
 import { connectTimeout, grpcTimeout } from "./timeouts.ts";
@@ -28,15 +28,14 @@ export function readTerms(call: Call, { framing, encodingName, acceptsName }: Pr
     if (version !== undefined && version !== "1") throw unknownVersion(version);
     call.timeout = connectTimeout(headerOf(headers, "connect-timeout-ms"));
   }
-  const encoding = headerOf(headers, encodingName) ?? "identity";
-  if (encoding !== "identity" && encoding !== "gzip") throw unknownEncoding(encoding);
-  return { isGzip: encoding === "gzip", acceptsGzip };
+  return { isGzip: isGzipped(headerOf(headers, encodingName)), acceptsGzip };
 }
 
 /** Most calls say what the one before said. */
 let last = { accepted: "", takes: false };
 
-function takesGzip(accepted: string | undefined): boolean {
+/** Whether a client takes what is compressed by gzip. */
+export function takesGzip(accepted: string | undefined): boolean {
   if (accepted === undefined) return false;
   if (accepted !== last.accepted) last = { accepted, takes: namesGzip(accepted) };
   return last.takes;
@@ -46,7 +45,7 @@ function namesGzip(accepted: string): boolean {
   return accepted
     .toLowerCase()
     .split(",")
-    .some((coding) => /^\s*(gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(coding));
+    .some((coding) => /^\s*((?:x-)?gzip|\*)\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(coding));
 }
 
 function unknownVersion(version: string): Error {

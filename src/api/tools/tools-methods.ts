@@ -1,5 +1,5 @@
 import { UdmToolsService as schema } from "../gen/udm/v1/tools_pb.ts";
-import { serverStream, unary, type RpcService } from "../rpc/method.ts";
+import { bulk, serverStream, unary, type RpcService } from "../rpc/method.ts";
 import { listChanges, undoChange } from "./changes/list-changes.ts";
 import { batchDeleteUdms } from "./bulk/delete-udms.ts";
 import { explainAddress } from "./explain/explain-address.ts";
@@ -25,13 +25,13 @@ export function toolsMethods(options: ToolsOptions, feed: ChangeFeed): RpcServic
     methods: [
       unary(method.listChanges, "viewer", (request) => listChanges(context, request)),
       unary(method.undoChange, "editor", (request, call) => undoChange(context, request, call)),
-      unary(method.batchDeleteUdms, "editor", (request, call) => batchDeleteUdms(context, request, call)),
-      unary(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
-      unary(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
+      bulk(method.batchDeleteUdms, "editor", (request, call) => batchDeleteUdms(context, request, call)),
+      bulk(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
+      bulk(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
       unary(method.searchUdms, "viewer", (request, call) => searchUdms(context, tagKeys, request, call)),
       unary(method.explainAddress, "viewer", (request) => explainAddress(context, request)),
       serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, signal)),
-      unary(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
+      bulk(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
       unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),
     ],
   };

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { CountUdmsResponseSchema, UdmService as schema } from "../gen/udm/v1/udm_pb.ts";
-import { unary, type RpcService } from "../rpc/method.ts";
+import { bulk, unary, type RpcService } from "../rpc/method.ts";
 import { listOfEntries } from "./entry-list.ts";
 import { entryAnswer, listAnswer } from "./udm-answers.ts";
 import type { UdmService } from "./udm-service.ts";
@@ -18,11 +18,11 @@ export function udmMethods(service: UdmService): RpcService {
       unary(method.listUdms, "viewer", (request) => listAnswer(service.listUdms(request), "udms")),
       unary(method.listUdmKeys, "viewer", (request) => listAnswer(service.listUdms(request), "keys")),
       unary(method.createUdm, "editor", async (request, call) => entryAnswer(await service.createUdm(request, call))),
-      unary(method.batchCreateUdms, "editor", async (request, call) =>
+      bulk(method.batchCreateUdms, "editor", async (request, call) =>
         listAnswer(listOfEntries(await service.batchCreateUdms(request, call)), "udms"),
       ),
       unary(method.updateUdm, "editor", async (request, call) => entryAnswer(await service.updateUdm(request, call))),
-      unary(method.batchUpdateUdms, "editor", async (request, call) =>
+      bulk(method.batchUpdateUdms, "editor", async (request, call) =>
         listAnswer(listOfEntries(await service.batchUpdateUdms(request, call)), "udms"),
       ),
       unary(method.deleteUdm, "editor", async (request, call) => {

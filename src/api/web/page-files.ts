@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { extname, join, relative, sep } from "node:path";
 
 /** A file of the pages, compressed as the build left it. */
 export interface PageFile {
   readonly gzip: Uint8Array;
+  /** The same as it was, unpacked when it is first asked for. */
+  readonly plain: () => Uint8Array;
   readonly type: string;
   /** A weak one: it is the same for the file compressed and plain. */
   readonly etag: string;
@@ -33,7 +36,9 @@ export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
       const path = relative(folder, file).split(sep).join("/").slice(0, -".gz".length);
       const gzip = readFileSync(file);
       const etag = `W/"${createHash("sha256").update(gzip).digest("base64url").slice(0, 22)}"`;
-      return [path, { gzip, etag, type: types[extname(path)] ?? "application/octet-stream" }];
+      let unpacked: Uint8Array | undefined;
+      const plain = (): Uint8Array => (unpacked ??= gunzipSync(gzip));
+      return [path, { gzip, plain, etag, type: types[extname(path)] ?? "application/octet-stream" }];
     }),
   );
 }

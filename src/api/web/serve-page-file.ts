@@ -1,7 +1,7 @@
-import { gunzipSync } from "node:zlib";
 import type { Call } from "../http/call.ts";
 import { headerOf } from "../http/http-message.ts";
 import { sendBytes } from "../http/send.ts";
+import { takesGzip } from "../rpc/terms.ts";
 import type { PageFile } from "./page-files.ts";
 
 /** Only files of this server, nothing inline, in no frame of another site. */
@@ -33,7 +33,7 @@ const askedAgain = "no-cache";
  *
  * @param isHashed whether its name changes with its content.
  */
-export function servePageFile(call: Call, { gzip, type, etag }: PageFile, isHashed: boolean): Promise<void> {
+export function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHashed: boolean): Promise<void> {
   const header = {
     ...pageHeader,
     etag,
@@ -46,7 +46,7 @@ export function servePageFile(call: Call, { gzip, type, etag }: PageFile, isHash
     return Promise.resolve();
   }
   const isCompressed = takesGzip(headerOf(call.headers, "accept-encoding"));
-  const body = isCompressed ? gzip : gunzipSync(gzip);
+  const body = isCompressed ? gzip : plain();
   return sendBytes(
     call,
     200,
@@ -60,9 +60,4 @@ function hasTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const strong = etag.slice(2);
   return header.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === strong);
-}
-
-/** RFC 9110, 12.5.3, without a full order of preferences: gzip is taken unless its weight is 0. */
-function takesGzip(header: string | undefined): boolean {
-  return (header ?? "").split(",").some((part) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(part));
 }

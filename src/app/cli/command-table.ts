@@ -74,7 +74,7 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: "output",
-    description: "test the outputs to stores",
+    description: "test the outputs to stores, send again what they refused",
     load: async () => (await import("./output-command.ts")).defineOutput,
   },
   {

@@ -49,8 +49,15 @@ function formatDiagnosis({ diagnoses, ports, exporters }: DiagnosisJson): string
   const found = ["problem", "warning", "note"].map((severity) =>
     many(diagnoses.filter((one) => one.severity === severity).length, severity),
   );
+  const printed = new Set<string>();
   const parts = diagnoses.map(({ id, severity, exporter, sentence, evidence, advice }) => {
-    const facts = Object.entries(evidence).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const all = Object.entries(evidence).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${JSON.stringify(value)}`],
+    );
+    // What several findings were found by is printed with the first of them.
+    const facts = all.filter((fact) => !printed.has(fact));
+    for (const fact of facts) printed.add(fact);
+    if (facts.length < all.length) facts.push("(the rest as above)");
     const lines = [
       `${severity.toUpperCase()} ${id}${exporter === undefined ? "" : ` ${exporter}`}`,
       `  ${sentence}`,

@@ -1,12 +1,26 @@
 import { systemClock } from "../../report/index.ts";
 import { storeKinds, storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
-import type { DefineCommand } from "./command-row.ts";
+import { addClientOptions, clientOf } from "./client/client-options.ts";
+import { throughApi, type DefineCommand } from "./command-row.ts";
 import { addConfigOption, commandSettings } from "./config-option.ts";
 import { exitCodes } from "./terminal.ts";
 
-/** `output test`: sends one record to a store and reports the result. */
-export const defineOutput: DefineCommand = (output, { terminal, setExitCode }) => {
+/** `output test`: sends one record to a store and reports the result. `output resend`: sends again what a store refused. */
+export const defineOutput: DefineCommand = (output, context) => {
+  const { terminal, setExitCode } = context;
+  const resend = addClientOptions(output.command("resend <name>").helpGroup(throughApi))
+    .description("send the dead letters of an output again: records that its store refused")
+    .action(async (name: string) => {
+      const client = await clientOf(resend, terminal);
+      const path = `/api/v1/outputs/${encodeURIComponent(name)}/resend`;
+      const { records } = (await client.ask("POST", path)) as { records: number };
+      terminal.out(
+        records === 0
+          ? `${name}: there are no dead letters\n`
+          : `${name}: ${records} dead letters are being sent again\n`,
+      );
+    });
   const test = addConfigOption(output.command("test <name>"))
     .description(
       `send one record to an output, also to one that is off: ${storeKinds.join(", ")}, or one of yours such as kafka-edge`,

@@ -71,6 +71,7 @@ export async function replayCaptures(
   await startComponents(components, log);
   try {
     for (const file of files) {
+      if (!(await taker.keepsUp())) break;
       isWell = (await replayFile(file, pipeline, options, counts, () => taker.keepsUp(), terminal)) && isWell;
     }
     for (const loss of await taker.finish()) {
@@ -170,15 +171,28 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
     const queue = families.find(({ name }) => name === "netgloss_output_queue_bytes");
     return queue === undefined ? 0 : Math.max(0, ...queue.samples.map(([, value]) => value));
   };
+  let isGivenUp = false;
   return {
     sink: fanOut(components),
     components,
     async keepsUp() {
-      while ((await queued()) > maxQueued) await sleep(10);
+      if (isGivenUp) return false;
+      let least = Infinity;
+      let end = 0;
+      for (let waiting = await queued(); waiting > maxQueued; waiting = await queued()) {
+        const now = systemClock.monotonic();
+        // Whatever goes on is waited for.
+        if (waiting < least) end = now + deliverWithinMs;
+        least = Math.min(least, waiting);
+        isGivenUp = now >= end;
+        if (isGivenUp) return false;
+        await sleep(10);
+      }
       return true;
     },
     async finish() {
-      const end = systemClock.monotonic() + deliverWithinMs;
+      // Who has waited in vain for room has waited enough.
+      const end = systemClock.monotonic() + (isGivenUp ? 0 : deliverWithinMs);
       const isWaiting = async (): Promise<boolean> => {
         if ((await queued()) > 0) return true;
         const states = await Promise.all(stores.map((store) => store.state()));
@@ -186,7 +200,11 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
       };
       while (systemClock.monotonic() < end && (await isWaiting())) await sleep(50);
       const states = await Promise.all(stores.map((store) => store.state()));
-      return states.flatMap((state) => (state === undefined ? [] : undelivered(state)));
+      const left = states.flatMap((state) => (state === undefined ? [] : undelivered(state)));
+      const seconds = deliverWithinMs / 1000;
+      return isGivenUp
+        ? [`the rest of the captures was not read: for ${seconds} s no output took anything`, ...left]
+        : left;
     },
   };
 }

@@ -29,6 +29,8 @@ export interface DoctorOptions {
   /** What the device of an address counted; undefined: it is not polled. */
   readonly counters: (address: string) => DeviceCounters | undefined;
   readonly metrics: Pick<Metrics, "everything">;
+  /** The outputs that are on. */
+  readonly outputs?: () => Promise<NonNullable<Facts["outputs"]>>;
   /** Traps that were refused. */
   readonly refusedTraps?: () => Facts["refusedTraps"];
   /** The fleet that the collector should be a member of and is not. */
@@ -75,6 +77,7 @@ export function createDoctor(options: DoctorOptions): Doctor {
       otherSockets: sockets.others,
       host: countedSince(before, readHostCounters(files)),
       strictInterfaces: readStrictInterfaces(files),
+      outputs: (await options.outputs?.()) ?? [],
       counts: flowCounts(await metrics.everything()),
       exporters,
       names: namesOf(exporters, asked),

@@ -1,5 +1,6 @@
 import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters, RefusedTraps } from "../../snmp/index.ts";
+import type { OutputView } from "../outputs/outputs-view.ts";
 
 /** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
 export interface LeftFleet {
@@ -32,9 +33,14 @@ export interface Facts {
   readonly exporters: readonly ExporterView[];
   /** What metadata calls exporters, relays and the address that was asked for, by address. */
   readonly names: ReadonlyMap<string, string>;
+  /** The outputs that are on; absent: they are not looked at. */
+  readonly outputs?: readonly OutputFacts[];
   /** Of exporters that are devices polled by SNMP: both sides of what passed their interfaces. */
   readonly measured: readonly MeasuredExporter[];
 }
+
+/** What an output says of itself. */
+export type OutputFacts = OutputView;
 
 /** What flows say passed the interfaces of an exporter, and what the device counted. */
 export interface MeasuredExporter {

@@ -7,7 +7,8 @@ import { outputCounts, type OutputCounts } from "./output-counts.ts";
 import { storeOutput } from "./store-outputs.ts";
 import { testOutput } from "./test-output.ts";
 
-interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">>, Partial<OutputCounts> {
+/** What is shown of one output. */
+export interface OutputView extends Partial<Omit<DeliveryState, "name" | "state">>, Partial<OutputCounts> {
   readonly name: string;
   /** Whether a test can be asked for. */
   readonly canTest?: true;
@@ -71,6 +72,24 @@ export function outputTestOperation(settings: Settings, clock: Clock): Operation
   };
 }
 
+/** `POST /api/v1/outputs/<name>/resend`: what `netgloss output resend` does. */
+export function outputResendOperation(stores: readonly DeliveringOutput[]): Operation {
+  return {
+    summary: "Begins to send the dead letters of an output again: records that its store refused",
+    role: "editor",
+    area: "collector",
+    schema: {
+      type: "object",
+      required: ["records"],
+      properties: { records: integer("How many there are; what is refused again becomes a dead letter again.") },
+    },
+    async run(name) {
+      const store = stores.find((one) => nameOf(one.name) === name);
+      return store && { records: (await store.resend()) ?? 0 };
+    },
+  };
+}
+
 const integer = (description: string): ViewDescription["schema"] => ({ type: "integer", description });
 
 export const outputsDescription: ViewDescription = {
@@ -94,6 +113,10 @@ export const outputsDescription: ViewDescription = {
             },
             fault: { type: "string", description: "What is wrong." },
             faultSince: integer("Since when, milliseconds since the epoch."),
+            blame: {
+              enum: ["operator", "store"],
+              description: "Who mends what is wrong with the store: somebody, or it passes by itself.",
+            },
             queueBytes: integer("Bytes in memory, what is being sent included."),
             waitingRecords: integer("Records in batches that are not delivered: in memory, on disk and being sent."),
             oldestAt: integer("When the oldest of them arrived, milliseconds since the epoch."),
@@ -130,6 +153,31 @@ export const outputsDescription: ViewDescription = {
                   reason: { type: "string" },
                   records: integer("In this run."),
                   at: integer("When last, milliseconds since the epoch."),
+                },
+              },
+            },
+            deadLetters: {
+              type: "object",
+              description: "Refused records that are kept, and can be sent again; absent without a state directory.",
+              properties: {
+                records: integer("How many."),
+                bytes: integer("Of their files."),
+                isResending: { type: "boolean", description: "Whether they are being sent again." },
+                reasons: {
+                  type: "array",
+                  description: "Why they were refused, the most frequent first.",
+                  items: {
+                    type: "object",
+                    properties: {
+                      reason: {
+                        type: "string",
+                        description: "In the words of the store, without what it says of single records.",
+                      },
+                      records: integer("How many."),
+                      firstAt: integer("When the first was refused, milliseconds since the epoch."),
+                      at: integer("When the last was."),
+                    },
+                  },
                 },
               },
             },

@@ -1,7 +1,14 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { DeliveryConfig, StoreConfig } from "../../output/index.ts";
-import { cloudIdUrl, storeWords, syslogNumber, type Settings, type StoreWord } from "../settings/index.ts";
+import {
+  cloudIdUrl,
+  instanceSetting,
+  storeWords,
+  syslogNumber,
+  type Settings,
+  type StoreWord,
+} from "../settings/index.ts";
 import { kafkaBatchRecords, kafkaStore } from "./kafka-store.ts";
 import { natsStore } from "./nats-store.ts";
 import { searchStore } from "./search-store.ts";
@@ -9,6 +16,8 @@ import { logServerOf, serverOf, tlsOf } from "./store-server.ts";
 
 /** An output to a store, as the settings want it; plain data, with secrets. */
 export interface StoreOutput {
+  /** The setting that has its addresses. */
+  readonly addressSetting: string;
   readonly delivery: DeliveryConfig;
   readonly store: StoreConfig;
 }
@@ -162,25 +171,31 @@ interface Configurable {
   readonly word: StoreWord;
   /** The settings in which those of its kind are its own. */
   readonly of: Settings;
+  readonly addressSetting: string;
 }
 
 /** One of each kind, and those that have names: `kafka-edge` is `SVC_OUTPUT_KAFKA__EDGE__…`. */
 function allOutputs(settings: Settings): Configurable[] {
-  const plain = storeWords.map((word) => ({ name: names[word], word, of: settings }));
-  const named = settings.outputInstances.map(({ word, name, settings: of }) => {
-    return { name: `${names[word]}-${name.toLowerCase().replaceAll("_", "-")}`, word, of };
+  const addresses = (word: StoreWord): string => `SVC_OUTPUT_${word}_${word === "KAFKA" ? "BROKERS" : "ADDRESSES"}`;
+  const plain = storeWords.map((word) => ({ name: names[word], word, of: settings, addressSetting: addresses(word) }));
+  const named = settings.outputInstances.map((instance) => {
+    const { word, name, settings: of } = instance;
+    const addressSetting = instanceSetting(instance, addresses(word));
+    return { name: `${names[word]}-${name.toLowerCase().replaceAll("_", "-")}`, word, of, addressSetting };
   });
   return [...plain, ...named];
 }
 
-function configure({ name, word, of }: Configurable): StoreOutput & { readonly before: BeforeStore } {
+function configure({ name, word, of, addressSetting }: Configurable): StoreOutput & { readonly before: BeforeStore } {
   const delivery = deliveryConfig(name, word, of);
   const store = stores[word](of);
   const fields = of[`SVC_OUTPUT_${word}_ROLLUP_FIELDS`];
-  if (fields.length === 0) return { delivery, store, before: { rollupFields: [], filter: "", thinRate: 0 } };
+  if (fields.length === 0)
+    return { addressSetting, delivery, store, before: { rollupFields: [], filter: "", thinRate: 0 } };
   // Filters and rates are about the records before they are added up.
   const { filter, thinRate } = delivery;
   return {
+    addressSetting,
     delivery: { ...delivery, filter: "", thinRate: 0 },
     store,
     before: { rollupFields: fields, filter, thinRate },

@@ -15,8 +15,7 @@ export interface OutputTest {
 }
 
 /** Sends one record to an output, also to one that is off. It is a connection of its own: what waits for the store stays as it is. */
-export async function testOutput({ delivery, store }: StoreOutput, clock: Clock): Promise<OutputTest> {
-  const signal = AbortSignal.timeout(delivery.timeoutMs);
+export async function testOutput({ addressSetting, delivery, store }: StoreOutput, clock: Clock): Promise<OutputTest> {
   const startedAt = clock.monotonic();
   const steps: OutputTest["steps"][number][] = [];
   const warnings: string[] = [];
@@ -24,16 +23,29 @@ export async function testOutput({ delivery, store }: StoreOutput, clock: Clock)
     const ms = Math.round(clock.monotonic() - startedAt);
     return { ok: fault === undefined, steps, warnings, ...(fault !== undefined && { fault }), ms };
   };
+  const addresses = "urls" in store ? store.urls : "servers" in store ? store.servers : store.brokers;
+  if (addresses.length === 0) return result(`there is no address to send to: set ${addressSetting}`);
   // Nothing but outputs needs what talks to stores.
-  const { createAdapter, fieldNames } = await import("../../output/index.ts");
+  const { createAdapter, createTimedCalls, fieldNames } = await import("../../output/index.ts");
+  const calls = createTimedCalls(delivery.timeoutMs);
   let adapter: OutputAdapter | undefined;
   try {
-    adapter = createAdapter(store, { clock, isEcs: delivery.isEcs });
-    warnings.push(...(await adapter.open(signal)));
+    const opened = createAdapter(store, { clock, isEcs: delivery.isEcs });
+    adapter = opened;
+    warnings.push(...(await calls.call((signal) => opened.open(signal))));
     steps.push("connected");
-    const { refused, retry } = await adapter.send(testBatch(clock.now(), fieldNames(delivery.isEcs)), signal);
-    if (refused[0] !== undefined) return result(`the record was refused: ${refused[0].reason}`);
-    if (retry.length > 0) return result("the store takes no records at present");
+    const batch = testBatch(clock.now(), fieldNames(delivery.isEcs));
+    const {
+      refused,
+      unclear = [],
+      retry,
+      fault,
+    } = await calls.call((signal) =>
+      opened.rehearse === undefined ? opened.send(batch, signal) : opened.rehearse(batch, signal),
+    );
+    const [bad] = [...refused, ...unclear];
+    if (bad !== undefined) return result(`the record was refused: ${bad.reason}`);
+    if (retry.length > 0) return result(fault?.message ?? "the store takes no records at present");
     steps.push("acknowledged");
     return result();
   } catch (error) {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import type { Select } from "../../exchange/index.ts";
 import { nodeFileIo, runAfter } from "../../file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createLastCopies, createSources, type Sources } from "../../sources/index.ts";
@@ -42,6 +43,7 @@ export function createSourcesPart(
   settings: Settings,
   metadata: CollectorUdmStore | undefined,
   env: Readonly<Record<string, string | undefined>>,
+  select: Select,
   reporting: Reporting,
 ): Sources | undefined {
   const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
@@ -59,6 +61,7 @@ export function createSourcesPart(
     layers: metadata.layers,
     copies,
     agentFor,
+    select,
     env,
     after: runAfter,
     random: Math.random,

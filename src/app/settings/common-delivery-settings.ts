@@ -48,7 +48,7 @@ export const commonRows = (store: string) => ({
     group,
     oneOf(["collect", "export", "start", "end"]),
     "collect",
-    "What `@timestamp` is of flows: when they were received, exported, began or ended. Records without that time keep the time of receipt.",
+    "What `@timestamp` is of flows: when they were received, exported, began or ended. Records without that time, or with one more than a day from receipt, keep the time of receipt.",
   ),
   ECS_ENABLE: row(
     group,

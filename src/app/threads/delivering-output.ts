@@ -7,7 +7,7 @@ import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
 import { superviseThread } from "./supervise-thread.ts";
 import { startThread } from "./thread.ts";
 
-export interface DeliveringOutputOptions extends StoreOutput {
+export interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "store"> {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly metrics: Metrics;
@@ -19,6 +19,8 @@ export interface DeliveringOutputOptions extends StoreOutput {
 export interface DeliveringOutput extends Sink, Component {
   /** Undefined while its thread is being started again. */
   state(): Promise<DeliveryState | undefined>;
+  /** Begins to send the dead letters again. @returns how many there are; undefined while its thread is being started again. */
+  resend(): Promise<number | undefined>;
 }
 
 /** How long lines may wait for others on their way to the thread, milliseconds. */
@@ -98,6 +100,11 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
       supervised
         .thread()
         ?.call<DeliveryState>("state")
+        .catch(() => undefined),
+    resend: async () =>
+      supervised
+        .thread()
+        ?.call<number>("resend")
         .catch(() => undefined),
   };
 }

@@ -26,6 +26,7 @@ serveThread({
   start: () => delivery.start(),
   lines: (lent: readonly LentLines[]) => borrower.take(lent),
   state: () => delivery.state(),
+  resend: () => delivery.resend(),
   metrics: () => metrics.families(),
   stop: (drainMs: number) => delivery.stop(drainMs),
 });

@@ -1,26 +1,8 @@
-import type { JsonataOptions, JsonataError } from "jsonata";
 import { ExchangeError } from "../exchange-error.ts";
 import { quote } from "../../text/index.ts";
 import type { FaultList } from "../fault-list.ts";
 import { JsonTooLong, JsonWalker, JsonWalkError, type JsonExtent } from "./json-walker.ts";
 import { charactersOfABlock, longestRow, rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
-
-/** Bounds of a selection: its time in milliseconds, its depth, and the length of what it makes. */
-const selectionLimits: JsonataOptions = { timeout: 20_000, stack: 500, sequence: 5_000_000 };
-
-/**
- * The rows of a JSON text: a list of objects, or an object that holds one as `udms`, `results`, `result` or `data`, as answers
- * of interfaces do.
- *
- * @param select a JSONata expression whose value is the rows.
- */
-export async function* jsonRows(text: string, select: string | undefined, faults: FaultList): RowBlocks {
-  if (select === undefined) yield* listedRows(text, faults);
-  else {
-    requireDifferentNames(text);
-    yield* blocksOf(await selectRows(parseJson(text), select), faults);
-  }
-}
 
 /** Says that an object of a JSON text, or of lines of JSON, has a name twice; undefined when none has. */
 export function repeatedName(text: string): string | undefined {
@@ -37,7 +19,7 @@ export function repeatedName(text: string): string | undefined {
 }
 
 /** @throws ExchangeError for a text one of whose objects has a name twice: one of both values would be lost. */
-function requireDifferentNames(text: string): void {
+export function requireDifferentNames(text: string): void {
   try {
     const { twice } = new JsonWalker(text).value();
     if (twice !== undefined) throw new ExchangeError("", `the text is not JSON that can be read: ${nameTwice(twice)}`);
@@ -58,8 +40,11 @@ function notJson(text: string, { message }: JsonWalkError): Error {
   return new ExchangeError("", `the text is not JSON that can be read: ${message}`);
 }
 
-/** Reads the rows of a list one by one, so that other work can be done in between. */
-async function* listedRows(text: string, faults: FaultList): RowBlocks {
+/**
+ * The rows of a JSON text: a list of objects, or an object that holds one as `udms`, `results`, `result` or `data`, as answers
+ * of interfaces do. They are read one by one, so that other work can be done in between.
+ */
+export async function* jsonRows(text: string, faults: FaultList): RowBlocks {
   let rows: readonly JsonExtent[];
   try {
     const walk = findRows(text);
@@ -158,26 +143,6 @@ function jsonFault(text: string, message: string): string {
 }
 
 const listNames: readonly string[] = ["udms", "results", "result", "data"];
-
-/**
- * Rows by a JSONata expression.
- *
- * @throws ExchangeError for an expression that is wrong, gives nothing, or takes too long.
- */
-export async function selectRows(document: unknown, select: string): Promise<readonly unknown[]> {
-  const { default: jsonata } = await import("jsonata");
-  let value: unknown;
-  try {
-    value = await jsonata(select, selectionLimits).evaluate(document);
-  } catch (error) {
-    const { message, position } = error as JsonataError;
-    const where = typeof position === "number" ? ` at character ${position}` : "";
-    throw new ExchangeError("select", `the selection fails${where}: ${message}`);
-  }
-  if (value === undefined)
-    throw new ExchangeError("select", "the selection gives nothing: does it name the right list?");
-  return Array.isArray(value) ? (value as unknown[]) : [value];
-}
 
 export async function* blocksOf(rows: readonly unknown[], faults: FaultList): RowBlocks {
   for (let start = 0; start < rows.length; start += rowsOfABlock) {

@@ -120,3 +120,22 @@ export const tableOfType: Readonly<Record<RecordType, number>> = {
   telemetry: 2,
   as_path_hop: 0,
 };
+
+/** What the types of ClickHouse begin with that take values of a field as JSON has them. */
+const holders: Readonly<Record<FieldType, RegExp>> = {
+  keyword: /^(String|FixedString)/,
+  geo_point: /^(String|FixedString)/,
+  ip: /^(IPv6|IPv4|String)/,
+  long: /^(U?Int|Float|Decimal|String)/,
+  unsigned_long: /^(U?Int|Float|Decimal|String)/,
+  double: /^(U?Int|Float|Decimal|String)/,
+  boolean: /^(Bool|U?Int|String)/,
+  date: /^(DateTime|String)/,
+  date_nanos: /^(DateTime|String)/,
+};
+
+/** Whether a column of a type, which an operator may have chosen, takes the values of a field. */
+export function canHold({ fieldType, isArray }: Column, type: string): boolean {
+  const [, item = type] = /^Array\((.*)\)$/.exec(type) ?? [];
+  return isArray === (item !== type) && holders[fieldType].test(item.replaceAll(/Nullable\(|LowCardinality\(/g, ""));
+}

@@ -3,7 +3,7 @@ import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer, HttpClient } from "../delivery/http-client.ts";
 import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
 import { clickHouseFailure, exceptionCode } from "./clickhouse-failure.ts";
-import { otherColumn, type TableLayout } from "./columns.ts";
+import { canHold, otherColumn, type TableLayout } from "./columns.ts";
 import type { ColumnsByField } from "./rows.ts";
 import { addColumns, createTable, quotedName, quotedText } from "./statements.ts";
 
@@ -33,10 +33,9 @@ export async function prepareClickHouse(
   const run = async (statement: string): Promise<HttpAnswer> => {
     const answer = await ask(statement);
     if (answer.status !== 200 || exceptionCode(answer) !== 0) {
-      const { kind, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
-      throw new DeliveryError("retry", code, kind === "retry" ? message : `a statement is refused: ${message}`, {
-        retryAfterMs,
-      });
+      const { blame, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
+      if (blame === "store") throw new DeliveryError(blame, code, message, { retryAfterMs });
+      throw new DeliveryError("operator", code, `a statement is refused: ${message}`);
     }
     return answer;
   };
@@ -46,14 +45,16 @@ export async function prepareClickHouse(
       const lines = body.toString().split("\n");
       return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, string>);
     } catch (error) {
-      throw new DeliveryError("retry", "protocol", `the answer of ${new URL(url).host} is not ClickHouse's`, {
+      throw new DeliveryError("store", "protocol", `the answer of ${new URL(url).host} is not ClickHouse's`, {
         cause: error,
       });
     }
   };
-  const columnsOf = async (layout: TableLayout): Promise<Set<string | undefined>> => {
+  /** The types of a table's columns, by their names. */
+  const columnsOf = async (layout: TableLayout): Promise<ReadonlyMap<string, string>> => {
     const table = `database = ${quotedText(database)} AND table = ${quotedText(tablePrefix + layout.name)}`;
-    return new Set((await rowsOf(`SELECT name FROM system.columns WHERE ${table}`)).map(({ name }) => name));
+    const rows = await rowsOf(`SELECT name, type FROM system.columns WHERE ${table}`);
+    return new Map(rows.map(({ name = "", type = "" }) => [name, type]));
   };
 
   const prepareTable = async (layout: TableLayout): Promise<ColumnsByField> => {
@@ -62,7 +63,7 @@ export async function prepareClickHouse(
     if (found.size === 0) {
       if (!isTableMade) {
         throw new DeliveryError(
-          "retry",
+          "operator",
           "configuration",
           `the table ${name} is not in ${database}, or may not be seen`,
         );
@@ -72,7 +73,7 @@ export async function prepareClickHouse(
     }
     if (!found.has("timestamp") || !found.has(otherColumn.name)) {
       throw new DeliveryError(
-        "retry",
+        "operator",
         "configuration",
         `the table ${name} needs the columns timestamp and ${otherColumn.name} ${otherColumn.type}`,
       );
@@ -87,7 +88,20 @@ export async function prepareClickHouse(
         );
       } else throw clickHouseFailure(answer, clock);
     }
-    return new Map(layout.columns.filter((one) => found.has(one.name)).map((one) => [one.field, one]));
+    const there = layout.columns.filter((one) => found.has(one.name));
+    const used = there.filter((one) => canHold(one, found.get(one.name) ?? ""));
+    for (const one of there) {
+      if (used.includes(one)) continue;
+      const type = found.get(one.name);
+      if (one.field === "@timestamp") {
+        const text = `the column timestamp of the table ${name} is ${type}: it must be ${one.type}`;
+        throw new DeliveryError("operator", "configuration", text);
+      }
+      warnings.push(
+        `the column ${one.name} of the table ${name} is ${type} and cannot hold ${one.field}, which is ${one.type}: its values go to the column ${otherColumn.name}`,
+      );
+    }
+    return new Map(used.map((one) => [one.field, one]));
   };
 
   const judgeDeduplication = async (): Promise<void> => {

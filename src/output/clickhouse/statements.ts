@@ -40,8 +40,10 @@ export function addColumns(config: Names, layout: TableLayout, columns: readonly
 /**
  * The path of a request that inserts rows. The server answers when they are stored, each insert is an insert of its own
  * (`async_insert`), and rows that come again with the same token are left out.
+ *
+ * @param withoutViews whether views that fail are passed over.
  */
-export function insertPath(config: Names, layout: TableLayout, token: string): string {
+export function insertPath(config: Names, layout: TableLayout, token: string, withoutViews: boolean): string {
   const parameters = new URLSearchParams({
     query: `INSERT INTO ${tableName(config, layout)} FORMAT JSONEachRow`,
     insert_deduplication_token: token,
@@ -51,6 +53,12 @@ export function insertPath(config: Names, layout: TableLayout, token: string): s
     date_time_input_format: "best_effort",
     // Records of many days in one insert are no mistake here.
     max_partitions_per_insert_block: "0",
+    ...(withoutViews && { materialized_views_ignore_errors: "1" }),
   });
   return `/?${parameters.toString()}`;
+}
+
+/** An insert without rows: the server judges the user and the table as for any other. */
+export function insertNothing(config: Names, layout: TableLayout): string {
+  return `INSERT INTO ${tableName(config, layout)} (timestamp) SELECT now64(3) WHERE 0`;
 }

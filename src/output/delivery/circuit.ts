@@ -4,8 +4,12 @@
  * the others back.
  */
 export interface Circuit {
-  /** Resolves when this caller may try. It calls what it is given when its try, and the wait after it, are over. */
-  enter(): Promise<() => void>;
+  /**
+   * Resolves when this caller may try. It calls what it is given when its try, and the wait after it, are over.
+   *
+   * @param isFirst whether it has not tried before: then it comes before those that have, which may be at fault themselves.
+   */
+  enter(isFirst: boolean): Promise<() => void>;
   /** The store took something. */
   worked(): void;
   failed(): void;
@@ -24,29 +28,33 @@ export function createCircuit(): Circuit {
   let probes = 0;
   let isEnded = false;
   let isProbing = false;
-  const queue: ((leave: () => void) => void)[] = [];
+  type Enter = (leave: () => void) => void;
+  const first: Enter[] = [];
+  const others: Enter[] = [];
 
   const isAway = (): boolean => failures >= awayAfter;
 
   const letIn = (): void => {
-    while (queue.length > 0) {
-      const enter = queue[0] as (typeof queue)[number];
-      if (isAway() && !isEnded) {
-        if (isProbing) return;
-        isProbing = true;
-        enter(() => {
-          isProbing = false;
-          letIn();
-        });
-      } else enter(() => {});
-      queue.shift();
+    while (first.length + others.length > 0) {
+      const isProbe = isAway() && !isEnded;
+      if (isProbe && isProbing) return;
+      const enter = (first.shift() ?? others.shift()) as Enter;
+      if (!isProbe) {
+        enter(() => {});
+        continue;
+      }
+      isProbing = true;
+      enter(() => {
+        isProbing = false;
+        letIn();
+      });
     }
   };
 
   return {
-    enter: () =>
+    enter: (isFirst) =>
       new Promise((resolve) => {
-        queue.push(resolve);
+        (isFirst ? first : others).push(resolve);
         letIn();
       }),
     worked() {

@@ -1,17 +1,11 @@
-import { open, rename, stat, type FileHandle } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { open, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { limitLog, type Clock, type Log } from "../../report/index.ts";
+import { makeFolder } from "../../file/index.ts";
 import { errorCode, reasonOf } from "../errno.ts";
 import { forEachLine, type Batch } from "./batch.ts";
 import type { Refusal } from "./output-adapter.ts";
-import { makeFolder } from "../../file/index.ts";
-
-/** Where records go that a store will never take. */
-export interface DeadLetters {
-  /** Never throws: a letter that cannot be written is counted as a failure and logged. */
-  write(batch: Batch, refused: readonly Refusal[]): Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface DeadLetterOptions {
   readonly output: string;
@@ -24,56 +18,295 @@ export interface DeadLetterOptions {
   readonly failed: (operation: string, code: string) => void;
 }
 
+/** Dead letters of one kind of reason. Times are milliseconds since the epoch. */
+export interface DeadLetterReason {
+  /** What the server says, without what it says of single records. */
+  readonly reason: string;
+  readonly records: number;
+  readonly firstAt: number;
+  readonly at: number;
+}
+
+/** The dead letters that are kept. */
+export interface DeadLetterList {
+  readonly records: number;
+  readonly bytes: number;
+  /** The most frequent first; more than {@link maxReasons} are one. */
+  readonly reasons: readonly DeadLetterReason[];
+  /** Whether they are being sent again. */
+  readonly isResending: boolean;
+}
+
+/** Takes whole lines; resolves when they are delivered, refused again or kept on disk. */
+export type TakeLines = (lines: Uint8Array, count: number) => Promise<void>;
+
+/** Reasons that are told apart. */
+const maxReasons = 20;
+const otherReasons = "other reasons";
+/** Lines of this many bytes are sent again together, and twice as many at a time. */
+const resendBytes = 256 * 1024;
+
+type Tally = Map<string, { records: number; firstAt: number; at: number }>;
+/** A file of dead letters, and what is in it. */
+interface LetterFile {
+  readonly path: string;
+  readonly tally: Tally;
+  bytes: number;
+}
+
 /**
- * Appends a line of JSON for each refused record: when, by which output, the server's reason, and the record as it was.
+ * Records that a store refused for good: a line of JSON for each, with when, by which output, the server's reason, and the record
+ * as it was. They can be sent again.
  */
-export function createDeadLetters(options: DeadLetterOptions): DeadLetters {
-  const { output, path, maxBytes, clock, failed } = options;
-  const log = limitLog(options.log, clock);
-  let file: FileHandle | undefined;
-  let size = 0;
-  let last: Promise<void> = Promise.resolve();
+export class DeadLetters {
+  readonly #options: DeadLetterOptions;
+  readonly #log: Log;
+  #file: FileHandle | undefined;
+  readonly #current: LetterFile;
+  readonly #rotated: LetterFile;
+  /** What is being sent again, or was when an earlier run ended. */
+  readonly #resent: LetterFile;
+  #resending: Promise<void> | undefined;
+  #isClosed = false;
+  #last: Promise<unknown> = Promise.resolve();
 
-  const opened = async (): Promise<FileHandle> => {
-    if (file !== undefined && size >= maxBytes) {
-      await file.close();
-      file = undefined;
-      await rename(path, `${path}.1`);
+  constructor(options: DeadLetterOptions) {
+    this.#options = options;
+    this.#log = limitLog(options.log, options.clock);
+    const file = (path: string): LetterFile => ({ path, tally: new Map(), bytes: 0 });
+    this.#current = file(options.path);
+    this.#rotated = file(`${options.path}.1`);
+    this.#resent = file(`${options.path}.resending`);
+  }
+
+  /** Looks through what earlier runs have left. */
+  open(): void {
+    if (this.#options.path === "") return;
+    void this.#alone(async () => {
+      for (const file of this.#files()) {
+        file.bytes = await sizeOf(file.path);
+        if (file.bytes === 0) continue;
+        for await (const lines of linesOf(file.path)) for (const line of lines) tally(file.tally, headOf(line));
+      }
+    });
+  }
+
+  /** Never throws: a letter that cannot be written is counted as a failure and logged. */
+  async write(batch: Batch, refused: readonly Refusal[]): Promise<void> {
+    const { output, path, clock } = this.#options;
+    const [first] = refused;
+    if (first === undefined) return;
+    this.#log.warn({ output, records: refused.length, reason: first.reason }, "the store refuses records");
+    if (path === "") return;
+    const at = clock.now();
+    const text = letters(batch, refused, output, new Date(at).toISOString());
+    await this.#alone(async () => {
+      const file = await this.#opened();
+      await file.appendFile(text);
+      this.#current.bytes += text.length;
+      for (const { reason } of refused) tally(this.#current.tally, { reason, at });
+    });
+  }
+
+  /** What is kept. */
+  list(): DeadLetterList {
+    const all: Tally = new Map();
+    for (const { tally: one } of this.#files()) {
+      for (const [reason, { records, firstAt, at }] of one) {
+        add(all, reason, { records, firstAt, at });
+      }
     }
-    if (file === undefined) {
+    const reasons = Array.from(all, ([reason, { records, firstAt, at }]) => ({ reason, records, firstAt, at }));
+    reasons.sort((a, b) => b.records - a.records);
+    return {
+      records: reasons.reduce((sum, { records }) => sum + records, 0),
+      bytes: this.#files().reduce((sum, { bytes }) => sum + bytes, 0),
+      reasons,
+      isResending: this.#resending !== undefined,
+    };
+  }
+
+  /**
+   * Begins to send all of them again. A file is removed when all of it was taken; one whose sending is cut off is sent again as a
+   * whole the next time. What is refused again becomes a letter again.
+   *
+   * @returns how many there are.
+   */
+  resend(take: TakeLines): number {
+    const { records } = this.list();
+    if (this.#options.path === "" || records === 0) return 0;
+    this.#resending ??= this.#resendAll(take).finally(() => (this.#resending = undefined));
+    return records;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+    await this.#file?.close().catch(() => {});
+    this.#file = undefined;
+  }
+
+  #files(): readonly LetterFile[] {
+    return [this.#resent, this.#rotated, this.#current];
+  }
+
+  /** Does something with the files when what was asked for before is done. */
+  #alone(action: () => Promise<void>): Promise<void> {
+    const next = this.#last.then(action).catch((error: unknown) => this.#failed(error));
+    this.#last = next;
+    return next;
+  }
+
+  #failed(error: unknown): void {
+    const { output, path, failed } = this.#options;
+    failed("dead_letter", errorCode(error));
+    this.#log.error({ output, path, reason: reasonOf(error) }, "the file of dead letters cannot be used");
+  }
+
+  async #opened(): Promise<FileHandle> {
+    const { path, maxBytes } = this.#options;
+    if (this.#file !== undefined && this.#current.bytes >= maxBytes) await this.#move(this.#current, this.#rotated);
+    if (this.#file === undefined) {
       await makeFolder(dirname(path), 0o750);
-      file = await open(path, "a", 0o640);
-      size = (await stat(path)).size;
+      this.#file = await open(path, "a+", 0o640);
+      const { size } = await this.#file.stat();
+      this.#current.bytes = size;
+      // What a crash has cut off must not take the next letter with it.
+      const end = Buffer.from("\n");
+      if (size > 0) await this.#file.read(end, 0, 1, size - 1);
+      if (end[0] !== 0x0a) await this.#file.appendFile("\n");
     }
-    return file;
-  };
+    return this.#file;
+  }
 
-  const append = async (text: Buffer): Promise<void> => {
-    try {
-      await (await opened()).appendFile(text);
-      size += text.length;
-    } catch (error) {
-      failed("dead_letter", errorCode(error));
-      log.error({ output, path, reason: reasonOf(error) }, "a refused record cannot be written to the dead letters");
+  async #move(from: LetterFile, to: LetterFile): Promise<void> {
+    if (from === this.#current) {
+      await this.#file?.close();
+      this.#file = undefined;
     }
-  };
+    await rename(from.path, to.path);
+    to.tally.clear();
+    for (const [reason, of] of from.tally) to.tally.set(reason, of);
+    to.bytes = from.bytes;
+    from.tally.clear();
+    from.bytes = 0;
+  }
 
-  return {
-    write(batch, refused) {
-      const [first] = refused;
-      if (first === undefined) return last;
-      log.warn({ output, records: refused.length, reason: first.reason }, "the store refuses records");
-      if (path === "") return last;
-      const text = letters(batch, refused, output, new Date(clock.now()).toISOString());
-      last = last.then(() => append(text));
-      return last;
-    },
-    async close() {
-      await last;
-      await file?.close().catch(() => {});
-      file = undefined;
-    },
-  };
+  async #resendAll(take: TakeLines): Promise<void> {
+    // What an earlier run left comes first: it has the place of the others.
+    for (const from of this.#files()) {
+      let isThere = false;
+      await this.#alone(async () => {
+        if (from !== this.#resent && (await sizeOf(from.path)) > 0) await this.#move(from, this.#resent);
+        isThere = (await sizeOf(this.#resent.path)) > 0;
+      });
+      if (!isThere) continue;
+      try {
+        await this.#resendFile(take);
+      } catch (error) {
+        this.#failed(error);
+        return;
+      }
+      if (this.#isClosed) return;
+    }
+  }
+
+  async #resendFile(take: TakeLines): Promise<void> {
+    const underWay: Promise<void>[] = [];
+    for await (const lines of linesOf(this.#resent.path)) {
+      if (this.#isClosed) return;
+      const records = lines.flatMap((line) => recordOf(line) ?? []);
+      const damaged = lines.filter((line) => line.length > 0).length - records.length;
+      if (damaged > 0) this.#failed(new Error(`${damaged} lines are damaged and not sent again`));
+      if (records.length > 0) underWay.push(take(Buffer.concat(records), records.length));
+      if (underWay.length > 1) await underWay.shift();
+    }
+    await Promise.all(underWay);
+    if (this.#isClosed) return;
+    await unlink(this.#resent.path);
+    this.#resent.tally.clear();
+    this.#resent.bytes = 0;
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return 0;
+    throw error;
+  }
+}
+
+/** The lines of a file without their ends, some at a time. What follows the last line feed was cut off by a crash. */
+async function* linesOf(path: string): AsyncIterable<readonly Buffer[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { highWaterMark: resendBytes }) as AsyncIterable<Buffer>) {
+    const bytes = Buffer.concat([rest, chunk]);
+    const lines: Buffer[] = [];
+    let from = 0;
+    for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, from)) {
+      lines.push(bytes.subarray(from, end));
+      from = end + 1;
+    }
+    rest = bytes.subarray(from);
+    if (lines.length > 0) yield lines;
+  }
+}
+
+/** In a text of JSON a quote has a backslash before it, so that this is the name itself. */
+const recordName = Buffer.from(',"record":');
+
+/** When and why a record was refused. */
+function headOf(line: Buffer): { readonly reason: string; readonly at: number } {
+  try {
+    const head = JSON.parse(`${line.toString("utf8", 0, line.indexOf(recordName))}}`) as Record<string, string>;
+    return { reason: head["reason"] ?? "", at: Date.parse(head["@timestamp"] ?? "") || 0 };
+  } catch {
+    return { reason: "a line that is no dead letter", at: 0 };
+  }
+}
+
+/** The record of a letter as a line, in its own bytes; undefined: the line is damaged. */
+function recordOf(line: Buffer): Buffer | undefined {
+  const at = line.indexOf(recordName);
+  if (at < 0) return undefined;
+  // Without the brace that ends the letter.
+  const value = line.subarray(at + recordName.length, line.length - 1);
+  try {
+    const { record } = JSON.parse(line.toString()) as { record: unknown };
+    return Buffer.concat([typeof record === "string" ? Buffer.from(record) : value, Buffer.from("\n")]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a server says, without what it says of one record only: its identity, its values, where in it. */
+function kindOf(reason: string): string {
+  const text = reason
+    // The apostrophe of "field's" begins no value.
+    .replaceAll(/(?<!\w)'[^']*'/g, "'…'")
+    .replaceAll(/\[\d+:\d+\]/g, "[…]")
+    // Numbers by themselves, and in JSON; not a status or a code, which are behind a colon and a blank.
+    .replaceAll(/(?<![\w.:[-]|: )\d+(\.\d+)?(?![\w.:-])|(?<=":)-?\d+(\.\d+)?/g, "…")
+    .replaceAll(/\b(line|row|column|col|position|offset|at|byte)(:? ?)\d+/gi, "$1$2…");
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
+
+function tally(into: Tally, { reason, at }: { readonly reason: string; readonly at: number }): void {
+  add(into, kindOf(reason), { records: 1, firstAt: at, at });
+}
+
+function add(into: Tally, kind: string, more: { records: number; firstAt: number; at: number }): void {
+  const name = into.has(kind) || into.size < maxReasons ? kind : otherReasons;
+  const before = into.get(name);
+  if (before === undefined) {
+    into.set(name, { ...more });
+    return;
+  }
+  before.records += more.records;
+  before.firstAt = Math.min(before.firstAt, more.firstAt);
+  before.at = Math.max(before.at, more.at);
 }
 
 function letters(batch: Batch, refused: readonly Refusal[], output: string, time: string): Buffer {

@@ -31,7 +31,7 @@ export interface DeliveryTotals {
 }
 
 /** What of an output may fail. */
-export const deliveryParts = ["store", "spool"] as const;
+export const deliveryParts = ["store", "spool", "records"] as const;
 export type DeliveryPart = (typeof deliveryParts)[number];
 
 /** What is read when metrics are. */
@@ -85,7 +85,7 @@ export function createDeliveryReport(
   gauge("netgloss_output_oldest_record_seconds", "Age of the oldest record that waits.", gauges.oldestSeconds);
   metrics.gaugeFrom(
     "netgloss_output_failing",
-    "1 while the store, or the spool, fails; else 0.",
+    "1 while the store or the spool fails, or records are refused; else 0.",
     ["output", "part"],
     () => deliveryParts.map((part) => [{ output, part }, Number(gauges.isFailing(part))]),
   );

@@ -3,7 +3,8 @@ import { ecsLowered, ecsNames } from "../../record/index.ts";
 import type { Clock, Log, Metrics } from "../../report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";
-import { createDeadLetters } from "./dead-letters.ts";
+import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
+import type { DeliveryError } from "./delivery-error.ts";
 import type { DeliveryConfig } from "./delivery-config.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { createDeliveryReport, deliveryParts, type DeliveryGauges, type DeliveryPart } from "./delivery-report.ts";
@@ -14,7 +15,7 @@ import { createThinning } from "./thinning.ts";
 import { createLineFilter } from "./line-filter.ts";
 import { createLineRenamer } from "./line-renamer.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
-import { createSender } from "./sender.ts";
+import { Sender } from "./sender.ts";
 import { instanceLength } from "./spool-format.ts";
 import { nodeSpoolIo, type SpoolIo } from "./spool-io.ts";
 import { createSpool, type Spool } from "./spool.ts";
@@ -41,6 +42,8 @@ export interface DeliveryState {
   readonly state: "connecting" | "working" | "failing";
   /** What is wrong, a sentence. */
   readonly fault?: string;
+  /** Who is to mend what is wrong with the store: the operator of the collector, or nobody but the store itself. */
+  readonly blame?: "operator" | "store";
   readonly faultSince?: number;
   readonly queueBytes: number;
   readonly waitingRecords: number;
@@ -57,6 +60,8 @@ export interface DeliveryState {
   readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
   /** The last reasons for refusals, the newest first. */
   readonly refusals: readonly RefusalReason[];
+  /** Refused records that are kept; absent without a state directory. */
+  readonly deadLetters?: DeadLetterList;
 }
 
 /** One output: lines in, acknowledged records out. */
@@ -65,10 +70,15 @@ export interface Delivery {
   start(): void;
   /** Takes whole lines, without copying them. `done` is called when they are not needed any more. */
   add(lines: Uint8Array, count: number, done: () => void): void;
+  /** Begins to send the dead letters again. @returns how many there are. */
+  resend(): number;
   /** Sends what waits, for this many milliseconds at most; keeps or drops the rest. */
   stop(drainMs: number): Promise<void>;
   state(): DeliveryState;
 }
+
+/** So long after the last refusal records count as being refused, milliseconds. */
+const refusingMs = 60_000;
 
 /** The part of the time for a drain in which batches are begun. */
 const beginPart = 2 / 3;
@@ -80,7 +90,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const faults: Partial<Record<DeliveryPart, string>> = {};
   let fault: string | undefined;
   let faultSince: number | undefined;
+  let blame: DeliveryState["blame"];
   let isConnected = false;
+  /** Ends when nothing was refused for a while. */
+  let refusing: NodeJS.Timeout | undefined;
 
   const setFault = (part: DeliveryPart, text: string | undefined): void => {
     if (text === undefined) delete faults[part];
@@ -124,7 +137,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     onSpoolFault: (text) => setFault("spool", text),
     report,
   });
-  const deadLetters = createDeadLetters({
+  const deadLetters = new DeadLetters({
     output: name,
     path: stateDirectory === "" ? "" : join(stateDirectory, "dead-letters.ndjson"),
     maxBytes: config.deadLetterBytes,
@@ -132,7 +145,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     log,
     failed: (operation, code) => report.failed(operation, code),
   });
-  const sender = createSender({
+  const setStoreFault = (error: DeliveryError | undefined): void => {
+    blame = error && (error.blame === "record" || error.blame === "operator" ? "operator" : "store");
+    const takesNothing = error?.blame === "record" ? "the store takes no records: " : "";
+    setFault("store", error && takesNothing + error.message);
+  };
+  const sender = new Sender({
     output: name,
     adapter: {
       ...adapter,
@@ -146,13 +164,23 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     queue,
     maxInFlight: config.maxInFlight,
+    parkedBytes: config.queueBytes / 8,
     timeoutMs: config.timeoutMs,
     backoff: { firstMs: config.retryMs, maxMs: config.maxRetryMs, random },
     deadLetters,
-    report,
+    report: {
+      ...report,
+      refused(records, reason) {
+        report.refused(records, reason);
+        if (!("records" in faults)) setFault("records", `the store refuses records: ${reason}`);
+        clearTimeout(refusing);
+        refusing = setTimeout(() => setFault("records", undefined), refusingMs);
+        refusing.unref();
+      },
+    },
     clock,
     log,
-    onFault: (text) => setFault("store", text),
+    onFault: setStoreFault,
   });
   const batcher = createBatcher({
     instance,
@@ -185,6 +213,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   return {
     start() {
+      deadLetters.open();
       void queue.open();
       sender.start();
     },
@@ -199,7 +228,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       done();
       if (passed !== undefined && renamed !== undefined) batcher.add(renamed, passed.count, () => {});
     },
+    resend: () => deadLetters.resend((lines, count) => new Promise((resolve) => batcher.add(lines, count, resolve))),
     async stop(drainMs) {
+      clearTimeout(refusing);
       batcher.flush();
       await queue.settle();
       // A store that is away would only keep the collector from stopping.
@@ -215,9 +246,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const latency = recent.latency();
       return {
         name,
-        state: fault !== undefined ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
+        state:
+          "store" in faults || "spool" in faults ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
         ...(fault !== undefined && { fault }),
         ...(faultSince !== undefined && { faultSince }),
+        ...(blame !== undefined && { blame }),
         queueBytes: queue.memoryBytes,
         waitingRecords: queue.records,
         ...(oldestAt !== undefined && { oldestAt }),
@@ -231,6 +264,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         droppedRecords: totals.dropped,
         ...(latency !== undefined && { latency }),
         refusals: recent.refusals(),
+        ...(stateDirectory !== "" && { deadLetters: deadLetters.list() }),
       };
     },
   };

@@ -10,6 +10,9 @@ const untrusted: ReadonlySet<string> = new Set([
   "CERT_UNTRUSTED",
 ]);
 
+/** What somebody must mend; all else may pass by itself. */
+const ofOperator: ReadonlySet<string> = new Set(["certificate", "tls"]);
+
 /** Sentences for what the system and TLS say; `%s` is the place. */
 const sentences: Readonly<Record<string, readonly [code: string, text: string]>> = {
   ECONNREFUSED: ["refused", "%s refuses connections: nothing listens there"],
@@ -18,7 +21,10 @@ const sentences: Readonly<Record<string, readonly [code: string, text: string]>>
   ETIMEDOUT: ["timeout", "%s does not answer"],
   EHOSTUNREACH: ["unreachable", "there is no route to %s"],
   ENETUNREACH: ["unreachable", "there is no route to %s"],
-  ECONNRESET: ["connection_lost", "%s closed the connection before it answered"],
+  ECONNRESET: [
+    "connection_lost",
+    "%s closed the connection before it answered: if it always does, is TLS on or off at both ends?",
+  ],
   EPIPE: ["connection_lost", "%s closed the connection before it had the batch"],
   CERT_HAS_EXPIRED: ["certificate", "the certificate of %s has expired"],
   ERR_TLS_CERT_ALTNAME_INVALID: ["certificate", "the certificate of %s is for another host name"],
@@ -38,7 +44,7 @@ export function connectionFailure(error: unknown, place: string): DeliveryError 
   const code = errorCode(error);
   if (untrusted.has(code)) {
     return new DeliveryError(
-      "retry",
+      "operator",
       "certificate",
       `the certificate of ${place} is not trusted (${reasonOf(error)}): name its CA`,
       {
@@ -47,7 +53,9 @@ export function connectionFailure(error: unknown, place: string): DeliveryError 
     );
   }
   const [word, text] = sentences[code] ?? ["unreachable", `%s cannot be reached: ${reasonOf(error)}`];
-  return new DeliveryError("retry", word, text.replace("%s", place), { cause: error });
+  return new DeliveryError(ofOperator.has(word) ? "operator" : "store", word, text.replace("%s", place), {
+    cause: error,
+  });
 }
 
 /** An error, and all within it: libraries wrap what the system says. */

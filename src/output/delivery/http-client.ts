@@ -131,7 +131,7 @@ function readAnswer(response: IncomingMessage): Promise<Answer> {
     });
     response.on("error", reject);
     // A connection that is cut in the middle of an answer.
-    response.on("aborted", () => reject(new DeliveryError("retry", "connection_lost", "the answer was cut off")));
+    response.on("aborted", () => reject(new DeliveryError("store", "connection_lost", "the answer was cut off")));
     response.on("end", () => {
       if (!response.complete) return;
       resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) });

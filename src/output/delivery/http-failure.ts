@@ -1,37 +1,57 @@
 import type { Clock } from "../../report/index.ts";
-import { DeliveryError } from "./delivery-error.ts";
+import { DeliveryError, type Blame } from "./delivery-error.ts";
 import type { HttpAnswer } from "./http-client.ts";
 
-/** Statuses after which the same request may work: time, load, and settings that the operator fixes. */
-const explanations: Readonly<Record<number, string>> = {
-  401: "refuses the credentials",
-  403: "refuses the credentials: they lack permission",
-  404: "has nothing at the path",
-  405: "does not take this kind of request at the path",
-  407: "cannot be reached: the proxy wants credentials",
-  408: "did not get the request in time",
-  429: "asks to wait",
+/** Who is at fault by the status of a request, and what the status says. Others: the store from 500 on, the operator below. */
+const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
+  400: ["record", "refuses the content"],
+  401: ["operator", "refuses the credentials"],
+  403: ["operator", "refuses the credentials: they lack permission"],
+  404: ["operator", "has nothing at the path"],
+  405: ["operator", "does not take this kind of request at the path"],
+  407: ["operator", "cannot be reached: the proxy wants credentials"],
+  408: ["store", "did not get the request in time"],
+  413: ["record", "finds the request too large"],
+  415: ["operator", "does not take the format or the compression"],
+  422: ["record", "refuses the content"],
+  425: ["store", "asks to send it again"],
+  429: ["store", "asks to wait"],
+  500: ["unclear", "has a fault"],
 };
 
-/**
- * What an answer other than success means for a batch.
- *
- * - 413: it is too large. 400, 422 and other faults of the content: the server will never take it.
- * - All others: it is tried again; what an operator can fix (401, 403, 404) must not lose records.
- */
+/** What web servers say to plain HTTP at a port of TLS, with status 400. */
+const wantsTls =
+  /\bHTTP request\b.*\bHTTPS (port|server)\b|\bspeaking plain HTTP to an SSL-enabled\b|\brequires TLS\b/i;
+
+/** Who is at fault by a status, of a request or of a record. */
+export function blameOfStatus(status: number): Blame {
+  return statuses[status]?.[0] ?? (status >= 500 ? "store" : "operator");
+}
+
+/** What an answer other than success means for a batch. */
 export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   const { status, url } = answer;
   const place = new URL(url).host;
   const said = saidBy(answer);
   const code = `http_${status}`;
-  if (status === 413) return new DeliveryError("split", code, `${place} finds the request too large${said}`);
-  if (status === 400 || status === 415 || status === 422) {
-    return new DeliveryError("refuse", code, `${place} refuses the content with ${status}${said}`);
+  if (status === 400 && wantsTls.test(said)) {
+    return new DeliveryError("operator", "tls", `${place} speaks TLS only: turn TLS on${said}`);
   }
-  const explanation = explanations[status] ?? (status >= 500 ? "has a fault" : "answers unexpectedly");
-  return new DeliveryError("retry", code, `${place} ${explanation}: ${status}${said}`, {
+  const explanation = statuses[status]?.[1] ?? (status >= 500 ? "has a fault" : "answers unexpectedly");
+  return new DeliveryError(blameOfStatus(status), code, `${place} ${explanation}: ${status}${said}`, {
     retryAfterMs: retryAfterMs(answer, clock),
   });
+}
+
+/** Whether an answer is a page for people: that of a proxy, a sign-in, a web server at a wrong path. */
+export function isPage({ headers }: Pick<HttpAnswer, "headers">): boolean {
+  return headers["content-type"]?.startsWith("text/html") === true;
+}
+
+/** A success that is none of the protocol: it acknowledges nothing. */
+export function notAcknowledged(answer: HttpAnswer, protocol: string): DeliveryError {
+  const text = `${new URL(answer.url).host} does not answer as ${protocol} does: ${answer.status}${saidBy(answer)}`;
+  return new DeliveryError("operator", "protocol", `${text}: is the address right?`);
 }
 
 /** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); undefined without it. */

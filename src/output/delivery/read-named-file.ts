@@ -7,7 +7,7 @@ export function readNamedFile(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new DeliveryError("retry", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
+    throw new DeliveryError("operator", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
       cause: error,
     });
   }

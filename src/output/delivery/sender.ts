@@ -2,14 +2,15 @@ import type { Clock, Log } from "../../report/index.ts";
 import { limitLog } from "../../report/index.ts";
 import { createPause } from "../pause.ts";
 import { backoffMs, type BackoffOptions } from "./backoff.ts";
-import { selectRecords, splitBatch, type Batch } from "./batch.ts";
-import { createCircuit } from "./circuit.ts";
+import { selectRecords, type Batch } from "./batch.ts";
+import { createCircuit, type Circuit } from "./circuit.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
 import type { DeliveryReport } from "./delivery-report.ts";
-import type { Outcome, OutputAdapter } from "./output-adapter.ts";
-import { createTimedCalls } from "./timed-calls.ts";
+import { judge, newPiece, type Judgement, type Piece } from "./judgement.ts";
+import type { Outcome, OutputAdapter, Refusal } from "./output-adapter.ts";
+import { createTimedCalls, type TimedCalls } from "./timed-calls.ts";
 
 export interface SenderOptions {
   readonly output: string;
@@ -17,6 +18,8 @@ export interface SenderOptions {
   readonly queue: DeliveryQueue;
   /** Batches that are sent at the same time. */
   readonly maxInFlight: number;
+  /** Bytes of batches that may wait because their records are suspected, besides those that are sent. */
+  readonly parkedBytes: number;
   /** How long a request may take, milliseconds. */
   readonly timeoutMs: number;
   readonly backoff: BackoffOptions;
@@ -24,252 +27,310 @@ export interface SenderOptions {
   readonly report: DeliveryReport;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with each change: undefined when the store works, else a sentence that says what is wrong. */
-  readonly onFault: (fault: string | undefined) => void;
+  /** Called with each change: undefined when the store works, else what is wrong. */
+  readonly onFault: (fault: DeliveryError | undefined) => void;
 }
 
-/** Takes batches from a queue and brings them to a store. */
-export interface Sender {
+/** A batch that is being brought to the store, or the first contact. */
+interface UnderWay {
+  /** Of its batch. */
+  readonly byteLength: number;
+  /** It has failed and waits for a sign that the store takes others: it needs no place among those that are sent. */
+  isParked: boolean;
+}
+
+/** So many suspects are tried one after the other before all wait: the store may take the next. */
+const suspectsAtOnce = 3;
+/** A record that is refused so often, for so many milliseconds, while there are no others that could show that the store is well, is refused. */
+const triesAlone = 5;
+const aloneMs = 300_000;
+/** A batch that failed so often in a row gives its place to another, which may show that the store is well. */
+const parkedAfter = 2;
+/** Batches of suspects that may be parked for each that may be sent, and more while they are small; of others as many as may be sent. */
+const parkedForEach = 2;
+
+/**
+ * Takes batches from a queue and brings them to a store.
+ *
+ * - The store is opened first, again and again until that works; meanwhile batches wait.
+ * - What the store does not take is judged ({@link judge}): it is sent again, halved, or a dead letter.
+ * - While the store is away, one batch at a time is tried. A batch of suspects waits by itself and does not keep the others back.
+ */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #log: Log;
+  readonly #idle = createPause();
+  /** Those who wait before another try. */
+  readonly #waits = new Set<() => void>();
+  readonly #calls: TimedCalls;
+  readonly #circuit: Circuit = createCircuit();
+  readonly #underWay = new Map<UnderWay, Promise<void>>();
+  /** What holds each that is held, the first of which is told. */
+  readonly #faults = new Map<UnderWay, DeliveryError>();
+  #told: DeliveryError | undefined;
+  /** Records that the store has taken: a suspect that fails while this grows is at fault itself. */
+  #taken = 0;
+  #hasWork = true;
+  #isDraining = false;
+  /** No batch is begun any more. */
+  #isEnding = false;
+  #running: Promise<void> | undefined;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#log = limitLog(options.log, options.clock);
+    this.#calls = createTimedCalls(options.timeoutMs);
+  }
+
   /** Begins; the store need not be there. */
-  start(): void;
+  start(): void {
+    this.#running = this.#run();
+  }
+
   /** The queue may have something. */
-  wake(): void;
+  wake(): void {
+    this.#hasWork = true;
+    this.#idle.end();
+  }
+
   /**
    * Sends waiting batches within this time; then gives back those that are not delivered.
    *
    * @param beginMs after which no batch is begun any more: one that is cut off may be with the store, and would be there twice
    *   where the store cannot know it again.
    */
-  stop(drainMs: number, beginMs: number): Promise<void>;
-  readonly inFlight: number;
-}
+  async stop(drainMs: number, beginMs: number): Promise<void> {
+    this.#isDraining = true;
+    this.wake();
+    const endWaits = (): void => {
+      for (const end of this.#waits) end();
+      this.#circuit.end();
+      this.#idle.end();
+    };
+    const lastBegin = setTimeout(() => {
+      this.#isEnding = true;
+      endWaits();
+    }, beginMs);
+    const cut = setTimeout(() => {
+      this.#calls.stop();
+      endWaits();
+    }, drainMs);
+    await this.#running;
+    clearTimeout(lastBegin);
+    clearTimeout(cut);
+  }
 
-/**
- * - The store is opened first, again and again until that works; meanwhile batches wait.
- * - A batch that fails is tried again until it works: the store decides when, and the queue holds what comes meanwhile. While
- *   the store is away, one batch at a time is tried.
- * - Records that the store refuses are dead letters, the others of their batch are delivered.
- * - A batch that is too large is halved.
- */
-export function createSender(options: SenderOptions): Sender {
-  const { output, adapter, queue, maxInFlight, timeoutMs, backoff, deadLetters, report, clock, onFault } = options;
-  const log = limitLog(options.log, clock);
-  const idle = createPause();
-  /** Those who wait before another try. */
-  const waits = new Set<() => void>();
-  const calls = createTimedCalls(timeoutMs);
-  const circuit = createCircuit();
-  const inFlight = new Set<Promise<void>>();
-  let hasWork = true;
-  let isDraining = false;
-  /** No batch is begun any more. */
-  let isEnding = false;
-  let fault: string | undefined;
-  let running: Promise<void> | undefined;
+  get inFlight(): number {
+    return this.#underWay.size;
+  }
 
-  const isOver = (): boolean => isEnding || calls.isStopped;
+  get #isOver(): boolean {
+    return this.#isEnding || this.#calls.isStopped;
+  }
 
-  const wake = (): void => {
-    hasWork = true;
-    idle.end();
-  };
-
-  const failed = (error: DeliveryError): void => {
-    circuit.failed();
-    log.error({ output, reason: error.message }, "output fails, trying again");
-    if (circuit.isAway) queue.setAway(true);
-    if (fault === error.message) return;
-    fault = error.message;
-    onFault(fault);
-  };
-
-  const worked = (): void => {
-    circuit.worked();
-    if (fault === undefined) return;
-    fault = undefined;
-    options.log.info({ output }, "output works again");
-    queue.setAway(false);
-    onFault(undefined);
-  };
-
-  /** Waits before another try, unless the end is asked for. */
-  const rest = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        waits.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      waits.add(end);
-      if (isOver()) end();
-    });
-
-  const send = async (batch: Batch): Promise<Outcome> => {
-    const startedAt = clock.monotonic();
-    let outcome = "accepted";
-    try {
-      const result = await calls.call((signal) => adapter.send(batch, signal));
-      if (result.refused.length + result.retry.length > 0) outcome = "partly";
-      return result;
-    } catch (error) {
-      outcome = (error as DeliveryError).code;
-      throw error;
-    } finally {
-      if (!calls.isStopped) report.request(outcome, (clock.monotonic() - startedAt) / 1000);
-    }
-  };
-
-  const refuseAll = async (batch: Batch, reason: string): Promise<void> => {
-    report.refused(batch.count, reason);
-    await deadLetters.write(
-      batch,
-      Array.from({ length: batch.count }, (_, index) => ({ index, reason })),
-    );
-  };
-
-  /** Sends once. @returns what of the batch is left to be sent, and how long to wait before that. */
-  const sendOnce = async (batch: Batch, tries: number): Promise<{ left: readonly Batch[]; waitMs: number }> => {
-    let outcome: Outcome;
-    try {
-      outcome = await send(batch);
-    } catch (thrown) {
-      const error = thrown as DeliveryError;
-      if (calls.isStopped) return { left: [batch], waitMs: 0 };
-      if (error.kind === "split" && batch.count > 1) return { left: splitBatch(batch), waitMs: 0 };
-      if (error.kind !== "retry") {
-        await refuseAll(batch, error.message);
-        return { left: [], waitMs: 0 };
+  async #run(): Promise<void> {
+    await this.#open();
+    while (!this.#isOver) {
+      if (!this.#hasPlace()) {
+        await this.#idle.pause();
+        continue;
       }
-      failed(error);
-      report.retried(batch.count);
-      return { left: [batch], waitMs: backoffMs(backoff, Math.max(tries, circuit.probes + 1), error.retryAfterMs) };
+      this.#hasWork = false;
+      const taken = await this.#options.queue.take();
+      if (taken !== undefined) {
+        const own: UnderWay = { byteLength: taken.batch.byteLength, isParked: false };
+        const delivery = this.#deliver(taken, own).finally(() => {
+          this.#underWay.delete(own);
+          this.#mended(own);
+          this.wake();
+        });
+        this.#underWay.set(own, delivery);
+        continue;
+      }
+      if (this.#isDraining && this.#underWay.size === 0 && !this.#hasWork) break;
+      if (!this.#hasWork) await this.#idle.pause();
     }
-    const { refused, retry } = outcome;
-    if (retry.length < batch.count) worked();
-    else failed(new DeliveryError("retry", "busy", "the store takes no records at present"));
-    const left = retry.length === 0 ? undefined : selectRecords(batch, retry);
-    report.delivered(
-      batch.count - refused.length - retry.length,
-      batch.byteLength - (left?.byteLength ?? 0) - (refused.length === 0 ? 0 : bytesOf(batch, refused)),
-    );
-    if (refused.length > 0) {
-      for (const [reason, records] of countReasons(refused)) report.refused(records, reason);
-      await deadLetters.write(batch, refused);
-    }
-    if (left === undefined) return { left: [], waitMs: 0 };
-    report.retried(left.count);
-    return { left: [left], waitMs: backoffMs(backoff, tries, outcome.retryAfterMs) };
-  };
+    await Promise.all(this.#underWay.values());
+  }
 
-  const deliver = async (taken: TakenBatch): Promise<void> => {
-    let work: readonly Batch[] = [taken.batch];
-    let tries = 0;
+  #hasPlace(): boolean {
+    return this.#underWay.size - this.#parked() < this.#options.maxInFlight;
+  }
+
+  #parked(): number {
+    let count = 0;
+    for (const { isParked } of this.#underWay.keys()) count += Number(isParked);
+    return count;
+  }
+
+  async #open(): Promise<void> {
+    const { adapter, output, log, report, backoff } = this.#options;
+    const own: UnderWay = { byteLength: 0, isParked: false };
+    for (let tries = 1; !this.#isOver; tries++) {
+      try {
+        for (const warning of await this.#calls.call((signal) => adapter.open(signal))) log.warn({ output }, warning);
+        log.info({ output }, "output is connected");
+        this.#circuit.worked();
+        this.#mended(own);
+        return;
+      } catch (thrown) {
+        if (this.#calls.isStopped) return;
+        const error = thrown as DeliveryError;
+        this.#circuit.failed();
+        this.#failed(own, error);
+        report.failed("open", error.code);
+        await this.#rest(backoffMs(backoff, tries, error.retryAfterMs));
+      }
+    }
+  }
+
+  async #deliver(taken: TakenBatch, own: UnderWay): Promise<void> {
+    const { backoff } = this.#options;
+    let pieces: readonly Piece[] = [newPiece(taken.batch)];
+    let failures = 0;
+    /** When the store first refused it as the only record that there was; undefined: it has others, or another fault. */
+    let aloneSince: number | undefined;
     for (;;) {
-      const [next, ...others] = work;
-      if (next === undefined) {
+      const [piece, ...others] = pieces;
+      if (piece === undefined) {
         taken.done();
         return;
       }
-      const leave = await circuit.enter();
-      if (isOver()) break;
-      const before = next.count;
-      const { left, waitMs } = await sendOnce(next, ++tries);
-      work = [...left, ...others];
-      // A try that brought something is no failure of the next.
-      if (left.length === 0 || left.length > 1 || (left[0]?.count ?? 0) < before / 2) tries = 0;
-      if (waitMs > 0) await rest(waitMs);
-      leave();
+      const leave = await this.#circuit.enter(failures === 0);
+      if (this.#isOver) break;
+      const answer = await this.#send(piece.batch);
+      if (answer === undefined) break;
+      const now = this.#options.clock.monotonic();
+      const hasWaited = failures + 1 >= triesAlone && aloneSince !== undefined && now - aloneSince >= aloneMs;
+      const judged = judge(piece, answer, this.#taken, hasWaited);
+      const { left, fault, isSuspect } = judged;
+      aloneSince = fault?.blame === "record" && this.#options.queue.records === 1 ? (aloneSince ?? now) : undefined;
+      pieces = isSuspect ? [...others, ...left] : [...left, ...others];
+      await this.#note(piece, judged, own);
+      if (judged.taken > 0 || judged.letters.length > 0) failures = 0;
+      else if (fault !== undefined) failures++;
+      const goesOn = fault === undefined || (isSuspect && failures < suspectsAtOnce && others.length > 0);
+      // A store that takes others need not be spared by them.
+      const isFree = goesOn || !judged.isHeld;
+      if (isFree) leave();
+      if (goesOn) continue;
+      if (judged.isHeld) this.#failed(own, fault);
+      if (fault.blame === "operator") own.isParked = false;
+      else if (failures >= parkedAfter) this.#park(own, isSuspect);
+      const tries = Math.max(failures, 1, isFree ? 0 : this.#circuit.probes + 1);
+      await this.#rest(backoffMs(backoff, tries, answer.retryAfterMs));
+      if (!isFree) leave();
     }
     taken.giveBack({
-      count: work.reduce((sum, { count }) => sum + count, 0),
-      byteLength: work.reduce((sum, { byteLength }) => sum + byteLength, 0),
+      count: pieces.reduce((sum, { batch }) => sum + batch.count, 0),
+      byteLength: pieces.reduce((sum, { batch }) => sum + batch.byteLength, 0),
     });
-  };
+  }
 
-  const open = async (): Promise<void> => {
-    for (let tries = 1; !isOver(); tries++) {
-      try {
-        for (const warning of await calls.call((signal) => adapter.open(signal))) options.log.warn({ output }, warning);
-        options.log.info({ output }, "output is connected");
-        worked();
-        return;
-      } catch (error) {
-        if (calls.isStopped) return;
-        failed(error as DeliveryError);
-        report.failed("open", (error as DeliveryError).code);
-        await rest(backoffMs(backoff, tries, (error as DeliveryError).retryAfterMs));
+  /** Sends once. @returns what the store said; undefined: the output stops. */
+  async #send(batch: Batch): Promise<Outcome | DeliveryError | undefined> {
+    const { adapter, clock, report } = this.#options;
+    const startedAt = clock.monotonic();
+    const took = (): number => (clock.monotonic() - startedAt) / 1000;
+    try {
+      const outcome = await this.#calls.call((signal) => adapter.send(batch, signal));
+      report.request(outcome.refused.length + outcome.retry.length > 0 ? "partly" : "accepted", took());
+      if (outcome.lack !== undefined) {
+        report.failed("send", outcome.lack.code);
+        this.#log.warn(
+          { output: this.#options.output, reason: outcome.lack.message },
+          "a part of the store lacks records",
+        );
       }
+      return outcome;
+    } catch (thrown) {
+      if (this.#calls.isStopped) return undefined;
+      const error = thrown as DeliveryError;
+      const { blame, code, message, retryAfterMs, cause } = error;
+      report.request(code, took());
+      return adapter.isKnownWhole === true && blame === "store"
+        ? new DeliveryError(blame, code, message, { retryAfterMs, cause, isWhole: true })
+        : error;
     }
-  };
+  }
 
-  const run = async (): Promise<void> => {
-    await open();
-    while (!isOver()) {
-      if (inFlight.size >= maxInFlight) {
-        await idle.pause();
-        continue;
-      }
-      const taken = await takeNext();
-      if (taken !== undefined) {
-        const delivery = deliver(taken).finally(() => {
-          inFlight.delete(delivery);
-          wake();
-        });
-        inFlight.add(delivery);
-        continue;
-      }
-      if (isDraining && inFlight.size === 0 && !hasWork) break;
-      if (!hasWork) await idle.pause();
+  /** Counts what came of a try, and tells whether the store works. */
+  async #note({ batch }: Piece, judged: Judgement, own: UnderWay): Promise<void> {
+    const { taken, letters, left, fault, isHeld } = judged;
+    const { report, deadLetters } = this.#options;
+    this.#taken += taken;
+    if (taken > 0) {
+      this.#circuit.worked();
+      // What holds others may hold only some records: they tell themselves when it is mended.
+      for (const [held, { blame }] of this.#faults) if (held === own || blame !== "operator") this.#mended(held);
+      const leftBytes = left.reduce((sum, piece) => sum + piece.batch.byteLength, 0);
+      report.delivered(taken, batch.byteLength - leftBytes - bytesOf(batch, letters));
+    } else if (fault !== undefined && isHeld) this.#circuit.failed();
+    if (fault !== undefined) report.retried(left.reduce((sum, piece) => sum + piece.batch.count, 0));
+    if (letters.length === 0) return;
+    for (const [reason, records] of countReasons(letters)) report.refused(records, reason);
+    await deadLetters.write(batch, letters);
+  }
+
+  #park(own: UnderWay, isSuspect: boolean): void {
+    const { maxInFlight, parkedBytes } = this.#options;
+    if (own.isParked) return;
+    const parked = [...this.#underWay.keys()].filter(({ isParked }) => isParked);
+    const bytes = parked.reduce((sum, { byteLength }) => sum + byteLength, own.byteLength);
+    if (parked.length >= (isSuspect ? parkedForEach : 1) * maxInFlight && (bytes > parkedBytes || !isSuspect)) return;
+    own.isParked = true;
+    this.wake();
+  }
+
+  #failed(own: UnderWay, error: DeliveryError): void {
+    this.#faults.set(own, error);
+    this.#log.error({ output: this.#options.output, reason: error.message }, "output fails, trying again");
+    if (this.#circuit.isAway) this.#options.queue.setAway(true);
+    this.#tell();
+  }
+
+  #mended(own: UnderWay): void {
+    if (this.#faults.delete(own)) this.#tell();
+  }
+
+  #tell(): void {
+    const { output, log, queue, onFault } = this.#options;
+    const [first] = this.#faults.values();
+    if (first?.message === this.#told?.message) return;
+    this.#told = first;
+    if (first === undefined) {
+      log.info({ output }, "output works again");
+      queue.setAway(false);
     }
-    await Promise.all(inFlight);
-  };
+    onFault(first);
+  }
 
-  const takeNext = (): Promise<TakenBatch | undefined> => {
-    hasWork = false;
-    return queue.take();
-  };
-
-  return {
-    start() {
-      running = run();
-    },
-    wake,
-    async stop(drainMs, beginMs) {
-      isDraining = true;
-      wake();
-      const endWaits = (): void => {
-        for (const end of waits) end();
-        circuit.end();
-        idle.end();
+  /** Waits before another try, unless the end is asked for. */
+  #rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waits.delete(end);
+        resolve();
       };
-      const lastBegin = setTimeout(() => {
-        isEnding = true;
-        endWaits();
-      }, beginMs);
-      const cut = setTimeout(() => {
-        calls.stop();
-        endWaits();
-      }, drainMs);
-      await running;
-      clearTimeout(lastBegin);
-      clearTimeout(cut);
-    },
-    get inFlight() {
-      return inFlight.size;
-    },
-  };
+      const timer = setTimeout(end, ms);
+      this.#waits.add(end);
+      if (this.#isOver) end();
+    });
+  }
 }
 
-function countReasons(refused: Outcome["refused"]): ReadonlyMap<string, number> {
+function countReasons(refused: readonly Refusal[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { reason } of refused) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   return counts;
 }
 
-function bytesOf(batch: Batch, refused: readonly { readonly index: number }[]): number {
+/** @param refused by ascending indexes. */
+function bytesOf(batch: Batch, refused: readonly Refusal[]): number {
+  if (refused.length === 0) return 0;
   return selectRecords(
     batch,
-    refused.map(({ index }) => index).toSorted((a, b) => a - b),
+    refused.map(({ index }) => index),
   ).byteLength;
 }

@@ -121,10 +121,9 @@ export function createSpool(options: SpoolOptions): Spool {
         () => true,
         () => false,
       );
-      if (!isCut) {
-        segment.isSealed = true;
-        segment.isDamaged = true;
-      }
+      if (!isCut) segment.isDamaged = true;
+      // A full disk may never have room for the rest of it: it goes when what it has is delivered, and makes room.
+      segment.isSealed = true;
       throw error;
     }
   };
@@ -212,7 +211,11 @@ export function createSpool(options: SpoolOptions): Spool {
       if (again !== undefined) return lend(again.segment, again.at, again.batch);
       for (;;) {
         const segment = segments.all().find((one) => one.frames > 0);
-        if (segment === undefined) return undefined;
+        if (segment === undefined) {
+          // What was delivered meanwhile makes room.
+          await segments.tidy();
+          return undefined;
+        }
         const spooled = await readNext(segment);
         await segments.tidy();
         if (spooled !== undefined) return spooled;

@@ -17,7 +17,7 @@ export interface TimedCalls {
 export function createTimedCalls(timeoutMs: number): TimedCalls {
   const underWay = new Set<AbortController>();
   let isStopped = false;
-  const stopped = (): DeliveryError => new DeliveryError("retry", "stopped", "the output stops");
+  const stopped = (): DeliveryError => new DeliveryError("store", "stopped", "the output stops");
 
   return {
     call: (action) =>
@@ -30,7 +30,7 @@ export function createTimedCalls(timeoutMs: number): TimedCalls {
         const { signal } = controller;
         underWay.add(controller);
         const late = (): void =>
-          controller.abort(new DeliveryError("retry", "timeout", `no answer within ${timeoutMs / 1000} s`));
+          controller.abort(new DeliveryError("store", "timeout", `no answer within ${timeoutMs / 1000} s`));
         const timer = setTimeout(late, timeoutMs);
         const failed = (error: unknown): void => {
           reject(connectionFailure(signal.aborted ? signal.reason : error, "the store"));

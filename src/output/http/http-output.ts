@@ -20,6 +20,7 @@ export function createHttpOutput(config: HttpOutputConfig, clock: Clock): Output
   return createPostOutput(
     config,
     {
+      name: "a receiver of records",
       contentType: isLines ? "application/x-ndjson" : "application/json",
       path: "",
       encode: (batch) => (isLines ? batch.chunks : asArray(batch)),

@@ -2,7 +2,7 @@ import type { Clock } from "../../report/index.ts";
 import { joinChunks, type Batch } from "../delivery/batch.ts";
 import { compressor, type Compression } from "../delivery/compress.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { httpFailure, isPage, notAcknowledged } from "../delivery/http-failure.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
 import type { TlsConfig } from "../delivery/tls-options.ts";
 
@@ -18,6 +18,8 @@ export interface PostConfig {
 
 /** What a store adds to posting batches. */
 export interface PostProtocol {
+  /** What servers of it are called. */
+  readonly name: string;
   readonly contentType: string;
   /** Behind the URL's; with a question mark where it has parameters, or empty. */
   readonly path: string;
@@ -74,6 +76,7 @@ export function createPostOutput(config: PostConfig, protocol: PostProtocol, clo
         signal,
       });
       if (answer.status >= 200 && answer.status < 300) {
+        if (isPage(answer)) throw notAcknowledged(answer, protocol.name);
         return protocol.accepted === undefined ? allAccepted : await protocol.accepted(answer, batch, signal);
       }
       const outcome = protocol.refused?.(answer, batch);

@@ -145,7 +145,7 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
         if (code === undefined || !isAboutTopic.has(code)) throw failure(error);
         if (code === kafkaCode.unknownTopic && config.autoCreateTopics) {
           throw new DeliveryError(
-            "retry",
+            "store",
             "unknown_topic",
             `there is no topic ${topic} yet: the broker is asked to make it`,
           );
@@ -173,7 +173,7 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
       const broker = base.currentMetadata?.brokers.get(leader);
       if (broker === undefined) {
         base.clearMetadata();
-        throw new DeliveryError("retry", "no_leader", "a partition has no leader at present");
+        throw new DeliveryError("store", "no_leader", "a partition has no leader at present");
       }
       let connection: Connection | undefined;
       const onAbort = (): void => void connection?.socket.destroy();

@@ -16,7 +16,9 @@ export const kafkaCode = {
   notEnoughReplicasAfterAppend: 20,
   topicAuthorizationFailed: 29,
   clusterAuthorizationFailed: 31,
+  invalidTimestamp: 32,
   illegalSaslState: 34,
+  policyViolation: 44,
   outOfOrderSequence: 45,
   duplicateSequence: 46,
   invalidProducerEpoch: 47,
@@ -36,13 +38,21 @@ const sentences: Readonly<Record<number, readonly [code: string, text: string]>>
   [kafkaCode.clusterAuthorizationFailed]: ["permission", "the user may not write to this cluster"],
 };
 
-/** What a broker's code for a topic means; the failure may pass. */
+/** What somebody must mend. */
+const ofOperator: ReadonlySet<number> = new Set([
+  kafkaCode.unknownTopic,
+  kafkaCode.topicAuthorizationFailed,
+  kafkaCode.clusterAuthorizationFailed,
+  kafkaCode.policyViolation,
+]);
+
+/** What a broker's code for a topic means; the records are not at fault. */
 export function topicFailure(code: number, topic: string, said: string): DeliveryError {
   const [word, text] = sentences[code] ?? [
     `kafka_${code}`,
     `the broker does not take records of the topic %s: ${said}`,
   ];
-  return new DeliveryError("retry", word, text.replace("%s", topic));
+  return new DeliveryError(ofOperator.has(code) ? "operator" : "store", word, text.replace("%s", topic));
 }
 
 /**
@@ -64,7 +74,7 @@ export function brokerFailure(error: unknown, place: string): DeliveryError {
     const text = denied.message.includes("suitable")
       ? `${at} does not take this SASL mechanism (${said})`
       : `${at} refuses the credentials (${said})`;
-    return new DeliveryError("retry", "credentials", text, { cause: error });
+    return new DeliveryError("operator", "credentials", text, { cause: error });
   }
   const system = all.find((one) => errorCode(one) !== one.name && !errorCode(one).startsWith("PLT_KFK_"));
   if (system !== undefined) return connectionFailure(system, at);
@@ -74,24 +84,25 @@ export function brokerFailure(error: unknown, place: string): DeliveryError {
     if (apiCode === kafkaCode.illegalSaslState) {
       // A broker that refuses a token waits for the client's answer (RFC 7628, 3.2.3); the library goes on with requests.
       const text = `${at} refuses the credentials (a token that is not valid, or has expired)`;
-      return new DeliveryError("retry", "credentials", text, { cause: error });
+      return new DeliveryError("operator", "credentials", text, { cause: error });
     }
-    if (apiCode === kafkaCode.coordinatorLoading) return new DeliveryError("retry", "starting", `${at} is starting`);
-    return new DeliveryError("retry", known?.[0] ?? `kafka_${apiCode}`, `${at} answers: ${message}`, { cause: error });
+    if (apiCode === kafkaCode.coordinatorLoading) return new DeliveryError("store", "starting", `${at} is starting`);
+    const blame = ofOperator.has(apiCode) ? "operator" : "store";
+    return new DeliveryError(blame, known?.[0] ?? `kafka_${apiCode}`, `${at} answers: ${message}`, { cause: error });
   }
   const last = all.at(-1);
   if (all.some(({ message }) => / timed out/.test(message))) {
-    return new DeliveryError("retry", "timeout", `${at} does not answer`, { cause: error });
+    return new DeliveryError("store", "timeout", `${at} does not answer`, { cause: error });
   }
   if (all.some(({ message }) => message.startsWith("Connection closed"))) {
     return new DeliveryError(
-      "retry",
+      "store",
       "connection_lost",
       `${at} closed the connection: are TLS and SASL on or off at both ends?`,
       { cause: error },
     );
   }
-  return new DeliveryError("retry", "unreachable", `${at} cannot be used: ${reasonOf(last)}`, { cause: error });
+  return new DeliveryError("store", "unreachable", `${at} cannot be used: ${reasonOf(last)}`, { cause: error });
 }
 
 /** The code of a broker within an error; undefined: no broker has answered. */

@@ -33,10 +33,14 @@ const isForeignSequence: ReadonlySet<number> = new Set([
 const isContent: ReadonlySet<number> = new Set([
   kafkaCode.messageTooLarge,
   kafkaCode.recordListTooLarge,
+  kafkaCode.invalidTimestamp,
   kafkaCode.invalidRecord,
 ]);
 /** After these the records may be written. */
 const isInDoubt: ReadonlySet<number> = new Set([kafkaCode.requestTimedOut, kafkaCode.notEnoughReplicasAfterAppend]);
+
+/** Whether the records of a chunk, which stay together, are in these lines. */
+const isIn = (lines: BatchLines, { positions }: Chunk): boolean => lines.has(positions[0] ?? 0);
 
 const placeOf = ({ topic, partition }: Pick<Chunk, "topic" | "partition">): string => `${topic}:${partition}`;
 
@@ -71,6 +75,17 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
     if (isMoved) renew();
   };
 
+  /** @returns whether there were some. */
+  const reopenRefused = (lines: BatchLines): boolean => {
+    let isAny = false;
+    chunks = chunks?.map((one) => {
+      if (one.state !== "refused" || !isIn(lines, one)) return one;
+      isAny = true;
+      return newChunk(one.topic, one.partition, one.positions);
+    });
+    return isAny;
+  };
+
   const accept = (chunk: Chunk): void => {
     chunk.state = "accepted";
     // Sequences are of 31 bits and go round.
@@ -82,7 +97,8 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
     if (chunk.isUncertain) mustRenew = true;
     if (chunk.positions.length === 1) {
       chunk.state = "refused";
-      chunk.reason = code === kafkaCode.invalidRecord ? said : `the record is too large for the topic ${chunk.topic}`;
+      const isTooLarge = code === kafkaCode.messageTooLarge || code === kafkaCode.recordListTooLarge;
+      chunk.reason = isTooLarge ? `the record is too large for the topic ${chunk.topic}` : said;
       return;
     }
     const { topic, partition, positions } = chunk;
@@ -98,7 +114,7 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
     if (answer === undefined) {
       chunk.isUncertain = true;
       return new DeliveryError(
-        "retry",
+        "store",
         "no_answer",
         `the broker does not report the result for the topic ${chunk.topic}`,
       );
@@ -170,6 +186,10 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
     signal: AbortSignal,
   ): Promise<DeliveryError | undefined> => {
     chunks ??= await plan();
+    // What was refused is asked for once more: the core judges whether the record is at fault.
+    reopenRefused(lines);
+    /** Whether those that were refused first were asked for again after others had been accepted: the topic may be mended meanwhile. */
+    let isConfirmed = false;
     await moveStrays(chunks.filter(({ state }) => state === "open"));
     const faulty = new Map<string, DeliveryError>();
     for (;;) {
@@ -179,7 +199,15 @@ export function createKafkaLane(client: KafkaClient, isIdempotent: boolean): Kaf
         const place = placeOf(chunk);
         if (chunk.state === "open" && !next.has(place) && !faulty.has(place)) next.set(place, chunk);
       }
-      if (next.size === 0) return faulty.values().next().value;
+      // Those of a later part of the batch wait, and what is behind them: a partition gets its chunks in their order.
+      for (const [place, chunk] of next) if (!isIn(lines, chunk)) next.delete(place);
+      if (next.size === 0) {
+        if (isConfirmed || !chunks.some(({ state }) => state === "accepted") || !reopenRefused(lines)) {
+          return faulty.values().next().value;
+        }
+        isConfirmed = true;
+        continue;
+      }
       for (const [place, fault] of await round([...next.values()], lines, signal)) faulty.set(place, fault);
     }
   };

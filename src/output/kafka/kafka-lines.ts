@@ -35,6 +35,8 @@ export interface BatchLines extends RecordPlaces {
   readonly topicOf: Uint8Array;
   /** The record that has a position in the batch as it was first made. */
   indexOf(position: number): number;
+  /** Whether it is among these: they may be a part of the batch. */
+  has(position: number): boolean;
 }
 
 export function readLines(batch: Batch, findKey: KeyFinder, topicOf: TopicOf): BatchLines {
@@ -54,15 +56,18 @@ export function readLines(batch: Batch, findKey: KeyFinder, topicOf: TopicOf): B
     keyTo[index] = key < 0 ? -1 : endOfKey(lines, key, end);
     topics[index] = topicOf(lines, begin, end);
   });
-  return { count, memories, memoryOf, from, to, keyFrom, keyTo, topicOf: topics, indexOf: createIndexOf(batch) };
+  return { count, memories, memoryOf, from, to, keyFrom, keyTo, topicOf: topics, ...createIndex(batch) };
 }
 
-function createIndexOf(batch: Batch): (position: number) => number {
-  if (batch.positions === undefined) return (position) => position;
-  const indexes = new Map(batch.positions.map((position, index) => [position, index]));
-  return (position) => {
-    const index = indexes.get(position);
-    if (index === undefined) throw new RangeError(`the batch has no record ${position}`);
-    return index;
+function createIndex({ positions, count }: Batch): Pick<BatchLines, "indexOf" | "has"> {
+  if (positions === undefined) return { indexOf: (position) => position, has: (position) => position < count };
+  const indexes = new Map(positions.map((position, index) => [position, index]));
+  return {
+    has: (position) => indexes.has(position),
+    indexOf(position) {
+      const index = indexes.get(position);
+      if (index === undefined) throw new RangeError(`the batch has no record ${position}`);
+      return index;
+    },
   };
 }

@@ -61,9 +61,9 @@ export function createKafkaOutput(
       const fault = await lane.send(lines, () => planOf(open, batch, lines), signal);
       // The core has not seen the result of an aborted call: the lane keeps it for the next one.
       signal.throwIfAborted();
-      const outcome = outcomeOf(batch, lane.chunks());
+      const outcome = { ...outcomeOf(batch, lane.chunks()), ...(fault && { fault }) };
       if (fault !== undefined && outcome.retry.length === batch.count) throw fault;
-      if (outcome.retry.length === 0) {
+      if (lane.chunks().every(({ state }) => state !== "open")) {
         held.delete(key);
         lane.release();
         free.push(lane);

@@ -1,7 +1,6 @@
 import type { Clock } from "../../report/index.ts";
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
 import { createLabelsOf } from "../delivery/label-fields.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
@@ -21,12 +20,14 @@ const nanosecondsPerMillisecond = 1_000_000;
  * Pushes lines to streams, by the values of the fields that are labels.
  *
  * Loki keeps an entry of the same stream, time and line once. The position of a record in its batch is added to its time as
- * nanoseconds, so that equal records are different entries, and a record that is sent again is the entry that it was.
+ * nanoseconds, so that equal records are different entries, and a record that is sent again is the entry that it was. It takes
+ * the other entries of a request that it refuses with 400; which one is at fault shows by halves.
  */
 export function createLokiOutput(config: LokiOutputConfig, clock: Clock): OutputAdapter {
   return createPostOutput(
     config,
     {
+      name: "Loki",
       contentType: "application/json",
       path: "/loki/api/v1/push",
       encode: (batch) => [encodeStreams(batch, config.labelFields)],
@@ -34,11 +35,6 @@ export function createLokiOutput(config: LokiOutputConfig, clock: Clock): Output
         const answer = await client.request({ method: "GET", path: "/loki/api/v1/labels", signal });
         if (answer.status === 401 || answer.status === 403 || answer.status === 404) throw httpFailure(answer, clock);
         return [];
-      },
-      refused(answer) {
-        if (answer.status !== 400) return undefined;
-        // The other entries were taken. Which one is at fault shows by halves; what is sent again is recognised.
-        throw new DeliveryError("split", "http_400", httpFailure(answer, clock).message);
       },
     },
     clock,

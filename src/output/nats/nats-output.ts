@@ -1,13 +1,25 @@
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
+import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { createKeyFinder, endOfKey } from "../delivery/key-fields.ts";
 import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import type { NatsOutputConfig } from "./nats-config.ts";
-import type { NatsPublisher, PublishAnswer, StreamMessage } from "./nats-connection.ts";
+import type { NatsPublisher, StreamMessage } from "./nats-connection.ts";
 
-/** Answers by which a stream will never take a message (error codes of JetStream): it is longer than the stream allows. */
-const tooLarge = 10_054;
+/** Error codes of JetStream by who is at fault; others: the server. A message may be longer than the stream allows. */
+const blames: ReadonlyMap<number, Blame> = new Map([
+  [10_054, "record"],
+  // No stream takes the subject, or JetStream is off for the account.
+  [503, "operator"],
+  [10_039, "operator"],
+  [10_076, "operator"],
+  // The stream is full and discards what is new, is sealed, or the account's storage is used up.
+  [10_077, "operator"],
+  [10_109, "operator"],
+  [10_002, "operator"],
+  [10_028, "operator"],
+  [10_047, "operator"],
+]);
 /** The header with the identity of a message has fewer bytes. */
 const headerBytes = 128;
 
@@ -41,23 +53,25 @@ export function createNatsOutput(config: NatsOutputConfig): OutputAdapter {
       const refused: Refusal[] = [];
       const retry: number[] = [];
       const { messages, indexes } = messagesOf(batch, subjectOf, open.maxPayload - headerBytes, refused);
-      let fault: PublishAnswer | undefined;
+      let fault: DeliveryError | undefined;
       await open.publish(
         messages,
         (at, answer) => {
           if (answer.isStored) return;
           const index = indexes[at] ?? 0;
-          if (answer.code === tooLarge) refused.push({ index, reason: answer.text });
-          else retry.push(index);
-          if (answer.code !== tooLarge) fault = answer;
+          const blame = blames.get(answer.code) ?? "store";
+          if (blame === "record") {
+            refused.push({ index, reason: answer.text });
+            return;
+          }
+          retry.push(index);
+          fault ??= new DeliveryError(blame, `nats_${answer.code}`, `${config.subject}: ${answer.text}`);
         },
         signal,
       );
-      if (fault?.isStored === false && retry.length === batch.count) {
-        throw new DeliveryError("retry", `nats_${fault.code}`, `${config.subject}: ${fault.text}`);
-      }
+      if (fault !== undefined && retry.length === batch.count) throw fault;
       if (refused.length + retry.length === 0) return allAccepted;
-      return { refused, retry: retry.toSorted((a, b) => a - b) };
+      return { refused, retry: retry.toSorted((a, b) => a - b), ...(fault && { fault }) };
     },
     async close() {
       publisher?.close();

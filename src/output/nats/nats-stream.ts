@@ -36,7 +36,7 @@ export async function prepareStream(
   if (info === undefined) return [];
   const { config: stream } = info;
   if (stream.no_ack) {
-    throw new DeliveryError("retry", "no_ack", `the stream ${stream.name} acknowledges nothing: no_ack must be off`);
+    throw new DeliveryError("operator", "no_ack", `the stream ${stream.name} acknowledges nothing: no_ack must be off`);
   }
   const windowMs = stream.duplicate_window / nanosecondsPerMillisecond;
   return windowMs < shortWindowMs
@@ -57,7 +57,7 @@ async function createStream(
   subjects: string,
 ): Promise<StreamInfo> {
   if (stream === undefined) {
-    throw new DeliveryError("retry", "no_stream", `no stream takes the subjects ${subjects}`);
+    throw new DeliveryError("operator", "no_stream", `no stream takes the subjects ${subjects}`);
   }
   try {
     return await manager.streams.add({
@@ -70,7 +70,7 @@ async function createStream(
     });
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error;
-    throw new DeliveryError("retry", "no_stream", `the stream ${stream.name} cannot be created: ${error.message}`, {
+    throw new DeliveryError("operator", "no_stream", `the stream ${stream.name} cannot be created: ${error.message}`, {
       cause: error,
     });
   }

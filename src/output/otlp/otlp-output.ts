@@ -1,9 +1,8 @@
 import type { Clock } from "../../report/index.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { createTimeOf } from "../delivery/record-time.ts";
@@ -27,6 +26,7 @@ export function createOtlpOutput(config: OtlpOutputConfig, clock: Clock): Output
   return createPostOutput(
     config,
     {
+      name: "OTLP",
       contentType: "application/json",
       path: "",
       encode: (batch) => [encodeLogs(batch, config.attributeFields)],
@@ -40,15 +40,15 @@ export function createOtlpOutput(config: OtlpOutputConfig, clock: Clock): Output
           signal,
         });
         if (answer.status >= 200 && answer.status < 300) return [];
-        const { code, message, retryAfterMs } = httpFailure(answer, clock);
-        throw new DeliveryError("retry", code, message, { retryAfterMs });
+        throw httpFailure(answer, clock);
       },
       accepted(answer, { count }) {
         const { rejected, message } = partialSuccess(answer);
         if (rejected === 0) return allAccepted;
         // The server does not say which, and must not be sent them again (OTLP, "partial success"): all are kept as dead letters.
         const reason = `the server rejected ${rejected} of ${count} records of this batch and does not say which: ${message}`;
-        return { refused: Array.from({ length: count }, (_, index) => ({ index, reason })), retry: [] };
+        const refused = Array.from({ length: count }, (_, index) => ({ index, reason }));
+        return { refused, retry: [], ...(rejected < count && { tookOthers: true }) };
       },
     },
     clock,
@@ -86,13 +86,16 @@ export function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array 
   return out.body();
 }
 
-function partialSuccess({ body }: HttpAnswer): { readonly rejected: number; readonly message: string } {
+/** @throws DeliveryError when it is no answer of OTLP. */
+function partialSuccess(answer: HttpAnswer): { readonly rejected: number; readonly message: string } {
+  // Some servers answer without a body, which is a message of defaults.
+  if (answer.body.length === 0) return { rejected: 0, message: "" };
   try {
-    const { partialSuccess: said } = JSON.parse(body.toString()) as {
+    const { partialSuccess: said } = JSON.parse(answer.body.toString()) as {
       partialSuccess?: { rejectedLogRecords?: string | number; errorMessage?: string };
     };
     return { rejected: Number(said?.rejectedLogRecords ?? 0), message: said?.errorMessage ?? "" };
   } catch {
-    return { rejected: 0, message: "" };
+    throw notAcknowledged(answer, "OTLP");
   }
 }

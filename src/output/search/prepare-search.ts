@@ -81,7 +81,7 @@ export async function prepareSearch(
         `the index template ${name} could not be made, types of fields will be guessed: ${failure.message}`,
       );
     } else {
-      throw new DeliveryError("retry", failure.code, `the index template ${name} is refused: ${failure.message}`);
+      throw new DeliveryError("operator", failure.code, `the index template ${name} is refused: ${failure.message}`);
     }
   };
 

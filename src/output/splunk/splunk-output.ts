@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../report/index.ts";
 import type { Batch, BatchId } from "../delivery/batch.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
+import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
 import type { NameOf } from "../delivery/field-names.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { createPostOutput, type PostConfig } from "../http/post-output.ts";
 import { createEventReader, encodeEvents, type EventOptions } from "./events.ts";
@@ -28,10 +28,26 @@ interface HecAnswer {
   readonly "invalid-event-number"?: number;
 }
 
+const hec = "Splunk's HTTP Event Collector";
 const noData = 5;
-const incorrectIndex = 7;
-/** Invalid data format, event missing, event blank, error in indexed fields. */
-const ofContent: ReadonlySet<number> = new Set([6, 12, 13, 15]);
+const success = 0;
+/** Who is at fault by the collector's code, whatever the status, and what to do; others: by the status. */
+const blames: Readonly<Record<number, readonly [Blame, advice: string]>> = {
+  1: ["operator", "turn the token on"],
+  2: ["operator", "set the token"],
+  3: ["operator", "look at the token"],
+  4: ["operator", "look at the token"],
+  6: ["record", ""],
+  7: ["operator", "may the token write to this index?"],
+  8: ["unclear", ""],
+  9: ["store", ""],
+  10: ["operator", "look at the settings of the token"],
+  11: ["operator", "look at the settings of the token"],
+  12: ["record", ""],
+  13: ["record", ""],
+  14: ["operator", "turn indexer acknowledgement of the token on or off"],
+  15: ["record", ""],
+};
 /** How often is asked whether a batch is indexed. */
 const ackPollMs = 250;
 
@@ -62,10 +78,15 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
         signal,
       });
       if (answer.status !== 200) {
-        const { code, message, retryAfterMs } = httpFailure(answer, clock);
-        throw new DeliveryError("retry", code, `whether a batch is indexed cannot be asked: ${message}`, {
-          retryAfterMs,
-        });
+        const { blame, code, message, retryAfterMs } = httpFailure(answer, clock);
+        throw new DeliveryError(
+          blame === "operator" ? blame : "store",
+          code,
+          `whether a batch is indexed cannot be asked: ${message}`,
+          {
+            retryAfterMs,
+          },
+        );
       }
       if (parse(answer).acks?.[String(id)] === true) return;
       await sleep(ackPollMs, undefined, { signal });
@@ -75,6 +96,7 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
   return createPostOutput(
     config,
     {
+      name: hec,
       contentType: format === "event" ? "application/json" : "text/plain",
       path: format === "event" ? path : `${path}?${parameters}`,
       encode: (batch) => (format === "event" ? [encodeEvents(batch, config, reader)] : batch.chunks),
@@ -88,19 +110,22 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
           signal,
         });
         if (answer.status === 400 || answer.status < 300) {
-          const { code = noData, text = "" } = parse(answer);
-          return code === noData || code === 0
+          const { code, text = "" } = parse(answer);
+          if (code === undefined)
+            throw answer.status === 400 ? httpFailure(answer, clock) : notAcknowledged(answer, hec);
+          return code === noData || code === success
             ? []
             : [`the server answers ${code} (${text}) to a request without events`];
         }
         throw httpFailure(answer, clock);
       },
       async accepted(answer, { id }, signal) {
-        const { ackId } = parse(answer);
+        const { ackId, code = ackId === undefined ? -1 : success } = parse(answer);
+        if (code !== success) throw notAcknowledged(answer, hec);
         if (ackId !== undefined) await awaitAck(answer.url, channelOf(id), ackId, signal);
         return allAccepted;
       },
-      refused: (answer, batch) => (answer.status === 400 ? refusedOutcome(answer, batch) : undefined),
+      refused: refusedOutcome,
       close() {
         for (const client of ackClients.values()) client.close();
       },
@@ -110,19 +135,19 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
 }
 
 /**
- * What status 400 says of the records. The number of an event that cannot be read is known: the others are sent again.
+ * What the code of an answer says of the records. The number of an event that cannot be read is known: the others are sent again.
  *
+ * @returns undefined without a code: what the status means counts.
  * @throws DeliveryError
  */
-function refusedOutcome(answer: HttpAnswer, batch: Batch): Outcome {
-  const { code = 0, text = "", "invalid-event-number": bad = -1 } = parse(answer);
-  const place = new URL(answer.url).host;
-  if (!ofContent.has(code)) {
-    const hint = code === incorrectIndex ? ": may the token write to this index?" : "";
-    throw new DeliveryError("retry", `hec_${code}`, `${place} answers ${code} (${text})${hint}`);
-  }
-  if (bad < 0 || bad >= batch.count || batch.count === 1) {
-    throw new DeliveryError("split", `hec_${code}`, `${place} refuses the content: ${text}`);
+function refusedOutcome(answer: HttpAnswer, batch: Batch): Outcome | undefined {
+  const { code = -1, text = "", "invalid-event-number": bad = -1 } = parse(answer);
+  const [blame, advice] = blames[code] ?? [];
+  // The status says the same, and when to try again.
+  if (blame === undefined || blame === "store") return undefined;
+  if (blame !== "record" || bad < 0 || bad >= batch.count) {
+    const hint = advice === "" ? "" : `: ${advice}`;
+    throw new DeliveryError(blame, `hec_${code}`, `${new URL(answer.url).host} answers ${code} (${text})${hint}`);
   }
   const retry = Array.from({ length: batch.count }, (_, index) => index).filter((index) => index !== bad);
   return { refused: [{ index: bad, reason: text }], retry };

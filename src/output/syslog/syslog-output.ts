@@ -6,7 +6,10 @@ import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import type { SyslogOutputConfig } from "./syslog-config.ts";
 import { openDatagrams, sendDatagrams } from "./syslog-datagrams.ts";
 import { createHeaderOf, datagramOf, frameMessages } from "./syslog-message.ts";
-import { openStream, writeAll, writeAndEnd } from "./syslog-stream.ts";
+import { openStream, writeAll, writeAndEnd, writeFirst } from "./syslog-stream.ts";
+
+/** How long a server must be silent at its first message, besides the way there and back: longer than its threads wait. */
+const leastSilenceMs = 50;
 
 /** Sends each record as a message of syslog (RFC 5424), over TCP, TLS or UDP. */
 export function createSyslogOutput(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
@@ -23,6 +26,8 @@ function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
   const headerOf = createHeaderOf(config);
   /** Connections that stay and are free, the server of each. */
   const idle = new Map<Socket, string>();
+  /** Servers that took the last batch: they speak syslog, not TLS. */
+  const known = new Set<string>();
 
   const to = async <T>(action: (server: string) => Promise<T>, signal: AbortSignal): Promise<T> => {
     const server = endpoints.next();
@@ -31,6 +36,8 @@ function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
       endpoints.worked(server);
       return result;
     } catch (error) {
+      // Another server may listen there now.
+      known.delete(server);
       if (!signal.aborted) endpoints.failed(server);
       throw error;
     }
@@ -56,12 +63,15 @@ function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
     async send(batch, signal) {
       const messages = frameMessages(batch, headerOf);
       await to(async (server) => {
+        const begunAt = clock.monotonic();
         const socket = taken(server) ?? (await openStream(server, tls, signal));
-        if (confirm === "close") {
-          await writeAndEnd(socket, messages, server, signal);
-          return;
-        }
-        await writeAll(socket, messages, server, signal);
+        const silenceMs = leastSilenceMs + 2 * (clock.monotonic() - begunAt);
+        const isKnown = tls !== undefined || known.has(server);
+        if (!isKnown) await writeFirst(socket, messages, { server, silenceMs, signal });
+        if (confirm === "close") await writeAndEnd(socket, isKnown ? messages : undefined, server, signal);
+        else if (isKnown) await writeAll(socket, messages, server, signal);
+        known.add(server);
+        if (confirm === "close") return;
         // A server that closes is seen at once, and not with the next batch.
         socket.resume().once("end", () => socket.destroy());
         idle.set(socket, server);

@@ -23,6 +23,7 @@ export function createVictoriaLogsOutput(config: VictoriaLogsOutputConfig, clock
   return createPostOutput(
     config,
     {
+      name: "VictoriaLogs",
       contentType: "application/stream+json",
       path: `/insert/jsonline?${parameters.toString()}`,
       encode: (batch) => [withMessages(batch)],

@@ -1,3 +1,4 @@
+import type { RE2JS } from "re2js";
 import type { Oid } from "../session/oid.ts";
 
 /** What a device is: each is one field of its record of SNMPv2-MIB::system. */
@@ -17,7 +18,7 @@ export interface FactSource {
   /** Of `oid`: a scalar, or a column, of which the first instance counts. */
   readonly oid?: Oid;
   readonly entity?: EntityFact;
-  readonly match?: RegExp;
+  readonly match?: RE2JS;
   readonly value?: string;
 }
 

@@ -1,3 +1,4 @@
+import { RE2JS } from "re2js";
 import { quote } from "../../text/index.ts";
 import { entityFacts, identityFacts, type FactSource, type IdentityFact, type IdentityRule } from "./identity-rule.ts";
 import { describe, type MapReader } from "./map-reader.ts";
@@ -63,13 +64,30 @@ function readSource(
   return source && { ...source, ...(match && { match }), ...(value !== undefined && { value }) };
 }
 
-function readPattern(reader: MapReader, key: string): RegExp | undefined {
+/** Steps of a pattern as it is compiled: it takes at most so many for each character of a text. */
+const maxPatternSize = 2000;
+
+/**
+ * A pattern in the syntax of RE2, case not counting. What a device says is matched against it, and so it must not take exponential time:
+ * with JavaScript's engine it may.
+ */
+function readPattern(reader: MapReader, key: string): RE2JS | undefined {
   const text = reader.text(key);
   if (text === undefined) return undefined;
   try {
-    return new RegExp(text, "iu");
+    const pattern = RE2JS.compile(withoutLineEnds(text), RE2JS.CASE_INSENSITIVE);
+    if (pattern.programSize() <= maxPatternSize) return pattern;
+    reader.error([key], "value", `${key}: the regular expression ${quote(text)} is too large: repeat less in it`);
   } catch (error) {
-    reader.error([key], "value", `${key}: ${quote(text)} is not a regular expression: ${(error as Error).message}`);
-    return undefined;
+    const reason = (error as Error).message.replace("error parsing regexp: ", "").replace("`(?i)", "`");
+    reader.error([key], "value", `${key}: ${quote(text)} is not a regular expression of RE2: ${reason}`);
   }
+  return undefined;
+}
+
+/** A dot is no end of a line, as in JavaScript; to RE2 only a line feed is one. */
+function withoutLineEnds(pattern: string): string {
+  return pattern.replaceAll(/\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\./gsu, (part) =>
+    part === "." ? String.raw`[^\n\r\x{2028}\x{2029}]` : part,
+  );
 }

@@ -1,3 +1,4 @@
+import type { RE2JS } from "re2js";
 import { askEach } from "../session/ask-each.ts";
 import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
@@ -132,13 +133,19 @@ function firstFact(
   for (const source of sources) {
     const text = textAt(source)?.slice(0, maxText);
     if (text === undefined || text === "") continue;
-    const match = source.match === undefined ? undefined : source.match.exec(text);
-    if (match === null) continue;
+    const groups = source.match === undefined ? [] : groupsOf(source.match, text);
+    if (groups === undefined) continue;
     if (source.value !== undefined) return source.value;
-    const found = (match?.slice(1).find((group) => group !== undefined) ?? text).trim();
+    const found = (groups.find((group) => group !== null) ?? text).trim();
     if (isWanted(found, source.entity === "model" || found !== text.trim())) return found;
   }
   return undefined;
+}
+
+/** The groups of the first match; null for those that took no part. Undefined without a match. */
+function groupsOf(pattern: RE2JS, text: string): readonly (string | null)[] | undefined {
+  const matcher = pattern.matcher(text);
+  return matcher.find() ? Array.from({ length: matcher.groupCount() }, (_, i) => matcher.group(i + 1)) : undefined;
 }
 
 function oidsOf(sources: readonly FactSource[]): Oid[] {
@@ -196,6 +203,9 @@ async function readChassis(session: Session, maxRepetitions: number): Promise<Re
 function textOfValue({ type, value }: VarBind): string | undefined {
   if (type === "ObjectIdentifier") return formatOid(value);
   if (!(value instanceof Uint8Array)) return value === null ? undefined : String(value);
-  const text = Buffer.from(value).toString("utf8").replace(/\0+$/, "").trim();
+  const text = Buffer.from(value)
+    .toString("utf8")
+    .replace(/(?<!\0)\0+$/, "")
+    .trim();
   return text === "" || /[\p{Cc}\uFFFD]/u.test(text.replace(/[\r\n\t]/g, "")) ? undefined : text;
 }

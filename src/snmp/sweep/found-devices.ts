@@ -143,7 +143,7 @@ export function deviceName(
 ): string {
   const own = (device.sysName ?? "")
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
-    .replace(/^[-.]+|[-.]+$/g, "")
+    .replace(/^[-.]+|(?<![-.])[-.]+$/g, "")
     .slice(0, 63);
   const plain = own === "" ? device.address : own;
   const candidates = [plain, `${plain}-${device.address}`];

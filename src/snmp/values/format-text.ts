@@ -25,7 +25,7 @@ export function formatDisplayString(bytes: Uint8Array): string {
 export function readName(bytes: Uint8Array): string | undefined {
   const octets = withoutZeros(bytes);
   const text = readText(octets) ?? readCutText(octets) ?? octets.toString(isUtf8(octets) ? "utf8" : "latin1");
-  const name = text.replace(/\0+$/, "").trim();
+  const name = text.replace(/(?<!\0)\0+$/, "").trim();
   return name === "" ? undefined : name;
 }
 

@@ -47,7 +47,7 @@ function readDecimalText(bytes: Uint8Array): number | bigint | undefined {
   if (bytes.length > maxTextLength) return undefined;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString("latin1")
-    .replace(/\0+$/, "")
+    .replace(/(?<!\0)\0+$/, "")
     .trim();
   if (/^[+-]?\d+$/.test(text)) return shorten(BigInt(text.startsWith("+") ? text.slice(1) : text));
   return /^[+-]?(?:\d+\.\d*|\.\d+)$/.test(text) ? Number(text) : undefined;

@@ -1,4 +1,11 @@
-import { ExchangeError, importObjects, toUdmEntry, type ColumnMap, type ImportFault } from "../../exchange/index.ts";
+import {
+  ExchangeError,
+  importObjects,
+  toUdmEntry,
+  type ColumnMap,
+  type ImportFault,
+  type Select,
+} from "../../exchange/index.ts";
 import type { Clock } from "../../report/index.ts";
 import type { UdmEntry } from "../../udm/index.ts";
 import type { AgentFor } from "../fetch/http-get.ts";
@@ -21,6 +28,7 @@ export interface SourceReading {
 
 export interface ReadSourceOptions {
   readonly agentFor: AgentFor;
+  readonly select: Select;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -46,6 +54,8 @@ export async function readSource(
     const answer = await kind.read({
       config: { ...config, map },
       reader,
+      select: options.select,
+      signal,
       memory,
       now: options.clock.now(),
       secret: async (which) => {

@@ -64,14 +64,17 @@ function* kea(text: string, now: number): Generator<readonly [string, Lease | un
   }
 }
 
-const iscBlock = /^\s*lease\s+([0-9a-f.:]+)\s*\{([^}]*)\}/gim;
+const iscBlock = /^[ \t]*lease\s+([0-9a-f.:]+)\s*\{([^}]*)\}/gim;
 
 /** The lease database of ISC dhcpd: declarations, of which a later one replaces an earlier one. */
 function* isc(text: string, now: number): Generator<readonly [string, Lease | undefined]> {
   // Comments go first; a brace may stand in a quoted text.
-  const plain = text.replaceAll(/^\s*#.*$/gm, "").replaceAll(/"[^"\n]*"/g, (quoted) => quoted.replaceAll(/[{}]/g, "?"));
+  const plain = text
+    .replaceAll(/^[ \t]*#.*$/gm, "")
+    .replaceAll(/"[^"\n]*"/g, (quoted) => quoted.replaceAll(/[{}]/g, "?"));
   for (const [, address = "", body = ""] of plain.matchAll(iscBlock)) {
-    const value = (name: string): string => new RegExp(`^\\s*${name}\\s+([^;]*);`, "im").exec(body)?.[1]?.trim() ?? "";
+    const value = (name: string): string =>
+      new RegExp(`^[ \\t]*${name}\\s+([^;]*);`, "im").exec(body)?.[1]?.trim() ?? "";
     const ends = /^\d\s+(\d{4})\/(\d\d)\/(\d\d)\s+(\d\d):(\d\d):(\d\d)/.exec(value("ends"));
     const epoch = /^epoch\s+(\d+)/.exec(value("ends"))?.[1];
     const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (ends ?? []).slice(1).map(Number);

@@ -20,9 +20,9 @@ export const list: SourceKind = {
       .toString("utf8")
       .split(/\r?\n/)
       .flatMap((line) => {
-        const text = line.replace(/[#;].*$/, "").trim();
+        const text = line.replace(/[#;].*$/s, "").trim();
         if (text === "" || text.startsWith("//")) return [];
-        const key = /^(\S+)\s*-\s*(\S+)$/.exec(text.split(",")[0] ?? "");
+        const key = /^([^\s-]+)\s*-\s*(\S+)$/.exec(text.split(",")[0] ?? "");
         const written = key === null ? (text.split(/[\s,]/)[0] ?? "") : `${key[1]}-${key[2]}`;
         return [{ key: written, [`metadata:${column}`]: threat }];
       });

@@ -1,4 +1,4 @@
-import type { ColumnMap, ColumnRule, ImportResult, Target } from "../../exchange/index.ts";
+import type { ColumnMap, ColumnRule, ImportResult, Select, Target } from "../../exchange/index.ts";
 import { readyMap } from "../../exchange/index.ts";
 import type { SourceConfig } from "../source-config.ts";
 import type { SourceReader } from "../fetch/source-reader.ts";
@@ -7,6 +7,9 @@ import type { SourceReader } from "../fetch/source-reader.ts";
 export interface KindContext {
   readonly config: Omit<SourceConfig, "fingerprint">;
   readonly reader: SourceReader;
+  readonly select: Select;
+  /** Is aborted when the answer is of no use any more. */
+  readonly signal: AbortSignal;
   /** Milliseconds since the epoch, for leases. */
   readonly now: number;
   /** Secrets of the configuration, read when they are asked for. */

@@ -188,15 +188,15 @@ test("what an exception means", async (t) => {
   await adapter.open(signal);
   const batch = batchOf([`${head}}`, `${head}}`]);
   for (const [code, kind] of [
-    [252, "retry"],
-    [241, "retry"],
-    [117, "split"],
-    [27, "split"],
+    [252, "store"],
+    [241, "store"],
+    [117, "record"],
+    [27, "record"],
   ] as const) {
     fake.judge = () => code;
     await assert.rejects(adapter.send(batch, signal), (error) => {
       assert.ok(error instanceof DeliveryError);
-      assert.deepEqual([error.kind, error.code], [kind, `exception_${code}`]);
+      assert.deepEqual([error.blame, error.code], [kind, `exception_${code}`]);
       return true;
     });
   }
@@ -255,4 +255,98 @@ test("through every fault of the way and of the server nothing is missing and no
     },
     { records: 20_000, step: 100, faultMs: 60, line },
   );
+});
+
+test("a column of a type that cannot hold its field is left alone, and named; the field goes to the others", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  fake.types.set("flow_bytes", "Date").set("flow_packets", "LowCardinality(Nullable(String))");
+  const adapter = adapterTo(fake.port);
+  const warnings = await adapter.open(signal);
+  assert.deepEqual(
+    warnings.map((warning) => warning.replace(/netgloss_\w+/, "T")),
+    Array.from(
+      { length: 2 },
+      () =>
+        "the column flow_bytes of the table T is Date and cannot hold flow.bytes, which is Nullable(UInt64): its values go to the column other",
+    ),
+  );
+  assert.deepEqual(await adapter.send(batchOf([`${head},"flow.bytes":5}`]), signal), accepted);
+  assert.deepEqual(fake.tables.get("netgloss_flow")?.rows.at(-1)?.["other"], { "flow.bytes": "5" });
+  fake.types.set("timestamp", "String");
+  await adapter.close();
+  const other = adapterTo(fake.port);
+  assert.deepEqual((await other.open(signal)).length, 2);
+  fake.types.set("timestamp", "UInt32");
+  await assert.rejects(adapterTo(fake.port).open(signal), {
+    blame: "operator",
+    message: /timestamp .* is UInt32: it must be DateTime64/,
+  });
+  await other.close();
+});
+
+test("a view that fails for some rows does not keep them from the table, nor has them there twice", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const { answer } = fake.server;
+  let isBroken = false;
+  fake.server.answer = (call, response) => {
+    const { searchParams } = new URL(call.path, "http://fake");
+    const isInsert = searchParams.get("query")?.startsWith("INSERT") === true;
+    const fails = isBroken || call.body.includes('"flow_bytes":7');
+    if (!isInsert || !fails || searchParams.get("materialized_views_ignore_errors") === "1") {
+      answer(call, response);
+      return;
+    }
+    // As the real server does: the rows are in the table when the view fails.
+    const code = "Code: 395. DB::Exception: it throws: while pushing to view default.sums (4d1c). (FUNCTION_THROW_IF)";
+    const fakeAnswer = {
+      writeHead: () => fakeAnswer,
+      end: () => response.writeHead(500, { "x-clickhouse-exception-code": "395" }).end(code),
+    };
+    answer(call, fakeAnswer as unknown as typeof response);
+  };
+  const delivery = createDelivery({
+    config: deliveryConfig({ batchBytes: 100_000, batchRecords: 4, timeoutMs: 5000, queueBytes: 1 << 20 }),
+    adapter: adapterTo(fake.port),
+    instance: "view00000000",
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+    metrics: createMetrics(),
+    onFault() {},
+  });
+  delivery.start();
+  const numbers = (): unknown[] => (fake.tables.get("netgloss_flow")?.rows ?? []).map((row) => row["flow_bytes"]);
+  let n = 0;
+  const send = (count: number): void => {
+    for (const end = n + count; n < end; n++) delivery.add(Buffer.from(`${head},"flow.bytes":${n}}\n`), 1, () => {});
+  };
+  isBroken = true;
+  send(20);
+  await until("the view is named", () =>
+    delivery.state().fault?.includes("view default.sums fails: mend or detach it"),
+  );
+  await until("it is tried again", () => delivery.state().retriedRecords > 100);
+  assert.deepEqual([delivery.state().deliveredRecords, delivery.state().refusedRecords], [0, 0]);
+  isBroken = false;
+  await until("all are delivered", () => {
+    if (delivery.state().deliveredRecords < n) send(1);
+    return delivery.state().deliveredRecords === n;
+  });
+  await delivery.stop(1000);
+  assert.equal(delivery.state().refusedRecords, 0);
+  assert.deepEqual(
+    numbers().toSorted((a, b) => Number(a) - Number(b)),
+    Array.from({ length: n }, (_, i) => i),
+  );
+});
+
+test("a try by hand leaves no row", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port);
+  await adapter.open(signal);
+  assert.deepEqual(await adapter.rehearse?.(batchOf([`${head},"flow.bytes":5}`]), signal), accepted);
+  assert.deepEqual(fake.tables.get("netgloss_flow")?.rows, []);
+  fake.judge = (statement) => (statement.startsWith("INSERT") ? 497 : undefined);
+  await assert.rejects(adapter.rehearse?.(batchOf([`${head}}`]), signal) ?? Promise.resolve(), { blame: "operator" });
+  await adapter.close();
 });

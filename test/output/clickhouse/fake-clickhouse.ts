@@ -9,6 +9,8 @@ export interface FakeClickHouse {
   readonly server: HttpServerFake;
   /** Rows by the name of the table, without the database. */
   readonly tables: Map<string, { readonly columns: Set<string>; readonly rows: Row[]; engine: string }>;
+  /** Types of columns by their names. */
+  readonly types: Map<string, string>;
   /** Statements that are no inserts and no queries. */
   readonly statements: string[];
   /** An exception in place of what a statement does; undefined: it is done. */
@@ -27,8 +29,11 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
 
   const ask = (statement: string): Row[] | number => {
     const tableText = /table = '(\w+)'/.exec(statement)?.[1] ?? "";
-    if (statement.startsWith("SELECT name FROM system.columns")) {
-      return Array.from(fake.tables.get(tableText)?.columns ?? [], (name) => ({ name }));
+    if (statement.startsWith("SELECT name, type FROM system.columns")) {
+      return Array.from(fake.tables.get(tableText)?.columns ?? [], (name) => ({
+        name,
+        type: fake.types.get(name) ?? "",
+      }));
     }
     if (statement.startsWith("SELECT name, engine")) {
       return Array.from(fake.tables, ([name, { engine }]) => ({ name, engine: "MergeTree", engine_full: engine }));
@@ -45,8 +50,12 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
     }
     const [, verb, , name = ""] = /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE) `(\w+)`\.`(\w+)`/.exec(statement) ?? [];
     const columns = Array.from(
-      statement.matchAll(/^ {2}`(\w+)`|ADD COLUMN IF NOT EXISTS `(\w+)`/gm),
-      (match) => match[1] ?? match[2] ?? "",
+      statement.matchAll(/(?:^ {2}|ADD COLUMN IF NOT EXISTS )`(\w+)` (.*?)(?=,$|, ADD|$)/gm),
+      (match) => {
+        const [, column = "", type = ""] = match;
+        if (!fake.types.has(column)) fake.types.set(column, type);
+        return column;
+      },
     );
     if (verb === undefined) return 62;
     const table = fake.tables.get(name) ?? { columns: new Set<string>(), rows: [], engine: statement };
@@ -76,6 +85,7 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
     const statement = parameters.get("query") ?? call.body.replace(/ FORMAT JSONEachRow$/, "");
     const judged = fake.judge(statement);
     if (judged !== undefined) return refuse(response, judged);
+    if (statement.endsWith("WHERE 0")) return void response.end();
     if (statement.startsWith("INSERT")) {
       const code = insert(parameters, call.body);
       if (fake.isLying) return void response.socket?.resetAndDestroy();
@@ -91,6 +101,10 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
     server,
     tables: new Map(),
     statements: [],
+    types: new Map([
+      ["timestamp", "DateTime64(3, 'UTC')"],
+      ["flow_bytes", "Nullable(UInt64)"],
+    ]),
     judge: () => undefined,
     isReadable: () => true,
     isLying: false,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { allAccepted, createDelivery, DeliveryError, type OutputAdapter } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock, type Clock } from "../../../src/report/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";
 
@@ -11,12 +11,13 @@ const maxInFlight = 4;
 function deliveryTo(
   send: OutputAdapter["send"],
   onFault: (fault?: string) => void = () => {},
+  clock: Clock = systemClock,
 ): ReturnType<typeof createDelivery> {
   const delivery = createDelivery({
     config: deliveryConfig({ maxInFlight, batchRecords: 1, timeoutMs: 5000, queueBytes: 1 << 20, retryMs: 2 }),
     adapter: { open: async () => [], send, close: async () => {} },
     instance: "awaystoretes",
-    clock: systemClock,
+    clock,
     random: () => 0.5,
     log: silentLog,
     metrics: createMetrics(),
@@ -37,7 +38,7 @@ test("while a store is away one batch at a time is tried; when it is back all go
     tried.push(id.number);
     await sleep(1);
     under--;
-    if (!isThere) throw new DeliveryError("retry", "refused", "nothing listens there");
+    if (!isThere) throw new DeliveryError("store", "refused", "nothing listens there");
     return allAccepted;
   });
   for (let i = 0; i < 40; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
@@ -58,11 +59,65 @@ test("while a store is away one batch at a time is tried; when it is back all go
 test("a batch that always fails does not keep the others back", async () => {
   const delivery = deliveryTo(async ({ id }) => {
     await sleep(1);
-    if (id.number === 0) throw new DeliveryError("retry", "http_500", "it stumbles over this batch");
+    if (id.number === 0) throw new DeliveryError("unclear", "http_500", "it stumbles over this batch");
     return allAccepted;
   });
   for (let i = 0; i < 60; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
   await until("the others are delivered", () => delivery.state().deliveredRecords === 59);
+  await delivery.stop(10);
+});
+
+for (const [words, refuse] of [
+  ["of an item", async () => ({ refused: [{ index: 0, reason: "no such field" }], retry: [] })],
+  ["of a request", async () => Promise.reject(new DeliveryError("record", "http_400", "no such field"))],
+] as const) {
+  test(`the only record is refused for good after minutes, and not while others wait: refusal ${words}`, async () => {
+    let later = 0;
+    let tries = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
+    const delivery = deliveryTo(
+      async () => {
+        tries++;
+        return refuse();
+      },
+      undefined,
+      clock,
+    );
+    const triedAgain = async (): Promise<void> => {
+      const before = tries;
+      await until("it was tried often", () => tries > before + 12);
+    };
+    delivery.add(Buffer.from('{"n":0}\n'), 1, () => {});
+    await triedAgain();
+    assert.deepEqual([delivery.state().refusedRecords, delivery.state().blame], [0, "operator"]);
+    later += 301_000;
+    await until("it is refused", () => delivery.state().refusedRecords === 1);
+    assert.equal(delivery.state().waitingRecords, 0);
+
+    for (let n = 1; n < 4; n++) delivery.add(Buffer.from(`{"n":${n}}\n`), 1, () => {});
+    await triedAgain();
+    later += 301_000;
+    await triedAgain();
+    assert.deepEqual([delivery.state().refusedRecords, delivery.state().waitingRecords], [1, 3]);
+    await delivery.stop(10);
+  });
+}
+
+test("batches that cut the connection, or have a proxy say 502, keep no others back and are set aside", async () => {
+  const poison = new Set([0, 1, 2, 3, 4, 5]);
+  const delivery = deliveryTo(async ({ id }) => {
+    await sleep(1);
+    if (!poison.has(id.number)) return allAccepted;
+    throw id.number % 2 === 0
+      ? new DeliveryError("store", "connection_lost", "the server hangs up")
+      : new DeliveryError("store", "http_502", "a bad gateway");
+  });
+  let n = 0;
+  await until("they are set aside", () => {
+    delivery.add(Buffer.from(`{"n":${n++}}\n`), 1, () => {});
+    return delivery.state().refusedRecords === poison.size;
+  });
+  await until("the others are delivered", () => delivery.state().deliveredRecords === n - poison.size);
   await delivery.stop(10);
 });
 

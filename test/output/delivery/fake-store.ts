@@ -8,7 +8,17 @@ import {
   type RecordBatch,
 } from "../../../src/output/index.ts";
 
-export type StoreMood = "works" | "away" | "hangs" | "busy" | "lies" | "fussy" | "small" | "hostile";
+export type StoreMood =
+  | "works"
+  | "away"
+  | "hangs"
+  | "busy"
+  | "lies"
+  | "fussy"
+  | "small"
+  | "hostile"
+  | "poison"
+  | "split";
 
 /** A store that keeps records by their identity, with moods. */
 export interface FakeStore {
@@ -16,14 +26,15 @@ export interface FakeStore {
   readonly adapter: OutputAdapter;
   /** The identities under which each line was kept. */
   readonly kept: Map<string, Set<string>>;
-  /** Lines that it refused for good. */
+  /** Lines that it found fault with. */
   readonly refused: Set<string>;
 }
 
 /**
  * - `away`: no batch arrives. `hangs`: no answer comes. `busy`: it takes every other record and asks to wait for the rest.
  * - `lies`: it keeps the batch and the answer is lost. `fussy`: it refuses records whose number ends in 7.
- * - `small`: no batch of more than three records. `hostile`: it refuses batches as a whole.
+ * - `small`: no batch of more than three records. `hostile`: it refuses all batches, as if their content were at fault.
+ * - `split`: it refuses batches with a record whose number ends in 7 as a whole. `poison`: it has a fault of its own with these.
  */
 export function createFakeStore(): FakeStore {
   const kept = new Map<string, Set<string>>();
@@ -63,11 +74,16 @@ export function createFakeStore(): FakeStore {
         return { refused: bad, retry: [] };
       }
       case "small":
-        if (batch.count > 3) throw new DeliveryError("split", "http_413", "too large");
+        if (batch.count > 3) throw new DeliveryError("record", "http_413", "too large");
         break;
       case "hostile":
-        for (const line of lines(batch)) refused.add(line);
-        throw new DeliveryError("refuse", "http_400", "nonsense");
+        throw new DeliveryError("record", "http_400", "nonsense");
+      case "split":
+      case "poison":
+        if (!lines(batch).some(isBad)) break;
+        for (const line of lines(batch)) if (isBad(line)) refused.add(line);
+        if (store.mood === "split") throw new DeliveryError("record", "http_400", "nonsense");
+        throw new DeliveryError("unclear", "http_500", "it stumbles");
       case "works":
     }
     keep(batch, () => true);

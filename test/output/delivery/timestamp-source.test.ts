@@ -30,7 +30,24 @@ test("a text that looks like the field is not taken for it", () => {
   const sly = {
     "@timestamp": "2026-01-01T00:00:00.000Z",
     name: ',"flow.end.timestamp":"x"',
-    "flow.end.timestamp": "y",
+    "flow.end.timestamp": "2026-01-01T00:00:01.000Z",
   };
-  assert.deepEqual(retimed("flow.end.timestamp", sly), [{ ...sly, "@timestamp": "y" }]);
+  assert.deepEqual(retimed("flow.end.timestamp", sly), [{ ...sly, "@timestamp": "2026-01-01T00:00:01.000Z" }]);
+});
+
+test("a time that is more than a day from receipt, or none, leaves the time of receipt", () => {
+  const received = "2026-01-02T12:00:00.000Z";
+  const of = (time: string): unknown =>
+    (
+      retimed("flow.start.timestamp", { "@timestamp": received, "flow.start.timestamp": time })[0] as Record<
+        string,
+        unknown
+      >
+    )["@timestamp"];
+  for (const near of ["2026-01-01T12:00:00.000Z", "2026-01-03T11:59:59.999999999Z", "2026-01-02T00:00:00Z"]) {
+    assert.equal(of(near), near);
+  }
+  for (const far of ["1970-01-01T00:00:00.000Z", "2026-01-01T11:59:59.998Z", "2036-02-07T06:28:15.000Z", "soon", ""]) {
+    assert.equal(of(far), received, far);
+  }
 });

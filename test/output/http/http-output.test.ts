@@ -65,25 +65,25 @@ test("what an answer means for the batch", async (t) => {
   const server = await startHttpServer(t);
   const adapter = httpAdapter(server.port);
   await adapter.open(signal);
-  for (const [status, kind, text] of [
-    [400, "refuse", /refuses the content with 400 \(no such field\)/],
-    [401, "retry", /refuses the credentials: 401/],
-    [403, "retry", /lack permission/],
-    [404, "retry", /nothing at the path/],
-    [413, "split", /too large/],
-    [422, "refuse", /422/],
-    [429, "retry", /asks to wait/],
-    [500, "retry", /has a fault: 500/],
-    [503, "retry", /503/],
-    [302, "retry", /answers unexpectedly: 302/],
+  for (const [status, blame, text] of [
+    [400, "record", /refuses the content: 400 \(no such field\)/],
+    [401, "operator", /refuses the credentials: 401/],
+    [403, "operator", /lack permission/],
+    [404, "operator", /nothing at the path/],
+    [413, "record", /too large/],
+    [422, "record", /422/],
+    [429, "store", /asks to wait/],
+    [500, "unclear", /has a fault: 500/],
+    [503, "store", /503/],
+    [302, "operator", /answers unexpectedly: 302/],
   ] as const) {
     server.answer = (_, response) => response.writeHead(status, { "retry-after": "7" }).end("no such\n field");
     await assert.rejects(adapter.send(batch, signal), (error) => {
       assert.ok(error instanceof DeliveryError);
-      assert.equal(error.kind, kind, `${status}`);
+      assert.equal(error.blame, blame, `${status}`);
       assert.match(error.message, text);
       assert.equal(error.code, `http_${status}`);
-      if (kind === "retry") assert.equal(error.retryAfterMs, 7000);
+      assert.equal(error.retryAfterMs, 7000);
       return true;
     });
   }

@@ -32,7 +32,7 @@ export interface FakeKafka {
  */
 export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeKafka {
   const written = new Map<string, { readonly first: number; readonly count: number }[]>();
-  const lost = (): DeliveryError => new DeliveryError("retry", "connection_lost", "the broker closed the connection");
+  const lost = (): DeliveryError => new DeliveryError("store", "connection_lost", "the broker closed the connection");
   let cuts = 0;
 
   const write = ({ topic, partition, records: bytes }: ProduceRequest): number => {
@@ -72,7 +72,7 @@ export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeK
       async leaders(topic) {
         if (fake.proxy.fault === "away") throw lost();
         const count = fake.topics.get(topic);
-        if (count === undefined) throw new DeliveryError("retry", "unknown_topic", `there is no topic ${topic}`);
+        if (count === undefined) throw new DeliveryError("store", "unknown_topic", `there is no topic ${topic}`);
         return Array.from({ length: count }, (_, partition) => partition % 2);
       },
       async newProducer() {

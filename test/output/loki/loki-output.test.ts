@@ -77,9 +77,9 @@ test("an entry that is refused is found by halves; credentials are judged at fir
   await assert.rejects(adapter.open(signal), /refuses the credentials: 401 \(no org id\)/);
   server.answer = (_, response) => void response.writeHead(400).end("entry too far behind");
   await adapter.open(signal);
-  await assert.rejects(adapter.send(batchOf(lines), signal), { kind: "split", message: /entry too far behind/ });
+  await assert.rejects(adapter.send(batchOf(lines), signal), { blame: "record", message: /entry too far behind/ });
   server.answer = (_, response) => void response.writeHead(429).end("rate limit");
-  await assert.rejects(adapter.send(batchOf(lines), signal), { kind: "retry" });
+  await assert.rejects(adapter.send(batchOf(lines), signal), { blame: "store" });
   await adapter.close();
 });
 

@@ -67,7 +67,7 @@ test("each answer means what it says", async (t) => {
     ],
   );
   await assert.rejects(adapter.send(batchOf([numberedFlow(2)]), signal), {
-    kind: "retry",
+    blame: "store",
     code: "nats_10167",
     message: "netgloss: too many requests",
   });

@@ -76,10 +76,10 @@ test("records that a server rejects in part are kept as dead letters and not sen
   assert.deepEqual([refused.map(({ index }) => index), retry], [[0, 1], []]);
   assert.match(refused[0]?.reason ?? "", /rejected 1 of 2 records .*: too old/);
   server.answer = (_, response) => void response.writeHead(503, { "retry-after": "3" }).end();
-  await assert.rejects(adapter.send(batchOf(lines), signal), { kind: "retry", retryAfterMs: 3000 });
+  await assert.rejects(adapter.send(batchOf(lines), signal), { blame: "store", retryAfterMs: 3000 });
   server.answer = (_, response) => void response.writeHead(400).end();
-  await assert.rejects(adapter.send(batchOf(lines), signal), { kind: "refuse" });
-  await assert.rejects(adapter.open(signal), { kind: "retry" });
+  await assert.rejects(adapter.send(batchOf(lines), signal), { blame: "record" });
+  await assert.rejects(adapter.open(signal), { blame: "record" });
   await adapter.close();
 });
 

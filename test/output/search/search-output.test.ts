@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter, DeliveryError, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
+import { createAdapter, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
 import type { SearchOutputConfig } from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
 import { systemClock } from "../../../src/report/index.ts";
@@ -184,17 +184,76 @@ test("records that are refused, busy or not permitted", async (t) => {
     if (n === 1) return { status: 400, type: "document_parsing_exception", reason: "object mapping tried to parse" };
     return n === 3 ? { status: 429, type: "es_rejected_execution_exception", reason: "queue" } : undefined;
   };
-  assert.deepEqual(await adapter.send(batchOf([0, 1, 2, 3, 4].map(numberedFlow)), signal), {
-    refused: [{ index: 1, reason: "document_parsing_exception: object mapping tried to parse" }],
-    retry: [3],
-  });
-  fake.judge = () => ({ status: 403, type: "security_exception", reason: "no permissions for [indices:data/write]" });
-  await assert.rejects(adapter.send(batchOf([numberedFlow(0)]), signal), (error) => {
-    assert.ok(error instanceof DeliveryError);
-    assert.deepEqual([error.kind, error.code], ["retry", "record_403"]);
-    assert.match(error.message, /does not take records: security_exception: no permissions/);
-    return true;
-  });
+  const { refused, retry, fault } = await adapter.send(batchOf([0, 1, 2, 3, 4].map(numberedFlow)), signal);
+  assert.deepEqual(refused, [{ index: 1, reason: "document_parsing_exception: object mapping tried to parse" }]);
+  assert.deepEqual([retry, fault?.blame, fault?.code], [[3], "store", "record_429"]);
+  fake.judge = ({ n }) =>
+    n === 0
+      ? { status: 403, type: "security_exception", reason: "no permissions for [indices:data/write]" }
+      : { status: 500, type: "fail_processor_exception", reason: `it stumbles over ${String(n)}` };
+  const held = await adapter.send(batchOf([numberedFlow(0), numberedFlow(1)]), signal);
+  assert.deepEqual([held.retry, held.fault?.blame, held.fault?.code], [[0, 1], "operator", "record_403"]);
+  assert.deepEqual(held.unclear, [{ index: 1, reason: "fail_processor_exception: it stumbles over 1" }]);
+  assert.match(held.fault?.message ?? "", /does not take records: security_exception: no permissions/);
+  await adapter.close();
+});
+
+test("what an operator must mend is told from a fault of a record, whatever the status", async (t) => {
+  const fake = await startFakeSearchServer(t);
+  const adapter = adapterTo(fake.port, { product: "elasticsearch" });
+  await adapter.open(signal);
+  for (const [status, type, reason, advice] of [
+    [
+      400,
+      "validation_exception",
+      "this action would add [2] shards, but this cluster currently has [8]/[8] maximum normal shards open",
+      /max_shards_per_node/,
+    ],
+    [400, "index_closed_exception", "closed", /open the index/],
+    [403, "cluster_block_exception", "index [x] blocked by: [FORBIDDEN/8/index write (api)];", /remove the block/],
+    [
+      429,
+      "cluster_block_exception",
+      "blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark]",
+      /disk is full/,
+    ],
+    [
+      400,
+      "illegal_argument_exception",
+      "Limit of total fields [1000] has been exceeded while adding new fields [1]",
+      /total_fields\.limit/,
+    ],
+    [400, "illegal_argument_exception", "pipeline with id [geo] does not exist", /make the ingest pipeline/],
+    [404, "index_not_found_exception", "no such index [x]", /make the index/],
+  ] as const) {
+    fake.judge = ({ n }) => (n === 1 ? { status, type, reason } : undefined);
+    const { refused, retry, fault } = await adapter.send(batchOf([numberedFlow(0), numberedFlow(1)], status), signal);
+    assert.deepEqual([refused, retry, fault?.blame], [[], [1], "operator"], reason);
+    assert.match(fault?.message ?? "", advice);
+  }
+  await adapter.close();
+});
+
+test("an answer that does not say what happened to each record acknowledges nothing", async (t) => {
+  const fake = await startFakeSearchServer(t);
+  const adapter = adapterTo(fake.port);
+  await adapter.open(signal);
+  const ok = { create: { status: 201 } };
+  for (const answer of [
+    { errors: false },
+    { errors: false, items: [] },
+    { errors: false, items: [ok] },
+    { errors: false, items: [ok, ok, ok] },
+    { errors: false, items: [ok, { create: {} }] },
+    { errors: true, items: [ok, {}] },
+    { items: [ok] },
+    {},
+    "<html>",
+  ]) {
+    fake.server.answer = (_, response) => void response.writeHead(200).end(JSON.stringify(answer));
+    const sent = adapter.send(batchOf([numberedFlow(0), numberedFlow(1)]), signal);
+    await assert.rejects(sent, { blame: "store", code: "protocol" }, JSON.stringify(answer));
+  }
   await adapter.close();
 });
 

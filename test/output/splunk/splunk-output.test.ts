@@ -32,6 +32,7 @@ const polled = '{"@timestamp":"2026-11-22T04:00:01Z","system.ip.addr":"192.0.2.9
 
 test("records are events with time, host, index and source type, or lines", async (t) => {
   const server = await startHttpServer(t);
+  server.answer = (_, response) => void response.end('{"text":"Success","code":0}');
   const event = adapterTo(server.port, { compression: "gzip" });
   await event.send(batchOf([flow]), signal).catch((error: unknown) => assert.match(String(error), /not open/));
   assert.deepEqual(await event.open(signal), []);
@@ -89,9 +90,9 @@ test("a batch is delivered when the server says that it is indexed", async (t) =
   server.answer = (call, response) =>
     void (call.path.endsWith("ack")
       ? response.writeHead(400).end('{"text":"ACK is disabled","code":14}')
-      : response.end('{"ackId":8}'));
+      : response.end('{"text":"Success","code":0,"ackId":8}'));
   await assert.rejects(adapter.send(batchOf([flow]), signal), {
-    kind: "retry",
+    blame: "store",
     message: /cannot be asked: .*ACK is disabled/,
   });
   await adapter.close();
@@ -106,17 +107,17 @@ test("what an answer means", async (t) => {
   await assert.rejects(adapter.open(signal), /refuses the credentials.*Invalid token/);
   answer(400, { text: "No data", code: 5 });
   assert.deepEqual(await adapter.open(signal), []);
-  for (const [status, body, kind] of [
-    [400, { text: "Incorrect index", code: 7 }, "retry"],
-    [400, { text: "Data channel is missing", code: 10 }, "retry"],
-    [400, { text: "Invalid data format", code: 6 }, "split"],
-    [503, { text: "Server is busy", code: 9 }, "retry"],
-    [413, {}, "split"],
+  for (const [status, body, blame] of [
+    [400, { text: "Incorrect index", code: 7 }, "operator"],
+    [400, { text: "Data channel is missing", code: 10 }, "operator"],
+    [400, { text: "Invalid data format", code: 6 }, "record"],
+    [503, { text: "Server is busy", code: 9 }, "store"],
+    [413, {}, "record"],
   ] as const) {
     answer(status, body);
     await assert.rejects(adapter.send(batchOf([flow, polled]), signal), (error) => {
       assert.ok(error instanceof DeliveryError);
-      assert.equal(error.kind, kind, JSON.stringify(body));
+      assert.equal(error.blame, blame, JSON.stringify(body));
       return true;
     });
   }

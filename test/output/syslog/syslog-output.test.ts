@@ -177,3 +177,20 @@ test("the ledger: nothing is missing", async (t) => {
   const store = { adapter, proxy, isExactlyOnce: false, numbers: async () => receiver.messages.map(numberIn) };
   await keepLedger(t, store, { records: 2000, step: 20, faultMs: 20, config: { timeoutMs: 200 } });
 });
+
+test("plain syslog to a port of TLS is not delivered, whatever the server does with it", async (t) => {
+  const { key, cert } = selfSignedFiles(t);
+  const receiver = await startReceiver(t, { key, cert });
+  for (const confirm of ["close", "write"] as const) {
+    const adapter = outputTo(t, receiver.port, { confirm });
+    await adapter.open(signal);
+    const sent = adapter.send(batchOf([numberedFlow(1), numberedFlow(2)]), signal);
+    await assert.rejects(sent, { blame: "operator", message: /does it speak TLS, which is off here/ }, confirm);
+  }
+  const plain = await startReceiver(t);
+  // An alert of TLS, and then nothing.
+  plain.take = (socket) => void socket.write(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46]));
+  const adapter = outputTo(t, plain.port);
+  await adapter.open(signal);
+  await assert.rejects(adapter.send(batchOf([numberedFlow(1)]), signal), { blame: "operator" });
+});

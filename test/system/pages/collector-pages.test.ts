@@ -38,7 +38,10 @@ test("Outputs: what waits, why the server refuses, and a test that reports the r
   const browser = await openBrowser(t);
   if (browser === undefined) return;
   const server = await startHttpServer(t);
-  server.answer = (_, response) => void response.writeHead(422).end("field bytes is no keyword");
+  server.answer = ({ body }, response) => {
+    const isRefused = body.includes('"192.0.2.77"') || body.includes('"flow.export.type":"test"');
+    response.writeHead(isRefused ? 422 : 200).end(isRefused ? "field bytes is no keyword" : "");
+  };
   const { url } = await startWithFlows(t, {
     SVC_OUTPUT_GENERIC_HTTP_ENABLE: "true",
     SVC_OUTPUT_GENERIC_HTTP_ADDRESSES: `http://127.0.0.1:${server.port}/in`,
@@ -46,7 +49,8 @@ test("Outputs: what waits, why the server refuses, and a test that reports the r
   });
   const { page, errors } = await openPage(browser, { theme: "dark" });
   await page.goto(`${url}/outputs`);
-  await page.getByRole("table", { name: "Records refused by http" }).getByText(/422/).first().waitFor();
+  const letters = page.getByRole("table", { name: "Dead letters of http by reason" });
+  await letters.getByText(/422/).first().waitFor();
   const badge = page.getByText("records are refused", { exact: true });
   await badge.waitFor();
   await page.getByRole("button", { name: "Send a test record" }).click();
@@ -65,7 +69,9 @@ test("Outputs: what waits, why the server refuses, and a test that reports the r
   await overview.getByRole("link", { name: /^The store of the output http refuses records: .*422/ }).waitFor();
   for (const each of [page, overview]) await each.clock.setSystemTime(Date.now() + 120_000);
   await badge.waitFor({ state: "detached" });
-  await page.getByRole("table", { name: "Records refused by http" }).waitFor();
+  await letters.waitFor();
+  await page.getByRole("button", { name: "Send the dead letters again" }).click();
+  await letters.waitFor({ state: "detached" });
   await overview.getByRole("link", { name: /^fine Outputs 2 none is behind$/ }).waitFor();
   assert.deepEqual(errors(), []);
 });

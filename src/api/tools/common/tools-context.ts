@@ -1,3 +1,4 @@
+import type { Select } from "../../../exchange/index.ts";
 import { silentProgress, type Progress } from "../../../report/index.ts";
 import type {
   CollectorUdmStore,
@@ -46,6 +47,8 @@ export interface ToolsOptions {
   readonly maxBatchSize: number;
   /** Resolves when it can be asked; undefined where nothing is enriched. */
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
+  /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
+  readonly select?: Select | undefined;
   /** Where is shown how far an import or a replacement is. */
   readonly progress?: Progress | undefined;
 }

@@ -16,6 +16,7 @@ import {
   ImportUdmsResponseSchema,
   type ImportUdmsRequest,
 } from "../../gen/udm/v1/tools_pb.ts";
+import type { CallContext } from "../../rpc/method.ts";
 import type { Encodable } from "../../rpc/encoded.ts";
 import { badRequest } from "../../udm/store-fault.ts";
 import {
@@ -34,6 +35,8 @@ import { readFormat } from "./export-udms.ts";
 
 type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 
+type ImportCaller = ToolsCaller & Pick<CallContext, "signal">;
+
 const method = "ImportUdms";
 /** Text is handed over in pieces of this many characters, between turns of the event loop. */
 const pieceLength = 32_768;
@@ -44,7 +47,7 @@ const entriesPerTurn = 5000;
 export async function importUdms(
   context: ToolsContext,
   request: ImportUdmsRequest,
-  caller: ToolsCaller,
+  caller: ImportCaller,
 ): Promise<Encodable> {
   context.store();
   const scope = request.scope && readScope(request.scope);
@@ -64,11 +67,11 @@ async function runImport(
   context: ToolsContext,
   request: ImportUdmsRequest,
   scope: Scope | undefined,
-  caller: ToolsCaller,
+  caller: ImportCaller,
   task: Task,
 ): Promise<Encodable> {
   const { dryRun, skipFaultyRows, mostChanges } = request;
-  const result = await read(request, task);
+  const result = await read(context, request, caller, task);
   const { entries, faults, rows, faultCount } = result;
   if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
   task.step("comparing", "entries", entries.length);
@@ -116,19 +119,33 @@ async function runImport(
   });
 }
 
-async function read({ text, format, map, select, delimiter }: ImportUdmsRequest, task: Task): Promise<ImportResult> {
+async function read(
+  context: ToolsContext,
+  { text, format, map, select, delimiter }: ImportUdmsRequest,
+  caller: ImportCaller,
+  task: Task,
+): Promise<ImportResult> {
   task.step("reading", "characters", text.length);
   try {
     return await importEntries(piecesOf(text, task), {
       format: readFormat(format),
       map: readMap(map),
-      ...(select !== "" && { select }),
+      ...(select !== "" && { select: selectOf(context, select, caller) }),
       ...(delimiter !== "" && { csv: { delimiter } }),
     });
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
     throw badRequest([{ field: error.field, description: error.message }]);
   }
+}
+
+function selectOf(
+  { select }: ToolsContext,
+  expression: string,
+  { signal }: ImportCaller,
+): (text: string) => AsyncIterable<string> {
+  if (select === undefined) throw new ExchangeError("select", "expressions are not evaluated here");
+  return (text) => select(text, expression, signal);
 }
 
 function* piecesOf(text: string, task: Task): Iterable<Uint8Array> {

@@ -20,7 +20,22 @@ export interface OutputState {
   readonly drops?: readonly { readonly reason: string; readonly records: number }[];
   readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
   readonly refusals?: readonly Refusal[];
+  readonly deadLetters?: DeadLetters;
   readonly canTest?: boolean;
+}
+
+/** Refused records that are kept. */
+export interface DeadLetters {
+  readonly records: number;
+  readonly bytes: number;
+  readonly isResending: boolean;
+  /** The most frequent first. Times are milliseconds since the epoch. */
+  readonly reasons: readonly {
+    readonly reason: string;
+    readonly records: number;
+    readonly firstAt: number;
+    readonly at: number;
+  }[];
 }
 
 /** The result of a test. */

@@ -9,11 +9,11 @@ import "./outputs.css";
 
 const outputsCall: ApiCall = { path: "api/v1/outputs" };
 
-/** Where records go: what waits, what was refused and why, and a test. */
+/** Where records go: what waits, what was refused and why, a test, and another try. */
 export default function OutputsPage(): JSX.Element {
   const outputs = useCall<{ outputs: readonly OutputState[] }>(outputsCall, { everyMs: 3000 });
   const [first] = outputs.answer?.outputs.filter(({ canTest }) => canTest) ?? [];
-  const testCall = first === undefined ? [] : [testOf(first.name)];
+  const testCall = first === undefined ? [] : [callOf(first.name, "test"), callOf(first.name, "resend")];
   return (
     <Page
       title="Outputs"
@@ -31,7 +31,13 @@ export default function OutputsPage(): JSX.Element {
           ) : (
             <div class="outputs">
               {answer.outputs.map((output) => (
-                <OutputCard key={output.name} output={output} test={testOf(output.name)} reload={outputs.reload} />
+                <OutputCard
+                  key={output.name}
+                  output={output}
+                  test={callOf(output.name, "test")}
+                  resend={callOf(output.name, "resend")}
+                  reload={outputs.reload}
+                />
               ))}
             </div>
           )
@@ -41,7 +47,7 @@ export default function OutputsPage(): JSX.Element {
   );
 }
 
-const testOf = (name: string): ApiCall => ({
+const callOf = (name: string, operation: "test" | "resend"): ApiCall => ({
   method: "POST",
-  path: `api/v1/outputs/${encodeURIComponent(name)}/test`,
+  path: `api/v1/outputs/${encodeURIComponent(name)}/${operation}`,
 });

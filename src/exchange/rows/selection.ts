@@ -1,0 +1,217 @@
+import type { ChildProcess } from "node:child_process";
+import { readFileSync, writeSync } from "node:fs";
+import { isMainThread, Worker } from "node:worker_threads";
+import type { JsonataError } from "jsonata";
+import { ExchangeError } from "../exchange-error.ts";
+import { parseJson, requireDifferentNames } from "./json-rows.ts";
+import { rowsOfABlock } from "./row.ts";
+
+/** Selects rows of a JSON text by a JSONata expression; gives them as JSON, one on each line. @throws ExchangeError */
+export type Select = (text: string, expression: string, signal?: AbortSignal) => AsyncIterable<string>;
+
+/** Bounds of selections. */
+export interface SelectionLimits {
+  /** How long one may be evaluated, milliseconds. */
+  readonly timeout: number;
+  /** Memory for one, megabytes, beside eight times that of its text. */
+  readonly memoryMb: number;
+  /** How much text the rows may be, bytes, where twice that of the text they come from is not more. */
+  readonly rowsBytes: number;
+  /** How many may wait for the one that is evaluated. */
+  readonly mostWaiting: number;
+}
+
+const defaultLimits: SelectionLimits = { timeout: 20_000, memoryMb: 256, rowsBytes: 64 * 1024 ** 2, mostWaiting: 16 };
+
+/** The first line of the process's input; the text follows. */
+interface Order {
+  readonly expression: string;
+}
+
+/** The first line of the process's output. */
+type Verdict = Pick<ExchangeError, "field" | "message"> | "rows";
+
+/**
+ * Evaluates expressions of users one at a time, each in a process of its own that is killed when it takes too long. A thread would not
+ * do: V8 ends the whole process when a single allocation of a thread does not fit, whatever the limit of the thread is.
+ */
+export class Selections {
+  readonly #start: (memoryMb: number) => ChildProcess;
+  readonly #limits: SelectionLimits;
+  readonly #waiting: (() => void)[] = [];
+  #isBusy = false;
+
+  /** @param start starts a process that calls {@link serveSelection} with this number; its input and output are pipes. */
+  constructor(start: (memoryMb: number) => ChildProcess, limits: Partial<SelectionLimits> = {}) {
+    this.#start = start;
+    this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  /** {@link Select} */
+  async *select(text: string, expression: string, signal?: AbortSignal): AsyncGenerator<string, void> {
+    await this.#takeTurn();
+    try {
+      signal?.throwIfAborted();
+      yield* this.#evaluate(text, expression, signal);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#isBusy = false;
+      else next();
+    }
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (!this.#isBusy) {
+      this.#isBusy = true;
+      return;
+    }
+    if (this.#waiting.length >= this.#limits.mostWaiting) {
+      throw new ExchangeError(
+        "select",
+        `${this.#waiting.length} other selections wait to be evaluated: try again later`,
+      );
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  async *#evaluate(text: string, expression: string, signal: AbortSignal | undefined): AsyncGenerator<string, void> {
+    const { timeout } = this.#limits;
+    const rowsBytes = Math.max(this.#limits.rowsBytes, 2 * text.length);
+    const memoryMb = this.#limits.memoryMb + Math.ceil((8 * text.length) / 1024 ** 2);
+    const child = this.#start(memoryMb);
+    /** Why the process was killed. */
+    let ended: Error | undefined;
+    const end = (reason: Error): void => {
+      ended ??= reason;
+      child.kill("SIGKILL");
+    };
+    const exited = new Promise<boolean>((resolve) => {
+      child.once("exit", (code) => resolve(code === 0));
+      child.once("error", (error) => {
+        ended ??= new ExchangeError("select", `the selection cannot be evaluated: ${error.message}`);
+        resolve(false);
+      });
+    });
+    const timer = setTimeout(
+      () => end(new ExchangeError("select", `the selection did not end within ${timeout / 1000} s`)),
+      timeout,
+    );
+    const abort = (): void => end(signal?.reason as Error);
+    signal?.addEventListener("abort", abort);
+    try {
+      const { stdin, stdout } = child;
+      // One that could not be started has none.
+      if (child.pid === undefined && !(await exited))
+        throw ended ?? new Error("the process of a selection has no number");
+      if (stdin === null || stdout === null) throw new Error("the process of a selection has no pipes");
+      // It may end before it has read everything.
+      stdin.on("error", () => {});
+      stdin.end(`${JSON.stringify({ expression } satisfies Order)}\n${text}`);
+      stdout.setEncoding("utf8");
+      let head: string | undefined = "";
+      let size = 0;
+      for await (const piece of stdout as AsyncIterable<string>) {
+        size += piece.length;
+        if (size > rowsBytes)
+          throw new ExchangeError("select", `the selection gives more than ${rowsBytes} bytes of rows`);
+        if (head === undefined) {
+          yield piece;
+          continue;
+        }
+        head += piece;
+        const lineEnd = head.indexOf("\n");
+        if (lineEnd < 0) continue;
+        clearTimeout(timer);
+        const verdict = JSON.parse(head.slice(0, lineEnd)) as Verdict;
+        if (verdict !== "rows") throw new ExchangeError(verdict.field, verdict.message);
+        const rest: string = head.slice(lineEnd + 1);
+        head = undefined;
+        if (rest !== "") yield rest;
+      }
+      const isWhole = await exited;
+      if (ended !== undefined) throw ended;
+      if (!isWhole || head !== undefined) {
+        throw new ExchangeError(
+          "select",
+          `the selection takes more than ${memoryMb} MB of memory, or its process was killed`,
+        );
+      }
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      child.kill("SIGKILL");
+    }
+  }
+}
+
+/** Bounds of depth and of length; those of time and memory are the process's. */
+const expressionLimits = { stack: 500, sequence: 5_000_000 };
+const watchEveryMs = 50;
+/** Of a process besides what its expressions take, megabytes. */
+const processMb = 128;
+
+/**
+ * Evaluates one expression and writes what it gives. The expression has a thread, so that the main thread can end the process when it takes
+ * too much memory, or when nobody is there any more to take the rows.
+ *
+ * @param entry the module that calls this, which the thread runs, too.
+ */
+export function serveSelection(entry: URL, memoryMb: number): void {
+  if (!isMainThread) {
+    void evaluate();
+    return;
+  }
+  const kill = (): void => void process.kill(process.pid, "SIGKILL");
+  process.once("disconnect", kill);
+  const watch = setInterval(() => {
+    if (process.memoryUsage.rss() > (memoryMb + processMb) * 1024 ** 2) kill();
+  }, watchEveryMs);
+  new Worker(entry, { argv: [String(memoryMb)], resourceLimits: { maxOldGenerationSizeMb: memoryMb } })
+    .once("error", kill)
+    .once("exit", (code) => {
+      clearInterval(watch);
+      process.exit(code);
+    });
+}
+
+async function evaluate(): Promise<void> {
+  let rows: readonly unknown[];
+  try {
+    const input = readFileSync(0, "utf8");
+    const lineEnd = input.indexOf("\n");
+    const { expression } = JSON.parse(input.slice(0, lineEnd)) as Order;
+    const text = input.slice(lineEnd + 1);
+    requireDifferentNames(text);
+    rows = await rowsOf(parseJson(text), expression);
+  } catch (error) {
+    const field = error instanceof ExchangeError ? error.field : "select";
+    const { message } = error as Error;
+    writeLines([{ field, message }]);
+    return;
+  }
+  writeLines(["rows"]);
+  for (let start = 0; start < rows.length; start += rowsOfABlock) writeLines(rows.slice(start, start + rowsOfABlock));
+}
+
+/** @throws ExchangeError when the expression is wrong, or gives nothing. */
+async function rowsOf(document: unknown, expression: string): Promise<readonly unknown[]> {
+  const { default: jsonata } = await import("jsonata");
+  let value: unknown;
+  try {
+    value = await jsonata(expression, expressionLimits).evaluate(document);
+  } catch (error) {
+    const { message, position } = error as JsonataError;
+    const where = typeof position === "number" ? ` at character ${position}` : "";
+    throw new ExchangeError("select", `the selection fails${where}: ${message}`);
+  }
+  if (value === undefined) {
+    throw new ExchangeError("select", "the selection gives nothing: does it name the right list?");
+  }
+  return Array.isArray(value) ? (value as unknown[]) : [value];
+}
+
+/** Writes each value as a line; what JSON has not, such as a function, is null. Waits while the collector does not take it. */
+function writeLines(values: readonly unknown[]): void {
+  const bytes = Buffer.from(values.map((value) => `${JSON.stringify(value) ?? "null"}\n`).join(""));
+  for (let at = 0; at < bytes.length;) at += writeSync(1, bytes, at);
+}

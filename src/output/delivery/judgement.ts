@@ -1,0 +1,132 @@
+import { selectRecords, splitBatch, type Batch } from "./batch.ts";
+import { DeliveryError } from "./delivery-error.ts";
+import type { Outcome, Refusal } from "./output-adapter.ts";
+
+/** What is left of a batch and sent by itself, with what is known against its records. */
+export interface Piece {
+  readonly batch: Batch;
+  /** How often it failed though the store had taken other records since its failure before; a part for what seems the store's fault. */
+  readonly strikes: number;
+  /** How many records the store had taken when it failed last; undefined: it has not failed. */
+  readonly takenBefore: number | undefined;
+}
+
+export const newPiece = (batch: Batch): Piece => ({ batch, strikes: 0, takenBefore: undefined });
+
+/** What an answer means for a piece. */
+export interface Judgement {
+  /** Records that are with the store now. */
+  readonly taken: number;
+  /** Those that become dead letters, by their indexes in the piece. */
+  readonly letters: readonly Refusal[];
+  /** What is to be sent again, in this order. */
+  readonly left: readonly Piece[];
+  /** Why it has to wait; undefined: it need not. */
+  readonly fault: DeliveryError | undefined;
+  /** Whether it waits because its records are suspected: others go first, which may clear the store. */
+  readonly isSuspect: boolean;
+  /** Whether the store seems to take nothing, or what an operator must mend keeps records from it. */
+  readonly isHeld: boolean;
+}
+
+/** So many strikes have a batch halved of which one record may bring the store's fault about, and a single record set aside. */
+const strikesToHalve = 2;
+const strikesToSetAside = 3;
+/** What a fault that is called the store's counts as a strike: a proxy says 502, and a crash cuts the connection, over a record, too. */
+const strikeOfStore = 0.3;
+
+/**
+ * Judges what a store said, for all outputs.
+ *
+ * A store that takes nothing is never the fault of the records, whatever it says: a record is refused only when the store has
+ * taken others of the same request, or others between two tries of this one. One that has no others is refused when it
+ * has waited long enough for them.
+ *
+ * @param taken how many records the store has taken so far, of all batches.
+ * @param hasWaited whether the piece is one record without others, which the store has called faulty again and again.
+ */
+export function judge(piece: Piece, answer: Outcome | DeliveryError, taken: number, hasWaited: boolean): Judgement {
+  return answer instanceof DeliveryError
+    ? judgeFailure(piece, answer, taken, hasWaited)
+    : judgeOutcome(piece, answer, taken, hasWaited);
+}
+
+function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWaited: boolean): Judgement {
+  const { batch } = piece;
+  const nothing = { taken: 0, letters: [], isSuspect: false, isHeld: false };
+  const isHeld = piece.takenBefore === taken;
+  const { blame, message } = error;
+  const isCleared = hasTakenOthers(piece, taken);
+  const strike = blame === "store" ? strikeOfStore : 1;
+  const again = { batch, takenBefore: taken, strikes: piece.strikes + (isCleared ? strike : 0) };
+  if (blame === "record") {
+    if (batch.count > 1) {
+      const takenBefore = piece.takenBefore ?? taken;
+      return { ...nothing, left: halvesOf(batch, takenBefore, 0), fault: undefined };
+    }
+    if (isCleared || hasWaited)
+      return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
+    return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
+  }
+  if (blame === "unclear" || (blame === "store" && again.strikes >= strikesToHalve)) {
+    if (error.isWhole) return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
+    if (batch.count > 1 && again.strikes >= strikesToHalve) {
+      return { ...nothing, left: halvesOf(batch, taken, strikesToHalve - strike), fault: undefined };
+    }
+    if (batch.count === 1 && again.strikes >= strikesToSetAside) {
+      return { ...nothing, letters: [{ index: 0, reason: message }], left: [], fault: undefined };
+    }
+    return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
+  }
+  return { ...nothing, left: [blame === "store" ? again : piece], fault: error, isHeld: true };
+}
+
+function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number, hasWaited: boolean): Judgement {
+  const { batch } = piece;
+  const { refused, retry, unclear = [], tookOthers = false } = outcome;
+  const taken = batch.count - refused.length - retry.length;
+  const isHeld = piece.takenBefore === takenSoFar && taken === 0 && !tookOthers;
+  const isCleared = taken > 0 || tookOthers || hasTakenOthers(piece, takenSoFar);
+  const strikes = piece.strikes + Number(isCleared);
+  const takenBefore = takenSoFar + taken;
+  const isRefused = isCleared || hasWaited;
+  const letters: Refusal[] = isRefused ? [...refused] : [];
+  const left: Piece[] = [];
+  const keep = (indexes: readonly number[], known: Omit<Piece, "batch">): void => {
+    if (indexes.length > 0) left.push({ batch: selectRecords(batch, indexes), ...known });
+  };
+  const doubted = new Set(unclear.map(({ index }) => index));
+  keep(
+    retry.filter((index) => !doubted.has(index)),
+    { strikes: 0, takenBefore: undefined },
+  );
+  const isRest = left.length > 0;
+  if (strikes >= strikesToSetAside) letters.push(...unclear);
+  else keep([...doubted].toSorted(ascending), { strikes, takenBefore });
+  if (!isRefused) keep(refused.map(({ index }) => index).toSorted(ascending), { strikes, takenBefore });
+  const [suspect] = [...unclear, ...refused];
+  const blame = unclear.length > 0 ? "unclear" : "record";
+  const said = suspect === undefined ? undefined : new DeliveryError(blame, "refused", suspect.reason);
+  const fault = outcome.fault ?? (isRest ? busy : said);
+  return {
+    taken,
+    letters: letters.toSorted((a, b) => a.index - b.index),
+    left,
+    fault: left.length === 0 ? undefined : fault,
+    isSuspect: left.length > 0 && !isRest,
+    isHeld: isHeld || (isRest && (taken === 0 || outcome.fault?.blame === "operator")),
+  };
+}
+
+const busy = new DeliveryError("store", "busy", "the store takes no records at present");
+const ascending = (a: number, b: number): number => a - b;
+
+/** Whether the store has taken something since the last failure. */
+function hasTakenOthers({ takenBefore }: Piece, taken: number): boolean {
+  return takenBefore !== undefined && taken > takenBefore;
+}
+
+/** @param strikes of halves that are batches: one more has them halved again. */
+function halvesOf(batch: Batch, takenBefore: number, strikes: number): readonly Piece[] {
+  return splitBatch(batch).map((half) => ({ batch: half, strikes: half.count > 1 ? strikes : 0, takenBefore }));
+}
