@@ -203,7 +203,9 @@ test("whatever is asked for in whatever order, it is what fields say, and memory
   const list = fc.record({
     list: fc.array(fc.record({ object: fc.nat(2), address: key }), { minLength: 1, maxLength: 50 }),
   });
-  const change = fc.record({ entries: fc.uniqueArray(entry, { selector: ([k]) => k, maxLength: 30 }) });
+  const change = fc.record({
+    entries: fc.uniqueArray(entry, { selector: ([k]) => udmEntry(k, {}).key.text, maxLength: 30 }),
+  });
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(0, 1, 4, 20, 100),
