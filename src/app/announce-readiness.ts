@@ -2,7 +2,7 @@ import { createLineBudget, type Clock, type Health, type Log, type LogFields } f
 
 type State = "ready" | "degraded" | "not ready";
 
-/** So many changes are told at once, then those of so long together, milliseconds. */
+/** Changes logged at once; the later ones of this many milliseconds share a line. */
 const burst = 3;
 const quietMs = 30_000;
 

@@ -13,7 +13,7 @@ const maxName = 255;
 
 const protocolLetters: Readonly<Record<string, number>> = { t: 6, u: 17, s: 132, d: 33 };
 
-/** What is known without a file: IANA's registry of services below 32768, read anew with each call. */
+/** What is known without a file: IANA's registry of services below 32768, read again with each call. */
 export function knownPortNames(): PortNames {
   const names = new Map<number, Map<number, string>>();
   for (const number of Object.values(protocolNumbers)) names.set(number, new Map());

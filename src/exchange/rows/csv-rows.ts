@@ -202,7 +202,7 @@ function write(parser: RecordParser, piece: string): Promise<void> {
 
 function finish(parser: RecordParser): Promise<void> {
   return new Promise((resolve) => {
-    // With its fault told.
+    // The fault is known by then.
     parser.once("error", () => resolve());
     parser.once("end", resolve);
     parser.end();

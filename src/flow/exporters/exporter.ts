@@ -105,7 +105,7 @@ export interface Exporter {
   /**
    * Takes a record of options data that came in a domain. One whose scope names another domain is of that.
    *
-   * @param doubt is told of a sampling rate that cannot be.
+   * @param doubt is called with a sampling rate that cannot be.
    */
   learnOptions(domain: Domain, options: RecordFields, scope: OptionsScope, doubt: DoubtRate): void;
   /** Adds what options said of the domain in an earlier run or to another collector, where nothing newer is known. Returns whether that was new. */

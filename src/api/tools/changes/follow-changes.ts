@@ -275,7 +275,7 @@ function requireKept(position: number, history: UdmHistory): void {
 }
 
 function numberedAnew(): Error {
-  const message = "changes are numbered anew since the client was here: list the entries again";
+  const message = "the numbers of changes began again since the client was here: list the entries again";
   return apiError("failed_precondition", "LIST_AGAIN", message);
 }
 
