@@ -260,7 +260,10 @@ suite("server-sent events", { concurrency: true }, () => {
     for await (const { id } of events(again.body as ReadableStream<Uint8Array>)) if (id === `${epoch}.3`) break;
     const other = await follow(`${"0".repeat(32)}.2`);
     assert.equal(other.status, 400);
-    assert.match(await other.text(), /the numbers of changes began again since the client was here: list the entries again/);
+    assert.match(
+      await other.text(),
+      /the numbers of changes began again since the client was here: list the entries again/,
+    );
     const client = createClient(UdmToolsService, createGrpcTransport({ baseUrl: tools.api.url }));
     for await (const first of client.watchUdms({ after: 2, epoch })) {
       assert.equal(first.epoch, epoch);

@@ -190,6 +190,8 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
     "blocks",
     "sensor",
     "factored",
+    "optical-power",
+    "health",
     "enum-integer",
     "enum-bitmap",
   ],
@@ -203,7 +205,12 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Tenths of what the description alone says to be degrees Celsius; a convention of the vendor that means PhysicalIndex. */
-const saidOtherwise = new Set(["mtxrHlTemperature", "mtxrHlProcessorTemperature", "cpmCPUTotalPhysicalIndex"]);
+const saidOtherwise = new Set([
+  "mtxrHlTemperature",
+  "mtxrHlProcessorTemperature",
+  "cpmCPUTotalPhysicalIndex",
+  "cpmCorePhysicalIndex",
+]);
 
 /** What a fact makes of an object, as far as an attribute's syntax contradicts it. */
 function contradiction(attribute: Attribute, fact: MibFact): string | undefined {
