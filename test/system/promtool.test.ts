@@ -10,6 +10,7 @@ import { untilRecords } from "../support/flow-records.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
+import { until } from "../support/until.ts";
 
 test("promtool finds nothing wrong with the metrics, idle or at work", async (t) => {
   const promtool = requireProgram(t, "promtool", "apt-get install prometheus");
@@ -49,6 +50,9 @@ test("promtool finds nothing wrong with the metrics, idle or at work", async (t)
   await untilRecords(output, 1);
   await collector.call("CreateUdm", { udm: { key: "10.0.0.1" } });
   await collector.call("DeleteUdm", { key: "10.9.9.9" });
-  assert.match(await check(), /^netgloss_flow_exporter_records_total\{exporter="127\.0\.0\.1"\} 1$/m);
+  // Metrics are rendered at most once a second.
+  await until("metrics of the record", async () =>
+    /^netgloss_flow_exporter_records_total\{exporter="127\.0\.0\.1"\} 1$/m.test(await check()),
+  );
   await collector.end();
 });
