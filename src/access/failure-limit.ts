@@ -23,17 +23,17 @@ export class FailureLimit {
     this.#users = new Budget(clock, freeOfUser);
   }
 
-  /** Whether this client has failed too often. */
+  /** Returns whether this client has failed too often. */
   isClientBlocked(peer: string | undefined): boolean {
     return this.#clients.isSpent(sourceOf(peer));
   }
 
-  /** Whether there were too many failures for this user. */
+  /** Returns whether there were too many failures for this user. */
   isUserBlocked(user: string): boolean {
     return this.#users.isSpent(shortened(user));
   }
 
-  /** Whether this user has signed in at this client. */
+  /** Returns whether this user has signed in at this client. */
   isKnown(peer: string | undefined, user: string): boolean {
     return this.#known.has(pairOf(peer, user));
   }

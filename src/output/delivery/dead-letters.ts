@@ -40,7 +40,7 @@ export interface DeadLetterList {
 /** Takes whole lines; resolves when they are delivered, refused again or kept on disk. */
 export type TakeLines = (lines: Uint8Array, count: number) => Promise<void>;
 
-/** Reasons that are told apart. */
+/** Reasons that are counted one by one. */
 const maxReasons = 20;
 const otherReasons = "other reasons";
 /** Lines of this many bytes are sent again together, and twice as many at a time. */

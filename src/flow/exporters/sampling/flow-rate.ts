@@ -30,7 +30,7 @@ export interface RateSources {
   readonly whole: SamplingTable | undefined;
   /** Whether other records of the domain name samplers: then one that names none was not taken by them. */
   readonly hasSamplers: boolean;
-  /** Is told of a rate in a record that cannot be, and what is taken for it. */
+  /** Is called with an impossible rate of a record, and what is used instead. */
   readonly doubt: DoubtRate | undefined;
 }
 

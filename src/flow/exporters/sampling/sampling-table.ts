@@ -10,7 +10,7 @@ export interface SamplingTable {
    *
    * @param hasForeignScope whether the scope narrows it to something that flow records do not say: it holds for no flow then, unless it
    * names a sampler.
-   * @param doubt is told of a rate that cannot be.
+   * @param doubt is called with an impossible rate.
    */
   learn(options: RecordFields, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
   /**

@@ -32,7 +32,7 @@ export interface FlowSources {
   readonly whole: DomainOptions | undefined;
   /** Whether records of the domain name samplers. Left out: none does. */
   readonly hasSamplers?: boolean;
-  /** Is told of a rate in a record that cannot be. */
+  /** Is called with an impossible rate of a record. */
   readonly doubt?: DoubtRate | undefined;
   /** Undefined: it is not learned. */
   readonly icmp: IcmpOrder | undefined;
