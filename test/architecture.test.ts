@@ -108,14 +108,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   api: ["error", "json", "http", "guard", "rpc", "udm", "tools", "services", "pages.ts", "openapi", "web", "."],
-  fleet: [
-    ["fleet-contract.ts", "fleet-schema.ts"],
-    "fleet-connection.ts",
-    ["fleet-lock.ts", "requests.ts"],
-    ["membership.ts", "membership-tables.ts"],
-    "shares",
-    ".",
-  ],
+  fleet: ["fleet-contract.ts", "fleet-connection.ts", ["fleet-lock.ts", "requests.ts"], "membership.ts", "shares", "."],
   mib: ["mib-fault.ts", "syntax", "library", "facts", "writing", "merge"],
   snmp: ["session", "values", "definitions", "discovery", "sweep", "poller", "readings", "traps", "operations"],
 };

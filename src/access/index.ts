@@ -5,6 +5,6 @@ export { createIdentities, type Identities } from "./identities.ts";
 export { hashPassword } from "./password-hash.ts";
 export { areas, lacks, roles, suffices, type Area, type Principal, type Role } from "./role.ts";
 export { editAccessFile, type AccessFields, type AccessSection } from "./access-edit.ts";
-export type { OidcConfig } from "./oidc/oidc-config.ts";
+export type { OidcConfig } from "./oidc/sign-in.ts";
 export { createSignIn, type SignIn } from "./oidc/sign-in.ts";
-export { SignInError } from "./oidc/sign-in-error.ts";
+export { SignInError } from "./oidc/sign-in.ts";

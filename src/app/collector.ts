@@ -1,11 +1,37 @@
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { fork, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { apiError, type ExploreOperations, createApiServer } from "../api/index.ts";
+import {
+  answerTable,
+  ExploreError,
+  flowsTable,
+  readFlowsQuery,
+  readQuery,
+  tableCsv,
+  type AnswerTable,
+} from "../explore/index.ts";
+import {
+  type Clock,
+  limitLog,
+  type Component,
+  type Log,
+  createHealth,
+  createMetrics,
+  createProgress,
+  startComponents,
+  stopComponents,
+  type Health,
+  type Metrics,
+} from "../report/index.ts";
+import type { ExploreQuestions } from "./threads/explore-output.ts";
+import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock, nodeFileIo } from "../file/index.ts";
+import { Selections, type Select, type SelectionLimits } from "../exchange/index.ts";
 import { createSignIn } from "../access/index.ts";
-import { createApiServer } from "../api/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
-import { createHealth, createMetrics, createProgress, startComponents, stopComponents } from "../report/index.ts";
-import type { Clock, Component, Health, Log, Metrics } from "../report/index.ts";
-import { nodeFileIo } from "../file/index.ts";
 import { UdmError } from "../udm/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
 import { collectorViews } from "./parts/collector-views.ts";
@@ -20,7 +46,6 @@ import { createDoctor } from "./doctor/doctor.ts";
 import { createObjectExplainer } from "./explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
 import { createEnrichment } from "./enrichment.ts";
-import { exploreOperations } from "./explore-operations.ts";
 import { droppedFieldWarnings } from "./dropped-fields.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";
@@ -32,10 +57,90 @@ import { outputResendOperation, outputTestOperation, outputsView } from "./outpu
 import { createProcessMetrics } from "./process-metrics.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { sourceOperations } from "./sources-view.ts";
-import { createSelect } from "./start-select-process.ts";
-import { createStateDirectory } from "./state-directory.ts";
 import { createSettingsView, type SettingsPlace } from "./settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
+
+/** The questions of the API to Explore. */
+function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOperations {
+  const file = async (table: AnswerTable, format: "csv" | "parquet"): Promise<Uint8Array> => {
+    return format === "csv" ? Buffer.from(tableCsv(table)) : explore.parquet(table);
+  };
+  return {
+    status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
+    query: (body, format, signal) =>
+      explained(async () => {
+        const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
+        return format === "json" ? answer : file(answerTable(answer), format);
+      }),
+    flows: (body, format, signal) =>
+      explained(async () => {
+        const query = readFlowsQuery(body, clock.now());
+        const answer = await explore.flows(query, signal);
+        return format === "json" ? answer : file(flowsTable(answer, query.fields), format);
+      }),
+  };
+}
+
+/** @throws ConnectError in place of an ExploreError. */
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ExploreError)) throw error;
+    const { code, message, field } = error;
+    const violations = field === undefined ? [] : [{ field, description: message }];
+    // Who has gone does not read it.
+    const shown = code === "canceled" ? "unavailable" : code;
+    throw apiError(shown, "EXPLORE_REFUSED", message, { violations });
+  }
+}
+
+/** What the lock is named after, with `.lock` behind it in the directory: it shows people who holds it. */
+const lockName = "collector";
+
+/**
+ * Makes the directory of what outlives a restart, and keeps a second collector off it: each would take the other's files
+ * for its own. Whoever uses the directory starts after this and ends before it.
+ *
+ * `start` throws LockedError naming the holder. A directory that cannot be made or locked otherwise is a warning: who
+ * writes to it says what that costs.
+ */
+export function createStateDirectory(
+  path: string,
+  { io, clock, log: plainLog }: { readonly io: FileIo; readonly clock: Clock; readonly log: Log },
+): Component {
+  const log = limitLog(plainLog, clock);
+  let lock: FileLock | undefined;
+  return {
+    name: "state directory",
+    async start() {
+      try {
+        await makeFolder(path);
+        const target = join(await realpath(path), lockName);
+        lock = await takeFileLock(io, target, { subject: `the state directory ${path}`, clock, log });
+      } catch (error) {
+        if (error instanceof LockedError) throw error;
+        log.warn({ error, path }, "cannot lock the state directory");
+      }
+    },
+    async stop() {
+      await lock?.release();
+      lock = undefined;
+    },
+  };
+}
+
+/** Evaluates expressions, one at a time: who shares it waits for the others. */
+export function createSelect(limits: Partial<SelectionLimits> = {}): Select {
+  const selections = new Selections(startSelectProcess, limits);
+  return (text, expression, signal) => selections.select(text, expression, signal);
+}
+
+/** Starts a process for an expression of a user. It has nothing of the collector's environment, which may hold secrets. */
+export function startSelectProcess(memoryMb: number): ChildProcess {
+  const entry = fileURLToPath(new URL("select-process.js", import.meta.url));
+  return fork(entry, [String(memoryMb)], { env: {}, execArgv: [], stdio: ["pipe", "pipe", "ignore", "ipc"] });
+}
 
 export interface CollectorOptions {
   readonly settings: Settings;

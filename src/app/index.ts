@@ -10,6 +10,6 @@ export { createLogFile, type LogFile } from "./log-file.ts";
 export { runComponent, type RunOptions } from "./run-component.ts";
 export { announceToServiceManager, type ServiceManagerOptions } from "./service-manager.ts";
 export * from "./settings/index.ts";
-export { createSelect, startSelectProcess } from "./start-select-process.ts";
+export { createSelect, startSelectProcess } from "./collector.ts";
 export { startUdmFileThread } from "./start-udm-file-thread.ts";
 export { parseSettingsFile } from "./settings/settings-file.ts";

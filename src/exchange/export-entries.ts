@@ -1,7 +1,118 @@
+import { type ExchangeEntry, toUdmEntry } from "./exchange-entry.ts";
+import { ExchangeError } from "./exchange-error.ts";
+import { createFaultList, type FaultList, type ImportFault } from "./fault-list.ts";
+import { type ColumnMap, metadataColumn } from "./map/column-map.ts";
+import { createEntryMaker } from "./map/make-entries.ts";
+import { readyMap } from "./map/ready-maps.ts";
+import { csvRows, type CsvOptions } from "./rows/csv-rows.ts";
+import { decodeText, wholeText } from "./rows/decode-text.ts";
+import { blocksOf, jsonRows } from "./rows/json-rows.ts";
+import { ndjsonRows } from "./rows/ndjson-rows.ts";
+import type { RowBlocks } from "./rows/row.ts";
+import { yamlRows } from "./rows/yaml-rows.ts";
+import { quote } from "../text/index.ts";
 import { renderEntry, udmJson } from "../udm/index.ts";
-import { toUdmEntry, type ExchangeEntry } from "./exchange-entry.ts";
-import type { ExchangeFormat } from "./import-entries.ts";
-import { metadataColumn } from "./map/column-map.ts";
+
+export const exchangeFormats = ["csv", "json", "ndjson", "yaml"] as const;
+export type ExchangeFormat = (typeof exchangeFormats)[number];
+
+export interface ImportOptions {
+  readonly format: ExchangeFormat;
+  /** Left out: our own form, as {@link exportEntries} writes it. */
+  readonly map?: ColumnMap | undefined;
+  /** Of CSV. */
+  readonly csv?: CsvOptions | undefined;
+  /** Of JSON: gives the rows of the text, as JSON, one on each line. */
+  readonly select?: ((text: string) => AsyncIterable<string>) | undefined;
+  /** How many faults are kept; all are counted. 1000 when left out. */
+  readonly mostFaults?: number | undefined;
+  /** Bytes of text that are read at most; 1 GiB when left out. */
+  readonly mostBytes?: number | undefined;
+}
+
+export interface ImportResult {
+  /** Of the rows without a fault, in their order. */
+  readonly entries: readonly ExchangeEntry[];
+  /** Rows that were read, those with faults and those left out included. */
+  readonly rows: number;
+  /** The first that were found, in the order of the rows. */
+  readonly faults: readonly ImportFault[];
+  /** Of all faults, those that are not kept included. */
+  readonly faultCount: number;
+}
+
+/**
+ * Makes entries of a text. Bad rows are faults of the result; the others become entries. It takes a turn of the event loop every
+ * few hundred rows.
+ *
+ * @throws ExchangeError when nothing can be read: a wrong selection, no UTF-8, a JSON text that breaks.
+ */
+export async function importEntries(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const faults = createFaultList(options.mostFaults ?? 1000);
+  if (options.select !== undefined && options.format !== "json") {
+    throw new ExchangeError("select", `a selection is for JSON, not for ${options.format}`);
+  }
+  const text = decodeText(bytes, options.mostBytes ?? 1024 ** 3);
+  return importRows(readers[options.format](text, options, faults), options.map ?? readyMap("netgloss"), faults);
+}
+
+/** {@link importEntries} of objects that are already there. */
+export async function importObjects(
+  objects: readonly unknown[],
+  map: ColumnMap,
+  mostFaults = 1000,
+): Promise<ImportResult> {
+  const faults = createFaultList(mostFaults);
+  return importRows(blocksOf(objects, faults), map, faults);
+}
+
+type ReadRows = (text: AsyncGenerator<string>, options: ImportOptions, faults: FaultList) => RowBlocks;
+
+const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
+  csv: (text, { csv }, faults) => csvRows(text, csv ?? {}, faults),
+  ndjson: (text, _, faults) => ndjsonRows(text, faults),
+  async *json(text, { select }, faults) {
+    const whole = await wholeText(text);
+    yield* select === undefined ? jsonRows(whole, faults) : ndjsonRows(select(whole), faults, "row");
+  },
+  async *yaml(text, { map = readyMap("netgloss") }, faults) {
+    yield* yamlRows(await wholeText(text), map.isExact, faults);
+  },
+};
+
+async function importRows(blocks: RowBlocks, map: ColumnMap, faults: FaultList): Promise<ImportResult> {
+  const maker = createEntryMaker(map, faults);
+  const indices = new Map<string, number>();
+  /** The row of each entry. */
+  const rowsOfEntries: number[] = [];
+  const entries: ExchangeEntry[] = [];
+  let rows = 0;
+  for await (const block of blocks) {
+    for (const row of block) {
+      rows++;
+      for (const entry of maker.make(row)) {
+        const { text } = entry.key;
+        const earlier = indices.get(text);
+        if (earlier === undefined) {
+          indices.set(text, entries.length);
+          rowsOfEntries.push(row.number);
+          entries.push(entry);
+        } else if (map.duplicates === "last") entries[earlier] = entry;
+        else if (map.duplicates === "refuse") {
+          const reason = `key ${quote(text)} is already in row ${rowsOfEntries[earlier]}`;
+          faults.add({ row: row.number, line: row.line, column: "", field: "key", reason });
+        }
+      }
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  maker.finish();
+  const inOrder = faults.faults.toSorted((a, b) => a.row - b.row);
+  return { entries, rows, faults: inOrder, faultCount: faults.count };
+}
 
 /** Metadata keys with a column of their own in a sheet; the others are together in a column as JSON. */
 const mostColumns = 256;

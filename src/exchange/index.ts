@@ -9,7 +9,7 @@ export {
   type ExchangeFormat,
   type ImportOptions,
   type ImportResult,
-} from "./import-entries.ts";
+} from "./export-entries.ts";
 export type { ColumnMap, ColumnRule, FixedValues, Target } from "./map/column-map.ts";
 export { fromUdmEntry, toUdmEntry } from "./exchange-entry.ts";
 export { repeatedName } from "./rows/json-rows.ts";

@@ -25,5 +25,5 @@ export {
 } from "./save-file.ts";
 export { removeImage, replaceFile, replayImage } from "./overwrite-file.ts";
 export { createWatchedFile, type WatchedFile, type WatchedFileOptions } from "./watched-file.ts";
-export { readSettled } from "./read-settled.ts";
-export { runAfter } from "./run-after.ts";
+export { readSettled } from "./watched-file.ts";
+export { runAfter } from "./watched-file.ts";

@@ -1,7 +1,39 @@
-import { nodeFileIo, sameStamp, type FileIo, type FileStamp } from "./file-io.ts";
-import { runAfter } from "./run-after.ts";
-import { readSettled } from "./read-settled.ts";
+import { sameStamp, type FileIo, type FileState, nodeFileIo, type FileStamp } from "./file-io.ts";
 import type { Component } from "../report/index.ts";
+
+/** A file that changes while it is read is read again, this often at most. */
+const maxReads = 3;
+
+/**
+ * Reads a whole file as it is between two writes.
+ *
+ * @param before the state that was seen last, so that one look is saved.
+ * @throws Error for what is no regular file and for one that changes all the time; the errors of {@link FileIo}.
+ */
+export async function readSettled(
+  io: Pick<FileIo, "state" | "read">,
+  path: string,
+  before: FileState,
+): Promise<{ readonly bytes: Uint8Array; readonly state: FileState }> {
+  let state = before;
+  for (let reads = 0; reads < maxReads; reads++) {
+    if (state.kind !== "file") throw new Error("is not a regular file");
+    const bytes = await io.read(path);
+    const after = await io.state(path);
+    if (sameStamp(state, after)) return { bytes, state };
+    state = after;
+  }
+  throw new Error("changes while it is read");
+}
+
+/** The longest time that a timer of Node takes; a longer one would fire at once. */
+const longestTimeout = 2 ** 31 - 1;
+
+/** Runs an action once after a time in milliseconds, without keeping the process alive. @returns a function that calls it off. */
+export function runAfter(action: () => void, ms: number): () => void {
+  const timer = setTimeout(action, Math.min(ms, longestTimeout)).unref();
+  return () => clearTimeout(timer);
+}
 
 export interface WatchedFileOptions {
   readonly path: string;

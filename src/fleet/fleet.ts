@@ -1,10 +1,83 @@
+import type { ISql, TransactionSql } from "postgres";
 import { randomUUID } from "node:crypto";
+import { type FleetConnection, createFleetConnection } from "./fleet-connection.ts";
+import { channel, lockFleet, notifyFleet } from "./fleet-lock.ts";
+import type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
 import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
 import type { DatabaseAccess } from "../postgresql/index.ts";
-import { createFleetConnection, type FleetConnection } from "./fleet-connection.ts";
-import { createMembershipTables } from "./membership-tables.ts";
 import { createMembership, type Membership } from "./membership.ts";
 import { createFleetRequests, type FleetRequests } from "./requests.ts";
+
+/**
+ * The members of a fleet in the table `fleet_member`.
+ *
+ * A member lives as long as its row is there. Rows go once their lease is over, and never come back: what was removed in one transaction
+ * cannot be renewed by one that began before, as both lock the row.
+ */
+export function createMembershipTables(connection: FleetConnection, fleet: string): MembershipTables {
+  const watchers = new Set<() => void>();
+  const notify = (): void => watchers.forEach((listener) => listener());
+  connection.listen(channel, (payload) => {
+    if (payload === fleet) notify();
+  });
+  connection.watch(notify);
+
+  /** Who is busy with a row is left out: its own renewal, or another one's removal. */
+  const removeExpired = async (sql: ISql): Promise<void> => {
+    const gone = await sql`delete from netgloss.fleet_member where fleet = ${fleet} and session in (
+      select session from netgloss.fleet_member where fleet = ${fleet} and until <= clock_timestamp() for update skip locked)
+      returning member`;
+    if (gone.length > 0) await notifyFleet(sql, fleet);
+  };
+  const held = async (sql: ISql): Promise<Standing> => {
+    const rows = await sql<{ name: string; session: string; devices: string | null }[]>`
+      select member as name, session::text as session, devices from netgloss.fleet_member
+      where fleet = ${fleet} order by member`;
+    const members = rows.map(({ name, session, devices }): FleetMember => ({
+      name,
+      session,
+      devices: devices ?? undefined,
+    }));
+    return { state: "held", members };
+  };
+  const transaction = <T>(work: (sql: TransactionSql) => Promise<T>): Promise<T> =>
+    connection.ask((sql) => sql.begin("isolation level read committed read write", work) as Promise<T>);
+
+  return {
+    join: ({ name, session }, leaseMs, replaces) =>
+      transaction(async (sql) => {
+        await lockFleet(sql, fleet);
+        await removeExpired(sql);
+        const [joined] = await sql`insert into netgloss.fleet_member (fleet, member, session, joined, until)
+          values (${fleet}, ${name}, ${session}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 ms')
+          on conflict (fleet, member) do update
+          set session = excluded.session, joined = excluded.joined, until = excluded.until, devices = null
+          where ${replaces} returning member`;
+        if (joined === undefined) return { state: "replaced" };
+        await notifyFleet(sql, fleet);
+        return await held(sql);
+      }),
+    renew: ({ name, session }, leaseMs) =>
+      transaction(async (sql) => {
+        await removeExpired(sql);
+        const [renewed] = await sql`update netgloss.fleet_member
+          set until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+          where fleet = ${fleet} and member = ${name} and session = ${session} returning member`;
+        if (renewed !== undefined) return await held(sql);
+        const [other] = await sql`select from netgloss.fleet_member where fleet = ${fleet} and member = ${name}`;
+        return { state: other === undefined ? "expired" : "replaced" };
+      }),
+    leave: ({ session }) =>
+      transaction(async (sql) => {
+        await sql`delete from netgloss.fleet_member where fleet = ${fleet} and session = ${session}`;
+        await notifyFleet(sql, fleet);
+      }),
+    watch(listener) {
+      watchers.add(listener);
+      return () => void watchers.delete(listener);
+    },
+  };
+}
 
 /** The fleet as one of its collectors sees it. */
 export interface Fleet extends Component {

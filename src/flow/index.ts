@@ -13,8 +13,8 @@ export {
 export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { checkKernel } from "./line/kernel/kernel.ts";
-export { createFlowPipeline } from "./create-flow-pipeline.ts";
-export { tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-pipeline.ts";
+export { createFlowPipeline } from "./flow-listener.ts";
+export { tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-listener.ts";
 export {
   createFlowReceiver,
   type FlowReceiver,
@@ -22,11 +22,11 @@ export {
   type StreamOptions,
 } from "./intake/flow-receiver.ts";
 export type { StreamCredentials } from "./intake/tcp/stream-receiver.ts";
-export { FlowListenError } from "./intake/net/flow-listen-error.ts";
+export { FlowListenError } from "./intake/net/open-socket.ts";
 export { createRing, type RingHandle, type SenderStanding } from "./intake/ring/ring-layout.ts";
 export { createRingReader, type RingReader } from "./intake/ring/ring-reader.ts";
 export { createRingWriter, type RingWriter } from "./intake/ring/ring-writer.ts";
-export { decodeStateFile, encodeStateFile } from "./exporters/state/state-file.ts";
+export { decodeStateFile, encodeStateFile } from "./exporters/state/state-store.ts";
 export type { ExporterState, StateChange, StateReport } from "./exporters/state/exporter-state.ts";
 export { shiftTimes, type SharedAnswer, type SharedExporters } from "./exporters/state/shared-exporters.ts";
 export { readExporterState, writeExporterState } from "./exporters/state/state-text.ts";
@@ -42,4 +42,4 @@ export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./line/kernel/end-names.ts";
 export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";
 export { createSharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
-export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-table.ts";
+export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-store.ts";

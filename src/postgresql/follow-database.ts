@@ -1,7 +1,35 @@
+import type { Sql } from "postgres";
 import { isExpected, type Clock, type Log } from "../report/index.ts";
-import { nextDelay } from "./backoff.ts";
-import { endStalledSessions } from "./end-stalled-sessions.ts";
 import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
+
+/** A collector sends a statement at once: who has not sent the rest of one after this time is away. Seconds. */
+const stalledSeconds = 10;
+
+/**
+ * Ends the sessions of collectors that hold locks and of which the server has only a part of a statement, because their connection is half open.
+ * The server itself would keep them until TCP gives up: to it that is no transaction in which nothing happens. Who only reads, and is
+ * slow to take its rows, looks alike and stays.
+ *
+ * @returns how many were ended: of the same role and database only.
+ */
+async function endStalledSessions(sql: Sql): Promise<number> {
+  const ended = await sql`
+    select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity a
+    where datname = current_database() and usename = current_user and pid <> pg_catalog.pg_backend_pid()
+      and starts_with(application_name, 'netgloss') and state = 'active' and wait_event = 'ClientRead'
+      and state_change < clock_timestamp() - ${`${stalledSeconds} seconds`}::interval
+      and (backend_xid is not null
+        or exists (select from pg_catalog.pg_locks l where l.pid = a.pid and locktype = 'advisory' and granted))`;
+  return ended.length;
+}
+
+const firstMs = 100;
+const mostMs = 5000;
+
+/** How long to wait after this many failures in a row, in milliseconds: longer each time, and never the same for two collectors. */
+export function nextDelay(failures: number, random: () => number): number {
+  return Math.min(firstMs * 2 ** Math.min(failures, 10), mostMs) * (0.5 + random() / 2);
+}
 
 export interface FollowerOptions {
   readonly access: DatabaseAccess;

@@ -1,6 +1,6 @@
-export { nextDelay } from "./backoff.ts";
+export { nextDelay } from "./follow-database.ts";
 export { createFollower, type Follower, type FollowerOptions } from "./follow-database.ts";
 export { migrate, migrateDatabase, migrateMs, SchemaError, type Schema, type SchemaStep } from "./migrate.ts";
-export type { TlsFiles } from "./open-socket.ts";
-export { parseServerAddress, showDatabase, showPlace, type ServerAddress } from "./server-address.ts";
+export type { TlsFiles } from "./session.ts";
+export { parseServerAddress, showDatabase, showPlace, type ServerAddress } from "./session.ts";
 export { messageOf, openSession, stateOf, type DatabaseAccess, type Session } from "./session.ts";

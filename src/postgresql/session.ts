@@ -1,8 +1,191 @@
-import type { Socket } from "node:net";
-import type postgres from "postgres";
+import { isIP, connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { Sql } from "postgres";
-import { openSocket, type TlsFiles } from "./open-socket.ts";
-import { showPlace, type ServerAddress, type ServerPlace } from "./server-address.ts";
+import type postgres from "postgres";
+import { quote } from "../text/index.ts";
+
+/** How the connection is encrypted, by the names of libpq's `sslmode`. `require` encrypts without knowing the server. */
+type TlsMode = "disable" | "require" | "verify-ca" | "verify-full";
+
+interface ServerPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a database is and who asks it, as a connection URL says. */
+export interface ServerAddress {
+  /** In the order in which they are tried. A host that begins with `/` is the folder of a socket. */
+  readonly places: readonly ServerPlace[];
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly tls: TlsMode;
+}
+
+const tlsModes: readonly string[] = ["disable", "require", "verify-ca", "verify-full"] satisfies TlsMode[];
+const defaultPort = 5432;
+const known = new Set(["host", "sslmode", "target_session_attrs"]);
+
+/**
+ * Reads `postgresql://user:password@host1:5432,host2/database?sslmode=verify-full`. Without `sslmode` a server on this host is not
+ * encrypted, any other is verified in full.
+ *
+ * @throws Error that says what is wrong, without the password.
+ */
+export function parseServerAddress(url: string): ServerAddress {
+  const match =
+    /^postgres(?:ql)?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<hosts>[^/?#@]*)(?:\/(?<database>[^?#/]*))?(?:\?(?<query>[^#]*))?$/.exec(
+      url,
+    );
+  if (match?.groups === undefined) {
+    throw new Error(
+      "is not a URL like postgresql://user:password@host:5432/database; in user and password, characters like @ : / ? # are written as %40 and so on",
+    );
+  }
+  const { user = "", password = "", hosts = "", database = "", query = "" } = match.groups;
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) {
+    if (!known.has(name)) throw new Error(`has a parameter that is not known: ${quote(name)}`);
+  }
+  const target = parameters.get("target_session_attrs") ?? "read-write";
+  if (target !== "read-write" && target !== "primary") {
+    throw new Error(`target_session_attrs must be read-write, not ${quote(target)}: the database is written`);
+  }
+  if (user === "") throw new Error("names no user");
+  const decoded = { user: decode(user, "user"), password: decode(password, "password") };
+  const places = placesOf(parameters.get("host") ?? hosts);
+  return {
+    places,
+    ...decoded,
+    database: database === "" ? decoded.user : decode(database, "database"),
+    tls: tlsOf(parameters.get("sslmode"), places),
+  };
+}
+
+function placesOf(hosts: string): readonly ServerPlace[] {
+  return hosts.split(",").map((text) => {
+    const decoded = decode(text, "host");
+    if (decoded.startsWith("/")) return { host: decoded, port: defaultPort };
+    const match = /^(?:\[(?<six>[0-9a-fA-F:.]+)\]|(?<name>[^:[\]]+))(?::(?<port>[0-9]{1,5}))?$/.exec(decoded);
+    const host = match?.groups?.["six"] ?? match?.groups?.["name"];
+    const port = Number(match?.groups?.["port"] ?? defaultPort);
+    if (host === undefined || port < 1 || port > 65_535) throw new Error(`has a host that is none: ${quote(decoded)}`);
+    return { host, port };
+  });
+}
+
+function tlsOf(mode: string | null, places: readonly ServerPlace[]): TlsMode {
+  if (mode === null) return places.every(isLocalAddress) ? "disable" : "verify-full";
+  if (!tlsModes.includes(mode)) {
+    throw new Error(`has an sslmode that is none of ${tlsModes.join(", ")}: ${quote(mode)}`);
+  }
+  return mode as TlsMode;
+}
+
+function isLocalAddress({ host }: ServerPlace): boolean {
+  return (
+    host.startsWith("/") || host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
+  );
+}
+
+function decode(text: string, part: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error(`has a ${part} with a percent sign that begins no character: write %25`);
+  }
+}
+
+/** `host:port`, for messages. */
+export function showPlace({ host, port }: ServerPlace): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The database as a URL without who asks it, for messages. */
+export function showDatabase({ places, database }: ServerAddress): string {
+  return `postgresql://${places.map(showPlace).join(",")}/${database}`;
+}
+
+/** What proves the server, and the collector to it: the contents of PEM files. */
+export interface TlsFiles {
+  /** Undefined: the authorities that Node knows. */
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+interface SocketOptions {
+  readonly place: ServerPlace;
+  readonly tls: TlsMode;
+  readonly files: TlsFiles;
+  /** Ends the attempt. */
+  readonly signal: AbortSignal;
+}
+
+/** Length 8, then the code 80877103 (PostgreSQL, Frontend/Backend Protocol, SSLRequest). */
+const tlsRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+const yes = 0x53;
+/** A silent connection is asked for life after this time. */
+const keepAliveMs = 10_000;
+
+/** Connects, and encrypts if that is wanted. @throws Error */
+async function openSocket(options: SocketOptions): Promise<Socket> {
+  const { place, tls, signal } = options;
+  const isLocal = place.host.startsWith("/");
+  const socket = isLocal ? connect(`${place.host}/.s.PGSQL.${place.port}`) : connect(place.port, place.host);
+  // Whoever uses it learns of its end by the `close` that follows.
+  socket.on("error", () => {});
+  const onAbort = (): void => void socket.destroy(signal.reason as Error);
+  signal.addEventListener("abort", onAbort);
+  try {
+    signal.throwIfAborted();
+    await once(socket, "connect");
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, keepAliveMs);
+    if (tls === "disable" || isLocal) return socket;
+    return await encrypt(socket, options);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function encrypt(socket: Socket, { place, tls, files, signal }: SocketOptions): Promise<TLSSocket> {
+  socket.write(tlsRequest);
+  const [answer] = (await Promise.race([once(socket, "data"), closed(socket)])) as [Buffer];
+  if (answer[0] !== yes) throw new Error("the server offers no TLS, which sslmode demands");
+  // Bytes behind the answer are not encrypted, so that anybody may have sent them.
+  if (answer.length > 1) throw new Error("the server sends more than its answer before TLS begins");
+  const secured = connectTls({
+    socket,
+    host: place.host,
+    ...(isIP(place.host) === 0 && { servername: place.host }),
+    ...(files.ca !== undefined && { ca: files.ca }),
+    ...(files.cert !== undefined && { cert: files.cert, key: files.key }),
+    rejectUnauthorized: tls !== "require",
+    ...(tls === "verify-ca" && { checkServerIdentity: () => undefined }),
+  });
+  secured.on("error", () => {});
+  const onAbort = (): void => void secured.destroy(signal.reason as Error);
+  signal.addEventListener("abort", onAbort);
+  try {
+    await Promise.race([once(secured, "secureConnect"), closed(secured)]);
+    return secured;
+  } catch (error) {
+    secured.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function closed(socket: Socket): Promise<never> {
+  await once(socket, "close");
+  throw new Error("the server closed the connection");
+}
 
 /** How sessions are opened. */
 export interface DatabaseAccess {

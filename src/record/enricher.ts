@@ -1,6 +1,241 @@
-import type { LineEnricher } from "./line-enricher.ts";
-import type { RecordFields } from "./record-fields.ts";
 import type { RenderedFields } from "./rendered-fields.ts";
+import type { RecordFields } from "./record-fields.ts";
+
+/** Memory that a thread can hand to another; it goes through `postMessage`. */
+export interface WorkspaceMemory {
+  /** Undefined where the engine runs without WebAssembly, or has no addresses for it. */
+  readonly wasm: WebAssembly.Memory | undefined;
+  readonly buffer: SharedArrayBuffer;
+}
+
+/**
+ * The one memory in which a thread decodes: what the kernel of `src/flow/line/kernel` reads and writes has to lie there, from the
+ * datagram to the lines. Its size is fixed; what is not used of it takes no memory.
+ */
+export interface Workspace {
+  readonly memory: WorkspaceMemory;
+  readonly bytes: Buffer;
+  readonly view: DataView;
+  /**
+   * Takes memory for good. All of it is zero.
+   *
+   * @returns where it begins, a multiple of 64; eight bytes and more behind it may be read and written.
+   * @throws RangeError when there is not so much.
+   */
+  allocate(bytes: number): number;
+  /** Takes the kernel's share. @returns false when someone has it already: there is one kernel in a workspace. */
+  takeKernel(): boolean;
+}
+
+/** The first bytes of a workspace belong to the kernel. */
+export const kernelReserve = 16 * 1024 * 1024;
+const page = 65_536;
+const maxPages = 65_536;
+const alignment = 64;
+/** More than the kernel reads behind anything, when it only asks for memory that may be needed. */
+const slack = 256;
+
+/** @param bytes in addition to the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
+export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
+  const pages = Math.ceil((kernelReserve + bytes) / page);
+  const wasm = tryWasmMemory(pages);
+  return { wasm, buffer: wasm?.buffer ?? new SharedArrayBuffer(pages * page) };
+}
+
+function tryWasmMemory(pages: number): WebAssembly.Memory | undefined {
+  // oxlint-disable-next-line typescript/no-unnecessary-condition -- with --jitless there is none
+  if (globalThis.WebAssembly === undefined) return undefined;
+  try {
+    return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  } catch (error) {
+    // The engine takes 8 GiB of addresses for it, which `ulimit -v` may forbid.
+    if (error instanceof RangeError && pages <= maxPages) return undefined;
+    throw error;
+  }
+}
+
+/** @param taken bytes behind the kernel's that others use. */
+export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken = 0): Workspace {
+  const buffer = wasm?.buffer ?? given;
+  let end = kernelReserve + taken;
+  let hasKernel = false;
+  return {
+    memory: { wasm, buffer },
+    bytes: Buffer.from(buffer),
+    view: new DataView(buffer),
+    allocate(bytes) {
+      const at = end;
+      end += spaceFor(bytes);
+      if (end > buffer.byteLength)
+        throw new RangeError(`a workspace of ${buffer.byteLength} bytes has no ${bytes} left`);
+      return at;
+    },
+    takeKernel() {
+      const isFree = !hasKernel;
+      hasKernel = true;
+      return isFree;
+    },
+  };
+}
+
+/** What {@link Workspace.allocate} takes for this many bytes. */
+export function spaceFor(bytes: number): number {
+  return Math.ceil((bytes + slack) / alignment) * alignment;
+}
+
+/**
+ * What an enricher adds, for lines that a compiled decoder writes without making a record first: bytes are copied into the
+ * line. The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then `apps`,
+ * then `addresses`, each in the order of its list.
+ */
+export interface LineEnricher {
+  /** Called before the records of each datagram: the place to look at the clock. */
+  begin(): void;
+  readonly numbers: readonly NumberAdditions[];
+  readonly apps?: readonly AppAdditions[];
+  readonly addresses: readonly AddressAdditions[];
+  /** Whether what is to be added to records of an exporter may meet other names in them, so that they must become fields. */
+  readonly needsFields?: ((exporter: string) => boolean) | undefined;
+  /** Where the tables of its addresses lie; undefined when it has none. */
+  readonly workspace?: Workspace | undefined;
+}
+
+/** The position of an object in a record, for {@link AddressAdditions}. */
+export const lineObjects = { src: 0, dst: 1, export: 2 } as const;
+
+/** What is known of addresses. */
+export interface AddressAdditions {
+  /** No address adds more bytes than this. */
+  readonly maxLength: number;
+  /**
+   * Copies what an address adds below its object to `into` at `end`; up to eight bytes behind what is added may be
+   * overwritten. An IPv4-mapped address is the IPv4 address.
+   *
+   * @param object of {@link lineObjects}.
+   * @param length 4 or 16 bytes from `at`.
+   * @param hasVlan whether the record has `<object>.vlan.tag.id`, which is then not added.
+   * @param system what the record has at `<object>.as.asn`; absent or -1 when it has none.
+   * @returns where what was added ends; -1 when the record must become fields, because what is to be added may meet
+   *   other names in it.
+   */
+  append(
+    object: number,
+    from: DataView,
+    at: number,
+    length: number,
+    hasVlan: boolean,
+    into: DataView,
+    end: number,
+    system?: number,
+  ): number;
+  /**
+   * Copies what both ends of a flow add together. Called for each record behind what its source, its destination and its
+   * exporter add, unless one of them made it become fields.
+   *
+   * @returns where what was added ends, at most {@link AddressAdditions.maxLength} bytes further.
+   */
+  readonly finish?: ((into: DataView, end: number) => number) | undefined;
+  /** For those who read the tables by themselves. */
+  readonly table?: AddressTableAccess | undefined;
+}
+
+/** A table of addresses in a workspace, laid out as {@link addressLayout} says. */
+export interface AddressTableAccess {
+  /** The place of its control block. */
+  readonly control: number;
+  /**
+   * Looks an address of four words up that is not in the table, or no longer right there; IPv4 comes in its mapped form.
+   *
+   * @returns the place of its slot, right until something else is asked for.
+   */
+  readonly locate: (object: number, a: number, b: number, c: number, d: number) => number;
+  /**
+   * Puts addresses into the table that are not there, or no longer right, at most {@link addressLayout.maxListed}: what they wait for, they
+   * wait for together.
+   *
+   * @param at where they are listed in the workspace, as {@link addressLayout} says.
+   * @returns how many were looked up; the others were known, or are to be asked for when their turn comes.
+   */
+  readonly locateAll: (at: number, count: number) => number;
+  /** Asks for room in front of texts for where their fields begin, before anything is looked up. */
+  readonly keepFields: () => void;
+}
+
+/** What is added by a number. */
+export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get">;
+
+/** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
+export interface NumberAdditions {
+  /** The decoded field with the number. */
+  readonly field: string;
+  /** A second one, of at most 16 bits; what is looked up is {@link scopedNumber}. A record without it gets nothing. */
+  readonly scope?: string;
+  /** The name of what is added; a record that has it already keeps its own, also from additions earlier in the list. */
+  readonly adds: string;
+  /** What each number adds in the records of an exporter; undefined when nothing. Asked for once a datagram. */
+  tableFor(exporter: string): NumberTable | undefined;
+  /** Called with how many records of a datagram got the field. */
+  added(records: number): void;
+}
+
+/** Applications that follow from the address and the port of an end of a flow. A record that has `app.name` gets nothing. */
+export interface AppAdditions {
+  /** No application adds more bytes than this. */
+  readonly maxLength: number;
+  /** A bit for each port that there are applications at; another object after each change, undefined where there are none. Asked for once a datagram. */
+  ports(): Uint8Array | undefined;
+  /**
+   * What one of the ends adds. An IPv4-mapped address is the IPv4 address.
+   *
+   * @param source, destination where the addresses are, of 4 or 16 bytes.
+   * @param sourcePort, destinationPort -1: this end is not asked about.
+   */
+  find(
+    from: DataView,
+    source: number,
+    sourceLength: number,
+    sourcePort: number,
+    destination: number,
+    destinationLength: number,
+    destinationPort: number,
+  ): AppText | undefined;
+  /** Called with how many records of a datagram got an application. */
+  added(records: number): void;
+}
+
+/** What an application adds: fields below `app.`. */
+export interface AppText {
+  readonly text: RenderedFields;
+  /** Whether it adds what may meet other names in the record, which must become fields then. */
+  readonly needsFields: boolean;
+}
+
+/** The number that stands for a number and its scope. */
+export function scopedNumber(scope: number, number: number): number {
+  return scope * 2 ** 32 + number;
+}
+
+/** The scope of what {@link scopedNumber} returned. */
+export function scopeOf(scoped: number): number {
+  return Math.floor(scoped / 2 ** 32);
+}
+
+/** Several as one, for enrichers that run one after the other; undefined when one of them is missing. */
+export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]): LineEnricher | undefined {
+  const present = parts.filter((part) => part !== undefined);
+  if (present.length < parts.length) return undefined;
+  const workspaces = new Set(present.flatMap(({ workspace }) => workspace ?? []));
+  return {
+    begin() {
+      for (const part of present) part.begin();
+    },
+    needsFields: (exporter) => present.some((part) => part.needsFields?.(exporter) === true),
+    workspace: workspaces.size === 1 ? [...workspaces][0] : undefined,
+    numbers: present.flatMap(({ numbers }) => numbers),
+    apps: present.flatMap(({ apps = [] }) => apps),
+    addresses: present.flatMap(({ addresses }) => addresses),
+  };
+}
 
 /** Adds to a record what is known about what it names. Never waits and never throws. */
 export interface Enricher {

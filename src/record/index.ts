@@ -1,7 +1,7 @@
-export { copyBytes, copyLines } from "./copy-bytes.ts";
+export { copyBytes, copyLines } from "./line-buffer.ts";
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";
-export { readLine, splitFields } from "./read-line.ts";
+export { readLine, splitFields } from "./line-values.ts";
 export { createLineValues, type LineValues } from "./line-values.ts";
 export { createLineWalker, type LineWalker, type VisitField } from "./line-walker.ts";
 export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buffer.ts";
@@ -17,9 +17,9 @@ export {
   type LineEnricher,
   type NumberAdditions,
   type NumberTable,
-} from "./line-enricher.ts";
+} from "./enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
-export type { ShapedLines, ShapeLines } from "./shape-lines.ts";
+export type { ShapedLines, ShapeLines } from "./line-buffer.ts";
 export { lendLines, type Sink } from "./sink.ts";
 export { fieldStart, renderField, renderFields, renderValue, type RenderedFields } from "./rendered-fields.ts";
 export {
@@ -29,11 +29,11 @@ export {
   spaceFor,
   type Workspace,
   type WorkspaceMemory,
-} from "./workspace.ts";
+} from "./enricher.ts";
 export * as addressLayout from "./address-layout.ts";
 export { createFindConflict, type FieldConflict } from "./fields/field-conflict.ts";
 export { fieldGroups, findField, recordFields } from "./fields/field-table.ts";
-export { ecsLowered, ecsName, ecsNames } from "./fields/ecs-names.ts";
+export { ecsLowered, ecsName, ecsNames } from "./fields/fields-page.ts";
 export { fieldPatterns } from "./fields/field-patterns.ts";
 export { fieldsPage } from "./fields/fields-page.ts";
 export type { FieldPattern, FieldType, RecordField } from "./fields/record-field.ts";

@@ -1,5 +1,102 @@
-import { readValueAt } from "./read-line.ts";
-import type { FieldValues, Value } from "./record-fields.ts";
+import type { RecordFields, Value, FieldValues } from "./record-fields.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const bracket = 0x5b;
+const closingBracket = 0x5d;
+const closingBrace = 0x7d;
+const zero = 0x30;
+const nine = 0x39;
+const safeDigits = 15;
+
+/**
+ * Reads the fields of a line of ours: a flat object whose values are scalars or arrays of them, without white space. Whole numbers
+ * beyond 2^53 become bigints.
+ *
+ * @param start where its brace is, @param end behind its last field, where no brace has to be.
+ */
+export function readLine(bytes: Buffer, start: number, end: number): RecordFields {
+  const record: RecordFields = new Map();
+  let at = start + 1;
+  while (at < end) {
+    const nameEnd = stringEnd(bytes, at);
+    const valueEnd = endOfValue(bytes, nameEnd + 1, end);
+    record.set(JSON.parse(bytes.toString("utf8", at, nameEnd)) as string, readValue(bytes, nameEnd + 1, valueEnd));
+    at = valueEnd + 1;
+  }
+  return record;
+}
+
+/** Reads the value of a line of ours that begins at `at`; the line is the whole of `bytes`. */
+function readValueAt(bytes: Buffer, at: number): Value {
+  const first = bytes[at] as number;
+  if (first >= zero && first <= nine) {
+    // Most numbers have few digits; the others are read as exactly as all values are.
+    let value = 0;
+    let p = at;
+    for (let digit = first; digit >= zero && digit <= nine; digit = bytes[++p] as number)
+      value = value * 10 + digit - zero;
+    if (p - at <= safeDigits && (bytes[p] === comma || bytes[p] === closingBrace)) return value;
+  }
+  const end = endOfValue(bytes, at, bytes.length);
+  if (first === quote) {
+    const text = bytes.toString("utf8", at + 1, end - 1);
+    if (!text.includes("\\")) return text;
+  }
+  return readValue(bytes, at, end);
+}
+
+/** The fields of a piece of a line, each with a comma before it: names, and values as they stand there. */
+export function splitFields(piece: Uint8Array): (readonly [name: string, value: string])[] {
+  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  const fields: [string, string][] = [];
+  for (let at = 1; at < bytes.length;) {
+    const nameEnd = stringEnd(bytes, at);
+    const valueEnd = endOfValue(bytes, nameEnd + 1, bytes.length);
+    const name = JSON.parse(bytes.toString("utf8", at, nameEnd)) as string;
+    fields.push([name, bytes.toString("utf8", nameEnd + 1, valueEnd)]);
+    at = valueEnd + 1;
+  }
+  return fields;
+}
+
+/** Behind the closing quote. */
+function stringEnd(bytes: Buffer, at: number): number {
+  let end = at + 1;
+  while (bytes[end] !== quote) end += bytes[end] === backslash ? 2 : 1;
+  return end + 1;
+}
+
+function endOfValue(bytes: Buffer, at: number, end: number): number {
+  if (bytes[at] === quote) return stringEnd(bytes, at);
+  let p = at;
+  if (bytes[at] === bracket) {
+    while (bytes[p] !== closingBracket) p = bytes[p] === quote ? stringEnd(bytes, p) : p + 1;
+    return p + 1;
+  }
+  while (p < end && bytes[p] !== comma && bytes[p] !== closingBracket && bytes[p] !== closingBrace) p++;
+  return p;
+}
+
+function readValue(bytes: Buffer, at: number, end: number): Value {
+  const text = bytes.toString("utf8", at, end);
+  if (bytes[at] !== bracket) return readScalar(text);
+  if (!/[0-9]{16}/.test(text)) return JSON.parse(text) as Value;
+  const values: (string | number | bigint | boolean)[] = [];
+  for (let p = at + 1; p < end - 1;) {
+    const next = endOfValue(bytes, p, end - 1);
+    values.push(readScalar(bytes.toString("utf8", p, next)));
+    p = next + 1;
+  }
+  return values;
+}
+
+function readScalar(text: string): string | number | bigint | boolean {
+  const value = JSON.parse(text) as string | number | boolean;
+  const isInexact = typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && /^-?[0-9]+$/.test(text);
+  return isInexact ? BigInt(text) : value;
+}
 
 /** The fields of one line of ours after the other; each is looked for when it is asked for. */
 export interface LineValues extends FieldValues {

@@ -1,4 +1,146 @@
-import type { Log } from "./log.ts";
+import { createRequire } from "node:module";
+import type * as Pino from "pino";
+import type { Clock } from "./clock.ts";
+
+/** An error as a field of the log. */
+interface ErrorField {
+  readonly type: string;
+  /** The message, and those of its causes that it does not repeat. */
+  readonly message: string;
+  readonly code?: string | number;
+  /** Where it was thrown, for a bug: for what an operator can fix, the message is enough. */
+  readonly stack?: readonly string[];
+}
+
+/** Errors of these classes are faults of the program, not of what it was given. */
+const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
+const maxCauses = 5;
+
+/** Whether an error is no fault of the program, so that its message is enough. */
+export function isExpected(error: unknown): error is Error {
+  return error instanceof Error && !bugs.some((bug) => error instanceof bug);
+}
+
+/** What the log shows of something thrown: every message once. */
+export function describeError(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) return thrown;
+  const { code } = thrown as { code?: unknown };
+  return {
+    type: thrown.name,
+    message: messagesOf(thrown),
+    ...((typeof code === "string" || typeof code === "number") && { code }),
+    ...(!isExpected(thrown) && { stack: framesOf(thrown) }),
+  } satisfies ErrorField;
+}
+
+function messagesOf(error: Error): string {
+  let text = error.message;
+  let { cause } = error;
+  for (let depth = 0; cause instanceof Error && depth < maxCauses; depth++) {
+    if (!text.includes(cause.message)) text = `${text}: ${cause.message}`;
+    ({ cause } = cause);
+  }
+  return text;
+}
+
+function framesOf({ stack = "" }: Error): readonly string[] {
+  return stack
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith("at "));
+}
+
+export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+export const logFormats = ["json", "text"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Structured log. The message says what happened in words; the fields carry the values. */
+export interface Log {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** A name that each line carries as `instance`. Empty or left out: none. */
+  readonly instance?: string;
+  readonly destination: { write(line: string): unknown };
+}
+
+/** pino takes longer to load than most commands to run, and threads pass their lines on: it is loaded by whoever makes a log. */
+const loadPino = (): typeof Pino => createRequire(import.meta.url)("pino") as typeof Pino;
+
+/** A log of lines: JSON (pino's), or `time LEVEL message field=value …` for people. */
+export function createLog(options: LogOptions): Log {
+  const destination: Pino.DestinationStream =
+    options.format === "json"
+      ? { write: (line) => void options.destination.write(line) }
+      : { write: (line) => void options.destination.write(formatText(line)) };
+  const { instance = "" } = options;
+  const { pino } = loadPino();
+  const logger = pino(
+    {
+      level: options.level,
+      base: instance === "" ? null : { instance },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: describeError },
+    },
+    destination,
+  );
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
+}
+
+/** A log that writes nothing. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Passes at most one line for each message text in `intervalMs`; the next line that passes carries `suppressed`, the
+ * number of those that did not. For what a stranger's packet or request can cause again and again.
+ */
+export function limitLog(log: Log, clock: Clock, intervalMs = 10_000): Log {
+  const last = new Map<string, { at: number; suppressed: number }>();
+  const limited =
+    (level: keyof Log) =>
+    (fields: LogFields, message: string): void => {
+      const now = clock.monotonic();
+      const previous = last.get(message);
+      if (previous !== undefined && now - previous.at < intervalMs) {
+        previous.suppressed++;
+        return;
+      }
+      last.set(message, { at: now, suppressed: 0 });
+      const suppressed = previous?.suppressed ?? 0;
+      log[level](suppressed > 0 ? { ...fields, suppressed } : fields, message);
+    };
+  return { debug: limited("debug"), info: limited("info"), warn: limited("warn"), error: limited("error") };
+}
+
+function formatText(line: string): string {
+  const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${formatField(value)}`);
+  return `${String(time)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${rest.join("")}\n`;
+}
+
+function formatField(value: unknown): string {
+  if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  if (typeof value === "object" && value !== null && "message" in value) {
+    const stack = "stack" in value ? ` stack=${JSON.stringify(value.stack)}` : "";
+    return JSON.stringify(value.message) + stack;
+  }
+  return JSON.stringify(value);
+}
 
 /**
  * A part of the collector with a life of its own. Its constructor is inert: nothing is opened before `start`, and

@@ -12,7 +12,7 @@ export {
 export { errorStatus, errorStatusNames, type ErrorStatusName } from "./session/error-status.ts";
 export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/oid.ts";
 export { peerName, type PeerCounts } from "./session/peer.ts";
-export { createRepetitions, type Repetitions } from "./session/repetitions.ts";
+export { createRepetitions, type Repetitions } from "./session/agent-limits.ts";
 export type { Session, SnmpResponse } from "./session/session.ts";
 export {
   createSnmpClient,
@@ -24,7 +24,7 @@ export { SnmpError, type SnmpErrorCode } from "./session/snmp-error.ts";
 export type { OpenUdpSocket, UdpSocket, UdpSocketHandlers } from "./session/udp-socket.ts";
 export type { EngineView } from "./session/usm/engine.ts";
 export { isException, type ValueType, type VarBind } from "./session/var-bind.ts";
-export type { WalkEnd } from "./session/walk-column.ts";
+export type { WalkEnd } from "./session/walk.ts";
 export { walk, type WalkOptions, type WalkSummary } from "./session/walk.ts";
 export { changeEffect, type ChangeClass, type ChangeEffect } from "./definitions/definition-change.ts";
 export { definitionPathsIn, type DefinitionPaths } from "./definitions/definition-files.ts";

@@ -25,7 +25,7 @@ export {
 } from "./model/udm-entry.ts";
 export { checkMetadataFile, type MetadataCheck, type MetadataFinding } from "./store/check-metadata-file.ts";
 export { loadState, type LoadedState } from "./store/load-state.ts";
-export { serveFileThread } from "./store/file-thread.ts";
+export { serveFileThread } from "./store/file-thread-client.ts";
 export { createUdmFileStore } from "./store/udm-file-store.ts";
 export type {
   CollectorUdmStore,

@@ -12,7 +12,7 @@ import {
   ListUdmKeysResponseSchema,
 } from "../../src/api/gen/udm/v1/udm_pb.ts";
 import { parseJson, parseJsonInTurns } from "../../src/api/json/parse-json.ts";
-import { readInTurns, readWhole } from "../../src/api/rpc/read-in-turns.ts";
+import { readInTurns, readWhole } from "../../src/api/rpc/codec.ts";
 import { createRandom, mutate } from "../support/mutate.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
 import { listOf, listOfEntries } from "../../src/api/udm/entry-list.ts";
-import { listPieces, listSize, shortListBytes } from "../../src/api/udm/list-message.ts";
-import { listAnswer } from "../../src/api/udm/udm-answers.ts";
+import { listPieces, listSize, shortListBytes } from "../../src/api/udm/udm-methods.ts";
+import { listAnswer } from "../../src/api/udm/udm-methods.ts";
 import {
   ListUdmKeysResponseSchema,
   ListUdmsResponseSchema,

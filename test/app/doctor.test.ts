@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { diagnose } from "../../src/app/doctor/diagnose.ts";
+import { diagnose } from "../../src/app/doctor/doctor.ts";
 import { diagnosisIds } from "../../src/app/doctor/diagnosis.ts";
 import { flowCounts } from "../../src/app/doctor/doctor.ts";
 import { createFlowRig } from "../support/flow-rig.ts";

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
 import { explainObject, type ExplainedEnrichers } from "../../src/app/explain-objects.ts";
 import { explainAddress } from "../../src/api/tools/explain/explain-address.ts";
-import { rawFields } from "../../src/api/tools/explain/raw-fields.ts";
+import { rawFields } from "../../src/api/tools/explain/explain-address.ts";
 import { createToolsContext } from "../../src/api/tools/common/tools-context.ts";
 import {
   ExplainAddressRequestSchema,

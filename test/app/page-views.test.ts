@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { createCollector, readSettings } from "../../src/app/index.ts";
 import { progressLine, showProgress } from "../../src/app/cli/client/show-progress.ts";
-import { shippedPackages } from "../../src/app/package-licences.ts";
+import { shippedPackages } from "../../src/app/settings-view.ts";
 import { createSettingsView, type SettingsView } from "../../src/app/settings-view.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { startHttpServer } from "../output/http/http-fixture.ts";

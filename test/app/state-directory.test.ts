@@ -3,7 +3,7 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createStateDirectory } from "../../src/app/state-directory.ts";
+import { createStateDirectory } from "../../src/app/collector.ts";
 import { systemClock, type Log } from "../../src/report/index.ts";
 import { nodeFileIo } from "../../src/file/index.ts";
 import { cleanUp } from "../support/clean-up.ts";

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { Reader, type Response } from "maxmind";
 import type { FoundValues, Wanted } from "../../src/enrich/mmdb/data-reader.ts";
-import type { Database } from "../../src/enrich/mmdb/read-database.ts";
+import type { Database } from "../../src/enrich/mmdb/mmdb-source.ts";
 import {
   createMmdbSource,
   geoValues,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createQuestionThreads } from "../../src/explore/duckdb/question-threads.ts";
+import { createQuestionThreads } from "../../src/explore/duckdb/open-duckdb.ts";
 
 test("DuckDB has a second thread while a question runs, and one at all other times", async () => {
   const said: string[] = [];

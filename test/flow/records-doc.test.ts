@@ -6,7 +6,7 @@ import { createSharedStore, createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/report/index.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
-import { counterTables } from "../../src/flow/wire/sflow/counter-tables.ts";
+import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";
 import { fieldGroups, fieldsPage } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { createMemoryExporterTables } from "../support/memory-exporter-table.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createRelayRewriter, type RelayRewriterOptions } from "../../src/flow/relay/relay-rewriter.ts";
+import { createRelayRewriter, type RelayRewriterOptions } from "../../src/flow/relay/tee.ts";
 import {
   dataSet,
   fields,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryBudget, freeOfEachLease } from "../../src/snmp/discovery/memory-budget.ts";
-import { createOversizedObjects } from "../../src/snmp/poller/oversized-objects.ts";
+import { createOversizedObjects } from "../../src/snmp/poller/object-polls.ts";
 import type { Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
 import { quickDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";

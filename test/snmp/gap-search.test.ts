@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createGapSearch, type GapSearch } from "../../src/snmp/poller/gap-search.ts";
+import { createGapSearch, type GapSearch } from "../../src/snmp/poller/appearances.ts";
 import { compareOids, oidStartsWith, type Oid } from "../../src/snmp/session/oid.ts";
 import { runs } from "../support/runs.ts";
 

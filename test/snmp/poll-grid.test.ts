@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createPollGrid, type PollGrid } from "../../src/snmp/poller/poll-grid.ts";
+import { createPollGrid, type PollGrid } from "../../src/snmp/poller/poll-times.ts";
 import { createSchedule } from "../../src/snmp/poller/schedule.ts";
 import { cleanUp } from "../support/clean-up.ts";
 

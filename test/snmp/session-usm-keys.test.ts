@@ -4,7 +4,7 @@ import type { AuthenticationProtocol, PrivacyProtocol, UsmCredential } from "../
 import { decodeMessage, decodeScopedPdu } from "../../src/snmp/session/codec/message-codec.ts";
 import { hashAlgorithms } from "../../src/snmp/session/usm/hash.ts";
 import { createKeyCache } from "../../src/snmp/session/usm/key-cache.ts";
-import { localizeKey, passphraseToKey, privacyKey } from "../../src/snmp/session/usm/localize-key.ts";
+import { localizeKey, passphraseToKey, privacyKey } from "../../src/snmp/session/usm/key-cache.ts";
 import { isMessageAuthentic } from "../../src/snmp/session/usm/mac.ts";
 import { decrypt } from "../../src/snmp/session/usm/privacy.ts";
 import { fromHex, toHex } from "../support/snmp-bytes.ts";

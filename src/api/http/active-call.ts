@@ -1,15 +1,33 @@
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../report/index.ts";
 import type { Principal } from "../../access/index.ts";
 import type { Call, RouteAccess } from "./call.ts";
 import type { ClientAddress } from "./client-address.ts";
-import { certificateSubject } from "./client-certificate.ts";
 import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
 import type { Turns } from "./turns.ts";
 import { clientGone } from "../error/api-error.ts";
 import { wireOf, type Wire } from "./wire.ts";
+
+/** A certificate does not change while its connection lives. */
+const known = new WeakMap<Socket, readonly string[]>();
+
+/** Parts of the subject of a client's certificate that was verified: `CN=alice`, `O=Example`; undefined where there is none. */
+function certificateSubject(socket: Socket | undefined): readonly string[] | undefined {
+  if (socket === undefined || (socket as Partial<TLSSocket>).authorized !== true) return undefined;
+  let parts = known.get(socket);
+  if (parts === undefined) {
+    // Null for a connection that was resumed without it: typed otherwise.
+    const { subject } = (socket as TLSSocket).getPeerCertificate() as { subject?: Record<string, string | string[]> };
+    parts = Object.entries(subject ?? {}).flatMap(([name, values]) =>
+      [values].flat().map((value) => `${name}=${value}`),
+    );
+    known.set(socket, parts);
+  }
+  return parts.length === 0 ? undefined : parts;
+}
 
 /** What an active call needs besides the request. */
 export interface CallSurroundings {

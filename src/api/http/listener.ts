@@ -1,3 +1,4 @@
+import type { Socket, AddressInfo } from "node:net";
 import {
   createServer as createHttp1Server,
   type IncomingMessage,
@@ -12,7 +13,6 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { sourceOf } from "../../access/index.ts";
 import { limitLog, listenFault, type Clock, type Log } from "../../report/index.ts";
@@ -20,8 +20,39 @@ import type { ApiMetrics } from "./api-metrics.ts";
 import type { ClientLimits } from "./client-limits.ts";
 import { createHttp2Guard } from "./http2-guard.ts";
 import type { ApiLimits } from "./limits.ts";
-import { switchProtocol } from "./protocol-switch.ts";
 import { readTlsCredentials, type TlsCredentials, type TlsFiles } from "./tls-credentials.ts";
+
+/** What every HTTP/2 connection begins with (RFC 9113 section 3.4). */
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+
+/**
+ * Recognises HTTP/2 by prior knowledge: reads until the bytes differ from the connection preface, or are all of
+ * it, then puts them back and hands the socket over. The caller bounds the time; a socket that ends undecided is closed.
+ */
+function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") => void): void {
+  const held: Buffer[] = [];
+  let length = 0;
+
+  const decide = (protocol: "http1" | "http2"): void => {
+    socket.off("readable", read);
+    socket.off("end", give);
+    socket.unshift(Buffer.concat(held));
+    handOver(protocol);
+  };
+  const give = (): void => void socket.destroy();
+  const read = (): void => {
+    for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+      const part = chunk.subarray(0, preface.length - length);
+      held.push(chunk);
+      if (!part.equals(preface.subarray(length, length + part.length))) return decide("http1");
+      length += chunk.length;
+      if (length >= preface.length) return decide("http2");
+    }
+  };
+
+  socket.on("readable", read);
+  socket.on("end", give);
+}
 
 export interface ListenerOptions {
   readonly ip: string;

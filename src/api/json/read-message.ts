@@ -1,11 +1,148 @@
-import { create, type DescField, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
-import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
+import {
+  ScalarType,
+  type DescEnum,
+  create,
+  type DescField,
+  type DescMessage,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { FieldMaskSchema, type FieldMask } from "@bufbuild/protobuf/wkt";
 import { quote } from "../../text/index.ts";
-import type { JsonNode } from "./json-node.ts";
+import { JsonNumber, type JsonNode } from "./json-node.ts";
+import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
 import type { TakeItem } from "./parse-json.ts";
-import { readFieldMask } from "./read-field-mask.ts";
-import { readScalar } from "./read-scalar.ts";
+
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Reads an integer from a number literal or a string of one, exactly. As proto3 JSON has it, `1e3` and `7.0` are
+ * integers.
+ *
+ * @throws JsonFieldError
+ */
+function readInteger(
+  node: JsonNode,
+  field: string,
+  { min, max }: { readonly min: bigint; readonly max: bigint },
+): bigint {
+  if (!(node instanceof JsonNumber) && typeof node !== "string") {
+    throw fieldError(field, "must be a number or a string of digits");
+  }
+  const text = typeof node === "string" ? node : node.text;
+  const shown = typeof node === "string" ? quote(text) : quote(text).slice(1, -1);
+  const value = exactInteger(text);
+  if (value === undefined) throw fieldError(field, `${shown} is not an integer`);
+  if (value === "large" || value < min || value > max) {
+    throw fieldError(field, `${shown} is not within ${min} to ${max}`);
+  }
+  return value;
+}
+
+/** @returns undefined when the text is not an integer, `large` for more than 20 digits. */
+function exactInteger(text: string): bigint | "large" | undefined {
+  const match = decimal.exec(text);
+  if (match === null) return undefined;
+  const [, sign = "", whole = "", fraction = "", exponentText = "0"] = match;
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  if (digits === "") return 0n;
+  const significant = digits.replace(/(?<!0)0+$/, "");
+  // The value is `significant` times ten to the power of `scale`.
+  const scale = Number(exponentText) - fraction.length + (digits.length - significant.length);
+  if (scale < 0) return undefined;
+  if (significant.length + scale > 20) return "large";
+  const value = BigInt(significant) * 10n ** BigInt(scale);
+  return sign === "-" ? -value : value;
+}
+
+const int32 = { min: -(1n << 31n), max: (1n << 31n) - 1n };
+const uint32 = { min: 0n, max: (1n << 32n) - 1n };
+const int64 = { min: -(1n << 63n), max: (1n << 63n) - 1n };
+const uint64 = { min: 0n, max: (1n << 64n) - 1n };
+
+/**
+ * Reads a value that is no message, as proto3 JSON has it.
+ *
+ * @throws JsonFieldError
+ */
+function readScalar(type: DescEnum | ScalarType | undefined, node: JsonNode, path: string): unknown {
+  if (typeof type === "object") return readEnum(type, node, path);
+  switch (type) {
+    case ScalarType.STRING:
+      if (typeof node !== "string") throw fieldError(path, "must be a string");
+      return node;
+    case ScalarType.BOOL:
+      if (typeof node !== "boolean") throw fieldError(path, "must be true or false");
+      return node;
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return readInteger(node, path, uint64);
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return readInteger(node, path, int64);
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return Number(readInteger(node, path, uint32));
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return Number(readInteger(node, path, int32));
+    case ScalarType.BYTES:
+      return readBytes(node, path);
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+    case undefined:
+    default:
+      return readDouble(node, path);
+  }
+}
+
+function readEnum(desc: DescEnum, node: JsonNode, path: string): number {
+  if (node instanceof JsonNumber) return Number(readInteger(node, path, int32));
+  const value = desc.values.find(({ name }) => name === node);
+  if (value !== undefined) return value.number;
+  throw fieldError(path, `must be one of ${desc.values.map(({ name }) => JSON.stringify(name)).join(", ")}`);
+}
+
+function readBytes(node: JsonNode, path: string): Uint8Array {
+  if (typeof node === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(node)) return Buffer.from(node, "base64");
+  throw fieldError(path, "must be bytes in base64");
+}
+
+function readDouble(node: JsonNode, path: string): number {
+  if (!(node instanceof JsonNumber) && typeof node !== "string") throw fieldError(path, "must be a number");
+  const text = typeof node === "string" ? node : node.text;
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isNaN(value) && text !== "NaN") throw fieldError(path, `${quote(text)} is not a number`);
+  return value;
+}
+
+/**
+ * Reads a field mask in either form: `"name,tags"`, blanks around commas allowed, or `{"paths": ["name", "tags"]}`.
+ * Whether the paths name fields is for the service to say.
+ *
+ * @throws JsonFieldError
+ */
+function readFieldMask(node: JsonNode, field: string): FieldMask {
+  if (typeof node === "string") {
+    const paths = node.trim() === "" ? [] : node.split(",").map((path) => path.trim());
+    return create(FieldMaskSchema, { paths });
+  }
+  if (!(node instanceof Map)) {
+    throw fieldError(field, 'must be a string "name,tags" or an object {"paths": ["name", "tags"]}');
+  }
+  for (const name of node.keys()) {
+    if (name !== "paths") throw fieldError(field, `unknown field ${quote(String(name))}: expected "paths"`);
+  }
+  const paths = (node as ReadonlyMap<string, JsonNode>).get("paths") ?? [];
+  if (!Array.isArray(paths)) throw fieldError(`${field}.paths`, "must be an array of strings");
+  return create(FieldMaskSchema, {
+    paths: paths.map((path: JsonNode, i) => {
+      if (typeof path !== "string") throw fieldError(`${field}.paths[${i}]`, "must be a string");
+      return path;
+    }),
+  });
+}
 
 /** What to do with a name that is not a field of the message. */
 export type UnknownFields = "reject" | "ignore";

@@ -1,11 +1,126 @@
-import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
+import {
+  fromBinary,
+  ScalarType,
+  type DescField,
+  type DescMessage,
+  type MessageShape,
+  type Message,
+} from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { ConnectError } from "@connectrpc/connect";
-import { apiError } from "../error/api-error.ts";
+import { apiError, violationsError } from "../error/api-error.ts";
+import { maxNames, type ReadingTurn } from "../json/parse-json.ts";
 import { decodeRequest, decodeRequestInTurns } from "../json/decode-request.ts";
-import type { ReadingTurn } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 import type { CodecName } from "./encoded.ts";
-import { listInTurns, readInTurns, readWhole } from "./read-in-turns.ts";
+
+/** How many elements are read before other requests get a turn, and about how many bytes. */
+const elementsPerTurn = 100;
+const bytesPerTurn = 65_536;
+/** What an element takes in memory, bytes, about, beside so many for each of its bytes. */
+const madeOfElement = 240;
+const madeOfByte = 6;
+/** Texts of a list that are read at once: as many as take some tenths of a second. */
+const mostTexts = 1_000_000;
+/** The longest element, and all of the message that is none. */
+const longestElement = 1_048_576;
+
+/**
+ * Reads a message as the protobuf library does, unless a map or list of texts in it is so long that others would wait.
+ *
+ * @param path of the message in its request, for what is refused.
+ * @throws ConnectError `invalid_argument` that names the field; Error for bytes that are not such a message.
+ */
+export function readWhole<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array, path = ""): MessageShape<Desc> {
+  requireFewItems(desc, bytes, path);
+  return fromBinary(desc, bytes);
+}
+
+function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): void {
+  if (bytes.length < bytesPerTurn) return;
+  const reader = new BinaryReader(bytes);
+  const counts = new Map<number, number>();
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const field = desc.fields.find((one) => one.number === number && hasBytes(one));
+    if (field === undefined) {
+      reader.skip(type, number);
+      continue;
+    }
+    // Like the library, whatever the wire type says.
+    const part = reader.bytes();
+    if (field.message !== undefined && field.fieldKind !== "map") {
+      requireFewItems(field.message, part, `${path}${field.name}.`);
+      continue;
+    }
+    const count = (counts.get(number) ?? 0) + 1;
+    counts.set(number, count);
+    // The list of a message that is nothing else may be as long as a batch.
+    const most = path === "" && field.fieldKind === "list" ? mostTexts : maxNames;
+    if (count > most) {
+      const description = `${path}${field.name} has more than ${most} items`;
+      throw violationsError("invalid_argument", "INVALID_FIELD", [{ field: `${path}${field.name}`, description }]);
+    }
+  }
+}
+
+function hasBytes({ fieldKind, message, scalar }: DescField): boolean {
+  return fieldKind === "map" || message !== undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES;
+}
+
+/** The field by which {@link readInTurns} reads a message: its first, when that is a list of messages. */
+function listInTurns(desc: DescMessage): (DescField & { readonly message: DescMessage }) | undefined {
+  const field = desc.field[desc.fields[0]?.localName ?? ""];
+  return field?.fieldKind === "list" && field.message !== undefined && field.number === 1 ? field : undefined;
+}
+
+/**
+ * Reads a message whose field 1 is a long list of messages, some elements at a time, as the protobuf library reads it at once.
+ *
+ * @throws Error for bytes that are not such a message.
+ */
+export async function readInTurns<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  turn: ReadingTurn,
+): Promise<MessageShape<Desc>> {
+  const list = listInTurns(desc);
+  if (list === undefined) throw new Error(`${desc.typeName} has no list of messages as its field 1`);
+  const reader = new BinaryReader(bytes);
+  const messages = new Set(desc.fields.filter((field) => field.message !== undefined).map((field) => field.number));
+  const elements: unknown[] = [];
+  const others: Uint8Array[] = [];
+  let othersLength = 0;
+  let turnStart = 0;
+  for (let fields = 1; reader.pos < reader.len; fields++) {
+    const start = reader.pos;
+    const [number, type] = reader.tag();
+    // Like the library, whatever the wire type of a message says.
+    if (number === 1)
+      elements.push(readWhole(list.message, withinLength(reader.bytes()), `${list.name}[${elements.length}].`));
+    else {
+      if (messages.has(number)) reader.bytes();
+      else reader.skip(type, number);
+      others.push(bytes.subarray(start, reader.pos));
+      othersLength += reader.pos - start;
+      if (othersLength > longestElement) throw tooLong();
+    }
+    const length = reader.pos - turnStart;
+    if (fields % elementsPerTurn !== 0 && length < bytesPerTurn) continue;
+    await turn(Math.min(fields, elementsPerTurn) * madeOfElement + length * madeOfByte);
+    turnStart = reader.pos;
+  }
+  return Object.assign(readWhole(desc, Buffer.concat(others)), { [list.localName]: elements });
+}
+
+function withinLength(element: Uint8Array): Uint8Array {
+  if (element.length > longestElement) throw tooLong();
+  return element;
+}
+
+function tooLong(): Error {
+  return apiError("invalid_argument", "MALFORMED_MESSAGE", `an element is longer than ${longestElement} bytes`);
+}
 
 /** From how many bytes on a request is read in turns; of protobuf one that holds a list. */
 const longRequest = 65_536;

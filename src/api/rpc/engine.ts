@@ -1,9 +1,324 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { ConnectError } from "@connectrpc/connect";
+import type { DescMessage } from "@bufbuild/protobuf";
+import { apiError } from "../error/api-error.ts";
 import type { Call } from "../http/call.ts";
+import type { BodyReader, BodyTaker } from "../http/read-body.ts";
+import { envelopeSize, isLong, type Encoded, type LongMessage, encode } from "./encoded.ts";
+import { type Terms, readTerms } from "./terms.ts";
+import type { HeaderFields } from "../http/http-message.ts";
+import { sendBytes, sendError, writePieces } from "../http/send.ts";
+import { type Protocol, protocolOf } from "./protocol.ts";
+import { compressFrom, noTerms, type Reply } from "./reply.ts";
+import { deadlineExceeded } from "../http/active-call.ts";
+import { decodeText, decodeTexts } from "./base64-text.ts";
+import { type Pace, type ReadRequest, createRequestReader } from "./codec.ts";
+import { createEnvelopeReply } from "./envelope-reply.ts";
+import type { Answer, RpcMethod, RpcService } from "./method.ts";
 import type { UnknownFields } from "../json/read-message.ts";
-import { createRequestReader } from "./codec.ts";
-import { Exchange, type ExchangeTools } from "./exchange.ts";
-import type { RpcMethod, RpcService } from "./method.ts";
-import { protocolOf } from "./protocol.ts";
+
+const compressedFlag = 1;
+
+/** Looks at the start of a body in envelopes. @throws ConnectError when its first message is too long: the rest need not be waited for. */
+function inspectEnvelope(first: Buffer, bodies: BodyReader): void {
+  if (first.length >= envelopeSize && first.readUInt32BE(1) > bodies.maxBytes) throw bodies.tooLarge();
+}
+
+/**
+ * The message of a body that has to be one envelope.
+ *
+ * @throws ConnectError `unimplemented` for none or several, `invalid_argument` for one that is cut off, `resource_exhausted`.
+ */
+function openEnvelope(call: Call, bytes: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
+  if (bytes.length === 0) throw countFault("there is no message");
+  if (bytes.length < envelopeSize) throw cutOff();
+  inspectEnvelope(bytes, bodies);
+  const end = envelopeSize + bytes.readUInt32BE(1);
+  if (bytes.length < end) throw cutOff();
+  if (bytes.length > end) throw countFault("there is something after the message");
+  return decompressed(call, bytes[0] as number, bytes.subarray(envelopeSize), terms, bodies);
+}
+
+/** The messages of a body, as they come. @throws ConnectError as {@link openEnvelope} does, but for their number. */
+async function* readEnvelopes(
+  call: Call,
+  chunks: AsyncIterable<Buffer>,
+  terms: Terms,
+  bodies: BodyReader,
+): AsyncGenerator<Buffer> {
+  /** Put together when the next envelope, or its head, is whole: not with each chunk. */
+  let parts: Buffer[] = [];
+  let size = 0;
+  let wanted = envelopeSize;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    size += chunk.length;
+    if (size < wanted) continue;
+    let rest = Buffer.concat(parts, size);
+    for (;;) {
+      inspectEnvelope(rest, bodies);
+      wanted = rest.length < envelopeSize ? envelopeSize : envelopeSize + rest.readUInt32BE(1);
+      if (rest.length < wanted) break;
+      const heldBefore = call.heldBytes;
+      yield await decompressed(call, rest[0] as number, rest.subarray(envelopeSize, wanted), terms, bodies);
+      bodies.release(call, heldBefore);
+      rest = rest.subarray(wanted);
+    }
+    parts = [rest];
+    size = rest.length;
+  }
+  if (size > 0) throw cutOff();
+}
+
+function decompressed(
+  call: Call,
+  flags: number,
+  message: Buffer,
+  terms: Terms,
+  bodies: BodyReader,
+): Buffer | Promise<Buffer> {
+  if ((flags & compressedFlag) === 0) return message;
+  if (!terms.isGzip) throw apiError("internal", "MALFORMED_BODY", "a message is compressed, and no header says how");
+  return message.length === 0 ? message : bodies.decompress(call, message);
+}
+
+function countFault(what: string): Error {
+  return apiError("unimplemented", "MALFORMED_BODY", `${what}: the method takes one message`);
+}
+
+function cutOff(): Error {
+  return apiError("invalid_argument", "MALFORMED_BODY", "the body ends within a message");
+}
+
+const gzipBytes = promisify(gzip);
+
+/** Answers with a body that is the message. Trailers become fields of the header (Connect, unary). */
+function createBareReply(call: Call, protocol: Protocol): Reply {
+  return new BareReply(call, protocol);
+}
+
+/** A class, because closures of their own cost too much for each call. */
+class BareReply implements Reply {
+  terms = noTerms;
+  readonly #call: Call;
+  readonly #protocol: Protocol;
+
+  constructor(call: Call, protocol: Protocol) {
+    this.#call = call;
+    this.#protocol = protocol;
+  }
+
+  unary(encoded: Encoded): void | Promise<void> {
+    this.#call.code = "ok";
+    if (isLong(encoded)) return this.#sendPieces(encoded);
+    const body = typeof encoded === "string" ? encoded : encoded.subarray(envelopeSize);
+    if (body.length >= compressFrom) return this.#sendLarge(body);
+    this.#call.answer(200, this.#fields(), body);
+    return undefined;
+  }
+
+  message(): Promise<void> {
+    return Promise.reject(new Error("a bare body holds one message"));
+  }
+
+  end(): void {}
+
+  refuse(error: ConnectError): void {
+    if (this.#call.isBegun()) {
+      this.#call.breakOff();
+      return;
+    }
+    // The content type is that of an error.
+    sendError(this.#call, error, { headers: this.#fields() });
+  }
+
+  /** What is too long to be made at once is so for compressing at once. */
+  async #sendPieces(message: LongMessage): Promise<void> {
+    const isCounted = message.needsSize !== true || (await message.size(() => !this.#call.isGone())) !== undefined;
+    if (!isCounted) return;
+    this.#call.begin(200, this.#fields(), { hasTrailers: false });
+    await writePieces(this.#call, message.pieces());
+    this.#call.end();
+  }
+
+  async #sendLarge(body: string | Buffer): Promise<void> {
+    if (!this.terms.acceptsGzip) return sendBytes(this.#call, 200, this.#fields(), body);
+    const header = { ...this.#fields(), "content-encoding": "gzip", vary: "accept-encoding" };
+    return sendBytes(this.#call, 200, header, await gzipBytes(body));
+  }
+
+  #fields(): HeaderFields {
+    const { extraHeader, extraTrailer } = this.#call;
+    const { header } = this.#protocol;
+    if (extraHeader === undefined && extraTrailer === undefined) return header;
+    const trailers = Array.from(extraTrailer ?? [], ([name, value]) => [`trailer-${name}`, value] as const);
+    return { ...Object.fromEntries(extraHeader ?? []), ...Object.fromEntries(trailers), ...header };
+  }
+}
+
+/** What all exchanges share. */
+interface ExchangeTools {
+  readonly bodies: BodyReader;
+  /** Of methods whose requests may be long. */
+  readonly bulkBodies: BodyReader;
+  readonly readRequest: ReadRequest;
+  /** As in {@link ApiLimits}. */
+  readonly maxMessageBytes: number;
+  /** Called with what is not a refusal but a fault of ours. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The longest time that a timer can hold; Node fires a longer one at once. */
+const maxTimer = 2_147_483_647;
+
+/**
+ * One call on its way: header, body, message, method, answer. Each step goes on at once when the one before has not left a promise,
+ * because most calls can be answered in the turn in which their body came. A class, because closures of their own cost too much for
+ * each call.
+ */
+class Exchange implements BodyTaker, Pace {
+  readonly #tools: ExchangeTools;
+  readonly #call: Call;
+  readonly #method: RpcMethod;
+  readonly #protocol: Protocol;
+  readonly #bodies: BodyReader;
+  readonly #reply: Reply;
+
+  constructor(tools: ExchangeTools, call: Call, method: RpcMethod, protocol: Protocol) {
+    this.#tools = tools;
+    this.#call = call;
+    this.#method = method;
+    this.#protocol = protocol;
+    this.#bodies = method.kind === "unary" && method.isBulk === true ? tools.bulkBodies : tools.bodies;
+    this.#reply =
+      protocol.framing === "bare"
+        ? createBareReply(call, protocol)
+        : createEnvelopeReply(call, protocol, tools.maxMessageBytes);
+  }
+
+  /** @throws ConnectError for what the header asks for. */
+  readHeader(): void {
+    this.#reply.terms = readTerms(this.#call, this.#protocol);
+    this.#call.throwIfAborted();
+  }
+
+  /** Reads the body and answers. */
+  serve(): void {
+    const call = this.#call;
+    const method = this.#method;
+    call.isEndless = method.kind !== "unary";
+    if (method.kind !== "bidiStream") this.#bodies.collect(call, this.#framingBytes(), this);
+    else this.#stream(method.run(this.#requests(), call)).catch((error) => this.fail(error));
+  }
+
+  inspect(first: Buffer): void {
+    const { framing, isText } = this.#protocol;
+    if (framing !== "bare" && !isText) inspectEnvelope(first, this.#bodies);
+  }
+
+  take(body: Buffer): void {
+    try {
+      const message = this.#open(body);
+      const done = message instanceof Promise ? message.then((bytes) => this.#read(bytes)) : this.#read(message);
+      if (done instanceof Promise) done.catch((error) => this.fail(error));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    try {
+      if (!(error instanceof ConnectError)) this.#tools.onFailure(error);
+      this.#call.failure = error instanceof ConnectError ? error.rawMessage : "internal error";
+      this.#reply.refuse(error instanceof ConnectError ? error : apiError("internal", "FAULT", "internal error"));
+    } catch (again) {
+      this.#tools.onFailure(again);
+      this.#call.breakOff();
+    }
+  }
+
+  /** What the framing may add to the bytes of a message. */
+  #framingBytes(): number {
+    const { framing, isText } = this.#protocol;
+    if (framing === "bare") return 0;
+    // Base64 takes four bytes for three, and four for a rest.
+    return isText ? Math.ceil((this.#bodies.maxBytes + envelopeSize) / 3) + 2 * envelopeSize : envelopeSize;
+  }
+
+  /** @returns the message of a body that has just one. */
+  #open(body: Buffer): Buffer | Promise<Buffer> {
+    const { framing, isText } = this.#protocol;
+    const { terms } = this.#reply;
+    if (framing === "bare") return terms.isGzip && body.length > 0 ? this.#bodies.decompress(this.#call, body) : body;
+    return openEnvelope(this.#call, isText ? decodeText(body) : body, terms, this.#bodies);
+  }
+
+  #read(message: Buffer): void | Promise<void> {
+    this.#call.throwIfAborted();
+    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message, this);
+    return request instanceof Promise ? request.then((made) => this.#run(made as never)) : this.#run(request as never);
+  }
+
+  async turn(made: number): Promise<void> {
+    this.#bodies.make(this.#call, made);
+    await this.#call.turn();
+    this.#call.throwIfAborted();
+  }
+
+  #run(request: never): void | Promise<void> {
+    const call = this.#call;
+    const method = this.#method;
+    call.throwIfAborted();
+    if (method.kind !== "unary") return this.#stream(method.run(request, call));
+    const answer = method.run(request, call);
+    return answer instanceof Promise ? answer.then((given) => this.#answer(given)) : this.#answer(answer);
+  }
+
+  #answer(answer: Answer<DescMessage>): void | Promise<void> {
+    // What nobody takes is not made.
+    if (this.#call.isGone()) return undefined;
+    return this.#reply.unary(encode(this.#protocol.codec, this.#method.schema.output, answer));
+  }
+
+  /** Sends answers as fast as the client takes them, until it goes or its deadline passes. */
+  async #stream(answers: AsyncIterable<Answer<DescMessage>>): Promise<void> {
+    const call = this.#call;
+    const remaining = call.remaining();
+    const timer = remaining <= maxTimer ? setTimeout(() => call.abort(deadlineExceeded()), remaining) : undefined;
+    const iterator = answers[Symbol.asyncIterator]();
+    const aborted = new Promise<never>((_, reject) => {
+      if (call.signal.aborted) reject(call.signal.reason as Error);
+      call.signal.addEventListener("abort", () => reject(call.signal.reason as Error));
+    });
+    // It is no fault when nobody waits for it.
+    aborted.catch(ignore);
+    try {
+      for (;;) {
+        const next = await Promise.race([iterator.next(), aborted]);
+        if (next.done === true) break;
+        await this.#reply.message(encode(this.#protocol.codec, this.#method.schema.output, next.value));
+      }
+      this.#reply.end();
+    } finally {
+      clearTimeout(timer);
+      void Promise.resolve(iterator.return?.()).catch(ignore);
+    }
+  }
+
+  async *#requests(): AsyncGenerator<never> {
+    const { readRequest } = this.#tools;
+    const bodies = this.#bodies;
+    const { codec, isText } = this.#protocol;
+    const chunks = bodies.stream(this.#call);
+    const pieces = isText ? decodeTexts(chunks) : chunks;
+    for await (const message of readEnvelopes(this.#call, pieces, this.#reply.terms, bodies)) {
+      yield (await readRequest(codec, this.#method.schema.input, message, this)) as never;
+    }
+  }
+}
+
+function ignore(): void {}
 
 export interface EngineParts extends Omit<ExchangeTools, "readRequest"> {
   readonly unknownFields: UnknownFields;

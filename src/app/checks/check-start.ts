@@ -1,10 +1,151 @@
-import { isLoopback } from "../../api/index.ts";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { fleetDatabaseAddress } from "../fleet-database.ts";
+import { readTlsCredentials, isLoopback } from "../../api/index.ts";
+import { type Settings, discoveredDirectory, missingForMetadataApi } from "../settings/index.ts";
+import { storeOutputs } from "../outputs/store-outputs.ts";
+import { readAuthorities } from "../access/read-authorities.ts";
+import { metadataDatabaseAddress, metadataDatabaseTls } from "../metadata-database.ts";
+import { messageOf, type Findings, joinFindings } from "./findings.ts";
 import { checkFiles } from "../check-files.ts";
-import type { Settings } from "../settings/index.ts";
-import { checkDirectories } from "./check-directories.ts";
 import { checkPorts } from "./check-ports.ts";
-import { checkTls } from "./check-tls.ts";
-import { joinFindings, type Findings } from "./findings.ts";
+
+const soonMs = 14 * 86_400_000;
+
+/**
+ * Judges the certificates and keys of the API, of its issuer, of the flow port and of the outputs that are on: whether they can be read and belong together.
+ * One that has ended or soon will is a warning.
+ *
+ * @param now milliseconds since the epoch.
+ */
+function checkTls(settings: Settings, now: number): Findings {
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const attempt = (subject: string, read: () => unknown): void => {
+    try {
+      read();
+    } catch (error) {
+      problems.push(`${subject}: ${messageOf(error)}`);
+    }
+  };
+  const checkPair = (subject: string, certPath: string, keyPath: string): void =>
+    attempt(subject, () => {
+      const expires = readTlsCredentials({ certPath, keyPath }).expires * 1000;
+      const day = new Date(expires).toISOString().slice(0, 10);
+      if (expires < now) warnings.push(`${subject}: the certificate in ${certPath} ended on ${day}`);
+      else if (expires < now + soonMs) warnings.push(`${subject}: the certificate in ${certPath} ends on ${day}`);
+    });
+
+  if (settings.SVC_API_TLS_ENABLE) {
+    checkPair("API", settings.SVC_API_TLS_CERT_FILEPATH, settings.SVC_API_TLS_KEY_FILEPATH);
+  }
+  if (settings.SVC_FLOW_SERVER_TLS_ENABLE) {
+    checkPair("flows", settings.SVC_FLOW_SERVER_TLS_CERT_FILEPATH, settings.SVC_FLOW_SERVER_TLS_KEY_FILEPATH);
+    const caPath = settings.SVC_FLOW_SERVER_TLS_CA_CERT_FILEPATH;
+    if (caPath !== "") attempt("flows", () => readAuthorities(caPath));
+  }
+  const issuerCa = settings.SVC_API_OIDC_CA_CERT_FILEPATH;
+  if (settings.SVC_API_OIDC_ENABLE && issuerCa !== "") attempt("OpenID Connect", () => readAuthorities(issuerCa));
+  checkDatabase(settings, attempt, checkPair);
+  for (const { delivery, store } of storeOutputs(settings)) {
+    const tls = "tls" in store ? store.tls : undefined;
+    if (tls === undefined) continue;
+    const subject = `output ${delivery.name}`;
+    const { caPath, certPath, keyPath } = tls;
+    if (caPath !== "") attempt(subject, () => readAuthorities(caPath));
+    if (certPath !== "" && keyPath !== "") checkPair(subject, certPath, keyPath);
+    else if (certPath !== keyPath)
+      problems.push(`${subject}: a client certificate needs a key, and a key a certificate`);
+  }
+  return { problems, warnings };
+}
+
+function checkDatabase(
+  settings: Settings,
+  attempt: (subject: string, read: () => unknown) => void,
+  checkPair: (subject: string, certPath: string, keyPath: string) => void,
+): void {
+  const isShared = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql";
+  const isFleet = settings.SVC_FLEET_NAME !== "";
+  if (!isShared && !isFleet) return;
+  const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
+  const subject = "database of the metadata";
+  if (isFleet && settings.SVC_FLEET_POSTGRESQL_URL.isSet) {
+    attempt("SVC_FLEET_POSTGRESQL_URL", () => fleetDatabaseAddress(settings));
+  }
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL.isSet) {
+    attempt("SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL", () => metadataDatabaseAddress(settings));
+  }
+  if (caPath !== "") attempt(subject, () => readAuthorities(caPath));
+  if (certPath !== "" && keyPath !== "") checkPair(subject, certPath, keyPath);
+}
+
+/** Judges whether what the collector writes can be written: directories that are missing are made by a start, if they can be. */
+async function checkDirectories(settings: Settings): Promise<Findings> {
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const check = async (found: string[], name: keyof Settings, path: string, isFile: boolean): Promise<void> => {
+    const fault = await faultOf(resolve(path), isFile);
+    if (fault !== undefined) found.push(`${name}: ${path}: ${fault}`);
+  };
+  if (settings.SVC_OUTPUT_FILE_ENABLE) {
+    await check(problems, "SVC_OUTPUT_FILE_PATH", settings.SVC_OUTPUT_FILE_PATH, true);
+  }
+  if (settings.SVC_STATE_DIRECTORY_PATH !== "") {
+    await check(problems, "SVC_STATE_DIRECTORY_PATH", settings.SVC_STATE_DIRECTORY_PATH, false);
+  }
+  if (settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "duckdb")
+    await check(problems, "SVC_EXPLORE_PATH", settings.SVC_EXPLORE_PATH, false);
+  const plans = settings.SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH;
+  if (settings.SVC_INPUT_SNMP_ENABLE && settings.SVC_INPUT_SNMP_PERSIST_ENABLE && plans !== "") {
+    await check(problems, "SVC_INPUT_SNMP_PERSIST_DIRECTORY_PATH", plans, false);
+  }
+  if (settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH !== "" && discoveredDirectory(settings) !== "") {
+    const name = "SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH";
+    await check(problems, name, discoveredDirectory(settings), false);
+  }
+  // Metadata can be read from there nevertheless.
+  if (missingForMetadataApi(settings).length === 0 && settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file") {
+    const name = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH";
+    const fault = await faultOf(dirname(resolve(settings[name])), false);
+    if (fault !== undefined)
+      warnings.push(`${name}: changes by the API cannot be written to ${settings[name]}: ${fault}`);
+  }
+  // The collector runs without its log in a file.
+  if (settings.SVC_LOGGER_FILE_LOG_ENABLE) {
+    await check(warnings, "SVC_LOGGER_FILE_LOG_FILENAME", settings.SVC_LOGGER_FILE_LOG_FILENAME, true);
+  }
+  return { problems, warnings };
+}
+
+/** Why a path cannot be written; undefined when it can be. */
+async function faultOf(path: string, isFile: boolean): Promise<string | undefined> {
+  try {
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (found === undefined) return await faultOfParent(dirname(path));
+    if (isFile && found.isDirectory()) return "is a directory";
+    if (!isFile && !found.isDirectory()) return "is not a directory";
+    await access(path, isFile ? constants.W_OK : constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** The nearest directory that is there must let others be made in it. */
+async function faultOfParent(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (found === undefined) return dirname(path) === path ? "is not there" : faultOfParent(dirname(path));
+  if (!found.isDirectory()) return `${path} is not a directory`;
+  await access(path, constants.W_OK | constants.X_OK);
+  return undefined;
+}
 
 /**
  * Finds what a start with these settings would find, without one: files, certificates, directories, ports.

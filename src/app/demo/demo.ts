@@ -1,14 +1,199 @@
-import { startComponents, stopComponents } from "../../report/index.ts";
-import type { Clock, Component, Log } from "../../report/index.ts";
+import type { Socket } from "node:dgram";
+import { once } from "node:events";
+import { type Component, type Clock, startComponents, stopComponents, type Log } from "../../report/index.ts";
+import {
+  compareOids,
+  decodeMessage,
+  encodeCommunityMessage,
+  errorStatus,
+  readPduRest,
+  type Oid,
+  type Pdu,
+  type VarBind,
+  parseOid,
+} from "../../snmp/index.ts";
+import { bindLoopback } from "./bind-loopback.ts";
+import { type InterfaceCounters, createInterfaceCounters } from "./interface-counters.ts";
 import type { Collector } from "../collector.ts";
 import { curlLine } from "../quickstart.ts";
-import { createDemoDevices, deviceDefinitions } from "./demo-devices.ts";
 import { createDemoExporter } from "./demo-exporter.ts";
 import { createDemoStory } from "./demo-story.ts";
-import { createInterfaceCounters } from "./interface-counters.ts";
 import { createRandom } from "./random.ts";
 import type { RecentRecords } from "./recent-records.ts";
 import { interfaceTable, recordTable } from "./record-table.ts";
+
+interface DemoAgent extends Component {
+  /** Where it answers; known once it is started. */
+  address(): { readonly ip: string; readonly port: number };
+}
+
+const version2c = 1;
+const maxBulkValues = 40;
+
+/**
+ * An SNMP agent of version 2c on a loopback address, at a port that the system chooses. It answers Get, GetNext and
+ * GetBulk (RFC 3416 section 4.2); what it does not understand, and another community, it does not answer.
+ *
+ * @param values all instances in order, as they are when a request comes.
+ */
+function createDemoAgent(ip: string, community: string, values: () => readonly VarBind[]): DemoAgent {
+  let socket: Socket | undefined;
+  let bound = { ip, port: 0 };
+
+  const answer = (datagram: Uint8Array): Uint8Array | undefined => {
+    const message = decodeMessage(datagram);
+    if (message.version !== version2c || !Buffer.from(community).equals(message.community)) return undefined;
+    return encodeCommunityMessage(version2c, message.community, respond(readPduRest(message.pdu), values()));
+  };
+
+  return {
+    name: `demo agent ${ip}`,
+    async start() {
+      const opened = await bindLoopback(ip);
+      opened.on("message", (datagram, from) => {
+        try {
+          const response = answer(datagram);
+          // An answer that the kernel does not take is lost like any other.
+          if (response !== undefined) opened.send(response, from.port, from.address, () => {});
+        } catch {
+          // RFC 3412 section 7.2: what cannot be decoded is dropped.
+        }
+      });
+      socket = opened;
+      const { address, port } = opened.address();
+      bound = { ip: address, port };
+    },
+    async stop() {
+      if (socket === undefined) return;
+      const closed = once(socket, "close");
+      socket.close();
+      await closed;
+    },
+    address: () => bound,
+  };
+}
+
+function respond(request: Pdu, values: readonly VarBind[]): Pdu {
+  const oids = request.varbinds.map(({ oid }) => oid);
+  const response = { ...request, type: "response", errorStatus: 0, errorIndex: 0 } as const;
+  switch (request.type) {
+    case "get":
+      return { ...response, varbinds: oids.map((oid) => getOne(values, oid)) };
+    case "getNext":
+      return { ...response, varbinds: oids.map((oid) => nextOne(values, oid)) };
+    case "getBulk":
+      // These two fields of a GetBulk lie where other requests have error-status and error-index.
+      return { ...response, varbinds: bulk(values, oids, request.errorStatus, request.errorIndex) };
+    case "set":
+    case "response":
+    case "trap":
+    case "inform":
+    case "report":
+      break;
+  }
+  return { ...response, errorStatus: errorStatus.genErr };
+}
+
+function getOne(values: readonly VarBind[], oid: Oid): VarBind {
+  const found = values.find((value) => compareOids(value.oid, oid) === 0);
+  return found ?? { oid, type: "noSuchInstance", value: null };
+}
+
+function nextOne(values: readonly VarBind[], oid: Oid): VarBind {
+  const found = values.find((value) => compareOids(value.oid, oid) > 0);
+  return found ?? { oid, type: "endOfMibView", value: null };
+}
+
+function bulk(values: readonly VarBind[], oids: readonly Oid[], nonRepeaters: number, repetitions: number): VarBind[] {
+  const single = Math.max(nonRepeaters, 0);
+  const varbinds = oids.slice(0, single).map((oid) => nextOne(values, oid));
+  let row = oids.slice(single);
+  for (let i = 0; i < repetitions && row.length > 0 && varbinds.length < maxBulkValues; i++) {
+    const next = row.map((oid) => nextOne(values, oid));
+    varbinds.push(...next);
+    row = next.map(({ oid }) => oid);
+  }
+  return varbinds;
+}
+
+const community = "public";
+const pollSeconds = 2;
+
+const devices = [
+  { name: "edge-1", ip: "127.0.1.5", interfaces: ["ge-0/0/1", "ge-0/0/2"] },
+  { name: "edge-2", ip: "127.0.1.9", interfaces: ["xe-1/0/0", "xe-1/0/1"] },
+] as const;
+
+/** Agents of two of the exporters, so that their flows carry the names of the interfaces. */
+function createDemoDevices(clock: Clock, counters: InterfaceCounters): readonly DemoAgent[] {
+  const startedAt = clock.monotonic();
+  const uptime = (): number => (clock.monotonic() - startedAt) / 1000;
+  return devices.map(({ name, ip, interfaces }) =>
+    createDemoAgent(ip, community, () =>
+      deviceValues(name, interfaces, uptime(), (index) => counters.bytes(ip, index)),
+    ),
+  );
+}
+
+/** A file of device definitions that names the started agents. */
+function deviceDefinitions(agents: readonly DemoAgent[]): string {
+  return agents
+    .map((agent, i) => {
+      const { ip, port } = agent.address();
+      const login = `version: 2c, communities: [${community}]`;
+      const name = devices[i]?.name ?? ip;
+      return `${name}: {ip: ${ip}, port: ${port}, ${login}, poll_intervals: {dynamic: ${pollSeconds}}}\n`;
+    })
+    .join("");
+}
+
+/** The system group, ifTable and ifXTable (RFC 3418, RFC 2863) of a device that is up for this many seconds. */
+function deviceValues(
+  name: string,
+  interfaces: readonly string[],
+  uptime: number,
+  bytes: (index: number) => ReturnType<InterfaceCounters["bytes"]>,
+): VarBind[] {
+  const system: VarBind[] = [
+    octets("1.3.6.1.2.1.1.1.0", "a simulated router"),
+    // The enterprise number for documentation (RFC 5612).
+    { oid: oidOf("1.3.6.1.2.1.1.2.0"), type: "ObjectIdentifier", value: oidOf("1.3.6.1.4.1.32473.1") },
+    { oid: oidOf("1.3.6.1.2.1.1.3.0"), type: "TimeTicks", value: Math.floor(uptime * 100) % 2 ** 32 },
+    octets("1.3.6.1.2.1.1.5.0", name),
+  ];
+  const rows = interfaces.flatMap((interfaceName, i): VarBind[] => {
+    const index = i + 1;
+    const entry = (column: number): Oid => oidOf(`1.3.6.1.2.1.2.2.1.${column}.${index}`);
+    const extended = (column: number): Oid => oidOf(`1.3.6.1.2.1.31.1.1.1.${column}.${index}`);
+    const { into, outOf } = bytes(index);
+    return [
+      { oid: entry(1), type: "Integer32", value: index },
+      { oid: entry(2), type: "OctetString", value: Buffer.from(interfaceName) },
+      { oid: entry(3), type: "Integer32", value: 6 },
+      { oid: entry(4), type: "Integer32", value: 1500 },
+      { oid: entry(5), type: "Gauge32", value: 1_000_000_000 },
+      { oid: entry(7), type: "Integer32", value: 1 },
+      { oid: entry(8), type: "Integer32", value: 1 },
+      { oid: entry(10), type: "Counter32", value: into % 2 ** 32 },
+      { oid: entry(16), type: "Counter32", value: outOf % 2 ** 32 },
+      { oid: extended(1), type: "OctetString", value: Buffer.from(interfaceName) },
+      { oid: extended(6), type: "Counter64", value: BigInt(into) },
+      { oid: extended(10), type: "Counter64", value: BigInt(outOf) },
+      { oid: extended(15), type: "Gauge32", value: 1000 },
+    ];
+  });
+  return [...system, ...rows].toSorted((a, b) => compareOids(a.oid, b.oid));
+}
+
+function octets(instance: string, text: string): VarBind {
+  return { oid: oidOf(instance), type: "OctetString", value: Buffer.from(text) };
+}
+
+function oidOf(text: string): Oid {
+  const parsed = parseOid(text);
+  if (parsed === undefined) throw new TypeError(`not an object identifier: ${text}`);
+  return parsed;
+}
 
 /** An address of the sample metadata that the demonstration's flows name often. */
 const featured = "10.10.20.5";

@@ -1,18 +1,232 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  listKernelSockets,
+  type KernelSocket,
+  type Clock,
+  type Component,
+  type FamilyReading,
+  type Metrics,
+} from "../../report/index.ts";
+import type { HostCounters, OtherSocket, PortFacts, Facts, OutputFacts, FlowCounts } from "./facts.ts";
+import type { Diagnosis, Severity } from "./diagnosis.ts";
+import { count, list, number, span } from "./wording.ts";
+import { collectorFindings } from "./collector-findings.ts";
+import { exporterFindings, neverHeard } from "./exporter-findings.ts";
+import { sameFlows } from "./twice-findings.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters } from "../../snmp/index.ts";
-import type { Clock, Component, FamilyReading, Metrics } from "../../report/index.ts";
-import { diagnose } from "./diagnose.ts";
-import type { Diagnosis } from "./diagnosis.ts";
-import type { Facts, FlowCounts, HostCounters } from "./facts.ts";
-import {
-  countedSince,
-  hostFiles,
-  readHostCounters,
-  readSockets,
-  readStrictInterfaces,
-  type HostFiles,
-} from "./read-host.ts";
+
+/** Ports that exporters and their documentation use, in addition to ours. */
+const usualPorts: ReadonlySet<number> = new Set([2055, 2056, 4432, 4739, 6343, 9025, 9555, 9995, 9996]);
+
+/** The files of the kernel as text; undefined where there is none. */
+export interface HostFiles {
+  readonly read: (path: string) => string | undefined;
+  readonly list: (path: string) => readonly string[];
+  /** Where a symbolic link leads; undefined where that may not be seen. */
+  readonly link: (path: string) => string | undefined;
+}
+
+const hostFiles: HostFiles = {
+  read: (path) => attempt(() => readFileSync(path, "latin1")),
+  list: (path) => attempt(() => readdirSync(path)) ?? [],
+  link: (path) => attempt(() => readlinkSync(path)),
+};
+
+/** Counters of UDP and IP since the host started; undefined where the kernel does not say. */
+function readHostCounters({ read }: HostFiles): HostCounters | undefined {
+  const udp = readCounters(read("/proc/net/snmp"), "Udp");
+  if (udp === undefined) return undefined;
+  const tcpExt = readCounters(read("/proc/net/netstat"), "TcpExt");
+  return {
+    noPorts: udp.get("NoPorts") ?? 0,
+    bufferErrors: udp.get("RcvbufErrors") ?? 0,
+    checksumErrors: udp.get("InCsumErrors") ?? 0,
+    reversePathFilter: tcpExt?.get("IPReversePathFilter") ?? 0,
+  };
+}
+
+/** What was counted since an earlier reading. */
+function countedSince(before: HostCounters | undefined, now: HostCounters | undefined): HostCounters | undefined {
+  if (before === undefined || now === undefined) return undefined;
+  return {
+    noPorts: now.noPorts - before.noPorts,
+    bufferErrors: now.bufferErrors - before.bufferErrors,
+    checksumErrors: now.checksumErrors - before.checksumErrors,
+    reversePathFilter: now.reversePathFilter - before.reversePathFilter,
+  };
+}
+
+/** Interfaces whose reverse path filter is strict: the greater of its own setting and that of all. */
+function readStrictInterfaces({ read, list: listFolder }: HostFiles): readonly string[] {
+  const directory = "/proc/sys/net/ipv4/conf";
+  const modeOf = (name: string): number => Number(read(`${directory}/${name}/rp_filter`) ?? 0);
+  const all = modeOf("all");
+  return listFolder(directory).filter(
+    (name) => !["all", "default", "lo"].includes(name) && Math.max(all, modeOf(name)) === 1,
+  );
+}
+
+/** Our flow ports as the kernel sees them, and the sockets of others at these and at usual ports. */
+export function readSockets(
+  ports: readonly number[],
+  files: HostFiles,
+): { readonly ports: readonly PortFacts[]; readonly others: readonly OtherSocket[] } {
+  const all = listKernelSockets((path) => files.read(path));
+  const ours = ownInodes(files);
+  const isOurs = ({ inode }: KernelSocket): boolean => ours.has(inode);
+  const open = ports.map((port): PortFacts => {
+    const socket = all?.filter((one) => one.port === port && isOurs(one));
+    if (socket === undefined || socket.length === 0) return { port, drops: undefined, queued: undefined };
+    const sum = (of: (one: KernelSocket) => number): number => socket.reduce((total, one) => total + of(one), 0);
+    return { port, drops: sum(({ drops }) => drops), queued: sum(({ queued }) => queued) };
+  });
+  const strangers = (all ?? []).filter(
+    (socket) => !isOurs(socket) && (ports.includes(socket.port) || usualPorts.has(socket.port)),
+  );
+  const owners = strangers.length > 0 ? findOwners(new Set(strangers.map(({ inode }) => inode)), files) : new Map();
+  const others = strangers.map(({ port, address, inode, uid }): OtherSocket => {
+    return { port, uid, isSpecific: !/^0+$/.test(address), owner: owners.get(inode) as string | undefined };
+  });
+  return { ports: open, others };
+}
+
+/** `Udp: InDatagrams NoPorts …` and in the next line `Udp: 17 0 …`. */
+function readCounters(text: string | undefined, group: string): ReadonlyMap<string, number> | undefined {
+  const [names, values] = (text ?? "").split("\n").filter((line) => line.startsWith(`${group}: `));
+  if (names === undefined || values === undefined) return undefined;
+  const numbers = values.split(" ").slice(1).map(Number);
+  return new Map(
+    names
+      .split(" ")
+      .slice(1)
+      .map((name, i) => [name, numbers[i] ?? 0]),
+  );
+}
+
+function ownInodes(files: HostFiles): ReadonlySet<number> {
+  return new Set(socketsOf("self", files));
+}
+
+/** Process id and name by the inode of a socket, of those processes that may be looked at. */
+function findOwners(inodes: ReadonlySet<number>, files: HostFiles): ReadonlyMap<number, string> {
+  const owners = new Map<number, string>();
+  for (const pid of files.list("/proc")) {
+    if (!/^[0-9]+$/.test(pid)) continue;
+    for (const inode of socketsOf(pid, files)) {
+      if (inodes.has(inode)) owners.set(inode, `${pid} (${files.read(`/proc/${pid}/comm`)?.trim() ?? "?"})`);
+    }
+    if (owners.size === inodes.size) break;
+  }
+  return owners;
+}
+
+function socketsOf(pid: string, files: HostFiles): number[] {
+  return files.list(`/proc/${pid}/fd`).flatMap((fd) => {
+    const inode = /^socket:\[([0-9]+)\]$/.exec(files.link(`/proc/${pid}/fd/${fd}`) ?? "")?.[1];
+    return inode === undefined ? [] : [Number(inode)];
+  });
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why records are not where they should go: outputs that are away, full, or refused. */
+function outputFindings(facts: Facts): Diagnosis[] {
+  return (facts.outputs ?? []).flatMap((output) =>
+    [failing(output, facts), diagnoseDrops(output), diagnoseRefusals(output)].flatMap((found) => found ?? []),
+  );
+}
+
+/** What a store says may end like a sentence. */
+const sentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
+
+function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
+  const { name, state, fault, faultSince, blame, waitingRecords = 0, spoolMode } = output;
+  if (state === "working" || fault === undefined) return undefined;
+  const since = faultSince === undefined ? "" : ` for ${span(Math.max(1000, now - faultSince))}`;
+  const waiting =
+    waitingRecords === 0 ? "" : ` ${count(waitingRecords, "record")} ${waitingRecords === 1 ? "waits" : "wait"}.`;
+  return {
+    id: "output-failing",
+    severity: "problem",
+    sentence: `The output ${name} fails${since}: ${sentence(fault)}${waiting}`,
+    evidence: { output: name, state, blame, waitingRecords, spoolMode },
+    advice:
+      blame === "operator"
+        ? `Mend what the sentence says at the store or in the settings of this output; nothing is refused meanwhile. \`netgloss output test ${name}\` tries it.`
+        : `Look at the store and the way to it; \`netgloss output test ${name}\` tries it. Records wait as docs/delivery.md says, then they are lost.`,
+  };
+}
+
+/** Why records are lost, as the end of a sentence. */
+const causes: Readonly<Record<string, string>> = {
+  queue_full: "its queue in memory was full",
+  closed: "its reader was gone",
+  stopped: "the collector stopped before they were written",
+  spool_full: "its spool on disk was full",
+  spool_damaged: "its spool on disk was damaged",
+  thread_died: "its thread ended",
+};
+
+function diagnoseDrops({ name, deliveredRecords = 0, drops: lost = [] }: OutputFacts): Diagnosis | undefined {
+  if (lost.length === 0) return undefined;
+  const records = lost.reduce((sum, one) => sum + one.records, 0);
+  const why = lost.map((one) => `${number(one.records)} because ${causes[one.reason] ?? one.reason}`);
+  return {
+    id: "output-drops",
+    severity: "warning",
+    sentence: `The output ${name} has lost ${count(records, "record")}: ${list(why)}.`,
+    evidence: { output: name, deliveredRecords, drops: lost },
+    advice:
+      "If the store was away, give the output a spool (SPOOL_MODE, SPOOL_MAX_SIZE, SVC_STATE_DIRECTORY_PATH); if it is slow, raise REQUESTS_IN_FLIGHT or send it less (FILTER, THIN_RATE, ROLLUP_FIELDS).",
+  };
+}
+
+function diagnoseRefusals({
+  name,
+  refusedRecords = 0,
+  refusals = [],
+  deadLetters,
+}: OutputFacts): Diagnosis | undefined {
+  if (refusedRecords === 0) return undefined;
+  const [last] = refusals;
+  const reason = last === undefined ? "" : ` The last reason: ${sentence(last.reason)}`;
+  return {
+    id: "output-refused",
+    severity: "warning",
+    sentence: `The store of the output ${name} has refused ${count(refusedRecords, "record")}.${reason}`,
+    evidence: { output: name, refusedRecords, deadLetters: deadLetters?.records },
+    advice:
+      deadLetters === undefined
+        ? "Mend the reason at the store. Without SVC_STATE_DIRECTORY_PATH refused records are not kept."
+        : `Mend the reason at the store, then \`netgloss output resend ${name}\` sends the dead letters again.`,
+  };
+}
+
+const bySeverity: Readonly<Record<Severity, number>> = { problem: 0, warning: 1, note: 2 };
+
+/**
+ * Why flows are missing or wrong, the worst first.
+ *
+ * @param address of the exporter to look at, in canonical text; left out: all of them. Findings about the collector itself are always
+ * there, because they concern every exporter.
+ */
+export function diagnose(facts: Facts, address?: string): readonly Diagnosis[] {
+  const found = [...collectorFindings(facts), ...outputFindings(facts)];
+  if (facts.enabled) {
+    const asked = facts.exporters.filter((exporter) => address === undefined || exporter.address === address);
+    if (address !== undefined && asked.length === 0) found.push(neverHeard(address, facts));
+    found.push(...asked.flatMap((exporter) => exporterFindings(exporter, facts)), ...sameFlows(facts, address));
+  }
+  return found.toSorted((a, b) => bySeverity[a.severity] - bySeverity[b.severity]);
+}
 
 export interface DoctorOptions {
   /** Whether flows are received. */

@@ -1,14 +1,266 @@
 import type { DomainView, ExporterView } from "../../flow/index.ts";
-import { clockOff } from "./clock-finding.ts";
-import { countersDisagree } from "./counters-finding.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import { exporterText } from "./exporter-text.ts";
 import type { Facts } from "./facts.ts";
-import { agentDrops, gaps } from "./loss-findings.ts";
+import { groupBy } from "./group-by.ts";
+import { list, time, count, number, percent, span } from "./wording.ts";
+import { countersDisagree } from "./counters-finding.ts";
 import { samplingFindings } from "./sampling-findings.ts";
-import { severalDevices } from "./senders-finding.ts";
 import { inAndOut } from "./twice-findings.ts";
-import { count, list, number, span, time } from "./wording.ts";
+
+/** A port that was silent for longer is one of an earlier start. */
+const activeMs = 5 * 60_000;
+/** Start times of one device differ by less: its clock runs, and headers have whole seconds. */
+const sameStartMs = 60_000;
+/** Uptimes are modulo 2^32 milliseconds. */
+const uptimeWrapMs = 2 ** 32;
+
+interface ActiveSender {
+  readonly domain: DomainView;
+  readonly port: number;
+  readonly firstSeen: number;
+  readonly lastSeen: number;
+  readonly bootTime: number | undefined;
+}
+
+/**
+ * Several devices that send from one address: NAT, or a relay. Two ports that send at the same time, within one observation domain, are
+ * several exporting processes; start times that differ make them several devices.
+ */
+function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[] {
+  const { address, domains, lastSeen } = exporter;
+  // Its records say which device they are of.
+  if (exporter.isRelay) return [];
+  const namesExporter = domains.some(({ templates }) => templates.some((template) => template.namesExporter));
+  const byDomain = groupBy(
+    domains.flatMap((domain) => domain.senders.map((sender): ActiveSender => ({ domain, ...sender }))),
+    ({ domain: { protocol, id, agent = "" } }) => `${protocol} ${id} ${agent}`,
+  );
+  const groups = [...byDomain.values()].flatMap((all) => {
+    const senders = all.filter((sender) => lastSeen - sender.lastSeen <= activeMs && takesTurns(sender, all));
+    return senders.length > 1 ? [senders] : [];
+  });
+  const [group] = groups.toSorted((a, b) => Number(startsDiffer(b)) - Number(startsDiffer(a)));
+  const [first] = group ?? [];
+  if (group === undefined || first === undefined) return [];
+  const differ = startsDiffer(group);
+  const ports = group.map(({ port }) => port);
+  const { protocol, id } = first.domain;
+  const ofPorts = new Set(group.map(({ domain }) => domain));
+  const sum = (numberOf: (domain: DomainView) => number): number =>
+    [...ofPorts].reduce((all, each) => all + numberOf(each), 0);
+  const called = exporterText(address, facts);
+  return [
+    {
+      id: "several-devices",
+      severity: differ ? "warning" : "note",
+      exporter: address,
+      sentence: differ
+        ? `Several devices send as ${called}, in the same domain ${id}: ports ${list(ports)} are in use at the same time, and their start times differ. ` +
+          mixedUp(protocol)
+        : `Several exporting processes send as ${called}, in the same domain ${id}: ports ${list(ports)} are in use at the same time.`,
+      evidence: {
+        protocol,
+        domain: id,
+        senders: group.map(({ port, bootTime, lastSeen: at }) => ({
+          port,
+          lastSeen: time(at),
+          startedAt: bootTime === undefined ? undefined : time(bootTime),
+        })),
+        resets: sum(({ resets }) => resets),
+        late: sum(({ late }) => late),
+        namesExporter,
+        domains: domains.length,
+      },
+      advice:
+        "If there is NAT or a relay on the way, let flow exports pass it unchanged, so that each device is known by its own address. If not, give each device or process " +
+        "a Source ID (observation domain) of its own." +
+        (namesExporter
+          ? ` Its records name the device in elements 130 or 131 (exporterIPv4Address, exporterIPv6Address): if ${called} is a relay of yours, list it in SVC_FLOW_DECODER_RELAYS.`
+          : ""),
+    },
+  ];
+}
+
+/** What of two devices at one address nothing tells apart. */
+function mixedUp(protocol: DomainView["protocol"]): string {
+  if (protocol === "sflow") return "Their sampling rates and sequence numbers get mixed up.";
+  if (protocol === "ipfix") return "Their sampling rates and interface names get mixed up.";
+  const own = protocol === "netflow9" ? "templates, options and sequence numbers" : "sequence numbers";
+  return `Each port has its ${own}, but what SNMP, metadata and files know by the exporter's address is the same for all.`;
+}
+
+/** Whether it sent before and after another one: a device that started again leaves its old port for good. */
+function takesTurns(sender: ActiveSender, all: readonly ActiveSender[]): boolean {
+  return all.some(
+    (other) =>
+      other.port !== sender.port &&
+      // One process that changes its port has one domain, unless the protocol has one for all.
+      (other.domain !== sender.domain || sender.domain.port === undefined) &&
+      other.lastSeen >= sender.firstSeen &&
+      sender.lastSeen >= other.firstSeen,
+  );
+}
+
+function startsDiffer(senders: readonly ActiveSender[]): boolean {
+  const starts = senders.flatMap(({ bootTime }) => bootTime ?? []);
+  return starts.some((start) =>
+    starts.some((other) => {
+      const apart = Math.abs(start - other) % uptimeWrapMs;
+      return Math.min(apart, uptimeWrapMs - apart) > sameStartMs;
+    }),
+  );
+}
+
+const smallShare = 0.001;
+/** Domains that the evidence shows, those with the greatest gaps. */
+const shownDomains = 5;
+
+/** What the sequence numbers of each protocol count. */
+const units: Readonly<Record<string, string>> = {
+  netflow5: "flow",
+  netflow7: "flow",
+  netflow9: "datagram",
+  ipfix: "record",
+  sflow: "datagram",
+};
+
+/** Sequence numbers that never came, and where they were lost. */
+function gaps({ address, domains }: ExporterView, facts: Facts): Diagnosis[] {
+  const byUnit = groupBy(
+    domains.filter(({ missing }) => missing > 0),
+    ({ protocol }) => units[protocol] ?? "unit",
+  );
+  return [...byUnit].map(([unit, of]) => {
+    const missing = sumOf(of, (domain) => domain.missing);
+    const received = sumOf(of, (domain) => domain.received);
+    const share = missing / (missing + received);
+    const kernel = sumOf(facts.ports, ({ drops }) => drops ?? 0);
+    const { queueDrops } = facts.counts;
+    const seesKernel = facts.ports.some(({ drops }) => drops !== undefined);
+    const [where, advice] = whereLost(kernel, queueDrops, seesKernel);
+    const lastAt = Math.max(...of.map(({ missingAt }) => missingAt ?? 0));
+    return {
+      id: "gaps",
+      severity: share < smallShare ? "note" : "warning",
+      exporter: address,
+      sentence: `${count(missing, unit)} of ${exporterText(address, facts)} never came (${percent(share)}), by sequence numbers. ${where}`,
+      evidence: {
+        unit,
+        missing,
+        received,
+        ...(lastAt > 0 && { lastGap: time(lastAt) }),
+        kernelDrops: seesKernel ? kernel : "unknown",
+        queueDrops,
+        domains: of
+          .toSorted((a, b) => b.missing - a.missing)
+          .slice(0, shownDomains)
+          .map(({ protocol, id, port, missing: gap, late, resets }) => ({
+            protocol,
+            id,
+            port,
+            missing: gap,
+            late,
+            resets,
+          })),
+      },
+      advice,
+    };
+  });
+}
+
+function whereLost(kernel: number, queues: number, seesKernel: boolean): readonly [where: string, advice: string] {
+  const here = [
+    ...(kernel > 0 ? [`the kernel dropped ${count(kernel, "datagram")} at the flow ports`] : []),
+    ...(queues > 0 ? [`the queues of the decoding threads ${number(queues)}`] : []),
+  ];
+  if (here.length > 0) {
+    return [
+      `Of all exporters ${list(here)}: some were lost on this host.`,
+      "See kernel-drops and queue-drops. When these stand still and gaps grow, datagrams are lost on the way or at the exporter.",
+    ];
+  }
+  return [
+    seesKernel
+      ? "This host dropped none: they were lost on the way, or the exporter did not send them."
+      : "The decoding queues dropped none; what the kernel dropped is not known on this system.",
+    "Look for drops at the exporter (Cisco: `show flow exporter statistics`) and on the links between; UDP is dropped first where a link is full.",
+  ];
+}
+
+/** Samples that an sFlow agent took and could not send. */
+function agentDrops({ address, domains, records }: ExporterView, facts: Facts): Diagnosis[] {
+  const dropping = domains.filter(({ samplerDrops }) => samplerDrops > 0);
+  const drops = sumOf(dropping, ({ samplerDrops }) => samplerDrops);
+  if (drops === 0) return [];
+  const share = drops / (drops + records);
+  return [
+    {
+      id: "agent-drops",
+      severity: share < smallShare ? "note" : "warning",
+      exporter: address,
+      sentence: `sFlow agents at ${exporterText(address, facts)} say that they dropped ${count(drops, "sample")} (${percent(share)}) for want of resources: traffic is underestimated.`,
+      evidence: {
+        drops,
+        records,
+        agents: dropping.map(({ agent, id, samplerDrops }) => ({ agent, subAgent: id, drops: samplerDrops })),
+      },
+      advice: "Sample more coarsely: a rate of one in twice as many packets.",
+    },
+  ];
+}
+
+function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
+
+/** Queues and short outages of NTP make less. */
+const toleratedMs = 2 * 60_000;
+const quarterMs = 15 * 60_000;
+/** How exact a clock in the wrong time zone is. */
+const zoneExactMs = 90_000;
+const maxZoneMs = 14 * 3_600_000 + zoneExactMs;
+/** A clock that was never set shows a time soon after its epoch. */
+const unsetBefore = Date.UTC(2005, 0, 1);
+
+/** The time of export in its datagrams differs from the time at which they came. */
+function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): Diagnosis[] {
+  const offsets = domains.flatMap(({ clockOffset }) => clockOffset ?? []);
+  const [offset] = offsets.toSorted((a, b) => Math.abs(b) - Math.abs(a));
+  if (offset === undefined || Math.abs(offset) < toleratedMs) return [];
+  const exportTime = lastSeen + offset;
+  const isUnset = exportTime < unsetBefore;
+  const off = Math.abs(offset);
+  const fromQuarter = Math.abs(off - Math.round(off / quarterMs) * quarterMs);
+  const isZone = !isUnset && off >= quarterMs - zoneExactMs && off <= maxZoneMs && fromQuarter <= zoneExactMs;
+  const zone = Math.round(off / quarterMs) * quarterMs;
+  const way = offset > 0 ? "ahead of" : "behind";
+  const called = exporterText(address, facts);
+  const sentence = isUnset
+    ? `The clock of ${called} was never set: it says ${time(exportTime)}.`
+    : isZone
+      ? `The clock of ${called} is ${span(zone)} ${way} the collector's: it looks like local time in place of UTC.`
+      : `The clock of ${called} is ${span(off)} ${way} the collector's.`;
+  return [
+    {
+      id: "clock-off",
+      severity: "warning",
+      exporter: address,
+      sentence,
+      evidence: {
+        offsetSeconds: Math.round(offset / 1000),
+        exportTime: time(exportTime),
+        receivedAt: time(lastSeen),
+        timeZone: isZone,
+      },
+      advice:
+        (isZone
+          ? "Set the device's time zone, or its clock to UTC, "
+          : "Have the device and this host set their clocks by NTP, ") +
+        "and check which of the two is wrong. Until then start and end of its flows (flow.start.timestamp, flow.end.timestamp) are off; @timestamp is right.",
+    },
+  ];
+}
 
 /** Exporters that have anything to say send it more often. */
 const silentAfterMs = 10 * 60_000;

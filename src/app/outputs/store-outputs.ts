@@ -1,18 +1,199 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import type { DeliveryConfig, StoreConfig } from "../../output/index.ts";
+import type { StoreConfig, RecordType, DeliveryConfig } from "../../output/index.ts";
+import type { Secret } from "../../text/index.ts";
 import {
+  type Settings,
   cloudIdUrl,
   instanceSetting,
   storeWords,
   syslogNumber,
-  type Settings,
   type StoreWord,
 } from "../settings/index.ts";
-import { kafkaBatchRecords, kafkaStore } from "./kafka-store.ts";
-import { natsStore } from "./nats-store.ts";
-import { searchStore } from "./search-store.ts";
-import { logServerOf, serverOf, tlsOf } from "./store-server.ts";
+
+type HttpStoreConfig = Extract<StoreConfig, { kind: "http" }>;
+
+/** Words of stores that take basic authentication, a bearer token and headers. */
+type LogWord = "GENERIC_HTTP" | "LOKI" | "VICTORIALOGS" | "OTLP";
+
+/** How a store that takes basic authentication, a bearer token and headers is reached. @param path of addresses that are no URLs. */
+function logServerOf(word: LogWord, settings: Settings, path: string): Omit<HttpStoreConfig, "kind" | "format"> {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${LogWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  const token = settings[of("TOKEN")];
+  return {
+    ...serverOf(word, settings, path),
+    compression: settings[of("COMPRESSION")],
+    headers: {
+      ...Object.fromEntries(settings[of("HEADERS")]),
+      ...basicAuthorization(settings[of("USERNAME")], settings[of("PASSWORD")]),
+      ...(token.isSet && { authorization: `Bearer ${token.reveal()}` }),
+    },
+  };
+}
+
+/** Words of stores over HTTP whose client certificate is set as that of TLS. */
+type HttpWord = LogWord | "CRIBL" | "CLICKHOUSE" | "SPLUNK_HEC";
+
+/** How a store over HTTP is reached. @param path of addresses that are no URLs. */
+function serverOf(
+  word: HttpWord,
+  settings: Settings,
+  path: string,
+): Pick<HttpStoreConfig, "urls" | "tls" | "maxConnections"> {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${HttpWord}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], path)),
+    tls: tlsOf(word, settings),
+    maxConnections: settings[of("REQUESTS_IN_FLIGHT")],
+  };
+}
+
+/** TLS of a store whose client certificate is set as that of TLS. */
+function tlsOf(word: HttpWord | "KAFKA" | "NATS" | "SYSLOG", settings: Settings): HttpStoreConfig["tls"] {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    caPath: settings[of("TLS_CA_CERT_FILEPATH")],
+    certPath: settings[of("TLS_CERT_FILEPATH")],
+    keyPath: settings[of("TLS_KEY_FILEPATH")],
+    skipVerification: settings[of("TLS_SKIP_VERIFICATION")],
+  };
+}
+
+/** An address as a URL; the path is for those that are none. */
+function urlOf(address: string, isTls: boolean, path: string): string {
+  return /^https?:/i.test(address) ? address : `${isTls ? "https" : "http"}://${address}${path}`;
+}
+
+/** The header of basic authentication; none without a user or a password. */
+function basicAuthorization(user: string, password: Secret): { readonly authorization?: string } {
+  if (user === "" || !password.isSet) return {};
+  return { authorization: `Basic ${Buffer.from(`${user}:${password.reveal()}`).toString("base64")}` };
+}
+
+type KafkaStoreConfig = Extract<StoreConfig, { kind: "kafka" }>;
+
+function kafkaStore(settings: Settings): KafkaStoreConfig {
+  const topic = settings.SVC_OUTPUT_KAFKA_TOPIC;
+  const topics: Record<RecordType, string> = {
+    flow: topic,
+    flow_option: settings.SVC_OUTPUT_KAFKA_TOPIC_FLOW_OPTION || topic,
+    telemetry: settings.SVC_OUTPUT_KAFKA_TOPIC_TELEMETRY || topic,
+    as_path_hop: topic,
+  };
+  const wanted = new Set(settings.SVC_OUTPUT_KAFKA_ALLOWED_RECORD_TYPES);
+  const replicasMs = 1000 * settings.SVC_OUTPUT_KAFKA_PRODUCER_TIMEOUT;
+  const mechanism = settings.SVC_OUTPUT_KAFKA_SASL_MECHANISM;
+  const sasl: KafkaStoreConfig["sasl"] =
+    mechanism === "OAUTHBEARER"
+      ? { mechanism, tokenPath: settings.SVC_OUTPUT_KAFKA_SASL_TOKEN_FILEPATH }
+      : {
+          mechanism,
+          username: settings.SVC_OUTPUT_KAFKA_SASL_USERNAME,
+          password: settings.SVC_OUTPUT_KAFKA_SASL_PASSWORD.reveal(),
+        };
+  return {
+    kind: "kafka",
+    brokers: settings.SVC_OUTPUT_KAFKA_BROKERS,
+    clientId: settings.SVC_OUTPUT_KAFKA_CLIENT_ID,
+    topics: Object.fromEntries(Object.entries(topics).filter(([type]) => wanted.has(type as RecordType))),
+    autoCreateTopics: settings.SVC_OUTPUT_KAFKA_TOPIC_AUTO_CREATE,
+    keyFields: settings.SVC_OUTPUT_KAFKA_PARTITION_KEY,
+    acks: settings.SVC_OUTPUT_KAFKA_PRODUCER_REQUIRED_ACKS === "all" ? -1 : 1,
+    isIdempotent: settings.SVC_OUTPUT_KAFKA_PRODUCER_IDEMPOTENCE_ENABLE,
+    compression: settings.SVC_OUTPUT_KAFKA_PRODUCER_COMPRESSION,
+    maxMessageBytes: settings.SVC_OUTPUT_KAFKA_PRODUCER_MAX_MESSAGE_BYTES,
+    sasl: settings.SVC_OUTPUT_KAFKA_SASL_ENABLE ? sasl : undefined,
+    tls: settings.SVC_OUTPUT_KAFKA_TLS_ENABLE ? tlsOf("KAFKA", settings) : undefined,
+    maxInFlight: settings.SVC_OUTPUT_KAFKA_REQUESTS_IN_FLIGHT,
+    timeoutMs: 1000 * settings.SVC_OUTPUT_KAFKA_TIMEOUT,
+    ...(replicasMs > 0 && { replicasMs }),
+  };
+}
+
+/** How many records a batch may have: the least of the limits that are set. */
+function kafkaBatchRecords(settings: Settings, most: number): number {
+  const limits = [
+    settings.SVC_OUTPUT_KAFKA_PRODUCER_FLUSH_MESSAGES,
+    settings.SVC_OUTPUT_KAFKA_PRODUCER_FLUSH_MAX_MESSAGES,
+    most,
+  ];
+  return Math.min(...limits.filter((limit) => limit > 0));
+}
+
+type SearchStoreConfig = Extract<StoreConfig, { kind: "search" }>;
+
+/** Elasticsearch or OpenSearch. @param policy of the life of indices; empty: none. */
+function searchStore(word: "ELASTICSEARCH" | "OPENSEARCH", settings: Settings, policy: string): SearchStoreConfig {
+  const of = <Name extends string>(name: Name): `SVC_OUTPUT_${typeof word}_${Name}` => `SVC_OUTPUT_${word}_${name}`;
+  return {
+    kind: "search",
+    product: word === "ELASTICSEARCH" ? "elasticsearch" : "opensearch",
+    urls: settings[of("ADDRESSES")].map((address) => urlOf(address, settings[of("TLS_ENABLE")], "")),
+    headers: basicAuthorization(settings[of("USERNAME")], settings[of("PASSWORD")]),
+    tls: {
+      caPath: settings[of("TLS_CA_CERT_FILEPATH")] || settings[of("CLIENT_CA_CERT_FILEPATH")],
+      certPath: settings[of("CLIENT_CERT_FILEPATH")],
+      keyPath: settings[of("CLIENT_KEY_FILEPATH")],
+      skipVerification: settings[of("TLS_SKIP_VERIFICATION")],
+    },
+    isCompressed: settings[of("COMPRESSION")] === "gzip",
+    maxConnections: settings[of("REQUESTS_IN_FLIGHT")],
+    period: settings[of("INDEX_PERIOD")],
+    prefix: settings[of("INDEX_PREFIX")],
+    suffix: settings[of("INDEX_SUFFIX")],
+    naming: settings[of("INDEX_NAMING")] === "netgloss" ? "netgloss" : settings[of("ECS_ENABLE")] ? "ecs" : "codex",
+    template: settings[of("INDEX_TEMPLATE_ENABLE")]
+      ? {
+          overwrite: settings[of("INDEX_TEMPLATE_OVERWRITE")],
+          shards: settings[of("INDEX_TEMPLATE_SHARDS")],
+          replicas: settings[of("INDEX_TEMPLATE_REPLICAS")],
+          refreshInterval: settings[of("INDEX_TEMPLATE_REFRESH_INTERVAL")],
+          codec: settings[of("INDEX_TEMPLATE_CODEC")],
+          policy,
+          defaultPipeline: settings[of("INDEX_TEMPLATE_PIPELINE_DEFAULT")],
+          finalPipeline: settings[of("INDEX_TEMPLATE_PIPELINE_FINAL")],
+        }
+      : undefined,
+  };
+}
+
+type NatsStoreConfig = Extract<StoreConfig, { kind: "nats" }>;
+
+function natsStore(settings: Settings): NatsStoreConfig {
+  const addresses = settings.SVC_OUTPUT_NATS_ADDRESSES;
+  const isTls = settings.SVC_OUTPUT_NATS_TLS_ENABLE || addresses.some((address) => address.startsWith("tls:"));
+  return {
+    kind: "nats",
+    servers: addresses.map((address) => address.replace(/^[a-z]+:\/\//, "")),
+    credentials: natsCredentials(settings),
+    subject: settings.SVC_OUTPUT_NATS_SUBJECT,
+    keyFields: settings.SVC_OUTPUT_NATS_SUBJECT_KEY,
+    stream: settings.SVC_OUTPUT_NATS_STREAM_CREATE
+      ? {
+          name: settings.SVC_OUTPUT_NATS_STREAM_NAME,
+          replicas: settings.SVC_OUTPUT_NATS_STREAM_REPLICAS,
+          maxAgeMs: 3_600_000 * settings.SVC_OUTPUT_NATS_STREAM_MAX_AGE,
+          maxBytes: settings.SVC_OUTPUT_NATS_STREAM_MAX_SIZE,
+          duplicateWindowMs: 1000 * settings.SVC_OUTPUT_NATS_STREAM_DUPLICATE_WINDOW,
+        }
+      : undefined,
+    tls: isTls ? tlsOf("NATS", settings) : undefined,
+    isTlsFirst: settings.SVC_OUTPUT_NATS_TLS_HANDSHAKE_FIRST,
+    timeoutMs: 1000 * settings.SVC_OUTPUT_NATS_TIMEOUT,
+  };
+}
+
+function natsCredentials(settings: Settings): NatsStoreConfig["credentials"] {
+  const token = settings.SVC_OUTPUT_NATS_TOKEN;
+  const seed = settings.SVC_OUTPUT_NATS_NKEY_SEED;
+  const path = settings.SVC_OUTPUT_NATS_CREDENTIALS_FILEPATH;
+  const username = settings.SVC_OUTPUT_NATS_USERNAME;
+  if (path !== "") return { kind: "file", path };
+  if (seed.isSet) return { kind: "nkey", seed: seed.reveal() };
+  if (token.isSet) return { kind: "token", token: token.reveal() };
+  if (username === "") return { kind: "none" };
+  return { kind: "password", username, password: settings.SVC_OUTPUT_NATS_PASSWORD.reveal() };
+}
 
 /** An output to a store, as the settings want it; plain data, with secrets. */
 export interface StoreOutput {

@@ -1,11 +1,98 @@
+import {
+  createShares,
+  createShareTables,
+  type Fleet,
+  type Share,
+  type Shares,
+  createFleet,
+} from "../../fleet/index.ts";
+import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
+import type { Reporting } from "./reporting.ts";
 import { runAfter } from "../../file/index.ts";
-import { createFleet, type Fleet } from "../../fleet/index.ts";
 import { limitLog } from "../../report/index.ts";
-import type { DeviceSharing } from "../../snmp/index.ts";
-import { createDeviceSharing } from "./device-sharing.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
 import type { Settings } from "../settings/index.ts";
-import type { Reporting } from "./reporting.ts";
+
+interface DeviceSharingOptions extends Reporting {
+  readonly fleet: Fleet;
+  readonly leaseMs: number;
+  /** Whether devices are polled on while the database is away. */
+  readonly keepsWithoutLease: boolean;
+  readonly after: (action: () => void, ms: number) => () => void;
+}
+
+/** The devices of SNMP as keys that the members of a fleet divide. */
+function createDeviceSharing(options: DeviceSharingOptions): DeviceSharing {
+  const { fleet, leaseMs, health } = options;
+  const { membership, connection, requests } = fleet;
+  let taker: DeviceTaker | undefined;
+
+  /** A collector that is gone was heard of for the last time a lease before others could know it. */
+  const given = ({ key, kept, from, ageMs }: Share): GivenDevice => {
+    const longest = leaseMs * 1.5;
+    const idleMs = from === "nobody" ? undefined : from === "dead" ? longest : Math.min(ageMs, longest);
+    return { deviceId: key, plan: kept, idleMs };
+  };
+  const shares: Shares = createShares({
+    ...options,
+    membership,
+    tables: createShareTables(connection, fleet.fleet),
+    taker: {
+      async take(taken) {
+        await taker?.take(taken.map(given));
+        report();
+      },
+      async release(keys) {
+        const kept = (await taker?.release(keys)) ?? new Map<string, string | undefined>();
+        report();
+        return kept;
+      },
+    },
+    watch: (listener) => fleet.watch(listener),
+    retryMs: Math.max(200, leaseMs / 15),
+  });
+  const report = (): void => {
+    const { held, waiting, elsewhere } = shares.counts();
+    const isMember = membership.session() !== undefined;
+    const detail = `${held} of ${held + waiting + elsewhere} SNMP devices are polled here`;
+    health.set({
+      name: "fleet devices",
+      ready: true,
+      ...(!isMember && { degraded: true }),
+      detail: isMember ? detail : `${detail}, because this collector is not a member of the fleet ${fleet.fleet}`,
+    });
+  };
+  membership.watch(report);
+
+  requests.serve((deviceId) => taker?.rediscover(deviceId)?.then((outcome) => JSON.stringify(outcome)));
+
+  return {
+    member: membership.member,
+    async start(first) {
+      taker = first;
+      await shares.start();
+      report();
+    },
+    offer: (deviceIds) => shares.offer(deviceIds),
+    holds: (deviceId) => shares.holds(deviceId),
+    memberOf: (deviceId) => shares.memberOf(deviceId),
+    keep: (deviceId, plan) => shares.keep(deviceId, plan),
+    leads: () => shares.leads(),
+    async rediscover(deviceId) {
+      const member = shares.memberOf(deviceId);
+      if (member === undefined) throw new Error(`this collector is not a member of the fleet ${fleet.fleet}`);
+      const { taken, done, forget } = requests.ask(member, deviceId);
+      try {
+        await taken;
+      } catch (error) {
+        forget();
+        throw error;
+      }
+      return { done: done.then((text) => JSON.parse(text) as RemoteDiscovery), forget };
+    },
+    stop: () => shares.stop(),
+  };
+}
 
 /**
  * The fleet that this collector is a member of; undefined when it works alone.

@@ -1,7 +1,31 @@
-import { authenticationProtocols, privacyProtocols } from "./snmp-words.ts";
+import type { AuthenticationProtocol, PrivacyProtocol } from "../../snmp/index.ts";
 import { Secret } from "../../text/index.ts";
 import { row } from "./setting-row.ts";
 import { bool, int, oneOf, orEmpty, plainText, secret, wordOrNumber } from "./setting-type.ts";
+
+/** All of snmp's; its room is too large to be loaded for their names. */
+const authenticationProtocols = keysOf<AuthenticationProtocol>({
+  noauth: 1,
+  md5: 1,
+  sha: 1,
+  sha224: 1,
+  sha256: 1,
+  sha384: 1,
+  sha512: 1,
+});
+const privacyProtocols = keysOf<PrivacyProtocol>({
+  nopriv: 1,
+  des: 1,
+  aes: 1,
+  aes192: 1,
+  aes256: 1,
+  aes192c: 1,
+  aes256c: 1,
+});
+
+function keysOf<Key extends string>(keys: Readonly<Record<Key, 1>>): readonly Key[] {
+  return Object.keys(keys) as Key[];
+}
 
 const group = "Enrichment";
 

@@ -1,7 +1,23 @@
-import { nearName } from "../../text/index.ts";
-import { storeWords, type StoreWord } from "./delivery-settings.ts";
-import type { PlainSettings } from "./plain-settings.ts";
+import { type Secret, nearName } from "../../text/index.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
+import { storeWords, type StoreWord } from "./delivery-settings.ts";
+
+/** The settings without the secrets: plain data, which may be handed to another thread. */
+export type PlainSettings = {
+  readonly [Name in SettingName as Settings[Name] extends Secret ? never : Name]: Settings[Name];
+} & { readonly outputInstances: readonly PlainOutputInstance[] };
+
+export function plainSettings(settings: Settings): PlainSettings {
+  const plain = settingNames.filter((name) => settingOf(name).type.secret !== true);
+  const outputInstances = settings.outputInstances.map((instance) => ({
+    ...instance,
+    settings: plainSettings(instance.settings),
+  }));
+  return {
+    ...Object.fromEntries(plain.map((name) => [name, settings[name]])),
+    outputInstances,
+  } as unknown as PlainSettings;
+}
 
 /**
  * A further output of a kind: `SVC_OUTPUT_<word>__<name>__…`. Its settings are those of the kind by their usual names; all

@@ -1,15 +1,43 @@
+import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../report/index.ts";
+import { type AddressTable, addressTableBytes, createAddressTable } from "./table/address-table.ts";
 import { createWorkspace, createWorkspaceMemory, type Enricher, type Workspace } from "../../record/index.ts";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { AddressIndex, AddressRange } from "../../udm/index.ts";
-import { registerAddressMetrics } from "./address-metrics.ts";
 import type { AddressSource } from "./sources/address-source.ts";
-import { addressTableBytes, createAddressTable } from "./table/address-table.ts";
 import { createChangeHistory } from "./table/change-history.ts";
 import { createFindAddressText } from "./text/find-address-text.ts";
 import { createLineAddresses } from "./apply/line-addresses.ts";
 import { createReadAddress } from "./apply/read-address.ts";
 import { createRecordAddresses } from "./apply/record-addresses.ts";
 import { quote } from "../../text/index.ts";
+
+/** What is counted while addresses are added to lines and records. */
+interface AddressCounts {
+  readonly matches: () => number;
+  readonly renamed: () => number;
+  readonly badAddresses: () => number;
+}
+
+/** Registers the metrics of enriching by address. */
+function registerAddressMetrics(metrics: Metrics, table: AddressTable, counts: AddressCounts): void {
+  const count = (name: string, help: string, read: () => number): void =>
+    metrics.counterFrom(`netgloss_enrich_udm_${name}_total`, help, [], read);
+  count("cache_hits", "Look-ups of an address that the metadata cache answered.", () => table.hits());
+  count("cache_misses", "Look-ups of an address that went to the metadata index.", () => table.misses());
+  count("cache_evictions", "Addresses dropped from the metadata cache to make room.", () => table.evictions());
+  count(
+    "matches",
+    "Addresses of records that metadata was found for, an exporter's once a datagram.",
+    () => table.matches() + counts.matches(),
+  );
+  count("renamed", "Metadata fields renamed because of a conflict with another name.", counts.renamed);
+  count("bad_addresses", "Addresses of records that could not be read, so not looked up.", counts.badAddresses);
+  metrics.gaugeFrom(
+    "netgloss_enrich_udm_cached_addresses",
+    "Addresses in the metadata cache, once for each object that has them.",
+    [],
+    () => table.size(),
+  );
+}
 
 /**
  * Calls the listener with what is known now, if anything is, and with another object after each change, together with where

@@ -1,13 +1,77 @@
-import { formatAddress, type Address } from "../../ip/index.ts";
+import { promises } from "node:dns";
+import { type AddressNumber, addressNumber, addressOfNumber } from "../address/words/address-words.ts";
+import { type Address, formatAddress } from "../../ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
-import { addressNumber, addressOfNumber, type AddressNumber } from "../address/words/address-words.ts";
 import { createFactRenderer } from "../address/sources/address-facts.ts";
 import { createListeners, type AddressSource, type FactRenderer } from "../address/sources/address-source.ts";
 import { createRecentCache } from "../recent-cache.ts";
-import { createCountingFilter } from "./counting-filter.ts";
 import { namedObjects, readHostName } from "./host-name.ts";
-import type { Resolver } from "./resolver.ts";
+
+/**
+ * Says of most addresses that are not among some, by one read of little memory, that they are not: a set of thousands takes many times
+ * longer to say it. What was added more than once must be deleted as often.
+ */
+interface CountingFilter {
+  /** False: it is not there. */
+  mayHave(number: AddressNumber): boolean;
+  add(number: AddressNumber): void;
+  delete(number: AddressNumber): void;
+}
+
+const bits = 16;
+
+/** For fewer than 65 536 addresses, so that no count goes beyond its 16 bits. */
+function createCountingFilter(): CountingFilter {
+  const counts = new Uint16Array(1 << bits);
+  return {
+    mayHave: (number) => counts[placeOf(number)] !== 0,
+    add(number) {
+      const place = placeOf(number);
+      counts[place] = (counts[place] as number) + 1;
+    },
+    delete(number) {
+      const place = placeOf(number);
+      counts[place] = (counts[place] as number) - 1;
+    },
+  };
+}
+
+function placeOf(number: AddressNumber): number {
+  const word = typeof number === "number" ? number : Number(BigInt.asIntN(32, number ^ (number >> 64n)));
+  return Math.imul(word, 0x9e37_79b1) >>> (32 - bits);
+}
+
+/** Asks name servers. */
+export interface Resolver {
+  /** The names of an address by its PTR records. Rejects with an error whose `code` is one of Node's DNS errors. */
+  reverse(address: Address): Promise<readonly string[]>;
+  /** Makes all that is under way reject. */
+  cancel(): void;
+}
+
+/**
+ * @param servers addresses, each with or without a port; none: those of the host's configuration.
+ * @param timeoutMs for one try; there are two.
+ */
+export function createResolver(servers: readonly string[], timeoutMs: number): Resolver {
+  const resolver = new promises.Resolver({ timeout: timeoutMs, tries: 2 });
+  if (servers.length > 0) resolver.setServers(servers);
+  return {
+    // Not `reverse`: that asks the hosts file, too, and calls a server's failure a name that does not exist.
+    reverse: (address) => resolver.resolvePtr(reverseName(address)),
+    cancel: () => resolver.cancel(),
+  };
+}
+
+/** The name under which the reverse zone has an address (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+function reverseName({ family, value }: Address): string {
+  if (family === 4) {
+    const number = Number(value);
+    return `${number & 255}.${(number >>> 8) & 255}.${(number >>> 16) & 255}.${number >>> 24}.in-addr.arpa`;
+  }
+  return `${[...value.toString(16).padStart(32, "0")].toReversed().join(".")}.ip6.arpa`;
+}
 
 export interface HostNameOptions {
   readonly resolver: Resolver;

@@ -1,6 +1,7 @@
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, type Address, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { type Column, columnOf, timeField, exploreColumns } from "../columns/column.ts";
+import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 import type { Clock } from "../../report/index.ts";
-import { columnOf, timeField, exploreColumns, type Column } from "../columns/column.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { FlowsAnswer } from "../query/flows-answer.ts";
 import type { AnswerTable } from "../query/answer-table.ts";
@@ -10,11 +11,94 @@ import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
 import { createQueryGate } from "../query/query-gate.ts";
 import { flowsStatement } from "../query/query-sql.ts";
 import { bucketName, recordSum, sumName } from "../query/record-sum.ts";
-import type { SqlValue } from "../query/sql-dialect.ts";
 import { recordOf } from "../query/record-of.ts";
 import { runQuery } from "../query/run-query.ts";
 import { fieldStatus, type ExploreStatus } from "../status.ts";
-import { createClickHouseDialect, parameterText, quotedText, type ClickHouseColumn } from "./clickhouse-dialect.ts";
+
+/** A column of ClickHouse's table. */
+interface ClickHouseColumn {
+  readonly name: string;
+  /** In ClickHouse. */
+  readonly type: string;
+}
+
+const types: Readonly<Record<SqlValue["type"], string>> = {
+  text: "String",
+  address: "String",
+  whole: "Int128",
+  double: "Float64",
+  boolean: "Bool",
+  time: "Int64",
+};
+
+const mappedFirst = 0xffffn << 32n;
+const mappedLast = mappedFirst + 0xffff_ffffn;
+
+function quotedName(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
+}
+
+function quotedText(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+/** As the parameter of a statement is written: in the format of TSV. */
+function parameterText({ value }: SqlValue): string {
+  if (value === null) return "\\N";
+  const escapes: Readonly<Record<string, string>> = {
+    "\\": "\\\\",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\0": "\\0",
+  };
+  // oxlint-disable-next-line no-control-regex
+  return String(value).replace(/[\\\t\n\r\0]/g, (character) => escapes[character] as string);
+}
+
+/** @param columns by field; a field without a column is in the map `other`. */
+function createClickHouseDialect(columns: ReadonlyMap<string, ClickHouseColumn>): SqlDialect {
+  const valueOf = ({ field, isArray }: Column): string => {
+    const own = columns.get(field);
+    if (own === undefined) return `nullIf(other[${quotedText(field)}], '')`;
+    const name = quotedName(own.name);
+    // What is absent is empty where a column has no NULL.
+    if (isArray || own.type.startsWith("Nullable") || own.type.startsWith("DateTime")) return name;
+    return own.type === "IPv6" ? `nullIf(${name}, toIPv6('::'))` : `nullIf(${name}, '')`;
+  };
+  return {
+    column: valueOf,
+    kept: valueOf,
+    opened: (kept) => kept,
+    typed: (place) => place,
+    place(index, { type, value }) {
+      const wanted = value === null ? `Nullable(${types[type]})` : types[type];
+      const place = `{p${index}:${wanted}}`;
+      if (type === "address") return value === null ? "CAST(NULL AS Nullable(IPv6))" : `toIPv6(${place})`;
+      return type === "time" ? `fromUnixTimestamp64Nano(${place}, 'UTC')` : place;
+    },
+    lower: (text) => `lowerUTF8(${text})`,
+    like: (text, pattern) => `${text} LIKE ${pattern}`,
+    asText: (value, type) => (type === "text" ? value : `toString(${value})`),
+    isBetween(address, first, last, values) {
+      const place = (each: Address): string => values.add({ type: "address", value: formatAddress(each) });
+      const range = `${address} BETWEEN ${place(first)} AND ${place(last)}`;
+      const hasMapped = first.family === 6 && first.value <= mappedLast && last.value >= mappedFirst;
+      if (!hasMapped) return `(${range})`;
+      // Addresses of IPv4 lie there, too, and are none of IPv6.
+      return `(${range} AND NOT (${address} BETWEEN toIPv6('::ffff:0.0.0.0') AND toIPv6('::ffff:255.255.255.255')))`;
+    },
+    anyElement: (list, isTrue) => `arrayExists(x -> coalesce(${isTrue("x")}, FALSE), ${list})`,
+    isNotEmpty: (list) => `notEmpty(${list})`,
+    unnest: (list) => `arrayJoin(if(empty(${list}), [NULL], arrayMap(x -> toNullable(x), ${list})))`,
+    bucket(time, seconds) {
+      const step = 1000 * seconds;
+      return `intDiv(toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC')), ${step}) * ${step}`;
+    },
+    sum: (value) => `sum(toInt128(${value}))`,
+    product: (value, weight) => `toInt128(${value}) * ${weight}`,
+  };
+}
 
 /** Asks the server. @returns the answer's lines. @throws ExploreError; the reason of the signal when that is aborted. */
 export type AskClickHouse = (

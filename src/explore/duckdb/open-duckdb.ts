@@ -1,12 +1,53 @@
-import type { DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Clock, Log } from "../../report/index.ts";
 import type { Column } from "../columns/column.ts";
 import { openDuckDbStore, type DuckDbStore } from "./duckdb-store.ts";
 import { loadDuckDb, type DuckDb } from "./load-duckdb.ts";
 import { openInstance } from "./open-instance.ts";
-import { createQuestionThreads, usualThreads, type QuestionThreads } from "./question-threads.ts";
 import type { Keep } from "./retention.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
+
+/** Gives DuckDB a second thread while a question runs. */
+interface QuestionThreads {
+  /** Calls `work` when the thread is there. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * DuckDB's threads besides questions: what calls works by itself. With a second one, a call spins until that one is done, which makes
+ * appending cost half as much again. Rollups and sorting still run in parallel, each in a thread of libuv.
+ */
+const usualThreads = 1;
+const threadsForQueries = 2;
+
+/** @param connection for this alone. */
+export function createQuestionThreads(connection: Pick<DuckDBConnection, "run">): QuestionThreads {
+  let running = 0;
+  let threads = usualThreads;
+  let last: Promise<void> = Promise.resolve();
+
+  const adapt = async (): Promise<void> => {
+    const wanted = running > 0 ? threadsForQueries : usualThreads;
+    if (wanted === threads) return;
+    await connection.run(`SET threads = ${wanted}`);
+    threads = wanted;
+  };
+  /** One change at a time; without it, a question is slower and nothing else. */
+  const adaptAfterLast = (): Promise<void> => (last = last.then(adapt).catch(() => {}));
+
+  return {
+    async during(work) {
+      running++;
+      await adaptAfterLast();
+      try {
+        return await work();
+      } finally {
+        running--;
+        void adaptAfterLast();
+      }
+    },
+  };
+}
 
 /** What is there while the store is open. */
 export interface OpenedDuckDb {

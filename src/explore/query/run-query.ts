@@ -1,10 +1,31 @@
+import type { Column } from "../columns/column.ts";
+import type { SqlValue } from "./sql-dialect.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
 import { rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
-import { keyValue } from "./key-value.ts";
 import type { PlainValue, QueryEngine } from "./query-engine.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
 import type { Summand } from "./record-sum.ts";
+
+/** A value of a dimension, as a result has it, for the next statement. Times are no dimensions. */
+function keyValue({ type }: Column, value: unknown): SqlValue {
+  switch (type) {
+    case "address":
+      return { type, value: value as string | null };
+    case "integer":
+    case "unsigned":
+      // A text where JSON brought it.
+      return { type: "whole", value: value === null ? null : BigInt(value as bigint | string) };
+    case "double":
+      return { type, value: value === null ? null : Number(value) };
+    case "boolean":
+      return { type, value: value as boolean | null };
+    case "time":
+    case "text":
+      break;
+  }
+  return { type: "text", value: value as string | null };
+}
 
 /** What a measure adds up, and what happens to the sum. */
 interface MeasureKind {

@@ -5,8 +5,37 @@ import { FilterError } from "../filter-error.ts";
 import type { Expression, Operator, TermExpression } from "../syntax/parse-expression.ts";
 import type { Token } from "../syntax/read-tokens.ts";
 import type { KnownField, ValueType, Vocabulary } from "../vocabulary/vocabulary.ts";
-import { protocolNumbers } from "./protocol-numbers.ts";
 import { readInstant, readQuantity, unitNames } from "./read-quantity.ts";
+
+/** Protocols that filters may name, by IANA's keywords in lower case and what tools call them. */
+const protocolNumbers: Readonly<Record<string, number>> = {
+  icmp: 1,
+  igmp: 2,
+  ipip: 4,
+  tcp: 6,
+  egp: 8,
+  igp: 9,
+  udp: 17,
+  rdp: 27,
+  dccp: 33,
+  ipv6: 41,
+  rsvp: 46,
+  gre: 47,
+  esp: 50,
+  ah: 51,
+  icmpv6: 58,
+  icmp6: 58,
+  "ipv6-icmp": 58,
+  eigrp: 88,
+  ospf: 89,
+  pim: 103,
+  vrrp: 112,
+  l2tp: 115,
+  isis: 124,
+  sctp: 132,
+  udplite: 136,
+  mpls: 137,
+};
 
 interface CheckContext {
   readonly vocabulary: Vocabulary;

@@ -1,11 +1,105 @@
 import { hash } from "node:crypto";
-import { isExpected, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import { type Metrics, isExpected, type Clock, type Component, type Log } from "../../report/index.ts";
 import type { FleetMember } from "../fleet-contract.ts";
 import type { Membership } from "../membership.ts";
-import { keysOf, leaderOf, sharerOf, type Sharer } from "./divide-keys.ts";
-import { pointOf, type NamePoint } from "./rendezvous.ts";
 import type { Share, ShareTables } from "./share-contract.ts";
-import { createShareMetrics } from "./share-metrics.ts";
+
+/** Two numbers of 32 bits that stand for a name. */
+export type NamePoint = readonly [number, number];
+
+export function pointOf(name: string): NamePoint {
+  const digest = Buffer.from(hash("sha256", name, "hex").slice(0, 16), "hex");
+  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
+}
+
+/**
+ * Which of some members a key belongs to: the one for which key and member together give the highest number. So each member has about the
+ * same number of keys, and when one comes or goes only its own keys change hands.
+ *
+ * @returns the place of the member; -1 when there are none.
+ */
+export function ownerOf(key: NamePoint, members: readonly NamePoint[]): number {
+  let owner = -1;
+  let most = -1;
+  let second = -1;
+  for (const [i, member] of members.entries()) {
+    const weight = mix(key[0] ^ mix(member[0]));
+    if (weight < most) continue;
+    const tie = mix(key[1] ^ mix(member[1]));
+    if (weight === most && tie <= second) continue;
+    [owner, most, second] = [i, weight, tie];
+  }
+  return owner;
+}
+
+/** The last step of MurmurHash3: each bit of the number changes half of those of the result. */
+function mix(value: number): number {
+  let x = value;
+  x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2_ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** A member of a fleet that shares, with the keys that it knows. */
+interface Sharer {
+  readonly name: string;
+  readonly point: NamePoint;
+  readonly keys: Pick<ReadonlySet<string>, "has">;
+}
+
+/** Whose key it is among those that know it; undefined when nobody does. @param point of the key. */
+function sharerOf(key: string, point: NamePoint, sharers: readonly Sharer[]): Sharer | undefined {
+  const knowing = sharers.every(({ keys }) => keys.has(key)) ? sharers : sharers.filter(({ keys }) => keys.has(key));
+  return ownerAmong(point, knowing);
+}
+
+/** The keys of one of the sharers; none when it is not among them. */
+function keysOf(name: string, keys: ReadonlyMap<string, NamePoint>, sharers: readonly Sharer[]): readonly string[] {
+  const isMine = ([key, point]: readonly [string, NamePoint]): boolean => sharerOf(key, point, sharers)?.name === name;
+  return [...keys].filter(isMine).map(([key]) => key);
+}
+
+/** The one of all sharers that does what one of them is to do. */
+function leaderOf(sharers: readonly Sharer[]): Sharer | undefined {
+  return ownerAmong(pointOf("lead"), sharers);
+}
+
+function ownerAmong(point: NamePoint, sharers: readonly Sharer[]): Sharer | undefined {
+  return sharers[
+    ownerOf(
+      point,
+      sharers.map((sharer) => sharer.point),
+    )
+  ];
+}
+
+const origins = ["nobody", "released", "dead"] as const;
+
+/** The metrics of keys that members of a fleet divide. @param counts keys by where they are, asked at each scrape. */
+function createShareMetrics(metrics: Metrics, counts: () => Readonly<Record<string, number>>) {
+  metrics.gaugeFrom("netgloss_fleet_devices", "Devices of the definitions, by where they are polled.", ["state"], () =>
+    Object.entries(counts()).map(([state, count]) => [{ state }, count] as const),
+  );
+  return {
+    taken: metrics.counter(
+      "netgloss_fleet_devices_taken_total",
+      "Devices that this collector has taken, by what they were before: nobody's, given up, or of a collector that lives no more.",
+      { from: origins },
+    ),
+    released: metrics.counter(
+      "netgloss_fleet_devices_released_total",
+      "Devices that this collector has given up for another one, or at its end.",
+    ),
+    stopped: metrics.counter(
+      "netgloss_fleet_devices_stopped_total",
+      "Devices that this collector no longer polls because its lease was lost.",
+    ),
+    failures: metrics.counter(
+      "netgloss_fleet_share_failures_total",
+      "Attempts to divide devices that the database did not carry out.",
+    ),
+  };
+}
 
 /** Does the work for keys. */
 export interface ShareTaker {

@@ -1,13 +1,206 @@
+import { createSocket, type Socket } from "node:dgram";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import type { Socket } from "node:dgram";
+import { protocolOf, type Protocol, protocols } from "../protocol.ts";
+import { ipfixForm, netflow9Form } from "./message-writer.ts";
+import { netflow5Domain, netflow5ToIpfix } from "./netflow5-to-ipfix.ts";
+import { type CountDrop, relayDropReasons, type RelayDropReason } from "./relay-counts.ts";
+import { createRelayScopes, defaultRelayLimits, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
+import { addressFieldOf } from "./relay-template.ts";
+import { rewriteMessage } from "./rewrite-message.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import { openSocket } from "../intake/net/open-socket.ts";
 import { askReceiveBuffer } from "../intake/net/receive-buffer.ts";
 import { senderAddress } from "../intake/net/sender-address.ts";
-import { protocolOf, protocols } from "../protocol.ts";
-import { relayDropReasons, type RelayDropReason } from "./relay-counts.ts";
-import { createRelayRewriter } from "./relay-rewriter.ts";
-import { createSenderSockets, type TeeTarget } from "./sender-sockets.ts";
+
+/** Where datagrams are passed on to. */
+interface TeeTarget {
+  /** As the operator wrote it. */
+  readonly name: string;
+  /** An address of IPv4 or IPv6. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** The sockets of one sender: a port of its own towards the targets, so that they can tell senders apart. */
+interface SenderSockets {
+  /** Another number than that of any other. */
+  readonly generation: number;
+  usedAt: number;
+  readonly byFamily: Map<"udp4" | "udp6", Socket>;
+}
+
+interface SenderSocketTable {
+  /** Those of a sender, opened on first sight. Beyond the limit the ones not used for longest are closed. */
+  of(sender: string, now: number): SenderSockets;
+  send(sockets: SenderSockets, bytes: Uint8Array, target: TeeTarget): void;
+  /** Closes those that were not used since a time. */
+  closeIdle(before: number): void;
+  count(): number;
+  /** Resolves when everything is sent, or after a second, and closes all. */
+  stop(): Promise<void>;
+}
+
+interface SenderSocketOptions {
+  readonly maxSenders: number;
+  readonly sent: (target: TeeTarget) => void;
+  readonly dropped: (target: TeeTarget, reason: "queue" | "send", error?: Error) => void;
+}
+
+/** Datagrams that may wait in one socket. */
+const maxQueued = 1000;
+const stopWithinMs = 1000;
+
+function createSenderSockets({ maxSenders, sent, dropped }: SenderSocketOptions): SenderSocketTable {
+  const senders = new Map<string, SenderSockets>();
+  let generations = 0;
+  let pending = 0;
+  let idle = (): void => {};
+
+  const close = (key: string, { byFamily }: SenderSockets): void => {
+    senders.delete(key);
+    for (const socket of byFamily.values()) socket.close();
+  };
+  const socketFor = (sockets: SenderSockets, target: TeeTarget): Socket => {
+    const type = target.address.includes(":") ? "udp6" : "udp4";
+    let socket = sockets.byFamily.get(type);
+    if (socket === undefined) {
+      const family = type === "udp6" ? 6 : 4;
+      // Targets are addresses: nothing is looked up, so that order is kept.
+      socket = createSocket({ type, lookup: (host, _options, done) => done(null, host, family) });
+      socket.on("error", (error) => dropped(target, "send", error));
+      sockets.byFamily.set(type, socket);
+    }
+    return socket;
+  };
+
+  return {
+    of(key, now) {
+      let sockets = senders.get(key);
+      if (sockets === undefined) {
+        if (senders.size >= maxSenders) {
+          for (const [oldest, unused] of senders) {
+            close(oldest, unused);
+            break;
+          }
+        }
+        sockets = { generation: generations++, usedAt: now, byFamily: new Map() };
+      } else senders.delete(key);
+      // The order of insertion is the order of use.
+      senders.set(key, sockets);
+      sockets.usedAt = now;
+      return sockets;
+    },
+    send(sockets, bytes, target) {
+      const socket = socketFor(sockets, target);
+      if (socket.getSendQueueCount() >= maxQueued) {
+        dropped(target, "queue");
+        return;
+      }
+      pending++;
+      socket.send(bytes, target.port, target.address, (error) => {
+        pending--;
+        if (error === null) sent(target);
+        else dropped(target, "send", error);
+        if (pending === 0) idle();
+      });
+    },
+    closeIdle(before) {
+      for (const [key, sockets] of senders) {
+        if (sockets.usedAt >= before) break;
+        close(key, sockets);
+      }
+    },
+    count: () => senders.size,
+    async stop() {
+      if (pending > 0) {
+        let timer: NodeJS.Timeout | undefined;
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+          timer = setTimeout(resolve, stopWithinMs);
+        });
+        clearTimeout(timer);
+      }
+      for (const [key, sockets] of senders) close(key, sockets);
+    },
+  };
+}
+
+export interface RelayRewriterOptions {
+  /** The longest payload of a datagram, bytes. A single record that is longer goes out in a longer one. */
+  readonly maxBytes: number;
+  readonly limits?: Partial<RelayLimits>;
+  readonly drop: CountDrop;
+}
+
+/** Who sent a datagram. */
+interface RelaySender {
+  /** Canonical text, IPv4-mapped addresses as IPv4. */
+  readonly address: string;
+  readonly port: number;
+  /** The number of the socket that is used for this sender: another one gets all templates. */
+  readonly generation: number;
+  /** When it came, milliseconds of a monotonic clock. */
+  readonly now: number;
+}
+
+interface RelayRewriter {
+  /**
+   * The datagrams by which one is passed on, each naming its sender. sFlow names its agent and stays; NetFlow v1 and v7 stay, too, for they
+   * have no place for a name. Whatever the bytes are, it does not throw.
+   */
+  rewrite(bytes: Buffer, sender: RelaySender): readonly Buffer[];
+  /** Bytes of data sets that wait for their template. */
+  heldBytes(): number;
+}
+
+export function createRelayRewriter(options: RelayRewriterOptions): RelayRewriter {
+  const { maxBytes, drop } = options;
+  const scopes = createRelayScopes({ ...defaultRelayLimits, ...options.limits }, () => drop("no_template"));
+
+  return {
+    rewrite(bytes, { address, port, generation, now }) {
+      const protocol: Protocol = protocolOf(bytes);
+      if (protocol === "unknown") {
+        drop("unknown_protocol");
+        return [];
+      }
+      if (protocol === "sflow" || protocol === "netflow1" || protocol === "netflow7") return [bytes];
+      const field = addressFieldOf(address);
+      if (field === undefined) return [bytes];
+      const common = { field, maxBytes, generation, drop };
+      if (protocol === "netflow5") {
+        const domain = netflow5Domain(bytes);
+        const scope = scopes.of(`5 ${address} ${domain}`, port, () => domain);
+        return netflow5ToIpfix(bytes, { ...common, scope, now });
+      }
+      if (protocol === "ipfix") {
+        const domain = bytes.length < 16 ? 0 : bytes.readUInt32BE(12);
+        const scope = scopes.of(`10 ${address} ${domain}`, port, () => domain);
+        return rewriteMessage(bytes, { ...common, form: ipfixForm, scopes, scope });
+      }
+      const source = bytes.length < 20 ? 0 : bytes.readUInt32BE(16);
+      // Collectors know a Source ID by the address that it comes from, which is one for all senders here.
+      const key = `9 ${address} ${source}`;
+      const scope = scopes.of(key, port, (isTaken) => sourceIdOf(key, isTaken), startOf(bytes));
+      return rewriteMessage(bytes, { ...common, form: netflow9Form, scopes, scope });
+    },
+    heldBytes: () => scopes.heldBytes(),
+  };
+}
+
+/** When a device started, by the header of its NetFlow v9. */
+function startOf(bytes: Buffer): DeviceStart {
+  const uptime = bytes.length < 20 ? 0 : bytes.readUInt32BE(4);
+  return { bootTime: bytes.length < 20 ? 0 : bytes.readUInt32BE(8) * 1000 - uptime, uptime };
+}
+
+/** A Source ID that a sender keeps over restarts, and that no other has. */
+function sourceIdOf(key: string, isTaken: (id: number) => boolean): number {
+  let id = createHash("sha256").update(key).digest().readUInt32BE(0);
+  while (isTaken(id)) id = (id + 1) >>> 0;
+  return id;
+}
 
 export interface TeeOptions {
   /** The address to bind; empty is all. */

@@ -1,11 +1,211 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { nearName } from "../../text/index.ts";
 import { MibFault, placeOf, type MibSource } from "../mib-fault.ts";
 import type { Import, LeftOut, MibModule, NodeDefinition, TypeDefinition } from "../syntax/mib-module.ts";
 import { readModules } from "../syntax/read-modules.ts";
-import { builtinModules } from "./builtin-modules.ts";
-import { createModuleFiles, type ModuleFiles } from "./module-files.ts";
-import { renamedModules } from "./renamed-modules.ts";
+
+/**
+ * The names and types that almost every module imports, so that a vendor's module can be read where the modules of the
+ * IETF are not installed. They have no descriptions, and only what others import. A module that is found in a directory
+ * comes before the one here.
+ */
+const builtinModules: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries({
+    "SNMPv2-SMI": `
+      org OBJECT IDENTIFIER ::= { iso 3 }  dod OBJECT IDENTIFIER ::= { org 6 }
+      internet OBJECT IDENTIFIER ::= { dod 1 }  directory OBJECT IDENTIFIER ::= { internet 1 }
+      mgmt OBJECT IDENTIFIER ::= { internet 2 }  mib-2 OBJECT IDENTIFIER ::= { mgmt 1 }
+      transmission OBJECT IDENTIFIER ::= { mib-2 10 }  experimental OBJECT IDENTIFIER ::= { internet 3 }
+      private OBJECT IDENTIFIER ::= { internet 4 }  enterprises OBJECT IDENTIFIER ::= { private 1 }
+      security OBJECT IDENTIFIER ::= { internet 5 }  snmpV2 OBJECT IDENTIFIER ::= { internet 6 }
+      snmpDomains OBJECT IDENTIFIER ::= { snmpV2 1 }  snmpProxys OBJECT IDENTIFIER ::= { snmpV2 2 }
+      snmpModules OBJECT IDENTIFIER ::= { snmpV2 3 }  zeroDotZero OBJECT IDENTIFIER ::= { 0 0 }
+      ${baseOf("Integer32", "INTEGER (-2147483648..2147483647)")}
+      ${["Counter32", "Counter64", "Gauge32", "Unsigned32", "TimeTicks", "UInteger32"].map(number).join("\n")}
+      ${baseOf("IpAddress", "OCTET STRING (SIZE (4))")} ${baseOf("Opaque", "OCTET STRING")}`,
+    "SNMPv2-CONF": "",
+    "RFC-1212": "",
+    "RFC-1215": "",
+    "RFC1155-SMI": `
+      org OBJECT IDENTIFIER ::= { iso 3 }  dod OBJECT IDENTIFIER ::= { org 6 }
+      internet OBJECT IDENTIFIER ::= { dod 1 }  directory OBJECT IDENTIFIER ::= { internet 1 }
+      mgmt OBJECT IDENTIFIER ::= { internet 2 }  experimental OBJECT IDENTIFIER ::= { internet 3 }
+      private OBJECT IDENTIFIER ::= { internet 4 }  enterprises OBJECT IDENTIFIER ::= { private 1 }
+      ${["Counter", "Gauge", "TimeTicks"].map(number).join("\n")}
+      ${baseOf("IpAddress", "OCTET STRING (SIZE (4))")} ${baseOf("NetworkAddress", "IpAddress")} ${baseOf("Opaque", "OCTET STRING")}`,
+    "SNMPv2-TC": `
+      ${convention("DisplayString", "OCTET STRING (SIZE (0..255))", "255a")}
+      ${convention("PhysAddress", "OCTET STRING", "1x:")} ${convention("MacAddress", "OCTET STRING (SIZE (6))", "1x:")}
+      ${convention("TruthValue", "INTEGER { true(1), false(2) }")} ${convention("TestAndIncr", "INTEGER (0..2147483647)")}
+      ${convention("AutonomousType", "OBJECT IDENTIFIER")} ${convention("InstancePointer", "OBJECT IDENTIFIER")}
+      ${convention("VariablePointer", "OBJECT IDENTIFIER")} ${convention("RowPointer", "OBJECT IDENTIFIER")}
+      ${convention("RowStatus", "INTEGER { active(1), notInService(2), notReady(3), createAndGo(4), createAndWait(5), destroy(6) }")}
+      ${convention("StorageType", "INTEGER { other(1), volatile(2), nonVolatile(3), permanent(4), readOnly(5) }")}
+      ${convention("TimeStamp", "TimeTicks")} ${convention("TimeInterval", "INTEGER (0..2147483647)")}
+      ${convention("DateAndTime", "OCTET STRING (SIZE (8 | 11))", "2d-1d-1d,1d:1d:1d.1d,1a1d:1d")}
+      ${convention("TDomain", "OBJECT IDENTIFIER")} ${convention("TAddress", "OCTET STRING (SIZE (1..255))")}`,
+    "SNMP-FRAMEWORK-MIB": `
+      ${convention("SnmpAdminString", "OCTET STRING (SIZE (0..255))", "255t")}
+      ${convention("SnmpEngineID", "OCTET STRING (SIZE (5..32))")}`,
+    "INET-ADDRESS-MIB": `
+      ${convention("InetAddressType", "INTEGER { unknown(0), ipv4(1), ipv6(2), ipv4z(3), ipv6z(4), dns(16) }")}
+      ${convention("InetAddress", "OCTET STRING (SIZE (0..255))")}
+      ${convention("InetAddressIPv4", "OCTET STRING (SIZE (4))", "1d.1d.1d.1d")}
+      ${convention("InetAddressIPv6", "OCTET STRING (SIZE (16))", "2x:2x:2x:2x:2x:2x:2x:2x")}
+      ${convention("InetAddressPrefixLength", "Unsigned32 (0..2040)", "d")} ${convention("InetPortNumber", "Unsigned32 (0..65535)", "d")}
+      ${convention("InetAutonomousSystemNumber", "Unsigned32", "d")}
+      ${convention("InetVersion", "INTEGER { unknown(0), ipv4(1), ipv6(2) }")}`,
+    "HCNUM-TC": `
+      ${convention("CounterBasedGauge64", "Counter64")} ${convention("ZeroBasedCounter64", "Counter64")}`,
+    "RMON2-MIB": convention("ZeroBasedCounter32", "Gauge32"),
+    "UUID-TC-MIB": convention("UUID", "OCTET STRING (SIZE (16))", "4x-2x-2x-1x1x-6x"),
+    "RFC1213-MIB": `
+      mib-2 OBJECT IDENTIFIER ::= { mgmt 1 }  system OBJECT IDENTIFIER ::= { mib-2 1 }
+      interfaces OBJECT IDENTIFIER ::= { mib-2 2 }  ip OBJECT IDENTIFIER ::= { mib-2 4 }
+      transmission OBJECT IDENTIFIER ::= { mib-2 10 }  DisplayString ::= OCTET STRING  PhysAddress ::= OCTET STRING
+      ${scalar("sysDescr", "DisplayString", "system 1")} ${scalar("sysObjectID", "OBJECT IDENTIFIER", "system 2")}
+      ${scalar("sysUpTime", "TimeTicks", "system 3")} ${scalar("sysName", "DisplayString", "system 5")}
+      ifTable OBJECT-TYPE SYNTAX SEQUENCE OF IfEntry ACCESS not-accessible STATUS mandatory ::= { interfaces 2 }
+      ifEntry OBJECT-TYPE SYNTAX IfEntry ACCESS not-accessible STATUS mandatory INDEX { ifIndex } ::= { ifTable 1 }
+      IfEntry ::= SEQUENCE { ifIndex INTEGER } ${scalar("ifIndex", "INTEGER", "ifEntry 1")}
+      ${scalar("ifDescr", "DisplayString", "ifEntry 2")}`,
+    "SNMPv2-MIB": `
+      system OBJECT IDENTIFIER ::= { mib-2 1 }  ${scalar("sysDescr", "DisplayString", "system 1")}
+      ${scalar("sysObjectID", "OBJECT IDENTIFIER", "system 2")} ${scalar("sysUpTime", "TimeTicks", "system 3")}
+      ${scalar("sysName", "DisplayString", "system 5")}`,
+    "IF-MIB": `
+      interfaces OBJECT IDENTIFIER ::= { mib-2 2 }
+      ${convention("InterfaceIndex", "Integer32 (1..2147483647)", "d")}
+      ${convention("InterfaceIndexOrZero", "Integer32 (0..2147483647)", "d")}
+      ${convention("OwnerString", "OCTET STRING (SIZE (0..255))", "255a")}
+      ifTable OBJECT-TYPE SYNTAX SEQUENCE OF IfEntry MAX-ACCESS not-accessible STATUS current ::= { interfaces 2 }
+      ifEntry OBJECT-TYPE SYNTAX IfEntry MAX-ACCESS not-accessible STATUS current INDEX { ifIndex } ::= { ifTable 1 }
+      IfEntry ::= SEQUENCE { ifIndex InterfaceIndex } ${scalar("ifIndex", "InterfaceIndex", "ifEntry 1")}
+      ${scalar("ifDescr", "DisplayString", "ifEntry 2")}`,
+    "ENTITY-MIB": `
+      entityMIB OBJECT IDENTIFIER ::= { mib-2 47 }  entityMIBObjects OBJECT IDENTIFIER ::= { entityMIB 1 }
+      entityPhysical OBJECT IDENTIFIER ::= { entityMIBObjects 1 }
+      ${convention("PhysicalIndex", "Integer32 (1..2147483647)", "d")}
+      ${convention("PhysicalIndexOrZero", "Integer32 (0..2147483647)", "d")}
+      entPhysicalTable OBJECT-TYPE SYNTAX SEQUENCE OF EntPhysicalEntry MAX-ACCESS not-accessible STATUS current ::= { entityPhysical 1 }
+      entPhysicalEntry OBJECT-TYPE SYNTAX EntPhysicalEntry MAX-ACCESS not-accessible STATUS current INDEX { entPhysicalIndex } ::= { entPhysicalTable 1 }
+      EntPhysicalEntry ::= SEQUENCE { entPhysicalIndex PhysicalIndex }
+      entPhysicalIndex OBJECT-TYPE SYNTAX PhysicalIndex MAX-ACCESS not-accessible STATUS current ::= { entPhysicalEntry 1 }`,
+  }).map(([name, body]) => [name, `${name} DEFINITIONS ::= BEGIN ${imports(name)} ${body} END`]),
+);
+
+/** What the bodies above use of one another. */
+function imports(name: string): string {
+  if (/^(?:SNMPv2-SMI|SNMPv2-CONF|RFC-121[25]|RFC1155-SMI)$/.test(name)) return "";
+  const smi =
+    name === "RFC1213-MIB"
+      ? "mgmt, TimeTicks FROM RFC1155-SMI"
+      : "mib-2, TimeTicks, Integer32, Unsigned32, Gauge32, Counter64 FROM SNMPv2-SMI";
+  return `IMPORTS ${smi}${/^(?:IF-MIB|SNMPv2-MIB)$/.test(name) ? " DisplayString FROM SNMPv2-TC" : ""};`;
+}
+
+function baseOf(name: string, type: string): string {
+  return `${name} ::= ${type}`;
+}
+
+function number(name: string): string {
+  return baseOf(name, name === "Counter64" ? "INTEGER (0..18446744073709551615)" : "INTEGER (0..4294967295)");
+}
+
+function convention(name: string, type: string, hint?: string): string {
+  const display = hint === undefined ? "" : `DISPLAY-HINT "${hint}"`;
+  return `${name} ::= TEXTUAL-CONVENTION ${display} STATUS current SYNTAX ${type}`;
+}
+
+function scalar(name: string, type: string, place: string): string {
+  return `${name} OBJECT-TYPE SYNTAX ${type} MAX-ACCESS read-only STATUS current ::= { ${place} }`;
+}
+
+/** Endings that files of modules have. */
+const endings = ["", ".txt", ".mib", ".my", ".MIB", ".asn1", ".asn", ".smi"];
+
+/** Finds the files of modules in directories, the first directory first. */
+interface ModuleFiles {
+  /** Files that may have the module, the likeliest first. */
+  find(module: string): readonly string[];
+}
+
+function createModuleFiles(directories: readonly string[]): ModuleFiles {
+  const listings = directories.map((directory) => ({ directory, names: new Set(filesIn(directory)) }));
+  let byModule: ReadonlyMap<string, readonly string[]> | undefined;
+  return {
+    find(module) {
+      const named = listings.flatMap(({ directory, names }) =>
+        endings.filter((ending) => names.has(module + ending)).map((ending) => join(directory, module + ending)),
+      );
+      if (named.length > 0) return named;
+      byModule ??= indexFiles(
+        listings.flatMap(({ directory, names }) => [...names].map((name) => join(directory, name))),
+      );
+      return byModule.get(module) ?? [];
+    },
+  };
+}
+
+/** Directories that cannot be read have none. */
+function filesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((name) => !name.startsWith(".") && !name.endsWith("~"));
+  } catch {
+    return [];
+  }
+}
+
+/** A file has a module's name at the beginning of a line, and no more than 8 MiB. */
+function indexFiles(files: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const file of files) {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true || stats.size > 8 << 20) continue;
+    const text = readFileSync(file, "latin1");
+    for (const [, name = ""] of text.matchAll(/^\s*([A-Za-z][\w-]*)\s*(?:\{[^}]*\}\s*)?DEFINITIONS\b/gm))
+      found.set(name, [...(found.get(name) ?? []), file]);
+  }
+  for (const list of found.values()) list.sort((a, b) => basename(a).length - basename(b).length);
+  return found;
+}
+
+/** Modules that others took the place of: what names the old one finds its objects in the new ones. */
+const renamedModules: Readonly<Record<string, readonly string[]>> = {
+  "RFC-1213": ["RFC1213-MIB"],
+  RFC1212: ["RFC-1212"],
+  RFC1215: ["RFC-1215"],
+  "RFC1065-SMI": ["RFC1155-SMI"],
+  "RFC1066-MIB": ["RFC1213-MIB"],
+  "RFC1155-SMI": ["SNMPv2-SMI"],
+  "RFC1156-MIB": ["RFC1213-MIB"],
+  "RFC1158-MIB": ["RFC1213-MIB"],
+  "RFC1213-MIB": ["IF-MIB", "IP-MIB", "TCP-MIB", "UDP-MIB", "SNMPv2-MIB", "SNMPv2-SMI", "SNMPv2-TC"],
+  "RFC1229-MIB": ["IF-MIB"],
+  "RFC1230-MIB": ["TOKENRING-MIB"],
+  "RFC1231-MIB": ["TOKENRING-MIB"],
+  "RFC1253-MIB": ["OSPF-MIB"],
+  "RFC1269-MIB": ["BGP4-MIB"],
+  "RFC1271-MIB": ["RMON-MIB"],
+  "RFC1284-MIB": ["EtherLike-MIB"],
+  "RFC1286-MIB": ["BRIDGE-MIB", "SOURCE-ROUTING-MIB"],
+  "RFC1315-MIB": ["FRAME-RELAY-DTE-MIB"],
+  "RFC1316-MIB": ["CHARACTER-MIB"],
+  "RFC1317-MIB": ["RS-232-MIB"],
+  "RFC1354-MIB": ["IP-FORWARD-MIB"],
+  "RFC1389-MIB": ["RIPv2-MIB"],
+  "RFC1398-MIB": ["EtherLike-MIB"],
+  "RFC1406-MIB": ["DS1-MIB"],
+  "RFC1407-MIB": ["DS3-MIB"],
+  "RFC1493-MIB": ["BRIDGE-MIB"],
+  "RFC1595-MIB": ["SONET-MIB"],
+  "SNMPv2-SMI": ["SNMPv2-SMI-v1", "RFC1155-SMI"],
+  "SNMPv2-SMI-v1": ["SNMPv2-SMI"],
+  "SNMPv2-TC-v1": ["SNMPv2-TC"],
+  "SNMPv2-TC": ["RFC1213-MIB"],
+  "RFC1903-TC": ["SNMPv2-TC"],
+};
 
 /** What a name stands for: its definition and the module that has it. */
 export interface Found<T> {

@@ -1,17 +1,252 @@
+import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
+import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./columns.ts";
 import type { Clock } from "../../report/index.ts";
+import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
+import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
+import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
 import type { Batch } from "../delivery/batch.ts";
 import { compressor } from "../delivery/compress.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { NameOf } from "../delivery/field-names.ts";
-import { createHttpClient, type HttpClient } from "../delivery/http-client.ts";
-import { notAcknowledged } from "../delivery/http-failure.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
-import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
-import { clickHouseFailure, exceptionCode, isOfTables, viewOf } from "./clickhouse-failure.ts";
-import { createLayouts } from "./columns.ts";
-import { prepareClickHouse } from "./prepare-clickhouse.ts";
-import { createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
-import { insertNothing, insertPath } from "./statements.ts";
+
+/** A name in a statement: `` `flow` ``. */
+function quotedName(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
+}
+
+/** A text in a statement: `'flow'`. */
+function quotedText(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+type Names = Pick<ClickHouseOutputConfig, "database" | "tablePrefix">;
+
+function tableName({ database, tablePrefix }: Names, layout: TableLayout): string {
+  return `${quotedName(database)}.${quotedName(tablePrefix + layout.name)}`;
+}
+
+const definition = ({ name, type }: Pick<Column, "name" | "type">): string => `${quotedName(name)} ${type}`;
+
+/** How many of the last inserts a table knows again. */
+const deduplicationWindow = 10_000;
+
+function createTable(config: Names & Pick<ClickHouseOutputConfig, "ttlDays">, layout: TableLayout): string {
+  const columns = [...layout.columns, otherColumn].map(definition).join(",\n  ");
+  const ttl = config.ttlDays === 0 ? "" : `TTL toDateTime(timestamp) + INTERVAL ${config.ttlDays} DAY\n`;
+  return (
+    `CREATE TABLE IF NOT EXISTS ${tableName(config, layout)} (\n  ${columns}\n) ENGINE = MergeTree\n` +
+    `PARTITION BY toDate(timestamp)\nORDER BY (${layout.orderBy})\n${ttl}` +
+    `SETTINGS non_replicated_deduplication_window = ${deduplicationWindow}, ttl_only_drop_parts = 1`
+  );
+}
+
+function addColumns(config: Names, layout: TableLayout, columns: readonly Column[]): string {
+  const added = columns.map((column) => `ADD COLUMN IF NOT EXISTS ${definition(column)}`).join(", ");
+  return `ALTER TABLE ${tableName(config, layout)} ${added}`;
+}
+
+/**
+ * The path of a request that inserts rows. The server answers when they are stored, each insert is an insert of its own
+ * (`async_insert`), and rows that come again with the same token are left out.
+ *
+ * @param withoutViews whether views that fail are passed over.
+ */
+function insertPath(config: Names, layout: TableLayout, token: string, withoutViews: boolean): string {
+  const parameters = new URLSearchParams({
+    query: `INSERT INTO ${tableName(config, layout)} FORMAT JSONEachRow`,
+    insert_deduplication_token: token,
+    insert_deduplicate: "1",
+    async_insert: "0",
+    wait_end_of_query: "1",
+    date_time_input_format: "best_effort",
+    // Records of many days in one insert are no mistake here.
+    max_partitions_per_insert_block: "0",
+    ...(withoutViews && { materialized_views_ignore_errors: "1" }),
+  });
+  return `/?${parameters.toString()}`;
+}
+
+/** An insert without rows: the server judges the user and the table as for any other. */
+function insertNothing(config: Names, layout: TableLayout): string {
+  return `INSERT INTO ${tableName(config, layout)} (timestamp) SELECT now64(3) WHERE 0`;
+}
+
+/** Codes of exceptions (ClickHouse's `ErrorCodes`) by who is at fault. Others: a record may bring them about, such as by a view. */
+const codes: Readonly<Record<Exclude<Blame, "unclear">, ReadonlySet<number>>> = {
+  record: new Set([
+    6, 25, 26, 27, 33, 34, 38, 41, 53, 69, 70, 72, 117, 128, 131, 190, 321, 349, 376, 407, 441, 467, 469, 675, 676,
+  ]),
+  // Names, permissions, users, quotas, read-only, a full disk.
+  operator: new Set([
+    16, 36, 47, 48, 60, 80, 81, 115, 164, 180, 192, 193, 194, 195, 201, 242, 243, 290, 291, 344, 452, 497, 516,
+  ]),
+  // Time, load, memory, parts, the network, replicas and their keeper.
+  store: new Set([
+    3, 74, 75, 76, 158, 159, 160, 172, 198, 202, 203, 204, 209, 210, 212, 215, 218, 225, 236, 241, 252, 254, 265, 279,
+    285, 289, 299, 305, 307, 319, 335, 394, 415, 425, 439, 473, 479, 735, 999, 1000, 1002,
+  ]),
+};
+/** There is no such table, database or column (any more): they are judged again before the next try. */
+const ofTables: ReadonlySet<number> = new Set([16, 60, 81]);
+
+/** The code of the exception that an answer carries; 0: none. */
+function exceptionCode({ headers, body, status }: HttpAnswer): number {
+  const header = Number(headers["x-clickhouse-exception-code"] ?? 0);
+  if (header > 0 || (status >= 200 && status < 300)) return header;
+  return Number(/^Code: ([0-9]+)\b/.exec(body.subarray(0, 32).toString())?.[1] ?? 0);
+}
+
+/**
+ * What an answer that is no success means. Of rows that the server cannot read it names the first at best, so they are
+ * found by halves.
+ */
+function clickHouseFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
+  const code = exceptionCode(answer);
+  if (code === 0) {
+    const failure = httpFailure(answer, clock);
+    const { blame, message, retryAfterMs } = failure;
+    // A proxy's fault: the server may have the rows.
+    return blame === "unclear" ? new DeliveryError("store", failure.code, message, { retryAfterMs }) : failure;
+  }
+  const place = new URL(answer.url).host;
+  const said = answer.body.subarray(0, 400).toString().replaceAll(/\s+/g, " ").trim();
+  const view = viewOf(answer);
+  if (view !== undefined) {
+    const text = `the materialised view ${view} fails: mend or detach it: ${said}`;
+    return new DeliveryError("unclear", `exception_${code}`, `${place}: ${text}`, { isWhole: true });
+  }
+  const blame = (["record", "operator", "store"] as const).find((one) => codes[one].has(code)) ?? "unclear";
+  const what = blame === "record" ? "refuses the content" : "answers";
+  return new DeliveryError(blame, `exception_${code}`, `${place} ${what}: ${said}`);
+}
+
+/** The materialised view that could not take the rows. Its table has them by then. */
+function viewOf({ body }: HttpAnswer): string | undefined {
+  return /while pushing to view (\S+?)[.,]?[\s(]/.exec(body.toString())?.[1];
+}
+
+function isOfTables(answer: HttpAnswer): boolean {
+  return ofTables.has(exceptionCode(answer));
+}
+
+interface PreparedTables {
+  /** For each of the layouts. */
+  readonly columns: readonly ColumnsByField[];
+  readonly warnings: readonly string[];
+}
+
+const accessDenied = 497;
+
+/**
+ * Makes the database, tables and columns that are missing, and learns which columns there are: a table may be an operator's own.
+ *
+ * @throws DeliveryError when the server cannot be used, or a table cannot hold records.
+ */
+async function prepareClickHouse(
+  client: HttpClient,
+  config: ClickHouseOutputConfig & { readonly layouts: readonly TableLayout[] },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<PreparedTables> {
+  const { database, tablePrefix, isTableMade, layouts } = config;
+  const warnings: string[] = [];
+  const ask = (statement: string): Promise<HttpAnswer> =>
+    client.request({ method: "POST", path: "/?wait_end_of_query=1", body: [Buffer.from(statement)], signal });
+  const run = async (statement: string): Promise<HttpAnswer> => {
+    const answer = await ask(statement);
+    if (answer.status !== 200 || exceptionCode(answer) !== 0) {
+      const { blame, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
+      if (blame === "store") throw new DeliveryError(blame, code, message, { retryAfterMs });
+      throw new DeliveryError("operator", code, `a statement is refused: ${message}`);
+    }
+    return answer;
+  };
+  const rowsOf = async (query: string): Promise<Record<string, string>[]> => {
+    const { body, url } = await run(`${query} FORMAT JSONEachRow`);
+    try {
+      const lines = body.toString().split("\n");
+      return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, string>);
+    } catch (error) {
+      throw new DeliveryError("store", "protocol", `the answer of ${new URL(url).host} is not ClickHouse's`, {
+        cause: error,
+      });
+    }
+  };
+  /** The types of a table's columns, by their names. */
+  const columnsOf = async (layout: TableLayout): Promise<ReadonlyMap<string, string>> => {
+    const table = `database = ${quotedText(database)} AND table = ${quotedText(tablePrefix + layout.name)}`;
+    const rows = await rowsOf(`SELECT name, type FROM system.columns WHERE ${table}`);
+    return new Map(rows.map(({ name = "", type = "" }) => [name, type]));
+  };
+
+  const prepareTable = async (layout: TableLayout): Promise<ColumnsByField> => {
+    const name = tablePrefix + layout.name;
+    let found = await columnsOf(layout);
+    if (found.size === 0) {
+      if (!isTableMade) {
+        throw new DeliveryError(
+          "operator",
+          "configuration",
+          `the table ${name} is not in ${database}, or may not be seen`,
+        );
+      }
+      await run(createTable(config, layout));
+      found = await columnsOf(layout);
+    }
+    if (!found.has("timestamp") || !found.has(otherColumn.name)) {
+      throw new DeliveryError(
+        "operator",
+        "configuration",
+        `the table ${name} needs the columns timestamp and ${otherColumn.name} ${otherColumn.type}`,
+      );
+    }
+    const missing = layout.columns.filter((column) => !found.has(column.name));
+    if (missing.length > 0 && isTableMade) {
+      const answer = await ask(addColumns(config, layout, missing));
+      if (answer.status === 200) found = await columnsOf(layout);
+      else if (exceptionCode(answer) === accessDenied) {
+        warnings.push(
+          `the table ${name} lacks ${missing.length} columns that the user may not add: their fields go to the column ${otherColumn.name}`,
+        );
+      } else throw clickHouseFailure(answer, clock);
+    }
+    const there = layout.columns.filter((one) => found.has(one.name));
+    const used = there.filter((one) => canHold(one, found.get(one.name) ?? ""));
+    for (const one of there) {
+      if (used.includes(one)) continue;
+      const type = found.get(one.name);
+      if (one.field === "@timestamp") {
+        const text = `the column timestamp of the table ${name} is ${type}: it must be ${one.type}`;
+        throw new DeliveryError("operator", "configuration", text);
+      }
+      warnings.push(
+        `the column ${one.name} of the table ${name} is ${type} and cannot hold ${one.field}, which is ${one.type}: its values go to the column ${otherColumn.name}`,
+      );
+    }
+    return new Map(used.map((one) => [one.field, one]));
+  };
+
+  const judgeDeduplication = async (): Promise<void> => {
+    const names = layouts.map(({ name }) => quotedText(tablePrefix + name)).join(", ");
+    const tables = await rowsOf(
+      `SELECT name, engine, engine_full FROM system.tables WHERE database = ${quotedText(database)} AND name IN (${names})`,
+    );
+    for (const { name = "", engine = "", engine_full: full = "" } of tables) {
+      if (/^(Replicated|Shared)/.test(engine) || /non_replicated_deduplication_window = [1-9]/.test(full)) continue;
+      warnings.push(`the table ${name} does not recognise inserts that are sent again: records may be there twice`);
+    }
+  };
+
+  if (isTableMade) {
+    const found = await rowsOf(`SELECT name FROM system.databases WHERE name = ${quotedText(database)}`);
+    if (found.length === 0) await run(`CREATE DATABASE IF NOT EXISTS ${quotedName(database)}`);
+  }
+  const columns: ColumnsByField[] = [];
+  for (const layout of layouts) columns.push(await prepareTable(layout));
+  await judgeDeduplication();
+  return { columns, warnings };
+}
 
 /**
  * A batch that a materialised view refuses so often, while it takes others, is inserted without it. Its rows are in the table by

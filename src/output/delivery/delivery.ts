@@ -1,24 +1,178 @@
 import { join } from "node:path";
-import { ecsLowered, ecsNames } from "../../record/index.ts";
+import { copyLines, type ShapeLines, ecsLowered, ecsNames } from "../../record/index.ts";
+import { type MatchesLine, compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
+import { type Thinning, createThinning } from "./thinning.ts";
+import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
+import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";
+import { type SpoolMode, createDeliveryQueue } from "./delivery-queue.ts";
 import type { Clock, Log, Metrics } from "../../report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
 import type { DeliveryError } from "./delivery-error.ts";
-import type { DeliveryConfig } from "./delivery-config.ts";
-import { createDeliveryQueue } from "./delivery-queue.ts";
 import { createDeliveryReport, deliveryParts, type DeliveryGauges, type DeliveryPart } from "./delivery-report.ts";
 import type { RefusalReason } from "./recent-delivery.ts";
-import { compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
-import { createTimestampSource } from "./timestamp-source.ts";
-import { createThinning } from "./thinning.ts";
-import { createLineFilter } from "./line-filter.ts";
 import { createLineRenamer } from "./line-renamer.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
 import { Sender } from "./sender.ts";
 import { instanceLength } from "./spool-format.ts";
 import { nodeSpoolIo, type SpoolIo } from "./spool-io.ts";
 import { createSpool, type Spool } from "./spool.ts";
+
+interface LineFilterOptions {
+  /** Left out: all. */
+  readonly types?: readonly RecordType[];
+  readonly dropFields?: readonly string[];
+  /** What happens to fields, by their names; fields to drop come before it. */
+  readonly edits?: ReadonlyMap<string, FieldEdit>;
+  /** Leaves out some of too many records; left out: none. */
+  readonly thinning?: Thinning | undefined;
+  /** Left out: every record. */
+  readonly matches?: MatchesLine | undefined;
+  /** Called with how many records do not match, those of other types left out. */
+  readonly filtered?: (records: number) => void;
+}
+
+/**
+ * Takes only records of some types that match a filter, and takes fields out of them, or changes them. What is left lies in memory of its own.
+ *
+ * @returns undefined when every line passes as it is: then no line needs to be looked at.
+ */
+export function createLineFilter(options: LineFilterOptions): ShapeLines | undefined {
+  const {
+    types = recordTypes,
+    dropFields = [],
+    edits = new Map<string, FieldEdit>(),
+    matches,
+    thinning,
+    filtered,
+  } = options;
+  const allowed = new Set(types);
+  const takesAll = recordTypes.every((type) => type === "as_path_hop" || allowed.has(type));
+  const all = new Map([...edits, ...dropFields.map((name) => [name, dropField] as const)]);
+  if (takesAll && all.size === 0 && matches === undefined && thinning === undefined) return undefined;
+  const editor = all.size === 0 ? undefined : createLineEditor(all);
+  const weighted = thinning && createLineEditor(new Map([...thinning.edits, ...all]));
+  const maxGrowth = (weighted ?? editor)?.maxGrowth ?? 0;
+  let to = Buffer.alloc(0);
+  return (lines, records) => {
+    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
+    const most = lines.length + records * maxGrowth;
+    if (to.length < most) to = Buffer.allocUnsafeSlow(most);
+    let length = 0;
+    let count = 0;
+    let others = 0;
+    thinning?.begin();
+    for (let at = 0, end = 0; at < from.length; at = end) {
+      end = from.indexOf(0x0a, at) + 1 || from.length;
+      if (!takesAll && !allowed.has(recordTypeOf(from, at, end))) continue;
+      if (matches !== undefined && !matches(from, at, end)) {
+        others++;
+        continue;
+      }
+      const weight = thinning === undefined ? 1 : thinning.weigh(from, at, end);
+      if (weight === 0) continue;
+      const copier = weight > 1 ? weighted : editor;
+      length = copier?.copy(from, at, end, to, length) ?? copyLines(from, at, end, to, length);
+      count++;
+    }
+    thinning?.end();
+    if (others > 0) filtered?.(others);
+    // Who keeps the lines is to keep no more memory than they take.
+    return count === 0
+      ? undefined
+      : { lines: Buffer.from(Uint8Array.prototype.slice.call(to, 0, length).buffer), count };
+  };
+}
+
+const start = Buffer.from('{"@timestamp":"');
+const quote = 0x22;
+
+/** A time of an exporter that is further from the time of receipt is not believed, milliseconds. */
+const believedMs = 86_400_000;
+/** `2026-01-02` */
+const dateLength = 10;
+
+/**
+ * Makes the function that puts the value of another field of time into `@timestamp`, which is the first field of each line.
+ * A line without that field stays as it is. So does one whose field is more than a day from the time of receipt, which is
+ * there before: `@timestamp` names indices and partitions, and an exporter's clock must not make one for each year that it shows.
+ *
+ * @returns lines in memory of their own.
+ *
+ * @param field a field of texts without escapes, as times are.
+ */
+export function createTimestampSource(field: string): (lines: Uint8Array) => Uint8Array {
+  // In a text a quote has a backslash before it, so that this is the field itself.
+  const name = Buffer.from(`,"${field}":"`);
+  return (lines) => {
+    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
+    const parts: Buffer[] = [];
+    for (let at = 0; at < from.length;) {
+      const end = from.indexOf(0x0a, at) + 1 || from.length;
+      const line = from.subarray(at, end);
+      at = end;
+      const found = line.indexOf(name);
+      const isTimed = line.subarray(0, start.length).equals(start);
+      const valueEnd = isTimed && found >= 0 ? line.indexOf(quote, found + name.length) : -1;
+      const rest = line.indexOf(quote, start.length);
+      if (valueEnd < 0 || !isNear(line, start.length, rest, found + name.length, valueEnd)) parts.push(line);
+      else parts.push(start, line.subarray(found + name.length, valueEnd), line.subarray(rest));
+    }
+    // Who keeps the lines is to keep no more memory than they take.
+    return new Uint8Array(Buffer.concat(parts));
+  };
+}
+
+/** Whether two times of a line, from here to there, are at most a day apart. */
+function isNear(line: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
+  // Those of one date are, and need no parsing.
+  const dateEnd = from + dateLength;
+  if (to > dateEnd && otherTo > otherFrom + dateLength) {
+    if (line.compare(line, from, dateEnd, otherFrom, otherFrom + dateLength) === 0) return true;
+  }
+  const [received, named] = [timeOf(line, from, to), timeOf(line, otherFrom, otherTo)];
+  return Math.abs(received - named) <= believedMs;
+}
+
+/** Milliseconds since the epoch; NaN: it is no time. */
+function timeOf(line: Buffer, from: number, to: number): number {
+  // Nanoseconds are more than the engine's parser takes.
+  return Date.parse(line.toString("latin1", from, to).replace(/(\.[0-9]{3})[0-9]+/, "$1"));
+}
+
+/** The configuration that all outputs to stores have; plain data. */
+export interface DeliveryConfig {
+  /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
+  readonly name: string;
+  readonly recordTypes: readonly RecordType[];
+  /** Of the records that it takes, in the language of filters; empty: all. It was checked. */
+  readonly filter: string;
+  /** Flow records a second; 0: as many as there are. */
+  readonly thinRate: number;
+  /** Whether `flow.bytes` and its kin are estimates by the sampling rate. */
+  readonly hasScaledCounters: boolean;
+  readonly dropFields: readonly string[];
+  /** Whether fields have the names of the Elastic Common Schema. Whatever else names fields does so before that. */
+  readonly isEcs: boolean;
+  /** The field of time that `@timestamp` is taken from; left out: it stays. */
+  readonly timestampField?: string;
+  readonly batchBytes: number;
+  readonly batchRecords: number;
+  readonly batchDeadlineMs: number;
+  /** Bytes that may wait in memory, and are being sent. */
+  readonly queueBytes: number;
+  readonly spoolMode: SpoolMode;
+  /** Where the spool and the dead letters are; empty: there are none. */
+  readonly stateDirectory: string;
+  readonly spoolBytes: number;
+  readonly spoolWhenFull: "drop_oldest" | "drop_newest";
+  readonly deadLetterBytes: number;
+  readonly maxInFlight: number;
+  readonly timeoutMs: number;
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+}
 
 export interface DeliveryOptions {
   readonly config: DeliveryConfig;

@@ -1,12 +1,34 @@
-import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { request as httpsRequest, type RequestOptions } from "node:https";
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
+import { Agent as HttpsAgent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
+import { HttpProxyAgent } from "http-proxy-agent";
+import { HttpsProxyAgent } from "https-proxy-agent";
+import { getProxyForUrl } from "proxy-from-env";
 import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../../report/index.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { connectionFailure } from "./failure-text.ts";
-import { agentFor } from "./proxy.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
+
+/**
+ * Connections to one place, kept for the next request. They go through the proxy that `HTTP_PROXY`, `HTTPS_PROXY` and
+ * `NO_PROXY` name for it, in upper or lower case.
+ */
+export function agentFor(url: string, options: AgentOptions): HttpAgent {
+  const shared = { ...options, keepAlive: true };
+  const proxy = getProxyForUrl(url);
+  const isTls = url.startsWith("https:");
+  if (proxy !== "") {
+    return isTls ? new HttpsProxyAgent(proxy, shared) : new HttpProxyAgent(proxy, shared);
+  }
+  return isTls ? new HttpsAgent(shared) : new HttpAgent(shared);
+}
 
 export interface HttpClientOptions {
   /** Each `http://host:port/path` or `https://…`, without credentials; one or more. */

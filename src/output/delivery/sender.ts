@@ -1,16 +1,92 @@
-import type { Clock, Log } from "../../report/index.ts";
-import { limitLog } from "../../report/index.ts";
+import { DeliveryError } from "./delivery-error.ts";
+import { connectionFailure } from "./failure-text.ts";
+import { type Clock, type Log, limitLog } from "../../report/index.ts";
 import { createPause } from "../pause.ts";
-import { backoffMs, type BackoffOptions } from "./backoff.ts";
 import { selectRecords, type Batch } from "./batch.ts";
 import { createCircuit, type Circuit } from "./circuit.ts";
 import type { DeadLetters } from "./dead-letters.ts";
-import { DeliveryError } from "./delivery-error.ts";
 import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
 import type { DeliveryReport } from "./delivery-report.ts";
 import { judge, newPiece, type Judgement, type Piece } from "./judgement.ts";
 import type { Outcome, OutputAdapter, Refusal } from "./output-adapter.ts";
-import { createTimedCalls, type TimedCalls } from "./timed-calls.ts";
+
+/** Calls of an adapter, each within its time. */
+interface TimedCalls {
+  /**
+   * Makes a call; it ends with its time, or with {@link TimedCalls.stop}, whether the adapter heeds the signal or not.
+   *
+   * @throws DeliveryError
+   */
+  call<T>(action: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Cuts off the calls under way, and all later ones. */
+  stop(): void;
+  readonly isStopped: boolean;
+}
+
+export function createTimedCalls(timeoutMs: number): TimedCalls {
+  const underWay = new Set<AbortController>();
+  let isStopped = false;
+  const stopped = (): DeliveryError => new DeliveryError("store", "stopped", "the output stops");
+
+  return {
+    call: (action) =>
+      new Promise((resolve, reject) => {
+        if (isStopped) {
+          reject(stopped());
+          return;
+        }
+        const controller = new AbortController();
+        const { signal } = controller;
+        underWay.add(controller);
+        const late = (): void =>
+          controller.abort(new DeliveryError("store", "timeout", `no answer within ${timeoutMs / 1000} s`));
+        const timer = setTimeout(late, timeoutMs);
+        const failed = (error: unknown): void => {
+          reject(connectionFailure(signal.aborted ? signal.reason : error, "the store"));
+        };
+        // An adapter that does not heed the signal must not hold the batch for ever.
+        signal.addEventListener("abort", failed);
+        const end = (): void => {
+          clearTimeout(timer);
+          underWay.delete(controller);
+          signal.removeEventListener("abort", failed);
+        };
+        action(signal).then(resolve, failed).finally(end);
+      }),
+    stop() {
+      isStopped = true;
+      for (const controller of underWay) controller.abort(stopped());
+    },
+    get isStopped() {
+      return isStopped;
+    },
+  };
+}
+
+interface BackoffOptions {
+  /** After the first failure, milliseconds. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/**
+ * How long to wait before a further try: twice as long each time, and of that a random part from the half on, so that
+ * many senders do not come back together.
+ *
+ * @param failures in a row, 1 or more.
+ * @param askedMs what the server asked for (`Retry-After`): the wait is not shorter, up to ten minutes.
+ */
+export function backoffMs(
+  { firstMs, maxMs, random }: BackoffOptions,
+  failures: number,
+  askedMs: number | undefined,
+): number {
+  const full = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
+  const own = full * (0.5 + 0.5 * random());
+  return askedMs === undefined ? own : Math.max(own, Math.min(askedMs, 600_000));
+}
 
 export interface SenderOptions {
   readonly output: string;

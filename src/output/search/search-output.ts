@@ -1,13 +1,391 @@
-import type { Clock } from "../../report/index.ts";
-import { compressor } from "../delivery/compress.ts";
-import { createHttpClient, type HttpClient } from "../delivery/http-client.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { fieldPatterns, recordFields, type FieldType, copyLines } from "../../record/index.ts";
 import type { NameOf } from "../delivery/field-names.ts";
-import type { OutputAdapter } from "../delivery/output-adapter.ts";
-import { bulkBody, bulkOutcome, bulkPath } from "./bulk.ts";
-import { createIndexOf } from "./index-names.ts";
-import { prepareSearch } from "./prepare-search.ts";
-import type { SearchOutputConfig } from "./search-config.ts";
+import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
+import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
+import type { Clock } from "../../report/index.ts";
+import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
+import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
+import { httpFailure, blameOfStatus } from "../delivery/http-failure.ts";
+import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { allAccepted, type Outcome, type Refusal, type OutputAdapter } from "../delivery/output-adapter.ts";
+import { compressor } from "../delivery/compress.ts";
+
+/** Of what the template says; one that is older is replaced. */
+const templateVersion = 4;
+
+/** What marks a template of netgloss. */
+const templateDescription = "records of netgloss; changed only by its own newer versions";
+
+/** Longer texts are kept and not indexed. */
+const keyword = { type: "keyword", ignore_above: 1024 };
+
+type MappingOf = (type: FieldType) => object;
+
+/**
+ * The index template: the types of all fields of the table of records, and rules for names that are not known beforehand.
+ *
+ * A value that is not of its field's type is kept in the document and not indexed; only what cannot be an object and a
+ * value at once is refused.
+ *
+ * @param policy of the lifecycle; undefined: none.
+ * @param hasUnsignedLong whether the server has the type `unsigned_long`; else counters are `long`, and those of 2^63 or more
+ * are not indexed.
+ */
+function indexTemplate(
+  config: Pick<SearchOutputConfig, "product" | "period" | "prefix" | "suffix" | "naming"> & { readonly nameOf: NameOf },
+  template: SearchTemplateConfig,
+  policy: string | undefined,
+  hasUnsignedLong: boolean,
+): object {
+  const mappingOf: MappingOf = (type) => {
+    if (type === "keyword") return keyword;
+    return { type: type === "unsigned_long" && !hasUnsignedLong ? "long" : type };
+  };
+  const isStream = config.period === "rollover";
+  const bases = indexBases(config);
+  const { defaultPipeline, finalPipeline } = template;
+  return {
+    index_patterns: isStream ? bases : bases.map((base) => `${base}-*`),
+    ...(isStream && { data_stream: {} }),
+    priority: 250,
+    version: templateVersion,
+    _meta: { description: templateDescription },
+    template: {
+      settings: {
+        index: {
+          number_of_shards: template.shards,
+          number_of_replicas: template.replicas,
+          refresh_interval: template.refreshInterval,
+          codec: template.codec,
+          mapping: { ignore_malformed: true, total_fields: { limit: 10_000 } },
+          ...(policy !== undefined && config.product === "elasticsearch" && { lifecycle: { name: policy } }),
+          ...(defaultPipeline !== "_none" && { default_pipeline: defaultPipeline }),
+          ...(finalPipeline !== "_none" && { final_pipeline: finalPipeline }),
+        },
+      },
+      mappings: {
+        date_detection: false,
+        numeric_detection: false,
+        dynamic_templates: dynamicTemplates(mappingOf),
+        properties: Object.fromEntries(recordFields.map(({ name, type }) => [config.nameOf(name), mappingOf(type)])),
+      },
+    },
+  };
+}
+
+/** Rules for names of the patterns of records, and for metadata of operators. */
+function dynamicTemplates(mappingOf: MappingOf): object[] {
+  const ofPatterns = fieldPatterns.flatMap(({ pattern, type }) =>
+    type === "any" || type === "inner"
+      ? []
+      : jsonTypes(type).map((json) => ({
+          [json === "long" && type === "double" ? `${pattern} whole` : pattern]: {
+            path_match: pattern,
+            match_mapping_type: json,
+            mapping: mappingOf(type),
+          },
+        })),
+  );
+  return [
+    ...ofPatterns,
+    { addresses: { path_match: "*.ip.addr", match_mapping_type: "string", mapping: { type: "ip" } } },
+    { texts: { match_mapping_type: "string", mapping: keyword } },
+  ];
+}
+
+/**
+ * What the servers take a value of a type for before it has a mapping. A rule without it holds for objects, too: with
+ * `flow.src.site.name`, `flow.src.site` would be a text, and the record would be refused.
+ */
+function jsonTypes(type: FieldType): readonly string[] {
+  // The first value may be whole.
+  if (type === "double") return ["double", "long"];
+  if (type === "boolean") return [type];
+  return [type === "long" || type === "unsigned_long" ? "long" : "string"];
+}
+
+/** A policy that begins a new index after a day or 30 GB, and keeps all of them. */
+function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "prefix" | "suffix" | "naming">): object {
+  if (config.product === "elasticsearch") {
+    const rollover = { max_age: "1d", max_primary_shard_size: "30gb" };
+    return { policy: { phases: { hot: { actions: { rollover } } } } };
+  }
+  return {
+    policy: {
+      description: "begins a new index after a day or 30 GB",
+      default_state: "hot",
+      states: [{ name: "hot", actions: [{ rollover: { min_index_age: "1d", min_size: "30gb" } }], transitions: [] }],
+      ism_template: [{ index_patterns: indexBases(config), priority: 250 }],
+    },
+  };
+}
+
+const json = { "content-type": "application/json" };
+const isOk = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
+
+/**
+ * Judges the server, and makes the lifecycle policy and the index template that it needs. A user who may only write gets
+ * a warning for what it may not make, because somebody else may have.
+ *
+ * @returns warnings. @throws DeliveryError when the server cannot be used.
+ */
+async function prepareSearch(
+  client: HttpClient,
+  config: SearchOutputConfig & { readonly nameOf: NameOf },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const get = (path: string): Promise<HttpAnswer> => client.request({ method: "GET", path, signal });
+  const put = (path: string, body: object): Promise<HttpAnswer> =>
+    client.request({ method: "PUT", path, headers: json, body: [Buffer.from(JSON.stringify(body))], signal });
+  const warnings: string[] = [];
+
+  const judgeServer = async (): Promise<void> => {
+    const answer = await get("/");
+    if (answer.status === 401 || answer.status >= 500 || answer.status === 429) throw httpFailure(answer, clock);
+    // A user who may only write gets 403, and some servers do not say who they are.
+    if (!isOk(answer)) return;
+    const { version } = parse(answer) as { version?: { number?: string; distribution?: string } };
+    const product = version?.distribution === "opensearch" ? "opensearch" : "elasticsearch";
+    const number = version?.number ?? "";
+    if (product !== config.product) warnings.push(`the server is ${product} ${number}, not ${config.product}`);
+    const [major = 0, minor = 0] = number.split(".").map(Number);
+    const isOld = product === "opensearch" ? major < 2 : major < 7 || (major === 7 && minor < 17);
+    if (number !== "" && isOld) warnings.push(`${product} ${number} is older than the versions that are supported`);
+  };
+
+  /** @returns the policy's name when there is one. */
+  const makePolicy = async ({ policy }: SearchTemplateConfig): Promise<string | undefined> => {
+    if (policy === "" || config.period !== "rollover") return undefined;
+    const folder = config.product === "elasticsearch" ? "/_ilm/policy" : "/_plugins/_ism/policies";
+    const path = `${folder}/${encodeURIComponent(policy)}`;
+    if (isOk(await get(path))) return policy;
+    const made = await put(path, lifecyclePolicy(config));
+    if (isOk(made)) return policy;
+    warnings.push(`the lifecycle policy ${policy} could not be made: ${httpFailure(made, clock).message}`);
+    return undefined;
+  };
+
+  const makeTemplate = async (template: SearchTemplateConfig): Promise<void> => {
+    const name = templateName(config);
+    const path = `/_index_template/${encodeURIComponent(name)}`;
+    const there = await get(path);
+    if (isOk(there)) {
+      const found = parse(there) as { index_templates?: { index_template?: FoundTemplate }[] };
+      const { version = 0, _meta } = found.index_templates?.[0]?.index_template ?? {};
+      if (!template.overwrite || version > templateVersion) return;
+      if (_meta?.description !== templateDescription) {
+        warnings.push(`the index template ${name} is not one of netgloss: it stays as it is`);
+        return;
+      }
+    }
+    const policy = await makePolicy(template);
+    let made = await put(path, indexTemplate(config, template, policy, true));
+    if (made.status === 400 && made.body.includes("unsigned_long")) {
+      warnings.push("the server has no type unsigned_long: counters are long, those of 2^63 or more are not indexed");
+      made = await put(path, indexTemplate(config, template, policy, false));
+    }
+    if (isOk(made)) return;
+    const failure = httpFailure({ ...made, body: Buffer.from(deepestReason(parse(made))) }, clock);
+    if (made.status === 401 || made.status === 429 || made.status >= 500) throw failure;
+    if (isOk(there)) warnings.push(`the index template ${name} could not be replaced: ${failure.message}`);
+    else if (made.status === 403) {
+      warnings.push(
+        `the index template ${name} could not be made, types of fields will be guessed: ${failure.message}`,
+      );
+    } else {
+      throw new DeliveryError("operator", failure.code, `the index template ${name} is refused: ${failure.message}`);
+    }
+  };
+
+  await judgeServer();
+  if (config.template !== undefined) await makeTemplate(config.template);
+  return warnings;
+}
+
+interface FoundTemplate {
+  readonly version?: number;
+  readonly _meta?: { readonly description?: string };
+}
+
+/** The servers wrap the reason of an error into others. */
+function deepestReason(answer: unknown): string {
+  let error = (answer as { error?: ServerError }).error;
+  while (error?.caused_by !== undefined) error = error.caused_by;
+  return error?.reason ?? "";
+}
+
+interface ServerError {
+  readonly reason?: string;
+  readonly caused_by?: ServerError;
+}
+
+function parse({ body }: HttpAnswer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return {};
+  }
+}
+
+/** More than the digits of a position and the end of an action take. */
+const slack = 16;
+const actionEnd = Buffer.from('"}}\n');
+
+/**
+ * The body of a `_bulk` request: each line behind an action that creates it under the identity of its record. A record
+ * that is there already is refused by the server with 409, which is success.
+ */
+export function bulkBody(batch: Batch, indexOf: IndexOf): Uint8Array {
+  const key = batchKey(batch.id);
+  let name = "";
+  let action = Buffer.alloc(0);
+  let body = Buffer.allocUnsafeSlow(batch.byteLength + batch.count * (actionBytes + key.length));
+  let at = 0;
+  forEachLine(batch, (lines, from, to, index) => {
+    const own = indexOf(lines, from, to);
+    if (own !== name || action.length === 0) {
+      name = own;
+      action = Buffer.from(`{"create":{"_index":"${name}","_id":"${key}-`, "latin1");
+    }
+    const room = action.length + slack + (to - from);
+    if (at + room > body.length) body = Buffer.concat([body, Buffer.alloc(room + batch.byteLength)]);
+    at = copyFew(action, body, at);
+    at = writeDigits(positionOf(batch, index), body, at);
+    at = copyFew(actionEnd, body, at);
+    at = copyLines(lines, from, to, body, at);
+    body[at++] = lineFeed;
+  });
+  return body.subarray(0, at);
+}
+
+/** About what an action takes besides the key of the batch. */
+const actionBytes = 96;
+const lineFeed = 0x0a;
+const base = 36;
+
+/** So few bytes that a loop is quicker than a call of the engine. */
+function copyFew(bytes: Buffer, to: Buffer, at: number): number {
+  for (let i = 0; i < bytes.length; i++) to[at + i] = bytes[i] as number;
+  return at + bytes.length;
+}
+
+/** Writes a number as `toString(36)` has it. @returns where it ends. */
+function writeDigits(number: number, to: Buffer, at: number): number {
+  let end = at + 1;
+  for (let rest = Math.trunc(number / base); rest > 0; rest = Math.trunc(rest / base)) end++;
+  let rest = number;
+  for (let place = end - 1; place >= at; place--) {
+    const digit = rest % base;
+    to[place] = digit < 10 ? 0x30 + digit : 0x57 + digit;
+    rest = Math.trunc(rest / base);
+  }
+  return end;
+}
+
+/** Leaves out of the answer what is not looked at. */
+const bulkPath = "/_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
+
+interface BulkAnswer {
+  readonly items?: readonly Readonly<
+    Record<string, { readonly status?: number; readonly error?: { readonly type?: string; readonly reason?: string } }>
+  >[];
+}
+
+/** What an operator mends, by what the server says of a record, and how: no status tells it from a fault of the record. */
+const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string])[] = [
+  [/validation_exception/, /maximum .*shards open/, "raise cluster.max_shards_per_node or remove indices"],
+  [/index_closed_exception/, /./, "open the index"],
+  [/cluster_block_exception/, /flood-stage|disk usage/, "the server's disk is full: free some of it"],
+  [/cluster_block_exception/, /./, "remove the block of the index"],
+  [
+    /./,
+    /Limit of (total fields|mapping depth|nested fields)/i,
+    "raise index.mapping.total_fields.limit, or leave fields out",
+  ],
+  [/./, /pipeline with id .* does not exist/, "make the ingest pipeline, or change the index template"],
+  [
+    /illegal_argument_exception/,
+    /no write index|not.* allowed in data streams|only write ops/,
+    "look at the index or its alias",
+  ],
+  [/security_exception|authorization/, /./, "give the user permission to write"],
+  [
+    /index_not_found_exception|invalid_index_name_exception|invalid_alias_name/,
+    /./,
+    "make the index, or allow it to be made",
+  ],
+];
+
+/** What the server says of a record while it, or the shard of the record, is away. Other faults of its own may come with the record, whatever their status. */
+const ofServer =
+  /unavailable_shards|no_shard_available|node_(closed|disconnected|not_connected)|rejected_execution|circuit_break|master_not_discovered|not_master|not_cluster_manager|cluster_event_timeout|receive_timeout|connect_transport|cluster_block/;
+
+function blameOfRecord(status: number, type: string): Blame {
+  const blame = blameOfStatus(status);
+  return blame === "store" && status >= 500 && !ofServer.test(type) ? "unclear" : blame;
+}
+
+/**
+ * The result of each record.
+ *
+ * @param answer with status 200.
+ * @throws DeliveryError when it does not say what happened to each record.
+ */
+function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
+  // The answer to most batches needs no parsing.
+  if (saysAllCreated(body, batch.count)) return allAccepted;
+  const { items = [] } = parseAnswer(body, url);
+  const place = new URL(url).host;
+  const results = items.map((item) => Object.values(item)[0]);
+  if (results.length !== batch.count || results.some((result) => typeof result?.status !== "number")) {
+    throw new DeliveryError("store", "protocol", `${place} answers for ${results.length} of ${batch.count} records`);
+  }
+  const refused: Refusal[] = [];
+  const unclear: Refusal[] = [];
+  const retry: number[] = [];
+  let fault: DeliveryError | undefined;
+  for (const [index, { status = 0, error } = {}] of results.entries()) {
+    if ((status >= 200 && status < 300) || status === 409) continue;
+    const { type = String(status), reason: said = "no reason given" } = error ?? {};
+    const reason = `${type}: ${said}`;
+    const advice = mendable.find(([ofType, ofReason]) => ofType.test(type) && ofReason.test(said))?.[2];
+    const blame = advice === undefined ? blameOfRecord(status, type) : "operator";
+    if (blame === "record") {
+      refused.push({ index, reason });
+      continue;
+    }
+    retry.push(index);
+    if (blame === "unclear") unclear.push({ index, reason });
+    else if (fault?.blame !== "operator") {
+      const text = `${place} does not take records: ${reason}${advice === undefined ? "" : `: ${advice}`}`;
+      fault = new DeliveryError(blame, `record_${status}`, text);
+    }
+  }
+  if (refused.length + retry.length === 0) return allAccepted;
+  return { refused, retry, unclear, ...(fault && { fault }) };
+}
+
+const statusName = Buffer.from('"status":');
+
+/** Whether there is a status for each of so many records, and each is of success. */
+function saysAllCreated(body: Buffer, count: number): boolean {
+  let found = 0;
+  for (let at = body.indexOf(statusName); at >= 0; at = body.indexOf(statusName, at + statusName.length)) {
+    // 2xx, and nothing but digits.
+    if (body[at + statusName.length] !== 0x32) return false;
+    found++;
+  }
+  return found === count && body.subarray(0, 64).includes('"errors":false');
+}
+
+function parseAnswer(body: Buffer, url: string): BulkAnswer {
+  try {
+    return JSON.parse(body.toString()) as BulkAnswer;
+  } catch (error) {
+    throw new DeliveryError("store", "protocol", `the answer of ${new URL(url).host} is no JSON`, { cause: error });
+  }
+}
 
 /**
  * Brings records to Elasticsearch or OpenSearch by `_bulk`. Each has an identity of its own, so a batch that is sent again is

@@ -1,6 +1,199 @@
+import { createCipheriv } from "node:crypto";
+import {
+  type Address,
+  addressKey,
+  formatAddress,
+  keyContains,
+  parseAddress,
+  parseKey,
+  unmapAddress,
+} from "../../ip/index.ts";
 import { createLineWalker, type ShapeLines, copyBytes } from "../../record/index.ts";
-import type { AnonymizeText } from "./anonymize-address.ts";
-import { createRecentTexts, longestText } from "./recent-texts.ts";
+
+/** Short texts, and what takes their place, by their bytes. A text is forgotten when others come to its slot. */
+interface RecentTexts {
+  /**
+   * Writes what takes the place of a text.
+   *
+   * @param from ASCII.
+   * @returns where it ends; -1: the text stays.
+   */
+  replace(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number;
+}
+
+/** The longest text, and the longest that takes its place, bytes. */
+const longestText = 45;
+
+/*
+ * A slot:   length, length of what takes its place (0: the text stays) | text | what takes its place
+ */
+const textAt = 2;
+const otherAt = textAt + longestText;
+const slotBytes = otherAt + longestText;
+
+/**
+ * @param slots a power of two. Each takes 92 bytes once it is used.
+ * @param find what takes the place of a text that is not remembered; undefined: it stays. Neither may be empty.
+ */
+function createRecentTexts(slots: number, find: (text: string) => string | undefined): RecentTexts {
+  // Not filled: the system gives zeros, and memory that is not used takes none.
+  const table = Buffer.from(new ArrayBuffer(slots * slotBytes));
+
+  const holds = (slot: number, from: Uint8Array, start: number, length: number): boolean => {
+    if (table[slot] !== length) return false;
+    const by = slot + textAt - start;
+    for (let i = start; i < start + length; i++) if (table[i + by] !== from[i]) return false;
+    return true;
+  };
+
+  const put = (slot: number, text: string, other: string | undefined): void => {
+    table[slot] = text.length;
+    table[slot + 1] = other?.length ?? 0;
+    table.write(text, slot + textAt, "latin1");
+    if (other !== undefined) table.write(other, slot + otherAt, "latin1");
+  };
+
+  return {
+    replace(from, start, end, to, at) {
+      let hash = 0;
+      for (let i = start; i < end; i++) hash = Math.imul(hash ^ (from[i] as number), 0x01000193);
+      hash ^= hash >>> 15;
+      // A text lies in one of two slots next to each other.
+      let slot = (hash & (slots - 1)) * slotBytes;
+      const length = end - start;
+      if (!holds(slot, from, start, length)) {
+        const second = ((hash & (slots - 1)) ^ 1) * slotBytes;
+        if (holds(second, from, start, length)) slot = second;
+        else {
+          const text = Buffer.from(from.buffer, from.byteOffset + start, length).toString("latin1");
+          const other = find(text);
+          if (other !== undefined && other.length > longestText) throw new Error(`${other} is too long to be kept`);
+          if (table[slot] !== 0 && (table[second] === 0 || (hash & 0x4000_0000) !== 0)) slot = second;
+          put(slot, text, other);
+        }
+      }
+      const otherLength = table[slot + 1] as number;
+      if (otherLength === 0) return -1;
+      const by = slot + otherAt - at;
+      for (let i = at; i < at + otherLength; i++) to[i] = table[i + by] as number;
+      return at + otherLength;
+    },
+  };
+}
+
+/** Bytes of a key: the first half is that of the cipher, the second makes the padding. */
+export const cryptoPanKeyBytes = 32;
+
+/** Gives an address another one of its family. */
+type AnonymizeAddress = (address: Address) => Address;
+
+const blockBytes = 16;
+const wordsOfBlock = 4;
+const wordBits = 32;
+
+/** The first n bits of a word, in the order of the network; little-endian like all processors that Node runs on. */
+const masks = Int32Array.from({ length: wordBits }, (_, bits) => swapped(bits === 0 ? 0 : -1 << (wordBits - bits)));
+
+/**
+ * Crypto-PAn (Xu, Fan, Ammar, Moon: "Prefix-Preserving IP Address Anonymization", 2002) with AES-128: each bit is turned or not by
+ * the cipher's first bit for all bits before it, filled up with the padding. Two addresses that share their first n bits do so
+ * afterwards. IPv6 is done alike with 128 bits.
+ *
+ * @param key {@link cryptoPanKeyBytes}.
+ */
+export function createCryptoPan(key: Uint8Array): AnonymizeAddress {
+  if (key.length !== cryptoPanKeyBytes) throw new RangeError(`a key has ${cryptoPanKeyBytes} bytes, not ${key.length}`);
+  const cipher = createCipheriv("aes-128-ecb", key.subarray(0, blockBytes), null).setAutoPadding(false);
+  const padding = Int32Array.from(wordsOf(cipher.update(key.subarray(blockBytes))));
+  // A block for each bit: they do not depend on each other, so the cipher is called once for an address.
+  const blocks = new Int32Array(128 * wordsOfBlock);
+  const input = Buffer.from(blocks.buffer);
+  const own = new Int32Array(wordsOfBlock);
+
+  const fill = (bits: number): void => {
+    for (let bit = 0, at = 0; bit < bits; bit++, at += wordsOfBlock) {
+      const whole = bit >>> 5;
+      const mask = masks[bit & 31] as number;
+      for (let i = 0; i < wordsOfBlock; i++) blocks[at + i] = (i < whole ? own[i] : padding[i]) as number;
+      blocks[at + whole] = ((own[whole] as number) & mask) | ((padding[whole] as number) & ~mask);
+    }
+  };
+  return ({ family, value }) => {
+    const bits = family === 4 ? 32 : 128;
+    for (let i = 0, shift = bits; shift > 0; i++) {
+      shift -= wordBits;
+      own[i] = swapped(Number(BigInt.asIntN(wordBits, value >> BigInt(shift))));
+    }
+    fill(bits);
+    const output = cipher.update(input.subarray(0, bits * blockBytes));
+    let turned = 0n;
+    for (let from = 0; from < bits; from += wordBits) {
+      let word = 0;
+      for (let bit = from; bit < from + wordBits; bit++) {
+        word = (word << 1) | ((output[bit * blockBytes] as number) >>> 7);
+      }
+      turned = (turned << 32n) | BigInt(word >>> 0);
+    }
+    return { family, value: value ^ turned };
+  };
+}
+
+function wordsOf(bytes: Buffer): number[] {
+  return Array.from({ length: wordsOfBlock }, (_, i) => bytes.readInt32LE(4 * i));
+}
+
+function swapped(word: number): number {
+  return (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
+}
+
+/** Cuts addresses to the first bits. */
+export function cutAddresses(ipv4Bits: number, ipv6Bits: number): AnonymizeAddress {
+  return ({ family, value }) => {
+    const cut = BigInt(family === 4 ? 32 - ipv4Bits : 128 - ipv6Bits);
+    return { family, value: (value >> cut) << cut };
+  };
+}
+
+/** RFC 1918, RFC 6598, RFC 4193, link-local, loopback (RFC 6890). */
+const privatePrefixes = [
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "169.254.0.0/16",
+  "127.0.0.0/8",
+  "fc00::/7",
+  "fe80::/10",
+  "::1",
+].map(parseKey);
+
+/** What happens to a text that may be an address; undefined: it is none, or stays. */
+type AnonymizeText = (text: string) => string | undefined;
+
+/**
+ * An IPv4-mapped address is treated as the IPv4 address, the address within a route distinguisher (`192.0.2.1:5`) as one. The
+ * unspecified address means that there is none, and stays.
+ */
+export function anonymizeTexts(anonymize: AnonymizeAddress, keepsPrivate: boolean): AnonymizeText {
+  const isKept = (address: Address): boolean => {
+    if (address.value === 0n) return true;
+    const key = addressKey(address);
+    return keepsPrivate && privatePrefixes.some((prefix) => keyContains(prefix, key));
+  };
+  const anonymizeText: AnonymizeText = (text) => {
+    const said = parseAddress(text);
+    if (said === undefined) {
+      const [, address = "", rest = ""] = /^([0-9.]+)(:[0-9]+)$/.exec(text) ?? [];
+      const within = address === "" ? undefined : anonymizeText(address);
+      return within === undefined ? undefined : within + rest;
+    }
+    const address = unmapAddress(said);
+    if (isKept(address)) return undefined;
+    const changed = formatAddress(anonymize(address));
+    return address.family === said.family ? changed : `::ffff:${changed}`;
+  };
+  return anonymizeText;
+}
 
 export interface AnonymizeLinesOptions {
   readonly anonymize: AnonymizeText;

@@ -1,6 +1,139 @@
 import { createLineWalker } from "../../record/index.ts";
-import { createGroupKey, valuesOf } from "./group-key.ts";
-import { createSums, isWhole, summedFields, type Sums } from "./summed-fields.ts";
+
+/*
+ * A key:    for each field: length of its value in four bytes, the lowest one first (0: it has none) | value
+ */
+
+/** Makes one key of the values of several fields of a line, without a text for any of them. */
+interface GroupKey {
+  /** Forgets what was set. */
+  clear(): void;
+  /** Says where the value of a field lies. */
+  set(index: number, start: number, end: number): void;
+  /** Puts the values together. @returns a hash of them. */
+  pack(from: Uint8Array): number;
+  /** Whether what was packed is another key. */
+  is(key: Uint8Array): boolean;
+  /** What was packed. */
+  copy(): Uint8Array;
+}
+
+const lengthBytes = 4;
+
+function createGroupKey(fields: number): GroupKey {
+  const starts = new Uint32Array(fields);
+  const ends = new Uint32Array(fields);
+  let packed = new Uint8Array(256);
+  let length = 0;
+
+  const reserve = (bytes: number): void => {
+    if (packed.length >= bytes) return;
+    const larger = new Uint8Array(2 * bytes);
+    larger.set(packed);
+    packed = larger;
+  };
+
+  return {
+    clear() {
+      ends.fill(0);
+    },
+    set(index, start, end) {
+      starts[index] = start;
+      ends[index] = end;
+    },
+    pack(from) {
+      let at = 0;
+      let hash = 0;
+      for (let field = 0; field < fields; field++) {
+        const end = ends[field] as number;
+        const start = end === 0 ? 0 : (starts[field] as number);
+        const bytes = end - start;
+        reserve(at + lengthBytes + bytes);
+        const to = packed;
+        for (let shift = 0; shift < 32; shift += 8) to[at++] = bytes >>> shift;
+        hash = Math.imul(hash ^ bytes, 0x01000193);
+        for (let i = start; i < end; i++) {
+          const byte = from[i] as number;
+          to[at++] = byte;
+          hash = Math.imul(hash ^ byte, 0x01000193);
+        }
+      }
+      length = at;
+      return hash ^ (hash >>> 15);
+    },
+    is(key) {
+      if (key.length !== length) return false;
+      for (let i = 0; i < length; i++) if (key[i] !== packed[i]) return false;
+      return true;
+    },
+    copy: () => packed.slice(0, length),
+  };
+}
+
+/** The values of a key, in the order of the fields; empty: the record had none. */
+function valuesOf(key: Uint8Array): string[] {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.length);
+  const values: string[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const value = at + lengthBytes;
+    const end = value + bytes.readUInt32LE(at);
+    values.push(bytes.toString("latin1", value, end));
+    at = end;
+  }
+  return values;
+}
+
+/** Counters that are added up. */
+const summedFields: readonly string[] = ["", "reverse."].flatMap((direction) =>
+  ["", "raw.", "scaled."].flatMap((kind) => ["bytes", "packets"].map((unit) => `flow.${direction}${kind}${unit}`)),
+);
+
+/** Whole numbers that are added up: exact, whatever they grow to. */
+interface Sums {
+  /** Adds the digits from one place up to another to a number. */
+  add(index: number, from: Buffer, start: number, end: number): void;
+  /** Undefined for a number that nothing was added to. */
+  text(index: number): string | undefined;
+}
+
+/** Digits that are exact in a double. */
+const exactDigits = 15;
+
+/** Whether a value is a whole number without a sign. */
+function isWhole(from: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (((from[at] as number) ^ 0x30) > 9) return false;
+  return end > start;
+}
+
+function createSums(): Sums {
+  /** What does not fit any longer goes from the doubles to the bigints. */
+  const small: (number | undefined)[] = [];
+  const large: bigint[] = [];
+  return {
+    add(index, from, start, end) {
+      if (end - start > exactDigits) {
+        large[index] = (large[index] ?? 0n) + BigInt(from.toString("latin1", start, end));
+        small[index] ??= 0;
+        return;
+      }
+      let value = 0;
+      for (let at = start; at < end; at++) value = 10 * value + (from[at] as number) - 0x30;
+      const sum = (small[index] ?? 0) + value;
+      if (sum <= Number.MAX_SAFE_INTEGER) {
+        small[index] = sum;
+        return;
+      }
+      large[index] = (large[index] ?? 0n) + BigInt(small[index] ?? 0);
+      small[index] = value;
+    },
+    text(index) {
+      const rest = small[index];
+      const whole = large[index];
+      if (rest === undefined) return undefined;
+      return whole === undefined ? String(rest) : String(whole + BigInt(rest));
+    },
+  };
+}
 
 export interface RollupOptions {
   /** The fields whose values make a group. */

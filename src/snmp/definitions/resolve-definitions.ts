@@ -1,11 +1,276 @@
 import { createHash } from "node:crypto";
-import { DefinitionSet, type LoadedFile, type Placed } from "./definition-set.ts";
-import { kinds, type Definitions, type Kind } from "./definitions.ts";
+import { fieldNames, type EnumTables, type FieldDefinition } from "../values/put-value.ts";
+import { syntaxes, type Syntax } from "../values/syntax.ts";
+import {
+  type IndexPart,
+  type ObjectDefinition,
+  autoGroup,
+  type Device,
+  kinds,
+  type Definitions,
+  type Kind,
+} from "./definitions.ts";
+import { DefinitionSet, type Placed, type LoadedFile } from "./definition-set.ts";
+import type { Pacer } from "./pacer.ts";
+import { peerName } from "../session/peer.ts";
+import { defaultId } from "./parse-file.ts";
+import type { DeviceSettings } from "./read-device.ts";
 import { compareFindings, type Finding } from "./finding.ts";
 import { meaningHash } from "./meaning-hash.ts";
-import type { Pacer } from "./pacer.ts";
-import { joinDefaults, resolveDevices } from "./resolve-devices.ts";
-import { resolveObjects } from "./resolve-objects.ts";
+
+/** Resolves the index of what augments another object, and checks what objects refer to. */
+async function resolveObjects(
+  set: DefinitionSet,
+  enums: EnumTables,
+  objectTypes: ReadonlyMap<string, number>,
+  pacer: Pacer,
+): Promise<Map<string, ObjectDefinition>> {
+  const drafts = set.of("object");
+  const objects = new Map<string, ObjectDefinition>();
+  for (const [id, placed] of drafts) {
+    if (pacer.isDue()) await pacer.rest();
+    const { draft } = placed;
+    const { type } = draft;
+    if (type !== undefined && !objectTypes.has(type)) {
+      const near = set.suggest(type, objectTypes.keys());
+      set.add(
+        placed,
+        "warning",
+        ["type"],
+        "value",
+        `type: no object type ${JSON.stringify(type)}, so the device's poll_interval counts`,
+        near,
+      );
+    }
+    checkOverrides(set, placed);
+    const object = { ...draft, index: resolveIndex(set, placed) };
+    checkLabels(set, placed, enums);
+    objects.set(id, object);
+  }
+  await warnOfNestedNames(set, pacer);
+  return objects;
+}
+
+/** Within one object it is an error. Two objects make two records, and only some stores refuse one of these. */
+async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void> {
+  const drafts = set.of("object");
+  const owners = new Map<string, string>();
+  for (const [id, { draft }] of drafts) {
+    for (const target of draft.index ?? []) for (const field of fieldNames(target)) owners.set(field, id);
+    for (const target of draft.attributes.values()) for (const field of fieldNames(target)) owners.set(field, id);
+  }
+  if (pacer.isDue()) await pacer.rest();
+  /** Starts of names that are no names, nor are their starts. */
+  const free = new Set<string>();
+  const nameAbove = (field: string): string | undefined => {
+    const seen: string[] = [];
+    for (let dot = field.lastIndexOf("."); dot > 0; dot = field.lastIndexOf(".", dot - 1)) {
+      const above = field.slice(0, dot);
+      if (free.has(above)) break;
+      if (owners.has(above)) return above;
+      seen.push(above);
+    }
+    for (const above of seen) free.add(above);
+    return undefined;
+  };
+  for (const [id, placed] of drafts) {
+    if (pacer.isDue()) await pacer.rest();
+    for (const attribute of placed.draft.attributes.values()) {
+      const [field = ""] = fieldNames(attribute);
+      const above = nameAbove(field);
+      const owner = above === undefined ? id : owners.get(above);
+      if (owner === id) continue;
+      const message = `attribute ${attribute.name}: name ${field} lies below ${above} of ${owner}: stores such as Elasticsearch refuse one of them`;
+      set.add(placed, "warning", ["attributes", attribute.name, "name"], "value", message);
+    }
+  }
+}
+
+/** How the rows of a table without a known index are distinguished: by the numbers that follow the attribute's OID. */
+const unknownIndex: readonly IndexPart[] = [
+  {
+    type: "ImplicitObjectIdentifier",
+    oid: [0, 0],
+    oidText: ".0.0",
+    field: "snmp.object.instance",
+    syntax: syntaxes.get("ObjectIdentifier") as Syntax,
+  },
+];
+
+function resolveIndex(set: DefinitionSet, placed: Placed<"object">): readonly IndexPart[] {
+  const drafts = set.of("object");
+  const seen = new Set([placed.id]);
+  let current = placed;
+  while (current.draft.augments !== undefined) {
+    const base = current.draft.augments;
+    if (seen.has(base)) {
+      set.add(placed, "error", ["augments"], "value", `augments: ${[...seen, base].join(" augments ")}`);
+      return unknownIndex;
+    }
+    const next = drafts.get(base);
+    if (next === undefined) {
+      if (current === placed) set.refer(placed, "warning", ["augments"], "object", base, "augments: object");
+      return unknownIndex;
+    }
+    seen.add(base);
+    current = next;
+  }
+  if (current !== placed && current.draft.index === undefined) {
+    set.add(placed, "warning", ["augments"], "value", `augments: object ${JSON.stringify(current.id)} has no index`);
+    return unknownIndex;
+  }
+  return current.draft.index ?? [];
+}
+
+function checkOverrides(set: DefinitionSet, placed: Placed<"object">): void {
+  for (const { name, overrides } of placed.draft.attributes.values()) {
+    if (overrides === undefined) continue;
+    const path = ["attributes", name, "overrides"];
+    const label = `attribute ${name}: overrides:`;
+    if (!set.refer(placed, "warning", [...path, "object"], "object", overrides.object, `${label} object`)) continue;
+    const attributes = set.of("object").get(overrides.object)?.draft.attributes;
+    if (attributes === undefined || attributes.has(overrides.attribute)) continue;
+    const near = set.suggest(overrides.attribute, attributes.keys());
+    const message = `${label} object ${overrides.object} has no attribute ${JSON.stringify(overrides.attribute)}`;
+    set.add(placed, "warning", [...path, "attribute"], "value", message, near);
+  }
+}
+
+/** An enumeration without labels gives numbers. */
+function checkLabels(set: DefinitionSet, placed: Placed<"object">, enums: EnumTables): void {
+  for (const attribute of placed.draft.attributes.values()) {
+    if (hasLabels(attribute, enums)) continue;
+    const message = `attribute ${attribute.name}: no enumeration has the labels of ${attribute.oidText}`;
+    set.add(placed, "warning", ["attributes", attribute.name, "syntax"], "value", message);
+  }
+  for (const [i, part] of (placed.draft.index ?? []).entries()) {
+    if (hasLabels(part, enums)) continue;
+    const message = `index ${i + 1}: no enumeration has the labels of ${part.oidText}`;
+    set.add(placed, "warning", ["index", i, "syntax"], "value", message);
+  }
+}
+
+function hasLabels(target: FieldDefinition, enums: EnumTables): boolean {
+  const { kind } = target.syntax;
+  if (kind === "enum-integer") return enums.integer.has(target.oidText);
+  if (kind === "enum-bitmap") return enums.bitmap.has(target.oidText);
+  return kind !== "enum-oid" || enums.oid.has(target.oidText);
+}
+
+/** What holds where neither a device nor the defaults' files say anything. */
+const builtinDefaults = {
+  port: 161,
+  transport: "udp",
+  context: "",
+  objectContexts: new Map<string, readonly string[]>(),
+  version: "2c",
+  communities: [],
+  v3Credentials: [],
+  deviceGroups: [autoGroup],
+  timeoutMs: 3000,
+  retries: 2,
+  exponentialTimeout: false,
+  pollIntervalMs: 60_000,
+  pollIntervalsMs: new Map<string, number>(),
+  rediscoverIntervalMs: 86_400_000,
+  maxOids: 64,
+  maxRepetitions: 0,
+  maxRows: 100_000,
+  maxConcurrentPolls: 4,
+} as const satisfies Required<DeviceSettings>;
+
+/** Fills in the defaults, and checks what can only be checked then. */
+async function resolveDevices(
+  set: DefinitionSet,
+  defaults: DeviceSettings,
+  objectTypes: ReadonlyMap<string, number>,
+  pacer: Pacer,
+): Promise<Map<string, Device>> {
+  const devices = new Map<string, Device>();
+  const placedById = new Map<string, Placed<"device">>();
+  const ineffective: Placed<"device">[] = [];
+  for (const placed of set.of("device").values()) {
+    if (pacer.isDue()) await pacer.rest();
+    const settings = { ...builtinDefaults, ...defaults, ...placed.draft };
+    const id = peerName(settings.ip, settings.port);
+    const earlier = placedById.get(id);
+    if (earlier !== undefined)
+      set.reportTwice(placed, earlier, `${id} is the device ${JSON.stringify(earlier.id)} already`);
+    const hasCredentials = checkCredentials(set, placed, settings);
+    checkIntervals(set, placed, objectTypes);
+    for (const object of placed.draft.objectContexts?.keys() ?? [])
+      set.refer(placed, "warning", ["object_contexts", object], "object", object, "object_contexts: object");
+    const isIneffective = placed.draft.pollIntervalMs !== undefined && settings.pollIntervalsMs.size === 0;
+    if (isIneffective && objectTypes.size > 0) ineffective.push(placed);
+    if (earlier !== undefined || !hasCredentials) continue;
+    placedById.set(id, placed);
+    devices.set(id, { ...settings, id, deviceGroups: resolveGroups(set, placed, settings.deviceGroups) });
+  }
+  warnOfPollIntervals(set, ineffective, objectTypes);
+  return devices;
+}
+
+/** Object types with intervals of their own do not ask for the device's. One warning, however many devices there are. */
+function warnOfPollIntervals(
+  set: DefinitionSet,
+  [first, ...others]: readonly Placed<"device">[],
+  objectTypes: ReadonlyMap<string, number>,
+): void {
+  if (first === undefined) return;
+  const types = [...objectTypes.keys()].sort().join(", ");
+  const more = others.length === 0 ? "" : ` (and of ${others.length} more devices)`;
+  const message = `poll_interval${more} does not change how often objects of the types ${types} are polled: set poll_intervals`;
+  set.add(first, "warning", ["poll_interval"], "key", message);
+}
+
+function checkCredentials(set: DefinitionSet, placed: Placed<"device">, settings: Required<DeviceSettings>): boolean {
+  const name = settings.version === "3" ? "v3_credentials" : "communities";
+  const credentials = settings.version === "3" ? settings.v3Credentials : settings.communities;
+  if (credentials.length > 0) return true;
+  set.add(placed, "error", [], "key", `version ${settings.version} needs ${name}, and there are none`);
+  return false;
+}
+
+function checkIntervals(set: DefinitionSet, placed: Placed<"device">, objectTypes: ReadonlyMap<string, number>): void {
+  for (const type of placed.draft.pollIntervalsMs?.keys() ?? []) {
+    if (objectTypes.has(type)) continue;
+    const near = set.suggest(type, objectTypes.keys());
+    set.add(
+      placed,
+      "warning",
+      ["poll_intervals", type],
+      "key",
+      `poll_intervals: no object type ${JSON.stringify(type)}`,
+      near,
+    );
+  }
+}
+
+/** The groups that exist, sorted; where the defaults named them, the default's file has had the finding. */
+function resolveGroups(set: DefinitionSet, placed: Placed<"device">, groups: readonly string[]): string[] {
+  const own = placed.draft.deviceGroups;
+  const existing = groups.filter((group, i) => {
+    if (group === autoGroup) return true;
+    if (own === undefined) return set.of("device_group").has(group);
+    return set.refer(placed, "error", ["device_groups", i], "device_group", group, "device_groups: device group");
+  });
+  return [...new Set(existing)].sort();
+}
+
+/** The defaults of all layers joined; a later one replaces what it sets. */
+function joinDefaults(set: DefinitionSet, layers: readonly Placed<"device_default">[]): DeviceSettings {
+  for (const layer of layers) {
+    if (layer.key !== defaultId) set.add(layer, "warning", [], "key", `only ${JSON.stringify(defaultId)} counts here`);
+    for (const [i, group] of (layer.draft.deviceGroups ?? []).entries()) {
+      if (group === autoGroup) continue;
+      set.refer(layer, "error", ["device_groups", i], "device_group", group, "device_groups: device group");
+    }
+  }
+  return Object.assign(
+    {},
+    ...layers.filter((layer) => layer.key === defaultId).map((layer) => layer.draft),
+  ) as DeviceSettings;
+}
 
 /** The definitions and all that is wrong with them, by place. */
 export interface Resolved {

@@ -1,35 +1,142 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { limitLog, type Metrics } from "../../report/index.ts";
+import { type Metrics, limitLog } from "../../report/index.ts";
+import { type MemoryBudget, createMemoryBudget } from "../discovery/memory-budget.ts";
+import { rateRefusals } from "../poller/counter-change.ts";
+import { type RateBudget, createRateBudget } from "../poller/kept-counters.ts";
+import type { OctetBudget } from "../poller/octet-counters.ts";
+import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
 import type { Definitions } from "../definitions/definitions.ts";
+import type { DeviceSharing } from "./device-sharing.ts";
+import { type DeviceTable, createDeviceTable } from "./device-table.ts";
+import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-view.ts";
+import { type Discoveries, createDiscoveries } from "./discoveries.ts";
+import {
+  elsewhereDetail,
+  elsewhereView,
+  createDeviceTaker,
+  rediscoverElsewhere,
+  sharedPlans,
+} from "./shared-devices.ts";
 import { usmCredential } from "../definitions/device-credentials.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
 import { createPacer } from "../definitions/pacer.ts";
 import { createPlanStore } from "../discovery/plan-store.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
-import { createMemoryBudget } from "../discovery/memory-budget.ts";
-import { createRateBudget } from "../poller/kept-counters.ts";
-import type { OctetBudget } from "../poller/octet-counters.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
 import { createSchedule } from "../poller/schedule.ts";
 import { peerName } from "../session/peer.ts";
 import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { createDefinitionsInUse } from "./apply-definitions.ts";
-import { registerBudgetMetrics } from "./budget-metrics.ts";
-import { createDeviceList } from "./device-list.ts";
-import { createDeviceTable, type DeviceTable } from "./device-table.ts";
-import { createDiscoveries, type Discoveries } from "./discoveries.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
 import { createDeviceSearch } from "./device-search.ts";
 import { createNeighbours } from "./neighbours.ts";
-import { createDeviceTaker, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
-import { createLastReadings } from "../readings/last-readings.ts";
 import { prometheusText } from "../readings/prometheus-text.ts";
 import { createTrapListener } from "../traps/trap-listener.ts";
 import { createTakeUp } from "./take-up.ts";
 import { waitFor } from "./wait-for.ts";
+
+/** What is kept of all devices together, each within its bound. */
+interface Budgets {
+  readonly memory: MemoryBudget;
+  readonly readings: LastReadings | undefined;
+  readonly rates: RateBudget;
+  readonly octets: OctetBudget;
+}
+
+function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octets }: Budgets): void {
+  metrics.gaugeFrom(
+    "netgloss_snmp_long_tables_bytes",
+    "Memory of long tables between reading and writing",
+    [],
+    () => memory.used,
+  );
+  if (readings !== undefined) {
+    metrics.gaugeFrom("netgloss_snmp_readings_rows", "Rows kept for /metrics/snmp", [], () => readings.counts.rows);
+    metrics.counterFrom(
+      "netgloss_snmp_readings_left_out_total",
+      "Rows that are not in /metrics/snmp, because there are so many",
+      [],
+      () => readings.counts.leftOut,
+    );
+  }
+  metrics.gaugeFrom(
+    "netgloss_snmp_rates_rows",
+    "Rows of tables whose counters are kept, to compare them with the next poll",
+    [],
+    () => rates.used,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_rates_rows_left_out_total",
+    "Rows whose counters were not kept for want of room: they have no rates",
+    [],
+    () => rates.leftOut,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_rates_refused_total",
+    "Counters without a rate between two polls, by reason",
+    ["reason"],
+    () => rateRefusals.map((reason) => [{ reason }, rates.refused[reason]] as const),
+  );
+  metrics.gaugeFrom(
+    "netgloss_snmp_counted_interfaces",
+    "Interfaces whose last counters are kept, to compare them with flows",
+    [],
+    () => octets.used,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_counters_left_out_total",
+    "Counters of interfaces that were not kept for want of room: `netgloss doctor` does not compare them with flows",
+    [],
+    () => octets.leftOut,
+  );
+}
+
+/** The devices as they are shown, those that another collector polls included. */
+interface DeviceList {
+  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  all(): Iterable<DeviceView>;
+  detail(deviceId: string): DeviceDetail | undefined;
+  /** What a request that was about the device answers. */
+  stateOf(deviceId: string): Record<string, unknown>;
+}
+
+interface DeviceListParts {
+  readonly devices: Pick<DeviceTable, "pollers" | "pendingOf">;
+  readonly discoveries: Pick<Discoveries, "state">;
+  readonly definitions: () => Definitions | undefined;
+  readonly sharing: DeviceSharing | undefined;
+}
+
+function createDeviceList({ devices, discoveries, definitions, sharing }: DeviceListParts): DeviceList {
+  const { pollers } = devices;
+  const polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
+  const ownView = (id: string): DeviceView | undefined => {
+    const poller = pollers.get(id);
+    return poller && { ...viewDevice(poller, discoveries.state(id), devices.pendingOf(id)), ...polledBy };
+  };
+  const viewElsewhere = (id: string): DeviceView | undefined => {
+    const device = sharing && definitions()?.devices.get(id);
+    return device && elsewhereView(device, sharing.memberOf(id));
+  };
+  return {
+    *all() {
+      const others = sharing === undefined ? [] : (definitions()?.devices.keys() ?? []);
+      for (const id of [...new Set([...pollers.keys(), ...others])].sort()) {
+        const view = ownView(id) ?? viewElsewhere(id);
+        if (view !== undefined) yield view;
+      }
+    },
+    detail(id) {
+      const poller = pollers.get(id);
+      if (poller === undefined) return elsewhereDetail(viewElsewhere(id));
+      return { ...detailDevice(poller, discoveries.state(id), devices.pendingOf(id), definitions()), ...polledBy };
+    },
+    stateOf: (id) => ({ ...(ownView(id) ?? { device: id, state: "removed" }) }),
+  };
+}
 
 /** Work for many devices at once is spread: this much for each, up to a minute. */
 const spreadPerDevice = 25;

@@ -1,13 +1,59 @@
+import type { Definitions } from "../definitions/definitions.ts";
+import type { DevicePoller } from "../poller/device-poller-contract.ts";
+import { formatOid } from "../session/oid.ts";
+import type { PolledIdentity } from "../sweep/settle-found.ts";
+import { type NamedAddress, createCandidates, type Candidates } from "./candidates.ts";
+import type { Neighbour } from "./neighbours.ts";
 import { silentProgress, type Log } from "../../report/index.ts";
 import type { DefinitionsInUse } from "./apply-definitions.ts";
-import { createCandidates, type Candidates } from "./candidates.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";
-import { namedAddresses } from "./named-addresses.ts";
-import type { Neighbour } from "./neighbours.ts";
 import { createNetworkDiscovery, type NetworkDiscovery } from "./network-discovery.ts";
-import { polledIdentities } from "./polled-identities.ts";
 import type { SnmpOptions } from "./snmp.ts";
+
+/** What is known of the devices that are polled. Of a device that another collector polls the address is known. */
+function polledIdentities(
+  pollers: ReadonlyMap<string, DevicePoller>,
+  definitions: Definitions | undefined,
+): PolledIdentity[] {
+  const others = [...(definitions?.devices.values() ?? [])].filter(({ id }) => !pollers.has(id));
+  return [
+    ...Array.from(pollers.values(), polledIdentity),
+    ...others.map(({ id, ip }) => ({
+      id,
+      serial: undefined,
+      sysObjectId: undefined,
+      sysName: undefined,
+      addresses: [ip],
+    })),
+  ];
+}
+
+function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {
+  return {
+    id,
+    serial: plan?.facts.get("serial"),
+    sysObjectId: plan?.sysObjectId && formatOid(plan.sysObjectId),
+    sysName: plan?.sysName,
+    addresses,
+  };
+}
+
+/** Who names which address, in words. */
+function* namedAddresses(
+  neighbours: Iterable<Neighbour>,
+  exporters: readonly string[],
+  pollers: ReadonlyMap<string, DevicePoller>,
+): Generator<NamedAddress> {
+  for (const { address, protocol, deviceId, port } of neighbours) {
+    const poller = pollers.get(deviceId);
+    if (poller === undefined) continue;
+    const name = protocol === "lldp" ? poller.lldpPort(port) : poller.interfaces.get(port);
+    const reason = `${protocol.toUpperCase()} neighbour of ${poller.device.name}, port ${name ?? port}`;
+    yield { address, source: protocol, reason };
+  }
+  for (const address of exporters) yield { address, source: "flow", reason: "an exporter of flows" };
+}
 
 /** What finds devices to poll; both undefined where the settings want no search. */
 export interface DeviceSearch {

@@ -1,24 +1,161 @@
-import type { PollerParts } from "./poller-parts.ts";
 import type { Device, Definitions } from "../definitions/definitions.ts";
-import type { DevicePoller } from "./device-poller-contract.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
+import { getScalars } from "../discovery/get-scalars.ts";
+import { sysDescrOid, textOf, openSession, refusal, sysUpTimeOid } from "../discovery/identify.ts";
+import { formatOid } from "../session/oid.ts";
+import type { Session } from "../session/session.ts";
+import { SnmpError } from "../session/snmp-error.ts";
+import { type Pulse, createHeartbeat } from "./heartbeat.ts";
+import type { PolledType } from "./poll-plan.ts";
+import { placeOf } from "./place-of.ts";
+import { hasSettledSince } from "./uptime.ts";
+import type { Clock, Log } from "../../report/index.ts";
+import type { Schedule, Scheduled } from "./schedule.ts";
+import { deviceCredentials } from "../definitions/device-credentials.ts";
+import type { SnmpClient } from "../session/snmp-client.ts";
+import type { PollerParts } from "./poller-parts.ts";
+import type { DevicePoller } from "./device-poller-contract.ts";
 import { createDeviceCounts } from "./device-counts.ts";
-import { createRunningPolls } from "./running-polls.ts";
 import { createLearntDevice } from "./learnt-device.ts";
 import { createNameOrder } from "./name-order.ts";
 import { createLimiter } from "./limiter.ts";
 import { createDeviceSessions } from "./device-sessions.ts";
-import { createAccessProbe } from "./access-probe.ts";
 import { createAppearances } from "./appearances.ts";
-import { createHeartbeat, type Pulse } from "./heartbeat.ts";
-import { createProber } from "./prober.ts";
 import { createObjectPolls } from "./object-polls.ts";
 import { createPollTimes, type MissedTurns } from "./poll-times.ts";
 import { isNaming } from "./poll-turn.ts";
 import { givesNames } from "./device-names.ts";
-import type { Session } from "../session/session.ts";
-import { SnmpError } from "../session/snmp-error.ts";
-import { reasonOfPulse, watchesResets, reasonAfterRestart } from "./rediscovery-reason.ts";
+
+/** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
+function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {
+  return rediscoverIntervalMs === 0 ? Infinity : rediscoverIntervalMs * (0.95 + placeOf(id) / 10);
+}
+
+/** @returns why the device is discovered again after this pulse; undefined: it is what its plan says. @param now as `Clock.now`. */
+function reasonOfPulse(pulse: Pulse, device: Device, plan: DevicePlan | undefined, now: number): string | undefined {
+  const { change, sysObjectId, uptimeMs } = pulse;
+  if (change !== undefined) return change;
+  if (plan === undefined) return undefined;
+  const known = plan.sysObjectId;
+  if (sysObjectId !== undefined && known !== undefined && formatOid(sysObjectId) !== formatOid(known))
+    return "another sysObjectID";
+  if (now > plan.discoveredAt + rediscoveryMs(device)) return "rediscover_interval";
+  return hasSettledSince(now - plan.discoveredAt, uptimeMs ?? 0) ? "it had just started" : undefined;
+}
+
+/** Whether a polled attribute asks for a discovery after each restart. */
+function watchesResets(types: ReadonlyMap<string, PolledType>): boolean {
+  return [...types.values()].some(({ objects }) =>
+    objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
+  );
+}
+
+/** After a restart a device may run another system, or be another one of the same kind. @returns undefined: it is neither. */
+async function reasonAfterRestart(by: Session, plan: DevicePlan): Promise<string | undefined> {
+  if (plan.sysDescr === undefined) return undefined;
+  const { values } = await getScalars(by, [sysDescrOid], 1).catch((error: unknown) => {
+    if (error instanceof SnmpError) return { values: [] };
+    throw error;
+  });
+  const now = textOf(values[0]);
+  return now === undefined || now === plan.sysDescr ? undefined : "another sysDescr after a restart";
+}
+
+/** Asks a silent device again and again. */
+interface Prober {
+  readonly isActive: boolean;
+  /** Of the monotonic clock; undefined when it is not active. */
+  readonly due: number | undefined;
+  /** Asks in an interval from now, and each interval after the answer, until it is stopped. */
+  start(): void;
+  stop(): void;
+}
+
+/**
+ * @param ask asks once. Never rejects.
+ * @param intervalMs is asked each time, so that it may change.
+ */
+function createProber(schedule: Schedule, clock: Clock, intervalMs: () => number, ask: () => Promise<void>): Prober {
+  let scheduled: Scheduled | undefined;
+  const start = (): void => {
+    if (scheduled !== undefined) schedule.cancel(scheduled);
+    const item = schedule.at(clock.monotonic() + intervalMs(), () => void goOn());
+    const goOn = async (): Promise<void> => {
+      await ask();
+      // Unless it was stopped, or begun again, while it was asked.
+      if (scheduled === item) start();
+    };
+    scheduled = item;
+  };
+  return {
+    get isActive() {
+      return scheduled !== undefined;
+    },
+    get due() {
+      return scheduled?.due;
+    },
+    start,
+    stop() {
+      if (scheduled !== undefined) schedule.cancel(scheduled);
+      scheduled = undefined;
+    },
+  };
+}
+
+/** Asks a silent device by one request, with one credential after the other, because it may come back with another. */
+interface AccessProbe {
+  /** The next request is made with this credential. */
+  begin(credential: number): void;
+  /** @returns the credential that was answered, or why there was no answer. */
+  ask(device: Device): Promise<{ readonly credential: number; readonly failure: string | undefined }>;
+}
+
+function createAccessProbe(client: SnmpClient): AccessProbe {
+  let next = 0;
+  return {
+    begin: (credential) => void (next = credential),
+    async ask(device) {
+      const credential = next;
+      next = (credential + 1) % Math.max(1, deviceCredentials(device).length);
+      let session: Session | undefined;
+      try {
+        session = openSession(client, device, credential, 0);
+        const { errorStatus } = await getScalars(session, [sysUpTimeOid], 1);
+        return { credential, failure: errorStatus === 0 ? undefined : refusal(errorStatus).message };
+      } catch (error) {
+        if (!(error instanceof SnmpError)) throw error;
+        return { credential, failure: error.message };
+      } finally {
+        session?.close();
+      }
+    },
+  };
+}
+
+/** The work of a device that is under way. */
+interface RunningPolls {
+  /** @returns what never rejects: a fault of the collector is noted and logged. */
+  track(work: Promise<void>): Promise<void>;
+  /** Resolves when all that runs now has ended. */
+  settled(): Promise<unknown>;
+}
+
+function createRunningPolls(deviceId: string, log: Log, note: (message: string) => void): RunningPolls {
+  const running = new Set<Promise<void>>();
+  return {
+    track(work) {
+      const tracked = work
+        .catch((error: unknown) => {
+          note(String(error));
+          log.error({ device: deviceId, error }, "a poll failed by a fault of the collector");
+        })
+        .finally(() => running.delete(tracked));
+      running.add(tracked);
+      return tracked;
+    },
+    settled: () => Promise.allSettled(running),
+  };
+}
 
 export function createDevicePoller(parts: PollerParts, firstDevice: Device, first: Definitions): DevicePoller {
   const { client, schedule, clock, log } = parts;

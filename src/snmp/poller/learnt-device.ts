@@ -1,3 +1,9 @@
+import { readNumber } from "../values/read-number.ts";
+import { heldValue, type HeldValue } from "../values/held-value.ts";
+import type { PolledObject } from "./poll-plan.ts";
+import type { PolledRows, PolledRow } from "./poll-object.ts";
+import { hasRestarted } from "./uptime.ts";
+import { hashText } from "../../text/index.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { EnumTables, NameTables } from "../values/put-value.ts";
 import { createCounterRates, type CountedRows } from "./counter-rates.ts";
@@ -5,11 +11,108 @@ import { createDeviceNames, type DeviceNames } from "./device-names.ts";
 import { createInterfaceStates, interfaceCounters, type InterfaceView } from "./interface-states.ts";
 import type { RateBudget } from "./kept-counters.ts";
 import { createOctetCounters, type OctetBudget, type OctetReading } from "./octet-counters.ts";
-import type { PolledRows } from "./poll-object.ts";
-import type { PolledObject } from "./poll-plan.ts";
 import { createRowNames } from "./row-names.ts";
-import { createVanishedRows } from "./vanished-rows.ts";
-import { createWatchedValues } from "./watched-values.ts";
+
+/** Remembers the values of attributes whose definition says `rediscover`. */
+interface WatchedValues {
+  /** @returns the first attribute that went back (OnReset) or changed (OnChange) since it was seen last. */
+  see(object: PolledObject, polled: PolledRows, at: number): string | undefined;
+  /** Forgets everything, because the device has been discovered. */
+  clear(): void;
+}
+
+interface Seen {
+  readonly value: HeldValue;
+  readonly at: number;
+}
+
+/** Values kept in addition to those of a poll that has not read all; many more than anybody watches. */
+const maxKept = 100_000;
+
+function createWatchedValues(): WatchedValues {
+  /** By object, then by instance. */
+  const seen = new Map<string, ReadonlyMap<string, Seen>>();
+  return {
+    see(object, polled, at) {
+      if (object.columns.every(({ attribute }) => attribute.rediscover === undefined)) return undefined;
+      let reason: string | undefined;
+      const before = seen.get(object.id) ?? new Map<string, Seen>();
+      // What the object has no longer is forgotten with the next complete poll.
+      const now = new Map(polled.isComplete || before.size > maxKept ? [] : before);
+      seen.set(object.id, now);
+      for (const [i, { attribute }] of object.columns.entries()) {
+        if (attribute.rediscover === undefined) continue;
+        for (const { key: row, values } of polled.rows) {
+          const value = values[i];
+          if (value === undefined) continue;
+          const key = `${attribute.oidText}.${row}`;
+          const earlier = before.get(key);
+          now.set(key, { value, at });
+          if (earlier === undefined) continue;
+          const isHit =
+            attribute.rediscover === "OnReset" ? wentBack(earlier, { value, at }) : isOther(earlier.value, value);
+          if (isHit) reason ??= `${object.id} ${attribute.name}`;
+        }
+      }
+      return reason;
+    },
+    clear: () => seen.clear(),
+  };
+}
+
+function wentBack(earlier: Seen, later: Seen): boolean {
+  const before = readNumber(heldValue(earlier.value));
+  const after = readNumber(heldValue(later.value));
+  if (before === undefined || after === undefined) return false;
+  if (earlier.value.type === "TimeTicks" && later.value.type === "TimeTicks") {
+    const reading = ({ value, at }: Seen) => ({
+      ticks: Number(value.value),
+      boots: undefined,
+      engineId: undefined,
+      at,
+    });
+    return hasRestarted(reading(earlier), reading(later));
+  }
+  return after < before;
+}
+
+function isOther(before: HeldValue, after: HeldValue): boolean {
+  return textOf(before) !== textOf(after);
+}
+
+function textOf({ type, value }: HeldValue): string {
+  return `${type} ${String(value)}`;
+}
+
+/** Remembers which rows each object had in its last complete poll. */
+interface VanishedRows {
+  /** @returns how many rows the object had, and has no longer. */
+  see(objectId: string, rows: readonly PolledRow[]): number;
+  /** Forgets all objects but these. */
+  keep(objects: { has(objectId: string): boolean }): void;
+}
+
+/** Rows are kept as hashes of 32 bits: two that share one are counted as one, which a metric can bear. */
+function createVanishedRows(): VanishedRows {
+  const last = new Map<string, Uint32Array>();
+  return {
+    see(objectId, rows) {
+      const present = Uint32Array.from(rows, ({ key }) => hashText(key));
+      const before = last.get(objectId);
+      last.set(objectId, present);
+      if (before === undefined || isSame(before, present)) return 0;
+      const known = new Set(present);
+      return before.reduce((vanished, row) => vanished + (known.has(row) ? 0 : 1), 0);
+    },
+    keep(objects) {
+      for (const objectId of last.keys()) if (!objects.has(objectId)) last.delete(objectId);
+    },
+  };
+}
+
+function isSame(a: Uint32Array, b: Uint32Array): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}
 
 /** What the polls of a device have learnt of it, for its records, for flows and for people. */
 export interface LearntDevice {

@@ -1,15 +1,126 @@
-import { createLineBuffer, type Enricher, type LineBuffer, type RecordFields, type Sink } from "../../record/index.ts";
+import type { Attribute } from "../definitions/definitions.ts";
+import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { decodeIndex, type IndexType } from "../values/decode-index.ts";
+import { heldValue } from "../values/held-value.ts";
+import { stateField } from "../values/plausibility.ts";
+import { type Cell, putRow } from "../values/put-row.ts";
+import { type FieldDefinition, fieldNames, type NameTables } from "../values/put-value.ts";
+import type { Oid } from "../session/oid.ts";
+import type { SnmpValue } from "../values/snmp-value.ts";
+import type { PolledColumn, PolledObject } from "./poll-plan.ts";
+import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
+import { type RecordFields, createLineBuffer, type Enricher, type LineBuffer, type Sink } from "../../record/index.ts";
+import type { RowChange, CountedRows } from "./counter-rates.ts";
 import type { Clock } from "../../report/index.ts";
 import type { Pacer } from "../definitions/pacer.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";
-import { putRow } from "../values/put-row.ts";
-import type { NameTables } from "../values/put-value.ts";
-import type { CountedRows } from "./counter-rates.ts";
-import type { PolledObject } from "./poll-plan.ts";
-import type { PolledRows } from "./poll-object.ts";
-import { putRates } from "./put-rates.ts";
-import { rowCells } from "./row-cells.ts";
+
+/** What a row says, and whether its instance is no index of the object. */
+interface RowCells {
+  readonly cells: readonly Cell[];
+  readonly isOddIndex: boolean;
+  /** Why attributes have no reading: names of fields and what they say, unless the row says it itself. */
+  readonly states: readonly (readonly [string, string])[];
+}
+
+/** What follows the OID of the attributes of a row whose index cannot be read otherwise. */
+const rawInstance: FieldDefinition = {
+  field: "snmp.object.instance",
+  oidText: ".0.0",
+  syntax: syntaxes.get("ObjectIdentifier") as Syntax,
+};
+
+/**
+ * The parts of the index, then the values that the row has. A row with an odd index also has what the agent sent; its
+ * parts are there when it is odd in one of the ways of {@link decodeOddIndex}.
+ */
+function rowCells(object: PolledObject, row: PolledRow): RowCells {
+  const cells: Cell[] = [];
+  let isOddIndex = false;
+  if (object.isTable) {
+    const suffix = suffixOf(row);
+    let parts: (SnmpValue | undefined)[] | undefined = decodeIndex(object.indexTypes, suffix);
+    if (parts === undefined) {
+      isOddIndex = true;
+      parts = decodeOddIndex(object, suffix);
+      cells.push([rawInstance, { type: "ObjectIdentifier", value: suffix }]);
+    }
+    for (let i = 0; i < object.indexFields.length; i++) {
+      const part = parts?.[i];
+      if (part !== undefined) cells.push([object.indexFields[i] as FieldDefinition, part]);
+    }
+  }
+  const states: [string, string][] = [];
+  const { columns } = object;
+  for (let i = 0; i < columns.length; i++) {
+    const value = row.values[i];
+    const { attribute } = columns[i] as PolledColumn;
+    if (value === undefined || value.type === "Null" || hasNoValue(object, row, attribute)) continue;
+    const reason = attribute.noValue?.get(Number(value.value));
+    if (reason === undefined) cells.push([attribute, heldValue(value)]);
+    else states.push([stateField(attribute.field), reason]);
+  }
+  return { cells, isOddIndex, states };
+}
+
+/** Whether another attribute of the row says that this one has no reading. */
+function hasNoValue(object: PolledObject, row: PolledRow, { noValueWhen }: Attribute): boolean {
+  if (noValueWhen === undefined) return false;
+  const other = object.columns.findIndex(({ attribute }) => attribute.name === noValueWhen.attribute);
+  const value = row.values[other]?.value;
+  return typeof value === "number" && noValueWhen.is.includes(value);
+}
+
+const withoutLength: Readonly<Record<string, IndexType>> = {
+  OctetString: "ImplicitOctetString",
+  ObjectIdentifier: "ImplicitObjectIdentifier",
+};
+
+/**
+ * Some agents leave out the length of the last part, as if it were IMPLIED. Others put the 0 of a scalar behind the index
+ * of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB), or leave out the TimeFilter at its beginning.
+ */
+function decodeOddIndex(
+  { indexTypes: types, indexFields: fields }: PolledObject,
+  suffix: Oid,
+): (SnmpValue | undefined)[] | undefined {
+  return (
+    decodeWithoutLength(types, suffix) ??
+    (suffix.at(-1) === 0 ? decodeIndex(types, suffix.slice(0, -1)) : undefined) ??
+    (fields[0]?.syntax.name === "TimeTicks" ? decodeWithoutFirst(types, suffix) : undefined)
+  );
+}
+
+function decodeWithoutFirst(types: readonly IndexType[], suffix: Oid): (SnmpValue | undefined)[] | undefined {
+  const others = decodeIndex(types.slice(1), suffix);
+  return others && [undefined, ...others];
+}
+
+function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
+  const implied = withoutLength[types.at(-1) ?? ""];
+  return implied && decodeIndex([...types.slice(0, -1), implied], suffix);
+}
+
+/**
+ * Adds the changes of counters since the previous poll: `<field>_delta`, `<field>_rate` (per second), and `snmp.rate.interval`, the
+ * seconds between. Counters that give no rate are listed in `snmp.rate.refused` as `<field> <reason>`.
+ */
+function putRates(fields: RecordFields, { seconds, changes }: RowChange): void {
+  const refused: string[] = [];
+  for (const change of changes) {
+    const [field] = fieldNames(change.attribute);
+    if (field === undefined || !fields.has(field)) continue;
+    if ("refused" in change) {
+      refused.push(`${field} ${change.refused}`);
+      continue;
+    }
+    fields.set(`${field}_delta`, change.delta);
+    fields.set(`${field}_rate`, change.perSecond);
+  }
+  fields.set("snmp.rate.interval", Math.round(seconds * 1000) / 1000);
+  if (refused.length > 0) fields.set("snmp.rate.refused", refused);
+}
 
 /** What records are made for. */
 export interface RecordSource {

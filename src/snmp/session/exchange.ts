@@ -1,14 +1,90 @@
-import { formatAddress, parseAddress } from "../../ip/index.ts";
+import { type Family, formatAddress, parseAddress } from "../../ip/index.ts";
 import type { Log } from "../../report/index.ts";
+import { type Peer, peerName } from "./peer.ts";
+import type { SessionCounts, IgnoreReason } from "./session-metrics.ts";
+import type { OpenUdpSocket, UdpSocket } from "./udp-socket.ts";
 import { DecodeError } from "./codec/decode-error.ts";
 import { decodeMessage, type Message } from "./codec/message-codec.ts";
-import { peerName, type Peer } from "./peer.ts";
-import { createRetiredIds } from "./retired-ids.ts";
-import type { IgnoreReason, SessionCounts } from "./session-metrics.ts";
 import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
-import { createSocketPool } from "./socket-pool.ts";
 import { createStreamPool, type OpenStream } from "./stream-pool.ts";
-import type { OpenUdpSocket } from "./udp-socket.ts";
+
+/** One socket for each address family, opened when something is sent. */
+interface SocketPool {
+  /** Never waits. `onError` is called for a datagram that the host refuses to send. */
+  send(peer: Peer, datagram: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void;
+  close(): void;
+}
+
+interface SocketPoolOptions {
+  readonly counts: SessionCounts;
+  readonly log: Log;
+  readonly openSocket: OpenUdpSocket;
+  readonly receiveBufferBytes: number;
+  readonly onMessage: (datagram: Uint8Array, address: string, port: number) => void;
+  /** The host has no socket of this family. */
+  readonly onUnusable: (family: Family, error: NodeJS.ErrnoException) => void;
+}
+
+function createSocketPool(options: SocketPoolOptions): SocketPool {
+  const { counts, log } = options;
+  const sockets = new Map<Family, UdpSocket>();
+
+  const open = (family: Family): UdpSocket => {
+    let isReady = false;
+    const socket = options.openSocket(family, options.receiveBufferBytes, {
+      onMessage: options.onMessage,
+      onReady: (bytes) => {
+        isReady = true;
+        counts.receiveBufferBytes = bytes;
+      },
+      onError: (error) => {
+        counts.socketErrors++;
+        if (sockets.get(family) === socket) sockets.delete(family);
+        log.warn({ family, error }, "SNMP socket closed after an error");
+        // A socket that worked is opened again by the next send. One that never did will not do better then.
+        if (!isReady) options.onUnusable(family, error);
+      },
+    });
+    sockets.set(family, socket);
+    return socket;
+  };
+
+  return {
+    send(peer, datagram, onError) {
+      const socket = sockets.get(peer.family) ?? open(peer.family);
+      socket.send(datagram, peer.address, peer.port, (error) => {
+        counts.sendErrors++;
+        onError(error);
+      });
+    },
+    close() {
+      for (const socket of sockets.values()) socket.close();
+      sockets.clear();
+    },
+  };
+}
+
+/** Ids of requests that ended, to know what a message that still bears one is. */
+interface RetiredIds {
+  add(id: number, reason: IgnoreReason): void;
+  reasonOf(id: number): IgnoreReason | undefined;
+}
+
+/** Remembers between `generationSize` and twice as many of the last ids. */
+function createRetiredIds(generationSize = 8192): RetiredIds {
+  let current = new Map<number, IgnoreReason>();
+  let previous = new Map<number, IgnoreReason>();
+  return {
+    add(id, reason) {
+      if (current.size >= generationSize) {
+        previous = current;
+        current = new Map();
+      }
+      current.set(id, reason);
+    },
+    reasonOf: (id) => current.get(id) ?? previous.get(id),
+  };
+}
 
 /** One request and what counts as its answer. */
 export interface Exchange<Answer extends object> {

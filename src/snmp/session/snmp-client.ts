@@ -1,22 +1,245 @@
 import { randomBytes as systemRandomBytes } from "node:crypto";
 import { connect } from "node:net";
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
-import { limitLog, type Clock, type Log, type Metrics } from "../../report/index.ts";
-import { createCommunityRequester } from "./community-requester.ts";
-import { createSession } from "./create-session.ts";
-import { checkCredential, type Credential } from "./credential.ts";
-import { createExchanges } from "./exchange.ts";
-import { createPeer, peerName, type Peer, type Transport } from "./peer.ts";
-import { createIdSource, createSaltSource, type RandomBytes } from "./random-source.ts";
-import type { RequesterContext } from "./requester.ts";
-import { registerSessionMetrics } from "./session-metrics.ts";
-import type { Session } from "./session.ts";
+import { type Exchange, createExchanges } from "./exchange.ts";
+import { type Request, maxDatagram, requestPdu, checkRequest, checkSize, responseTo } from "./request.ts";
+import type { SnmpResponse, Session } from "./session.ts";
+import { type Clock, limitLog, type Log, type Metrics } from "../../report/index.ts";
+import { copyBytes } from "./codec/ber-reader.ts";
+import {
+  decodeScopedPdu,
+  encodeScopedPdu,
+  encodeUsmMessage,
+  type Message,
+  encodeCommunityMessage,
+  wireVersions,
+} from "./codec/message-codec.ts";
+import { type UsmCredential, type CommunityCredential, checkCredential, type Credential } from "./credential.ts";
+import { type Peer, createPeer, peerName, type Transport } from "./peer.ts";
+import { type IgnoreReason, registerSessionMetrics } from "./session-metrics.ts";
 import { SnmpError } from "./snmp-error.ts";
+import { createEngine, type Engine } from "./usm/engine.ts";
+import { type KeyCache, createKeyCache } from "./usm/key-cache.ts";
+import { reportError } from "./usm/report.ts";
+import { usmExchange, type UsmAnswer, type UsmParty } from "./usm/usm-exchange.ts";
+import { type PduType, readPduRest } from "./codec/pdu-codec.ts";
+import type { Oid } from "./oid.ts";
+import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import type { OpenStream } from "./stream-pool.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./udp-socket.ts";
-import { createUsmRequester } from "./usm-requester.ts";
-import { createKeyCache } from "./usm/key-cache.ts";
 import { quote } from "../../text/index.ts";
+
+/** What differs between the versions: how a request becomes messages and back. */
+interface Requester {
+  request(request: Request): Promise<SnmpResponse>;
+}
+
+/** What a requester is given by its session. */
+interface RequesterContext {
+  /** Runs an exchange with the session's agent under the session's time-outs. */
+  run<Answer extends object>(exchange: Pick<Exchange<Answer>, "build" | "read">): Promise<Answer>;
+}
+
+/** Requests in a row without an answer after which the engine is asked for again: another agent may answer now, which drops what is not for it. */
+const maxSilent = 2;
+/** How often one request may start again because the agent's engine or its time is not what we thought. */
+const maxRecoveries = 2;
+
+interface UsmContext extends RequesterContext {
+  readonly peer: Peer;
+  readonly clock: Clock;
+  readonly keys: KeyCache;
+  readonly nextSalt: () => Uint8Array;
+  readonly onReport: () => void;
+}
+
+/**
+ * Requests of version 3 with the user-based security model. The agent's engine is asked for before the first request;
+ * a Report that the engine is another one, or that our notion of its time is wrong, corrects that and asks again.
+ */
+function createUsmRequester(credential: UsmCredential, context: UsmContext): Requester {
+  const { peer, clock, nextSalt } = context;
+  const user = Buffer.from(credential.username);
+  const contextName = Buffer.from(credential.contextName ?? "");
+  let discovery: Promise<Engine> | undefined;
+  let party: UsmParty | undefined;
+
+  const discover = async (): Promise<Engine> => {
+    const found = await context.run<Engine>({
+      build: buildProbe,
+      read: (message) => readProbeAnswer(message, clock),
+    });
+    context.onReport();
+    return found;
+  };
+
+  /** Requests that start together wait for one discovery. What another session found meanwhile is kept. */
+  const discoverOnce = async (): Promise<Engine> => {
+    discovery ??= discover().finally(() => {
+      discovery = undefined;
+    });
+    const found = await discovery;
+    return (peer.engine ??= found);
+  };
+
+  const exchange = async (request: Request, engine: Engine, by: UsmParty): Promise<UsmAnswer> => {
+    try {
+      const answer = await context.run<UsmAnswer>(usmExchange(request, by));
+      peer.silent = 0;
+      return answer;
+    } catch (error) {
+      if (error instanceof SnmpError && error.code === "timeout" && ++peer.silent >= maxSilent) forget(engine);
+      throw error;
+    }
+  };
+  const forget = (engine: Engine): void => {
+    peer.silent = 0;
+    if (peer.engine === engine) peer.engine = undefined;
+  };
+
+  return {
+    async request(request) {
+      for (let recoveries = 0; ; recoveries++) {
+        const engine = peer.engine ?? (await discoverOnce());
+        if (party?.engine !== engine) {
+          party = { user, contextName, keys: context.keys.keysFor(credential, engine.id), engine, nextSalt };
+        }
+        const answer = await exchange(request, engine, party);
+        if ("response" in answer) return answer.response;
+        context.onReport();
+        const { name } = answer.report;
+        // Agents that have become another look for the user first, or at the digest, and report that.
+        const isOther = name === "unknownEngineIds" || answer.report.isOfOtherEngine;
+        const error = reportError(answer.report);
+        // An agent may put the engine of the request into its Report: the next request finds out whose it is.
+        if (isOther || error.code === "auth") forget(engine);
+        if ((!isOther && name !== "notInTimeWindows") || recoveries === maxRecoveries) throw error;
+      }
+    },
+  };
+}
+
+/** A request without user and engine, which the agent answers by naming its engine (RFC 3414 section 4). */
+function buildProbe(id: number): Uint8Array {
+  const none = new Uint8Array(0);
+  const pdu = requestPdu({ type: "get", oids: [], nonRepeaters: 0, maxRepetitions: 0 }, id);
+  return encodeUsmMessage({
+    id,
+    maxSize: maxDatagram,
+    isAuthenticated: false,
+    isPrivate: false,
+    isReportable: true,
+    engineId: none,
+    boots: 0,
+    time: 0,
+    user: none,
+    macLength: 0,
+    privacyParameters: none,
+    data: encodeScopedPdu({ contextEngineId: none, contextName: none, pdu }),
+  }).bytes;
+}
+
+/** The engine of the agent, with the time that it names as a first guess: nothing here is authenticated. */
+function readProbeAnswer(message: Message, clock: Clock): Engine | IgnoreReason {
+  if (message.version !== 3) return "version";
+  if (message.isAuthenticated || message.isPrivate) return "credential";
+  if (decodeScopedPdu(message.data).pdu.type !== "report") return "pdu_type";
+  const { length } = message.engineId;
+  if (length < 5 || length > 32) throw new SnmpError("malformed", `an engine id of ${length} octets`);
+  const engine = createEngine(copyBytes(message.engineId), message.maxSize, clock);
+  engine.setTime(message.boots, message.time, false);
+  return engine;
+}
+
+/** A session over a requester. `onClose` runs once and fails the requests that wait. */
+function createSession(version: Session["version"], peer: Peer, requester: Requester, onClose: () => void): Session {
+  let isOpen = true;
+
+  const ask = async (request: Request): Promise<SnmpResponse> => {
+    if (!isOpen) throw new SnmpError("closed", "the session was closed");
+    if (request.type === "getBulk" && version === "1") {
+      throw new SnmpError("unsupported", "SNMP version 1 has no GetBulk");
+    }
+    checkRequest(request);
+    try {
+      const response = await requester.request(request);
+      for (const fault of response.faults ?? []) peer.valueFaults[fault]++;
+      return response;
+    } catch (error) {
+      if (error instanceof SnmpError) throw error;
+      // A cipher or hash that this host does not allow, for one.
+      throw new SnmpError("unsupported", error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  };
+  const plain = (type: Exclude<Request["type"] & PduType, "getBulk">, oids: readonly Oid[]): Promise<SnmpResponse> =>
+    ask({ type, oids, nonRepeaters: 0, maxRepetitions: 0 });
+
+  return {
+    version,
+    counts: peer.counts,
+    limits: peer.limits,
+    valueFaults: peer.valueFaults,
+    get: (oids) => plain("get", oids),
+    getNext: (oids) => plain("getNext", oids),
+    getBulk: (oids, nonRepeaters, maxRepetitions) => ask({ type: "getBulk", oids, nonRepeaters, maxRepetitions }),
+    engine: () => (version === "3" ? peer.engine?.view() : undefined),
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      onClose();
+    },
+  };
+}
+
+/** Unpredictable bytes, such as those of `randomBytes` of node:crypto. */
+type RandomBytes = (count: number) => Uint8Array;
+
+const idsInPool = 256;
+
+/** Unpredictable request ids of 1 to 2^31-1. Randomness is fetched for many at a time, which is far cheaper. */
+function createIdSource(randomBytes: RandomBytes): () => number {
+  let pool: DataView = new DataView(new ArrayBuffer(0));
+  let at = 0;
+  const next = (): number => {
+    if (at + 4 > pool.byteLength) {
+      const bytes = randomBytes(4 * idsInPool);
+      pool = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      at = 0;
+    }
+    const id = pool.getUint32(at) & 0x7fffffff;
+    at += 4;
+    return id === 0 ? next() : id;
+  };
+  return next;
+}
+
+/** Salts of 8 octets that do not repeat: a counter of 64 bits from a random start (RFC 3826 section 3.1.2.1). */
+export function createSaltSource(randomBytes: RandomBytes): () => Uint8Array {
+  const counter = Buffer.from(randomBytes(8));
+  return () => {
+    counter.writeBigUInt64BE(BigInt.asUintN(64, counter.readBigUInt64BE() + 1n));
+    return Uint8Array.from(counter);
+  };
+}
+
+/** Requests of versions 1 and 2c. */
+function createCommunityRequester(credential: CommunityCredential, context: RequesterContext): Requester {
+  const version = wireVersions[credential.version];
+  const community = Buffer.from(credential.community);
+
+  const read = (request: Request, message: Message): SnmpResponse | IgnoreReason => {
+    if (message.version !== version) return "version";
+    if (message.pdu.type !== "response") return "pdu_type";
+    if (Buffer.compare(message.community, community) !== 0) return "credential";
+    return responseTo(request, readPduRest(message.pdu));
+  };
+  return {
+    request: (request) =>
+      context.run({
+        build: (id) => checkSize(encodeCommunityMessage(version, community, requestPdu(request, id)), maxDatagram),
+        read: (message) => read(request, message),
+      }),
+  };
+}
 
 export interface SnmpClientOptions {
   readonly metrics: Metrics;

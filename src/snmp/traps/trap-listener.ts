@@ -1,24 +1,146 @@
-import { readFile } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createMessageReader } from "../session/stream-pool.ts";
+import { trapListenError, openTrapSocket, type TrapSocket } from "./trap-socket.ts";
+import { usmCredential } from "../definitions/device-credentials.ts";
+import { type Finding, formatFinding } from "../definitions/finding.ts";
+import { parseDefinitionFile } from "../definitions/parse-file.ts";
+import type { UsmCredential } from "../session/credential.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
 import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
 import { readKernelSockets, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { formatFinding } from "../definitions/finding.ts";
 import { DecodeError, valueFaults } from "../session/codec/decode-error.ts";
 import { encodeCommunityMessage } from "../session/codec/message-codec.ts";
 import type { Pdu } from "../session/codec/pdu-codec.ts";
-import type { UsmCredential } from "../session/credential.ts";
 import { formatOid } from "../session/oid.ts";
 import { messageVersion, readCommunityNotification, trapOf } from "./read-notification.ts";
 import { createSenderLimit, isNamedRefusal, SenderRefusals, type RefusedTraps } from "./sender-limit.ts";
-import { readTrapCredentials, type TrapCredentials } from "./trap-credentials.ts";
 import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
 import { applyTrapRules, readTrapRules, type CompileCondition, type TrapRule } from "./trap-rules.ts";
-import { openTrapSocket, type TrapSocket } from "./trap-socket.ts";
-import { openTrapStream, type TrapStream } from "./trap-stream.ts";
 import { trapRefusals, type Trap, type TrapRefusal } from "./trap.ts";
 import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
+
+/** A port for notifications by TCP (RFC 3430). */
+interface TrapStream {
+  readonly port: number;
+  /** Connections that are open. */
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+interface TrapStreamHandlers {
+  onMessage(message: Uint8Array, address: string, reply: (answer: Uint8Array) => void): void;
+  /** A connection that is not taken, or was closed because what came is no message. */
+  onRefused(reason: "connections" | "malformed"): void;
+}
+
+/** Of all senders. */
+const maxConnections = 1000;
+const maxConnectionsOfHost = 20;
+/** A sender that is silent connects again when it has something to say. */
+const maxIdleMs = 600_000;
+
+/** @throws Error naming address, port and reason when the port is taken or needs rights. */
+async function openTrapStream(address: string, port: number, handlers: TrapStreamHandlers): Promise<TrapStream> {
+  const sockets = new Set<Socket>();
+  const byHost = new Map<string, number>();
+
+  const count = (host: string, change: number): void => {
+    const left = (byHost.get(host) ?? 0) + change;
+    if (left === 0) byHost.delete(host);
+    else byHost.set(host, left);
+  };
+
+  const server = createServer((socket) => {
+    const host = socket.remoteAddress ?? "";
+    socket.on("error", () => {});
+    if (sockets.size >= maxConnections || (byHost.get(host) ?? 0) >= maxConnectionsOfHost) {
+      handlers.onRefused("connections");
+      socket.destroy();
+      return;
+    }
+    sockets.add(socket);
+    count(host, 1);
+    socket.on("close", () => {
+      sockets.delete(socket);
+      count(host, -1);
+    });
+    socket.setTimeout(maxIdleMs, () => socket.destroy());
+    const read = createMessageReader();
+    socket.on("data", (chunk) => {
+      try {
+        for (const message of read(chunk)) handlers.onMessage(message, host, (answer) => void socket.write(answer));
+      } catch {
+        handlers.onRefused("malformed");
+        socket.destroy();
+      }
+    });
+  });
+  server.listen(port, address);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw trapListenError("TCP", address, port, error as Error);
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return sockets.size;
+    },
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Whose notifications count. */
+interface TrapCredentials {
+  /** undefined: every community. */
+  readonly communities: ReadonlySet<string> | undefined;
+  readonly users: readonly UsmCredential[];
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads a directory of files with `communities` and `v3_credentials`, in the form that devices have them. Without a directory every
+ * community counts. Files with faults are left out; `findings` has the faults.
+ */
+async function readTrapCredentials(directory: string): Promise<TrapCredentials> {
+  if (directory === "") return { communities: undefined, users: [], findings: [] };
+  const communities = new Set<string>();
+  const users: UsmCredential[] = [];
+  const findings: Finding[] = [];
+  let names: string[];
+  try {
+    names = (await readdir(directory)).sort();
+  } catch (error) {
+    const message = `the directory cannot be read (${(error as NodeJS.ErrnoException).code}): no community counts`;
+    return { communities, users, findings: [faultOf(directory, message)] };
+  }
+  for (const name of names) {
+    if (!/\.ya?ml$/.test(name) || name.startsWith(".")) continue;
+    const path = join(directory, name);
+    const parsed = parseDefinitionFile("device_default", path, await readFile(path));
+    findings.push(...parsed.findings);
+    for (const { draft } of parsed.entries) {
+      for (const community of draft?.communities ?? []) communities.add(community.reveal());
+      for (const credential of draft?.v3Credentials ?? []) users.push(usmCredential(credential));
+    }
+  }
+  return { communities, users, findings };
+}
+
+function faultOf(file: string, message: string): Finding {
+  const nowhere = { line: undefined, column: undefined, id: undefined, suggestion: undefined };
+  return { severity: "error", kind: "device_default", file, message, ...nowhere };
+}
 
 /** What is known of the device that an address belongs to. */
 export interface TrapSender {

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { compareKeys } from "../../ip/index.ts";
-import { limitLog } from "../../report/index.ts";
+import { parseKey, compareKeys } from "../../ip/index.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
-import { nextTurn } from "../model/next-turn.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
+import type { UdmChange, ChangeHead } from "./history-contract.ts";
+import { limitLog } from "../../report/index.ts";
+import { nextTurn } from "../model/next-turn.ts";
 import {
   encodeEpoch,
   encodeLine,
@@ -18,13 +20,50 @@ import {
   type SavedMark,
 } from "./change-line.ts";
 import { BaseFile, differencesOf, type BaseEntry } from "./base-state.ts";
-import { findEdits, isInFile } from "./compare-file.ts";
-import type { ChangeHead, UdmChange } from "./history-contract.ts";
 import { createHistoryFiles, type Segment } from "./history-files.ts";
 import { createHistoryMetrics } from "./history-metrics.ts";
 import { createKeptChanges, type KeptChange } from "./kept-changes.ts";
 import { createKeyTable } from "./key-table.ts";
 import type { HistoryOptions, NewChange, NewLayerChange, StoreHistory } from "./store-history.ts";
+
+/** What happened to each key in all of the changes. */
+function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
+  const byKey = new Map<string, EntryChange>();
+  for (const { changes: entries } of changes) {
+    for (const { before, after } of entries) {
+      const key = (after ?? before)?.key.text ?? "";
+      const earlier = byKey.get(key);
+      byKey.set(key, { before: earlier === undefined ? before : earlier.before, after });
+    }
+  }
+  return byKey;
+}
+
+/** Whether changes that were saved by one replacement of the file, all or none, are in it. */
+function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolean {
+  let isBefore = false;
+  for (const [key, change] of collapse(changes)) {
+    if (!isChange(change)) continue;
+    const there = index.get(parseKey(key));
+    if (isSame(there, change.after)) return true;
+    if (isSame(there, change.before)) isBefore = true;
+  }
+  return !isBefore;
+}
+
+/** What happened to entries since changes, the last of which is the last one at all. */
+function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
+  const edits: EntryChange[] = [];
+  for (const [key, { after: before }] of collapse(changes)) {
+    const after = index.get(parseKey(key));
+    if (!isSame(before, after)) edits.push({ before, after });
+  }
+  return edits;
+}
+
+function isSame(a: UdmEntry | undefined, b: UdmEntry | undefined): boolean {
+  return !isChange({ before: a, after: b });
+}
 
 const cannotWrite = "the history of the metadata cannot be written";
 const checkName = "metadata history";

@@ -1,38 +1,146 @@
-import { nodeFileIo, runAfter } from "../../file/index.ts";
+import { isChange, type EntryChange } from "../model/apply-writes.ts";
+import type { UdmCommit } from "../model/udm-store.ts";
+import type { NewLayerChange } from "../history/store-history.ts";
+import { applyBatches } from "../store/apply-batches.ts";
+import { type Outcome, createCommitQueue } from "../store/commit-queue.ts";
+import { entriesOf, originOf, type Batch, createSubmit } from "../store/submit-writes.ts";
+import type { NewCommit } from "./save-commits.ts";
+import { createTransact, type TransactOptions } from "./transact.ts";
 import {
+  type Session,
   createFollower,
   messageOf,
   migrate,
   migrateMs,
   showDatabase,
   type DatabaseAccess,
-  type Session,
 } from "../../postgresql/index.ts";
+import { nodeFileIo, runAfter } from "../../file/index.ts";
 import { limitLog } from "../../report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
 import { UdmError } from "../model/udm-error.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import type { NewLayerChange } from "../history/store-history.ts";
 import { createAddressWatch } from "../store/address-watch.ts";
 import { logWrite } from "../store/audit-log.ts";
-import { createCommitQueue } from "../store/commit-queue.ts";
 import type { CollectorUdmStore } from "../store/file-store-contract.ts";
 import { createPublishedState } from "../store/published-state.ts";
-import { createSubmit, type Batch } from "../store/submit-writes.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
 import { WriteHealth } from "../store/write-health.ts";
 import { createStoreMetrics } from "../store/udm-store-metrics.ts";
 import { createCatchUp } from "./catch-up.ts";
-import { createCommitter } from "./commit-batches.ts";
 import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
 import { createDatabaseHealth } from "./database-health.ts";
 import { createMirror, ReloadNeeded } from "./mirror.ts";
 import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
 import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
-import { pruneLog } from "./prune-log.ts";
 import { channel, trialRows, udmSchema } from "./schema.ts";
 import { createSharedHistory } from "./shared-history.ts";
 import { createStateCopies } from "./state-copies.ts";
+
+/** What happened to a group of batches. */
+interface CommittedGroup {
+  /** Of each batch, in their order. */
+  readonly outcomes: readonly Outcome<UdmCommit>[];
+  /** The batches that changed anything. */
+  readonly changed: ReadonlySet<Batch>;
+}
+
+/** Makes commits of batches. Calls follow one another. */
+interface Committer {
+  /** All batches in one transaction, a commit for each that changes anything. @throws UdmError when none was made. */
+  commit(batches: readonly Batch[]): Promise<CommittedGroup>;
+  /** Puts what a source says into the history. @throws UdmError */
+  note(change: NewLayerChange): Promise<void>;
+}
+
+function createCommitter(options: TransactOptions): Committer {
+  const { current, release } = options;
+  const transact = createTransact(options);
+  return {
+    async commit(batches) {
+      let outcomes: readonly Outcome<readonly EntryChange[]>[] = [];
+      let numbers: readonly (number | undefined)[] = [];
+      await transact(async (from) => {
+        const applied = await applyBatches(current(), batches);
+        outcomes = applied.outcomes;
+        numbers = [];
+        if (applied.changed === undefined) return undefined;
+        const commits = newCommits(batches, outcomes, from.number);
+        numbers = commits.map((commit) => commit?.number);
+        const real = commits.filter((commit) => commit !== undefined);
+        if (real.length > 0) return { commits: real, next: applied.changed.next };
+        release(applied.changed.next);
+        return undefined;
+      });
+      return {
+        changed: new Set(batches.filter((_, i) => numbers[i] !== undefined)),
+        outcomes: outcomes.map((outcome, i) =>
+          "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
+        ),
+      };
+    },
+    note: (change) =>
+      transact(async ({ number }) => ({ commits: [{ ...change, number: number + 1 }], next: current() })),
+  };
+}
+
+/** The commits of a group's batches; undefined for those that change nothing. */
+function newCommits(
+  batches: readonly Batch[],
+  outcomes: readonly Outcome<readonly EntryChange[]>[],
+  last: number,
+): readonly (NewCommit | undefined)[] {
+  let number = last;
+  return batches.map((batch, i) => {
+    const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
+    const changes = "result" in outcome ? outcome.result.filter(isChange) : [];
+    if (changes.length === 0) return undefined;
+    number++;
+    return { number, ...originOf(batch), layer: undefined, entries: changes.length, changes };
+  });
+}
+
+/** Commits removed at a time: whoever commits waits for the end of one removal only. */
+const commitsAtOnce = 500;
+/** One collector of several removes. "prune" as bytes, cut. */
+const lockKey = 0x7072_756e;
+
+/** Removes the oldest changes of the log until it has no more than this many bytes, about. The last one stays. */
+async function pruneLog(session: Session, maxBytes: number): Promise<void> {
+  while (await session.ask(() => removeSome(session, maxBytes)));
+}
+
+/** @returns whether there is more to do. */
+async function removeSome({ sql }: Session, maxBytes: number): Promise<boolean> {
+  await sql.unsafe("begin isolation level read committed read write");
+  try {
+    const [lock] = await sql<{ ours: boolean }[]>`select pg_try_advisory_xact_lock(${lockKey}) as ours`;
+    const [state] = await sql<{ excess: number; last: number }[]>`
+      select log_bytes::float8 - ${maxBytes}::float8 as excess, last_number::float8 as last from netgloss.udm_state`;
+    if (lock?.ours !== true || state === undefined || state.excess <= 0) {
+      await sql.unsafe("rollback");
+      return false;
+    }
+    const old = await sql<{ number: number; bytes: number }[]>`
+      select number::float8 as number, bytes::float8 as bytes from netgloss.udm_commit
+      where number < ${state.last} order by number limit ${commitsAtOnce}`;
+    let freed = 0;
+    let cut = 0;
+    for (const { number, bytes } of old) {
+      if (freed >= state.excess) break;
+      freed += bytes;
+      cut = number;
+    }
+    await sql`delete from netgloss.udm_change where number <= ${cut}`;
+    await sql`delete from netgloss.udm_commit where number <= ${cut}`;
+    await sql`update netgloss.udm_state set log_bytes = log_bytes - ${freed}, first_number = ${cut + 1} where ${cut} > 0`;
+    await sql.unsafe("commit");
+    return freed < state.excess && old.length === commitsAtOnce;
+  } catch (error) {
+    await sql.unsafe("rollback").catch(() => {});
+    throw error;
+  }
+}
 
 /** The longest wait for somebody else's lock: others that wait must be answered, too. */
 const lockTimeoutMs = 3000;

@@ -1,4 +1,7 @@
-import { parseKey } from "../../ip/index.ts";
+import { isMappedSpelling, KeyError, parseKey, type Key } from "../../ip/index.ts";
+import { decodeUtf8, createPositions, readYaml } from "../../yaml/index.ts";
+import { createKeyScanner } from "../index/key-scanner.ts";
+import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-words.ts";
 import { readChanges } from "./change-log.ts";
 import {
   replaceFile,
@@ -8,7 +11,6 @@ import {
   type SavePlan,
   type SavedFile,
 } from "../../file/index.ts";
-import { findEntryLines, type EntryLines } from "./entry-lines.ts";
 import {
   changePages,
   countRuns,
@@ -19,6 +21,147 @@ import {
   paginate,
   type UdmPage,
 } from "./udm-pages.ts";
+
+/** Where the entries of a file begin, whoever wrote it. */
+interface EntryLines {
+  readonly size: number;
+  /** @returns the line, from 1 on; undefined when there is no such entry. */
+  find(key: Key): number | undefined;
+}
+
+/**
+ * Finds the lines of all entries of a file that has been read without a fault: at once where each key begins a line, else by the YAML
+ * library.
+ *
+ * @param size how many entries the file is known to have.
+ * @returns undefined when not all of them are found.
+ */
+function findEntryLines(bytes: Uint8Array, size: number): EntryLines | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const found = scanLines(buffer, size);
+  if (found?.size === size) return found;
+  const read = splitLines(buffer, size);
+  return read.size === size ? read : undefined;
+}
+
+/** @returns undefined for what is no plain key at the start of a line. */
+function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
+  const keys = createKeyScanner(bytes);
+  const table = createLineTable(expected);
+  for (let line = 1, at = 0; at < bytes.length; line++) {
+    const end = bytes.indexOf(lineFeed, at);
+    const next = end < 0 ? bytes.length : end + 1;
+    if (!insignificant.has(bytes[at] as number)) {
+      const start = bytes[at] === quote ? at + 1 : at;
+      const behind = keys.scan(start);
+      const colonAt = start === at ? behind : behind + 1;
+      if (behind >= 0 && bytes[colonAt] === colon) table.add(keys.family, keys.words, line);
+      else {
+        const text = oddKey(bytes.toString("utf8", at, next));
+        if (text === undefined) return undefined;
+        table.addKey(text, line);
+      }
+    }
+    at = next;
+  }
+  return table;
+}
+
+/** The text of a key on a line on which it is written in another way than ours. */
+function oddKey(line: string): string | undefined {
+  const [, double, single, plain] = /^(?:"([^"\\]*)"|'([^']*)'|([\dA-Fa-f:].*?))\s*:(?:\s|$)/.exec(line) ?? [];
+  const text = double ?? single ?? plain ?? "";
+  try {
+    parseKey(text);
+    return text;
+  } catch (error) {
+    if (error instanceof KeyError) return undefined;
+    throw error;
+  }
+}
+
+function splitLines(bytes: Buffer, expected: number): EntryLines {
+  const text = decodeUtf8(bytes);
+  const root = readYaml(text);
+  const table = createLineTable(expected);
+  const positionOf = createPositions(text);
+  for (const { key } of root?.kind === "mapping" ? root.pairs : []) {
+    table.addKey(key.text, positionOf(key.at).line);
+  }
+  return table;
+}
+
+interface LineTable extends EntryLines {
+  add(family: number, words: KeyWords, line: number): void;
+  /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
+  addKey(text: string, line: number): void;
+}
+
+/**
+ * Line by key, in 16 to 32 bytes for each: a digest of 62 bits stands for the key, so that two of a million keys share one with a
+ * probability of one to some millions.
+ */
+function createLineTable(expected: number): LineTable {
+  const mask = 2 ** Math.ceil(Math.log2(2 * Math.max(expected, 8))) - 1;
+  const slots = new Int32Array(2 * (mask + 1));
+  let size = 0;
+  const words = createKeyWords();
+
+  const slotOf = (digest: Digest): number => {
+    let at = digest.place & mask;
+    while (slots[2 * at + 1] !== 0 && slots[2 * at] !== digest.check) at = (at + 1) & mask;
+    return at;
+  };
+  const set = (digest: Digest, line: number, givesWay = false): void => {
+    // More than were expected: the file is not as it was, and the table of no use.
+    if (2 * size > mask) return;
+    const at = slotOf(digest);
+    if (slots[2 * at + 1] === 0) size++;
+    else if (givesWay) return;
+    slots[2 * at] = digest.check;
+    slots[2 * at + 1] = line;
+  };
+  return {
+    get size() {
+      return size;
+    },
+    add: (family, from, line) => set(digestOf(family, from), line),
+    addKey(text, line) {
+      const key = parseKey(text);
+      set(digestOf(key.family, setKeyWords(words, key)), line, isMappedSpelling(text, key));
+    },
+    find(key) {
+      const line = slots[2 * slotOf(digestOf(key.family, setKeyWords(words, key))) + 1];
+      return line === 0 ? undefined : line;
+    },
+  };
+}
+
+interface Digest {
+  readonly place: number;
+  readonly check: number;
+}
+
+function digestOf(family: number, { first, last, written, rank }: KeyWords): Digest {
+  let [place, check] = [family + 8 * rank, 8 * family + rank];
+  const width = family === 4 ? 1 : 4;
+  for (const part of [first, last, written]) {
+    for (let w = 0; w < width; w++) {
+      const word = part[w] as number;
+      place = Math.imul(place ^ word, 0x9e37_79b1);
+      place ^= place >>> 15;
+      check = Math.imul(check + word, 0x85eb_ca6b);
+      check ^= check >>> 13;
+    }
+  }
+  return { place, check };
+}
+
+const lineFeed = 0x0a;
+const quote = 0x22;
+const colon = 0x3a;
+/** How lines begin that have no key: indented ones, empty ones, comments, list items and marks of documents. */
+const insignificant: ReadonlySet<number> = new Set(Array.from(" \t\r\n#-.%", (sign) => sign.charCodeAt(0)));
 
 /** Asks for the lines of entries in a file. */
 export interface LineQuestion {

@@ -1,27 +1,145 @@
 import { join } from "node:path";
+import {
+  LockedError,
+  resolveTarget,
+  takeFileLock,
+  type FileIo,
+  type FileLock,
+  nodeFileIo,
+  runAfter,
+  sameStamp,
+  type FileStamp,
+} from "../../file/index.ts";
+import type { Clock, Log, Health } from "../../report/index.ts";
+import { LoadError, contentError, readMetadataFile } from "./read-metadata-file.ts";
+import { type UdmSaver, createUdmSaver, fileNameOf } from "./udm-saver.ts";
+import { UdmError } from "../model/udm-error.ts";
+import { logWarnings } from "./entry-warnings.ts";
+import type { LoadedState } from "./load-state.ts";
+import { type StoreMetrics, createStoreMetrics } from "./udm-store-metrics.ts";
 import { applyBatches } from "./apply-batches.ts";
-import { createLoadReport } from "./load-report.ts";
 import { logWrite } from "./audit-log.ts";
 import type { CollectorUdmStore, UdmFileStoreOptions } from "./file-store-contract.ts";
 import { createCommitQueue, type Outcome } from "./commit-queue.ts";
-import { LockedError, nodeFileIo, runAfter, sameStamp, type FileStamp } from "../../file/index.ts";
-import { createFileHold } from "./file-hold.ts";
 import { createFileThread } from "./file-thread-client.ts";
-import { contentError, LoadError, readMetadataFile } from "./read-metadata-file.ts";
 import { loadBytes } from "./load-bytes.ts";
 import { createPublishedState } from "./published-state.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import { UdmError } from "../model/udm-error.ts";
 import type { UdmIndex } from "../model/udm-index.ts";
-import { createStoreMetrics } from "./udm-store-metrics.ts";
 import { createAddressWatch } from "./address-watch.ts";
 import { createSubmit, entriesOf, originOf, type Batch } from "./submit-writes.ts";
 import { createUdmLayers } from "./udm-layers.ts";
 import { createFolderTrial, WriteHealth } from "./write-health.ts";
-import { createUdmSaver, fileNameOf } from "./udm-saver.ts";
 import type { UdmCommit } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { createHistory } from "../history/history.ts";
+
+/** Which file the metadata is in, behind links, and the lock on it when it is ours. */
+interface FileHold {
+  /** The file itself; the path as it is set until it was found. */
+  target(): string;
+  /**
+   * Finds the file and, when it is to be ours, takes it and ends what an interrupted save left.
+   *
+   * @throws LockedError when another collector holds it, LoadError when it cannot be used.
+   */
+  take(): Promise<void>;
+  /**
+   * Goes on with another file when the links lead there now. What it holds is for the saver to keep.
+   *
+   * @throws LockedError when another collector holds that one; this goes on with the file before then.
+   */
+  follow(): Promise<void>;
+  release(): Promise<void>;
+}
+
+interface FileHoldParts {
+  readonly path: string;
+  readonly owned: boolean;
+  readonly io: FileIo;
+  readonly saver: Pick<UdmSaver, "replay" | "removeLeftOvers">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+function createFileHold({ path, owned, io, saver, clock, log }: FileHoldParts): FileHold {
+  let target = path;
+  let lock: FileLock | undefined;
+
+  const release = async (): Promise<void> => {
+    await lock?.release();
+    lock = undefined;
+  };
+
+  return {
+    target: () => target,
+    async take() {
+      try {
+        const found = await resolveTarget(io, path);
+        if (found !== target) {
+          await release();
+          target = found;
+        }
+        if (!owned || lock !== undefined) return;
+        lock = await takeFileLock(io, target, { subject: `the metadata file ${target}`, clock, log });
+        await saver.replay(target);
+      } catch (error) {
+        if (error instanceof LockedError) throw error;
+        const message = error instanceof Error ? error.message : String(error);
+        throw new LoadError("io", `${path}: ${message}`, undefined, { cause: error });
+      }
+      await saver.removeLeftOvers(target);
+    },
+    async follow() {
+      // Links that cannot be read now say nothing of another file.
+      const found = await resolveTarget(io, path).catch(() => target);
+      if (found === target) return;
+      const taken = await takeFileLock(io, found, { subject: `the metadata file ${found}`, clock, log });
+      log.warn({ path, before: target, now: found }, "the link of the metadata file leads to another file now");
+      await release();
+      lock = taken;
+      target = found;
+    },
+    release,
+  };
+}
+
+/** Name of the readiness check. */
+const checkName = "metadata";
+/** How many names a log line lists. */
+const maxShown = 10;
+
+/** Reports the result of reading the file to log, metrics and readiness. */
+interface LoadReport {
+  /** @param isThere whether there is a file. */
+  loaded(state: Pick<LoadedState, "size" | "unknownFields" | "warnings">, isThere: boolean): void;
+  /** @param isLoaded whether a state from before stays in use. @returns the error for callers. */
+  failed(error: unknown, isLoaded: boolean): UdmError;
+}
+
+function createLoadReport(path: string, log: Log, health: Health, metrics: StoreMetrics): LoadReport {
+  return {
+    loaded({ size, unknownFields, warnings }, isThere) {
+      logWarnings(warnings, path, log);
+      metrics.loaded(warnings.count);
+      health.set({ name: checkName, ready: true });
+      log.info({ path, entries: size }, isThere ? "metadata file read" : "no metadata file yet");
+      if (unknownFields.size > 0) {
+        const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
+        log.warn({ path, fields }, "the metadata file has fields that are kept but not used");
+      }
+    },
+    failed(error, isLoaded) {
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = new UdmError("unavailable", message, [], { cause: error });
+      metrics.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
+      health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail: failure.message });
+      const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
+      log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
+      return failure;
+    },
+  };
+}
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;

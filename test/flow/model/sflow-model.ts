@@ -8,7 +8,7 @@ import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/
 import type { PacketHeader } from "../../../src/flow/wire/packet/packet-header.ts";
 import type { PacketStart } from "../../../src/flow/wire/packet/parse-start.ts";
 import { protocolNames } from "../../../src/flow/elements/registry/protocol-names.gen.ts";
-import { dropReasonName } from "../../../src/flow/wire/sflow/drop-reason-names.ts";
+import { dropReasonName } from "../../../src/flow/wire/sflow/interface-steps.ts";
 import { flowRecordLayouts } from "../../../src/flow/wire/sflow/flow-record-layouts.ts";
 import { putPackets } from "./put-packet.ts";
 import { Cut, Xdr } from "./xdr.ts";

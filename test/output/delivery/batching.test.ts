@@ -10,12 +10,12 @@ import {
   splitBatch,
   type Batch,
 } from "../../../src/output/delivery/batch.ts";
-import { backoffMs } from "../../../src/output/delivery/backoff.ts";
+import { backoffMs } from "../../../src/output/delivery/sender.ts";
 import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
 import type { HeldBatch } from "../../../src/output/delivery/held-batch.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/filter/index.ts";
 import { cutTime } from "../../../src/output/delivery/line-editor.ts";
-import { createLineFilter } from "../../../src/output/delivery/line-filter.ts";
+import { createLineFilter } from "../../../src/output/delivery/delivery.ts";
 import { systemClock, type Clock } from "../../../src/report/index.ts";
 import { runs } from "../../support/runs.ts";
 

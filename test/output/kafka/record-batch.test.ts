@@ -8,7 +8,7 @@ import {
   readRecordsBatch,
   Reader,
 } from "@platformatic/kafka";
-import { murmur2 } from "../../../src/output/kafka/murmur2.ts";
+import { murmur2 } from "../../../src/output/kafka/kafka-output.ts";
 import type { RecordPlaces } from "../../../src/output/kafka/kafka-lines.ts";
 import { createRecordBatchEncoder } from "../../../src/output/kafka/record-batch.ts";
 import { runs } from "../../support/runs.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bulkBody } from "../../../src/output/search/bulk.ts";
+import { bulkBody } from "../../../src/output/search/search-output.ts";
 
 test("each line stands behind its action: the index that it goes to, and the identity of its record", () => {
   const positions = [0, 9, 10, 35, 36, 1295, 1296, 46_655, 46_656, 2 ** 31 + 1];

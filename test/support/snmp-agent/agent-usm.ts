@@ -8,7 +8,7 @@ import {
 } from "../../../src/snmp/session/codec/message-codec.ts";
 import type { Pdu } from "../../../src/snmp/session/codec/pdu-codec.ts";
 import type { UsmCredential } from "../../../src/snmp/session/credential.ts";
-import { createSaltSource } from "../../../src/snmp/session/random-source.ts";
+import { createSaltSource } from "../../../src/snmp/session/snmp-client.ts";
 import { createKeyCache, type UsmKeys } from "../../../src/snmp/session/usm/key-cache.ts";
 import { isMessageAuthentic, signMessage } from "../../../src/snmp/session/usm/mac.ts";
 import { decrypt, encrypt } from "../../../src/snmp/session/usm/privacy.ts";

@@ -1,23 +1,184 @@
 import { create } from "@bufbuild/protobuf";
-import { formatAddress } from "../../../ip/index.ts";
-import type { LayeredEntry } from "../../../udm/index.ts";
+import type { LayeredEntry, UdmContext, UdmEntry } from "../../../udm/index.ts";
 import {
+  ExplainedLoserSchema,
+  type ExplainedLoser,
+  type ExplainedOrigin,
+  type ExplainAddressRequest,
   ExplainAddressResponseSchema,
   ExplainedContextSchema,
   ExplainedFieldSchema,
   ExplainedOriginSchema,
-  type ExplainAddressRequest,
   type ExplainAddressResponse,
   type ExplainedContext,
-  type ExplainedLoser,
-  type ExplainedOrigin,
 } from "../../gen/udm/v1/tools_pb.ts";
-import { apiError } from "../../error/api-error.ts";
+import { formatAddress, parseAddress, unmapAddress, type Address } from "../../../ip/index.ts";
+import { quote } from "../../../text/index.ts";
+import { type FieldViolation, apiError } from "../../error/api-error.ts";
+import { badRequest } from "../../udm/store-fault.ts";
+import type { ObjectQuestion, ExplainObject, ToolsContext, ToolsStore } from "../common/tools-context.ts";
 import { fullUdm } from "../common/full-udm.ts";
-import type { ExplainObject, ObjectQuestion, ToolsContext, ToolsStore } from "../common/tools-context.ts";
-import { contexts, readQuestion, type ContextPlace } from "./read-question.ts";
-import { foldEntries, type Fold } from "./fold-entries.ts";
-import { rawFields } from "./raw-fields.ts";
+
+/** What entries say of one field. */
+interface Claim {
+  readonly origins: readonly ExplainedOrigin[];
+  readonly losers: readonly ExplainedLoser[];
+  /** What it says, as a value that is not used. */
+  readonly loserAs: (field: string, reason: string) => ExplainedLoser;
+}
+
+interface Fold {
+  /** By name of the field. */
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** Entries that count for nothing in this context. */
+  readonly ignored: readonly ExplainedLoser[];
+}
+
+interface OpenClaim {
+  readonly origins: ExplainedOrigin[];
+  readonly losers: ExplainedLoser[];
+  readonly first: LayeredEntry;
+  readonly values: string[];
+  readonly loserAs: Claim["loserAs"];
+}
+
+/**
+ * Follows the rules by which entries become fields: of each field the most specific entry counts; tags are united; an address is internal
+ * when any entry says so.
+ *
+ * @param origins of all entries that cover the address, the most specific first.
+ * @param applies what the address is.
+ */
+function foldEntries(origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>, object: string, applies: UdmContext): Fold {
+  const claims = new Map<string, OpenClaim>();
+  const ignored: ExplainedLoser[] = [];
+
+  const claim = (
+    from: LayeredEntry,
+    origin: ExplainedOrigin,
+    field: string,
+    value: string,
+    isUnited: boolean,
+  ): void => {
+    const found = claims.get(field);
+    if (found === undefined) {
+      const loserAs: Claim["loserAs"] = (name, reason) => loser(name, value, origin, reason);
+      claims.set(field, { origins: [origin], losers: [], first: from, values: [value], loserAs });
+      return;
+    }
+    if (isUnited && !found.values.includes(value)) {
+      found.values.push(value);
+      found.origins.push(origin);
+      return;
+    }
+    const reason = isUnited ? "a more specific entry has it already" : reasonOf(found.first, from);
+    found.losers.push(loser(field, value, origin, reason));
+  };
+
+  for (const [from, origin] of origins) {
+    const { entry } = from;
+    const only = entry.fileOnly?.contexts;
+    if (only !== undefined && !only.includes(applies)) {
+      const where = only.length === 0 ? "nowhere: its contexts are not known" : `to ${only.join(" and ")} only`;
+      ignored.push(loser("", "null", origin, `the entry applies ${where}`));
+      continue;
+    }
+    for (const [field, value, isUnited] of valuesOf(entry, object)) claim(from, origin, field, value, isUnited);
+  }
+  return { claims, ignored };
+}
+
+function* valuesOf(
+  { name, tags, vlan, internal, metadata }: UdmEntry,
+  object: string,
+): Iterable<readonly [field: string, value: string, isUnited: boolean]> {
+  if (name !== "") yield [`${object}.ip.subnet.name`, JSON.stringify(name), false];
+  for (const tag of tags) yield [`${object}.ip.subnet.tags`, JSON.stringify(tag), true];
+  if (internal) yield [`${object}.isInternal`, "true", true];
+  if (vlan !== 0n) yield [`${object}.vlan.tag.id`, vlan.toString(), false];
+  for (const [key, value] of metadata) yield [key.startsWith(".") ? object + key : key, JSON.stringify(value), false];
+}
+
+function reasonOf(winner: LayeredEntry, other: LayeredEntry): string {
+  const { key } = winner.entry;
+  if (key.text !== other.entry.key.text) return `${key.text} is more specific`;
+  return winner.layer === undefined
+    ? "what people write comes before layers"
+    : `the layer ${winner.layer} comes before ${other.layer ?? ""}`;
+}
+
+function loser(field: string, value: string, origin: ExplainedOrigin, reason: string): ExplainedLoser {
+  return create(ExplainedLoserSchema, { field, value, origin, reason });
+}
+
+/** Where records have an address, and as what. */
+interface ContextPlace {
+  readonly object: string;
+  readonly applies: UdmContext;
+}
+
+/** By their names in requests. */
+const contexts: Readonly<Record<string, ContextPlace>> = {
+  src: { object: "flow.src", applies: "endpoint" },
+  dst: { object: "flow.dst", applies: "endpoint" },
+  exporter: { object: "flow.export", applies: "exporter" },
+  system: { object: "system", applies: "exporter" },
+};
+
+/** A request, checked. */
+interface ExplainQuestion {
+  readonly address: Address;
+  /** Of contexts. */
+  readonly names: readonly string[];
+  /** What is said of ends of flows alone. */
+  readonly end: Pick<ObjectQuestion, "port" | "netif">;
+}
+
+const tcp = 6;
+
+/** @throws ConnectError `invalid_argument` naming all that is wrong. */
+function readQuestion(request: ExplainAddressRequest): ExplainQuestion {
+  const violations: FieldViolation[] = [];
+  const refuse = (field: string, description: string): void => void violations.push({ field, description });
+  const readIp = (field: string, text: string): Address | undefined => {
+    const address = parseAddress(text);
+    if (address === undefined) refuse(field, `${field} ${quote(text)} is not an IP address`);
+    return address && unmapAddress(address);
+  };
+  const { context, port, protocol, exporter, ifIndex } = request;
+  const address = readIp("ip", request.ip);
+  const names = Object.keys(contexts).filter((name) => context === "" || name === context);
+  if (names.length === 0) {
+    refuse("context", `context ${quote(context)} is not known: expected ${Object.keys(contexts).join(", ")}`);
+  }
+  if (port > 0xffff) refuse("port", `port ${port} is more than 65535`);
+  if (protocol > 0xff) refuse("protocol", `protocol ${protocol} is more than 255`);
+  if (protocol !== 0 && port === 0) refuse("protocol", "protocol belongs to port, which is missing");
+  const from = exporter === "" ? undefined : readIp("exporter", exporter);
+  if (exporter === "" && ifIndex !== 0) refuse("exporter", "exporter is missing: if_index is of one of its interfaces");
+  if (exporter !== "" && ifIndex === 0) refuse("if_index", "if_index is missing: the interface of exporter");
+  const isOfEnds = names.some((name) => contexts[name]?.applies === "endpoint");
+  if (!isOfEnds && (port !== 0 || ifIndex !== 0)) {
+    refuse("context", `context ${quote(context)} has no ports and interfaces: src and dst have`);
+  }
+  if (address === undefined || violations.length > 0) throw badRequest(violations);
+  return {
+    address,
+    names,
+    end: {
+      ...(port !== 0 && { port: { number: port, protocol: protocol === 0 ? tcp : protocol } }),
+      ...(from !== undefined && { netif: { exporter: formatAddress(from), index: ifIndex } }),
+    },
+  };
+}
+
+const text = String.raw`"(?:[^"\\]|\\.)*"`;
+const pair = new RegExp(String.raw`(${text}):(\[[^\]"]*(?:${text}[^\]"]*)*\]|${text}|[^,}]+)`, "gs");
+
+/** The fields of a flat JSON object, their values as they stand in it: numbers may be longer than JavaScript has them. */
+export function rawFields(json: string): readonly (readonly [name: string, value: string])[] {
+  return Array.from(json.matchAll(pair), ([, name = "", value = ""]) => [JSON.parse(name) as string, value] as const);
+}
 
 /** What gives fields that are no metadata, by what follows the object in their names. */
 const sources: readonly (readonly [suffix: string, source: string])[] = [

@@ -1,9 +1,57 @@
-import type { Argument, Command, Option } from "commander";
+import type { Command, Argument, Option } from "commander";
+import { clientOf } from "../client/client-options.ts";
 import type { Terminal } from "../terminal.ts";
+import { callUdm, readUdmKeys } from "../udm/udm-json.ts";
 import { pathOfProfiles, profileNames } from "../client/profile.ts";
 import { fileCandidates } from "./completion-scripts.ts";
-import { fieldCandidates } from "./field-candidates.ts";
-import { keyCandidates } from "./key-candidates.ts";
+
+/** A shell waits meanwhile. */
+const patience = 2_000;
+const most = 500;
+/** With more entries only a part is asked for. */
+const listedWhole = 20_000;
+
+/** Keys of the collector that the command line so far means; none when it does not answer at once, or wants a password. */
+async function keyCandidates(
+  command: Command,
+  words: readonly string[],
+  begun: string,
+  terminal: Terminal,
+): Promise<readonly Candidate[]> {
+  const found: Candidate[] = [];
+  const late = AbortSignal.timeout(patience);
+  const ask = async (): Promise<void> => {
+    command.configureOutput({ writeErr: () => {}, outputError: () => {} });
+    command.parseOptions([...words]);
+    const client = await clientOf(command, { ...terminal, ask: () => Promise.resolve(undefined) });
+    const { count = 0 } = (await callUdm(client, "CountUdms", {})) as { count?: number };
+    const within = count > listedWhole ? prefixOf(begun) : undefined;
+    if (count > listedWhole && within === undefined) return;
+    for await (const keys of readUdmKeys(client, within === undefined ? {} : { key: within })) {
+      for (const key of keys) if (key.startsWith(begun)) found.push({ text: key });
+      if (found.length >= most || late.aborted) return;
+    }
+  };
+  const timer = new Promise<void>((resolve) => late.addEventListener("abort", () => resolve()));
+  await Promise.race([ask().catch(() => {}), timer]);
+  return found.slice(0, most);
+}
+
+/** The network of the octets that are complete: `10.1.2` is in 10.1.0.0/16. */
+function prefixOf(begun: string): string | undefined {
+  const octets = /^(?:\d{1,3}\.){1,3}/.exec(begun)?.[0].split(".").slice(0, -1) ?? [];
+  if (octets.length === 0) return undefined;
+  return `${[...octets, "0", "0", "0"].slice(0, 4).join(".")}/${8 * octets.length}`;
+}
+
+/** Names of fields after what was written of an expression: `src.ip=10.0.0.1,dst.na` ends in a name. */
+async function fieldCandidates(written: string, of: "records" | "udm" = "records"): Promise<readonly Candidate[]> {
+  const { recordVocabulary, udmVocabulary } = await import("../../../filter/index.ts");
+  const begun = /[\w.]*$/.exec(written)?.[0] ?? "";
+  const before = written.slice(0, written.length - begun.length);
+  const vocabulary = of === "udm" ? udmVocabulary : recordVocabulary;
+  return Array.from(vocabulary.names(), (name) => ({ text: before + name }));
+}
 
 /** What a word may become. */
 export interface Candidate {

@@ -1,8 +1,232 @@
+import { known, type KnownName } from "./known-name.ts";
 import { settingOf, type SettingName, settingNames } from "../settings-table.ts";
-import { inputNames, noLicence } from "./input-names.ts";
-import type { KnownName } from "./known-name.ts";
 import { outputNames } from "./output-names.ts";
-import { processorNames } from "./processor-names.ts";
+
+const noIfa = "in-band flow analysis is not decoded";
+
+/** Names of decoding, enrichment and what records look like. */
+const noTrapRules =
+  "its rules are not read: values of traps get their names from the SNMP definitions, and SVC_INPUT_TRAP_RULES_PATH names a file of rules";
+
+const processorNames = {
+  PROCESSOR_DECODE_IPFIX_ENABLE: known(""),
+  PROCESSOR_DECODE_MAX_RECORDS_PER_PACKET: known("64", {
+    accepted: "every record of a datagram is decoded, however many there are",
+    differs: "No limit: all records of a datagram are decoded.",
+  }),
+  PROCESSOR_DECODE_NETFLOW1_ENABLE: known("true"),
+  PROCESSOR_DECODE_NETFLOW5_ENABLE: known("true"),
+  PROCESSOR_DECODE_NETFLOW6_ENABLE: known("true", {
+    accepted: "datagrams of NetFlow v6 are counted and not decoded",
+    differs: "NetFlow v6 is not decoded.",
+  }),
+  PROCESSOR_DECODE_NETFLOW7_ENABLE: known("true"),
+  PROCESSOR_DECODE_NETFLOW9_ENABLE: known("true"),
+  PROCESSOR_DECODE_SFLOW5_ENABLE: known("true"),
+  PROCESSOR_DECODE_SFLOW_COUNTERS_ENABLE: known("true"),
+  PROCESSOR_DECODE_SFLOW_FLOWS_ENABLE: known("true"),
+  PROCESSOR_DECODE_SFLOW_FLOWS_KEEP_SAMPLES: known("false"),
+  PROCESSOR_DROP_FIELDS: known(""),
+  PROCESSOR_DURATION_PRECISION: known("ms", {
+    accepted: "flows have a start and an end and no duration; durations of SNMP are in milliseconds",
+    differs: "Durations are always in milliseconds.",
+  }),
+  PROCESSOR_ENRICH_APP_ID_ENABLE: known("false"),
+  PROCESSOR_ENRICH_APP_ID_PATH: known("/etc/elastiflow/app/appid.yml"),
+  PROCESSOR_ENRICH_APP_ID_TTL: known("7200", { accepted: "a changed file counts as soon as it is read" }),
+  PROCESSOR_ENRICH_APP_IPPORT_ENABLE: known("true"),
+  PROCESSOR_ENRICH_APP_IPPORT_PATH: known("/etc/elastiflow/app/ipport.yml"),
+  PROCESSOR_ENRICH_APP_IPPORT_PRIVATE: known("true"),
+  PROCESSOR_ENRICH_APP_IPPORT_PUBLIC: known("false"),
+  PROCESSOR_ENRICH_APP_IPPORT_TTL: known("7200", { accepted: "a changed file counts as soon as it is read" }),
+  PROCESSOR_ENRICH_APP_REFRESH_RATE: known("15"),
+  PROCESSOR_ENRICH_ASN_PREF: known("lookup", {
+    accepted: "the database fills in where the exporter does not say the AS",
+    differs: "What the exporter says counts first.",
+  }),
+  PROCESSOR_ENRICH_COMMUNITYID_ENABLE: known("true"),
+  PROCESSOR_ENRICH_COMMUNITYID_SEED: known("0"),
+  PROCESSOR_ENRICH_CONVERSATIONID_ENABLE: known("true"),
+  PROCESSOR_ENRICH_CONVERSATIONID_SEED: known("0"),
+  PROCESSOR_ENRICH_IPADDR_DNS_ENABLE: known("true"),
+  PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH: known("/etc/elastiflow/hostname/incl_excl.yml"),
+  PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_REFRESH_RATE: known("15"),
+  PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP: known(""),
+  PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_TIMEOUT: known("3000"),
+  PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PRIVATE: known("true"),
+  PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC: known("true"),
+  PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH: known("/etc/elastiflow/hostname/user_defined.yml"),
+  PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_REFRESH_RATE: known("15"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE: known("false"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: known("/etc/elastiflow/maxmind/GeoLite2-ASN.mmdb"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE: known("false"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH: known("/etc/elastiflow/maxmind/incl_excl.yml"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_REFRESH_RATE: known("15"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_LANG: known("en"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: known("/etc/elastiflow/maxmind/GeoLite2-City.mmdb"),
+  PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_VALUES: known("city,country,country_code,location,timezone"),
+  PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: known("true"),
+  PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE: known("15"),
+  PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: known("/etc/elastiflow/metadata/ipaddrs.yml"),
+  PROCESSOR_ENRICH_IPADDR_NETINTEL_ENABLE: known("", {
+    missing: "the reputation service of another vendor; give tags to networks in the metadata file",
+  }),
+  PROCESSOR_ENRICH_IPADDR_NETINTEL_TIMEOUT: known("60", { needs: "PROCESSOR_ENRICH_IPADDR_NETINTEL_ENABLE" }),
+  PROCESSOR_ENRICH_IPADDR_TTL: known("7200"),
+  PROCESSOR_ENRICH_JOIN_ASN: known("true"),
+  PROCESSOR_ENRICH_JOIN_GEOIP: known("true"),
+  PROCESSOR_ENRICH_JOIN_NETATTR: known("true", {
+    missing: "the joins are those of AS, places, subnets and threats (PROCESSOR_ENRICH_JOIN_*)",
+  }),
+  PROCESSOR_ENRICH_JOIN_SEC: known("true"),
+  PROCESSOR_ENRICH_JOIN_SUBNETATTR: known("true"),
+  PROCESSOR_ENRICH_NETIF_FLOW_OPTIONS_ENABLE: known("true", {
+    accepted: "names of interfaces that an exporter sends are always used",
+    differs: "Always on.",
+  }),
+  PROCESSOR_ENRICH_NETIF_METADATA_ENABLE: known("true"),
+  PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE: known("15"),
+  PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: known("/etc/elastiflow/metadata/netifs.yml"),
+  PROCESSOR_ENRICH_NETIF_SNMP_COMMUNITIES: known("public"),
+  PROCESSOR_ENRICH_NETIF_SNMP_ENABLE: known("true"),
+  PROCESSOR_ENRICH_NETIF_SNMP_PORT: known("161"),
+  PROCESSOR_ENRICH_NETIF_SNMP_RETRIES: known("1"),
+  PROCESSOR_ENRICH_NETIF_SNMP_TIMEOUT: known("2"),
+  PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PASSPHRASE: known(""),
+  PROCESSOR_ENRICH_NETIF_SNMP_V3_AUTHENTICATION_PROTOCOL: known("noauth"),
+  PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PASSPHRASE: known(""),
+  PROCESSOR_ENRICH_NETIF_SNMP_V3_PRIVACY_PROTOCOL: known("nopriv"),
+  PROCESSOR_ENRICH_NETIF_SNMP_V3_USERNAME: known(""),
+  PROCESSOR_ENRICH_NETIF_SNMP_VERSION: known("2"),
+  PROCESSOR_ENRICH_NETIF_TTL: known("7200"),
+  PROCESSOR_ENRICH_SAMPLERATE_CACHE_SIZE: known("32768", {
+    accepted: "the memory for exporters is bounded by SVC_FLOW_DECODER_MEMORY_MAX_SIZE",
+  }),
+  PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE: known("false"),
+  PROCESSOR_ENRICH_SAMPLERATE_USERDEF_OVERRIDE: known("false"),
+  PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH: known("/etc/elastiflow/settings/sample_rate.yml"),
+  PROCESSOR_ENRICH_TOTALS_IF_NO_DELTAS: known("false", {
+    accepted: "total counters always stand in for missing deltas",
+  }),
+  PROCESSOR_EXPAND_CLISRV: known("true"),
+  PROCESSOR_EXPAND_CLISRV_NO_L4_PORTS: known("true"),
+  PROCESSOR_IFA_ENABLE: known("false", { missing: noIfa }),
+  PROCESSOR_IFA_WORKER_SIZE: known("0", { needs: "PROCESSOR_IFA_ENABLE" }),
+  PROCESSOR_KEEP_CPU_TICKS: known("false", {
+    accepted: "records have the ticks of a CPU, and no percentages made of them",
+    differs: "Always kept.",
+  }),
+  PROCESSOR_PERCENT_NORM: known("100", {
+    accepted: "percentages are always of 100",
+    differs: "Always 100.",
+  }),
+  PROCESSOR_POOL_SIZE: known(""),
+  PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/enums"),
+  PROCESSOR_TIMESTAMP_PRECISION: known("ms", {
+    differs: "the default keeps all decimals that an exporter sends",
+  }),
+  PROCESSOR_TRANSLATE_KEEP_IDS: known("default", {
+    accepted: "records have both numbers and names; PROCESSOR_DROP_FIELDS leaves out what is not wanted",
+    differs: "All numbers are kept.",
+  }),
+  PROCESSOR_TRAP_DSL_ENABLE: known("true", { missing: noTrapRules }),
+  PROCESSOR_TRAP_DSL_ENTERPRISE_FILE_PATH: known("/etc/elastiflow/snmp/traps/enterprises.yml", {
+    missing: noTrapRules,
+  }),
+  PROCESSOR_TRAP_DSL_ENUM_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/enums", { missing: noTrapRules }),
+  PROCESSOR_TRAP_DSL_GENERIC_FILE_PATH: known("/etc/elastiflow/snmp/traps/generic.yml", { missing: noTrapRules }),
+  PROCESSOR_TRAP_DSL_RULES_DIRECTORY_PATH: known("/etc/elastiflow/snmp/traps/rules", { missing: noTrapRules }),
+};
+
+const noLicence = "netgloss needs no licence";
+const noS3 = "flow logs of AWS are not read";
+const noOtlp = "traces are not received by OTLP";
+const noSecureStore =
+  "credentials are plain files in SVC_INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH; let only the collector read them";
+const noTrapDevices = "traps need no store of devices: they are named by the devices that are polled";
+
+/** Names of the API, the licence, the log and the inputs. */
+const inputNames = {
+  ACCOUNT_ID: known("", { accepted: noLicence }),
+  API_BASIC_AUTH_ENABLE: known("false"),
+  API_BASIC_AUTH_PASSWORD: known(""),
+  API_BASIC_AUTH_USERNAME: known(""),
+  API_PORT: known("8080", { differs: "The API listens on 127.0.0.1 alone. SVC_API_IP opens it to others." }),
+  API_TLS_CERT_FILEPATH: known(""),
+  API_TLS_ENABLE: known(""),
+  API_TLS_KEY_FILEPATH: known(""),
+  AWS_VPC_FLOW_LOG_S3_BUCKET: known("", { needs: "AWS_VPC_FLOW_LOG_S3_ENABLE" }),
+  AWS_VPC_FLOW_LOG_S3_ENABLE: known("", { missing: noS3 }),
+  AWS_VPC_FLOW_LOG_S3_PREFIX: known("AWSLogs", { needs: "AWS_VPC_FLOW_LOG_S3_ENABLE" }),
+  AWS_VPC_FLOW_LOG_S3_TLS_CA_CERT_FILEPATH: known("", { needs: "AWS_VPC_FLOW_LOG_S3_ENABLE" }),
+  AWS_VPC_FLOW_LOG_S3_TLS_ENABLE: known("false", { needs: "AWS_VPC_FLOW_LOG_S3_ENABLE" }),
+  AWS_VPC_FLOW_LOG_S3_TLS_MIN_VERSION: known("1.2", { needs: "AWS_VPC_FLOW_LOG_S3_ENABLE" }),
+  AWS_VPC_FLOW_LOG_S3_TLS_SKIP_VERIFICATION: known("false", { needs: "AWS_VPC_FLOW_LOG_S3_ENABLE" }),
+  INPUT_FLOW_BENCHMARK_ENABLE: known("false", {
+    missing: "use `netgloss replay FILE.pcap` to send a capture through the pipeline",
+  }),
+  INPUT_FLOW_BENCHMARK_PACKET_FILEPATH: known("/etc/elastiflow/benchmark/flow/packets.txt", {
+    needs: "INPUT_FLOW_BENCHMARK_ENABLE",
+  }),
+  INPUT_OTLP_HEALTH_GRPC_ADDR_PORT: known("", { needs: "INPUT_OTLP_TRACE_SERVER_ENABLE" }),
+  INPUT_OTLP_HEALTH_SERVER_ADDR_PORT: known("", { needs: "INPUT_OTLP_TRACE_SERVER_ENABLE" }),
+  INPUT_OTLP_TRACE_SERVER_ENABLE: known("", { missing: noOtlp }),
+  INPUT_OTLP_TRACE_SERVER_TLS_CERT_FILE: known("", { needs: "INPUT_OTLP_TRACE_SERVER_ENABLE" }),
+  INPUT_OTLP_TRACE_SERVER_TLS_ENABLE: known("", { needs: "INPUT_OTLP_TRACE_SERVER_ENABLE" }),
+  INPUT_OTLP_TRACE_SERVER_TLS_KEY_FILE: known("", { needs: "INPUT_OTLP_TRACE_SERVER_ENABLE" }),
+  INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/devices"),
+  INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/device_groups"),
+  INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/objects"),
+  INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/object_groups"),
+  INPUT_SNMP_PERSIST_DIRECTORY_PATH: known("/usr/share/elastiflow/snmpcoll"),
+  INPUT_SNMP_PERSIST_ENABLE: known("false"),
+  INPUT_SNMP_POLLER_ERROR_HANDLING: known("partial", {
+    accepted: "what a device answers is always kept, also when it answers only in part",
+  }),
+  INPUT_SNMP_POLLER_WORKER_POOL_SIZE: known("", { accepted: "polls share one event loop and need no workers" }),
+  INPUT_TRAP_ENABLE: known("true"),
+  INPUT_TRAP_LISTENER_AUTHORITATIVE_ENGINE_ID: known("authoritative_engine_id"),
+  INPUT_TRAP_LISTENER_CREDENTIALS_DIRECTORY_PATH: known("/etc/elastiflow/snmp/traps/credentials"),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_CREATE: known("false", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_ENABLE: known("false", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PASSWORD: known("", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PRIVATE_KEY_FILE_PATH: known("/etc/elastiflow/snmp/traps/.age/key.age", {
+    missing: noSecureStore,
+  }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PUBLIC_KEY: known("", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_PUBLIC_KEY_FILE_PATH: known(
+    "/etc/elastiflow/snmp/traps/.age/public-age-keys.txt",
+    { missing: noSecureStore },
+  ),
+  INPUT_TRAP_LISTENER_CREDENTIALS_SECURE_STORE_TYPE: known("standard", { missing: noSecureStore }),
+  INPUT_TRAP_LISTENER_DEVICE_STORE_CHANGE_DETECTION_ENABLE: known("true", { accepted: noTrapDevices }),
+  INPUT_TRAP_LISTENER_DEVICE_STORE_PATH: known("/var/lib/elastiflow/trapcoll/devices.yml", { accepted: noTrapDevices }),
+  INPUT_TRAP_LISTENER_DEVICE_STORE_TTL: known("30", { accepted: noTrapDevices }),
+  INPUT_TRAP_LISTENER_IP: known("0.0.0.0"),
+  INPUT_TRAP_LISTENER_NORMALIZER_POOL_SIZE: known("3", { accepted: "traps share one event loop and need no workers" }),
+  INPUT_TRAP_LISTENER_PORT: known("8162"),
+  INPUT_TRAP_LISTENER_TRANSPORT: known("udp", {
+    as: { setting: "SVC_INPUT_TRAP_LISTENER_TCP_ENABLE", values: { udp: "false", tcp: "true" } },
+    differs: "with tcp, traps are received by UDP, too",
+  }),
+  INSTANCE_NAME: known(""),
+  LICENSE_ACCEPTED: known("true", { accepted: noLicence }),
+  LICENSE_FLOW_RECORDS_PER_SECOND: known("", { accepted: noLicence }),
+  LICENSE_KEY: known("", { accepted: noLicence }),
+  LICENSE_TELEMETRY_HOSTS: known("", { accepted: noLicence }),
+  LOGGER_ENCODING: known("json", { as: { setting: "SVC_LOG_FORMAT", values: { console: "text" } } }),
+  LOGGER_FILE_LOG_COMPRESS: known("false"),
+  LOGGER_FILE_LOG_ENABLE: known("true"),
+  LOGGER_FILE_LOG_FILENAME: known("/var/log/elastiflow/flowcoll/flowcoll.log"),
+  LOGGER_FILE_LOG_MAX_AGE: known(""),
+  LOGGER_FILE_LOG_MAX_BACKUPS: known("4"),
+  LOGGER_FILE_LOG_MAX_SIZE: known("100"),
+  LOGGER_LEVEL: known("info", {
+    as: { setting: "SVC_LOG_LEVEL", values: { dpanic: "error", panic: "error", fatal: "error" } },
+  }),
+  SNMP_LICENSED_UNITS: known("", { accepted: noLicence }),
+  SNMP_LICENSE_KEY: known("", { accepted: noLicence }),
+};
 
 /** Every public name of ElastiFlow NetObserv, without its prefix. Names are facts; what is said of each is this table's. */
 export const netObservNames: Readonly<Record<string, KnownName>> = { ...inputNames, ...processorNames, ...outputNames };

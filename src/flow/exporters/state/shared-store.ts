@@ -1,10 +1,113 @@
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../../report/index.ts";
+import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../../report/index.ts";
 import { addressOfKey, stateKey } from "../relays.ts";
 import type { ExporterState } from "./exporter-state.ts";
 import { shiftTimes, type SharedExporters } from "./shared-exporters.ts";
-import { createSharedMetrics, type SharedOperation } from "./shared-metrics.ts";
-import type { FoundState, SharedStateTable, StateRowKey } from "./shared-table.ts";
 import { readExporterState, writeExporterState } from "./state-text.ts";
+
+const operations = ["write", "touch", "remove", "find", "prune"] as const;
+type SharedOperation = (typeof operations)[number];
+
+interface SharedMetrics {
+  wrote(rows: number): void;
+  failed(operation: SharedOperation): void;
+  leftOut(): void;
+  ignored(): void;
+  pruned(rows: number): void;
+  asked(exporters: number): void;
+  found(rows: number, ms: number): void;
+}
+
+/** @param exporters those held here. @param unwritten those of them that are to be written. */
+function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritten: () => number): SharedMetrics {
+  metrics.gaugeFrom(
+    "netgloss_flow_shared_exporters",
+    "Exporters whose state is shared by this collector.",
+    [],
+    exporters,
+  );
+  metrics.gaugeFrom(
+    "netgloss_flow_shared_unwritten_exporters",
+    "Exporters whose state is still to be written for the fleet.",
+    [],
+    unwritten,
+  );
+  const counter = (name: string, help: string) => metrics.counter(`netgloss_flow_shared_${name}_total`, help);
+  const writes = counter("writes", "States of exporters written for the fleet.");
+  const leftOut = counter("left_out", "States of exporters not shared because they are too large.");
+  const ignored = counter("ignored", "States of exporters in the database of the fleet that cannot be read.");
+  const pruned = counter("pruned", "States of silent exporters removed from the database of the fleet.");
+  const asked = counter("asked", "Times the fleet was asked about an exporter.");
+  const found = counter("found", "States of exporters that the database of the fleet had.");
+  const failures = metrics.counter("netgloss_flow_shared_failures_total", "Failures to share the state of exporters.", {
+    operation: operations,
+  });
+  const seconds = metrics.histogram(
+    "netgloss_flow_shared_find_seconds",
+    "Time until the database of the fleet answered about exporters.",
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  );
+  for (const each of [writes, leftOut, ignored, pruned, asked, found]) each.add(0);
+  return {
+    wrote: (rows) => writes.add(rows),
+    failed: (operation) => failures.add(1, { operation }),
+    leftOut: () => leftOut.add(),
+    ignored: () => ignored.add(),
+    pruned: (rows) => pruned.add(rows),
+    asked: (exporters_) => asked.add(exporters_),
+    found(rows, ms) {
+      found.add(rows);
+      seconds.observe(ms / 1000);
+    },
+  };
+}
+
+/** A row is of one exporter as one collector knows it, so that no two write the same. */
+export interface StateRowKey {
+  /** Whose datagrams said it, in canonical text. */
+  readonly sender: string;
+  /** About whom: the sender, or one that it names as a relay. */
+  readonly exporter: string;
+}
+
+export interface StateRow extends StateRowKey {
+  readonly text: string;
+  /** How long ago the text was made. */
+  readonly madeMsAgo: number;
+  /** How long ago the exporter was heard. */
+  readonly silentMs: number;
+  /** The time when the text was made by the clock of who made it: its times are of that clock. Milliseconds since the epoch. */
+  readonly clock: number;
+}
+
+/** What some collector wrote. */
+export interface FoundState extends StateRowKey {
+  readonly text: string;
+  /** How long ago the text was made, by the clock of the table. */
+  readonly ageMs: number;
+  readonly silentMs: number;
+  readonly clock: number;
+}
+
+/** The table that collectors of a fleet share. Ages are by its own clock. All that answer later may fail with an Error. */
+export interface SharedStateTable {
+  /** Whether it can be asked now. */
+  isThere(): boolean;
+  /** Calls the listener when it can be asked again. @returns what ends that. */
+  watch(listener: () => void): () => void;
+  /** Writes rows of this collector, in place of its earlier ones. */
+  write(rows: readonly StateRow[]): Promise<void>;
+  /** Says how long exporters of this collector are silent. @returns those that have no row. */
+  touch(rows: readonly (StateRowKey & { readonly silentMs: number })[]): Promise<readonly StateRowKey[]>;
+  /** Removes rows of this collector. */
+  remove(keys: readonly StateRowKey[]): Promise<void>;
+  /**
+   * The rows of all collectors for some senders whose exporters are silent for no longer than this: of each exporter the few of those that
+   * heard it last.
+   */
+  find(senders: readonly string[], maxSilentMs: number): Promise<readonly FoundState[]>;
+  /** Removes rows of all collectors whose exporters are silent for longer. @returns how many. */
+  prune(silentMs: number): Promise<number>;
+}
 
 export interface SharedStoreOptions {
   readonly table: SharedStateTable;

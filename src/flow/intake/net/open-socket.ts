@@ -1,6 +1,17 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { FlowListenError } from "./flow-listen-error.ts";
+import { listenFault } from "../../../report/index.ts";
+
+/** A flow port cannot be opened; the start fails with it. The message names address, port and reason. */
+export class FlowListenError extends Error {
+  readonly code = "flow_listen_failed";
+
+  constructor(ip: string, port: number, cause: Error, transport: "UDP" | "TCP" = "UDP") {
+    const where = ip === "" ? `${transport} port ${port}` : `${transport} port ${port} of ${ip}`;
+    super(`cannot receive flows on ${where}: ${listenFault(cause)}`, { cause });
+    this.name = "FlowListenError";
+  }
+}
 
 /** What a host without IPv6 says of a socket for it. */
 const withoutIpv6: ReadonlySet<string | undefined> = new Set(["EAFNOSUPPORT", "EADDRNOTAVAIL", "EINVAL"]);

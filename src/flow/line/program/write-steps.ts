@@ -1,13 +1,144 @@
-import { isReverseName, nameIn, turned, type Direction } from "../biflow/direction.ts";
+import { nameIn, type Direction, isReverseName, turned } from "../biflow/direction.ts";
 import * as layout from "../kernel/layout.ts";
-import type { Output, Presence, Step } from "../../exporters/templates/plan.ts";
+import type { Output, Step, Presence } from "../../exporters/templates/plan.ts";
+import { isKeptAsByte } from "./record-slots.ts";
+import { type DirectedStep, type StepContext, writeHelper } from "./step-context.ts";
+import { isCodePoint, isPure, isTotal, valueKind, fitOf, isNever, timeLengthsOf } from "./value-kind.ts";
+import { type ProgramContext, writeArray, writeField, writeHexField } from "./write-field.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
-import { anyLength, candidate, candidateOf } from "./select-candidate.ts";
-import { writeHelper, type DirectedStep, type StepContext } from "./step-context.ts";
-import { fitOf, isNever, isTotal, valueKind } from "./value-kind.ts";
-import { byteGroup, writeByteGroup } from "./write-byte-group.ts";
-import { writeArray, writeField, writeHexField, type ProgramContext } from "./write-field.ts";
 import { writeSlowSteps } from "./write-slow-steps.ts";
+
+/** The steps from one on that read the same single byte; none when the first is better read by itself. */
+function byteGroup(
+  { plan, slots, nameBits }: StepContext,
+  block: readonly DirectedStep[],
+  from: number,
+): DirectedStep[] {
+  const group: DirectedStep[] = [];
+  const field = block[from]?.step.outputs[0].field;
+  for (let i = from; i < block.length; i++) {
+    const { step, names } = block[i] as DirectedStep;
+    const [{ convert, ...output }] = step.outputs;
+    const [name] = names;
+    const isOfGroup =
+      step.kind === "field" &&
+      name !== undefined &&
+      output.field === field &&
+      plan.lengths[output.field] === 1 &&
+      isPure(convert) &&
+      !nameBits.has(name) &&
+      (!slots.has(name) || isKeptByTable(convert));
+    if (!isOfGroup) break;
+    group.push(block[i] as DirectedStep);
+  }
+  const [only] = group;
+  const [first] = only?.step.outputs ?? [];
+  // A table of what anybody may call a name would be made for each of these names.
+  return group.length === 1 && first !== undefined && isTotal(valueKind(first.convert), 1) ? [] : group;
+}
+
+/** Whether a conversion makes a number of one byte that the kernel can keep. */
+function isKeptByTable(convert: Output["convert"]): boolean {
+  const kind = valueKind(convert);
+  return kind === "unsigned" || kind === "tcpBits" || isCodePoint(convert) || isKeptAsByte(convert);
+}
+
+/** Writes a group of steps that read one byte as a look-up in a table of texts. */
+function writeByteGroup(context: StepContext, noted: ProgramContext, group: readonly DirectedStep[]): void {
+  const { writer, places, slots, direction, byteTable } = context;
+  const slotFor = (isKept: (convert: Output["convert"]) => boolean): number => {
+    const found = group.find(({ step, names }) => slots.has(names[0] ?? "") && isKept(step.outputs[0].convert));
+    return slots.get(found?.names[0] ?? "") ?? layout.unusedSlot;
+  };
+  const steps = group.map(({ step }) => renamed(step, direction));
+  const table = byteTable(steps);
+  context.maxTables += table.maxLength;
+  const { field } = (group[0] as DirectedStep).step.outputs[0];
+  writer.operation({
+    code: layout.opTable,
+    place: places[field] as number,
+    slot: slotFor((convert) => !isCodePoint(convert)),
+    length: slotFor(isCodePoint),
+    argument: table.place,
+    fields: steps.flatMap(({ outputs: [{ name, fallback }] }) =>
+      fallback === undefined ? [name] : [name, fallback.name, fallback.hexName],
+    ),
+  });
+  for (const { step, names } of group) {
+    if (isTotal(valueKind(step.outputs[0].convert), 1)) noted.written(names[0] as string);
+  }
+}
+
+/** A step of one output under its names in a direction. */
+function renamed(step: Step, direction: Direction): Step {
+  if (direction === "whole") return { ...step, when: undefined };
+  const [output] = step.outputs;
+  const { fallback } = output;
+  const to = (name: string): string => nameIn(direction, name) ?? name;
+  return {
+    kind: step.kind,
+    outputs: [
+      {
+        ...output,
+        name: to(output.name),
+        fallback: fallback && { ...fallback, name: to(fallback.name), hexName: to(fallback.hexName) },
+      },
+    ],
+  };
+}
+
+/** When a field is the one that a selection takes. */
+interface Candidate {
+  readonly kind: number;
+  readonly fit?: readonly [least: number, most: number];
+  readonly helper?: number;
+}
+
+/** A field of any length is there. */
+const anyLength = [0, 0xffff] as const;
+const noLength = [1, 0] as const;
+
+/** The output is taken if its field has a value. */
+function candidateOf(context: StepContext, { field, convert }: Output): Buffer {
+  const kind = valueKind(convert);
+  const length = context.plan.lengths[field] as number;
+  const isVariable = length === variableLength;
+  if (kind === "text") return candidate(context, field, { kind: layout.byLength, fit: anyLength });
+  if (!isVariable && isNever(kind, length)) return candidate(context, field, { kind: layout.byLength, fit: noLength });
+  if (!isVariable && isTotal(kind, length)) {
+    return candidate(context, field, { kind: layout.byLength, fit: anyLength });
+  }
+  const fit = fitOf(kind);
+  if (fit !== undefined) return candidate(context, field, { kind: layout.byLength, fit });
+  const time = timeCandidates.get(kind);
+  if (time !== undefined) return candidate(context, field, { kind: time, fit: timeLengthsOf(kind) ?? anyLength });
+  const helper = context.helper({ kind: "value", convert });
+  return candidate(context, field, { kind: layout.byHelper, helper });
+}
+
+const timeCandidates: ReadonlyMap<string, number> = new Map([
+  ["seconds", layout.bySeconds],
+  ["milliseconds", layout.byMilliseconds],
+  ["microseconds", layout.byMicroseconds],
+  ["nanoseconds", layout.byNanoseconds],
+  ["uptime", layout.byUptime],
+]);
+
+/** A candidate of the operation that selects one of several fields, as the kernel has it. */
+function candidate(
+  { plan, places }: StepContext,
+  field: number,
+  { kind, fit = anyLength, helper = 0 }: Candidate,
+): Buffer {
+  const bytes = Buffer.alloc(layout.candidateBytes);
+  bytes.writeUInt16LE(places[field] as number, layout.candidatePlace);
+  bytes.writeUInt16LE(plan.lengths[field] as number, layout.candidateLength);
+  bytes.writeUInt16LE(kind, layout.candidateKind);
+  bytes.writeUInt16LE(fit[0], layout.candidateLeast);
+  bytes.writeUInt16LE(Math.min(fit[1], 0xffff), layout.candidateMost);
+  bytes.writeUInt32LE(helper, layout.candidateHelper);
+  return bytes;
+}
 
 /**
  * Writes the operations for the fields of a plan: the line gets what {@link readStep} puts into a record, in the same order. In the

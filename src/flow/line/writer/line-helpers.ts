@@ -1,4 +1,6 @@
-import type { RecordFields, Value, Workspace } from "../../../record/index.ts";
+import type { Workspace, RecordFields, Value } from "../../../record/index.ts";
+import * as layout from "../kernel/layout.ts";
+import { type ListShape, createListText, type ListStep } from "./list-text.ts";
 import { swapSides } from "../biflow/biflow-names.ts";
 import { isReverseName, nameIn, reverseNames, type Direction } from "../biflow/direction.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
@@ -6,7 +8,6 @@ import { convertField } from "../../elements/mapping/convert-field.ts";
 import { toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { ExportClock, FieldSource } from "../../elements/mapping/field-source.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
-import * as layout from "../kernel/layout.ts";
 import type { StepBook } from "../../wire/steps/step-book.ts";
 import type { ListSource } from "../../wire/structured/read-list.ts";
 import type { PacketSection, Plan } from "../../exporters/templates/plan.ts";
@@ -15,12 +16,45 @@ import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createLineFields, type LineFields } from "./line-fields.ts";
 import type { LineHelper } from "../program/line-helper.ts";
 import type { RecordSlots } from "../program/record-slots.ts";
-import { createListShapes } from "./list-shapes.ts";
-import { createListText, type ListStep } from "./list-text.ts";
 import { createSectionSteps } from "./section-steps.ts";
 import type { SlowFieldCounts } from "./slow-fields.ts";
 import type { ValueWriter } from "./value-writer.ts";
 import { helpedSteps } from "../program/write-slow-steps.ts";
+
+/** Lists that the kernel writes by itself once it knows them, in the memory of the operation for them. */
+interface ListShapes {
+  /** Adds the shape of a list at a place to those of the operation under way, or in the place of one when there are enough. */
+  learn(shape: ListShape, at: number): void;
+}
+
+function createListShapes({ bytes, view }: Workspace): ListShapes {
+  let replaced = 0;
+
+  const placeOf = (shapes: number): number => {
+    for (let i = 0; i < layout.maxListShapes; i++) {
+      const at = shapes + i * layout.listShapeBytes;
+      if (view.getUint16(at + layout.shapeTextLength, true) === 0) return at;
+    }
+    replaced = (replaced + 1) % layout.maxListShapes;
+    return shapes + replaced * layout.listShapeBytes;
+  };
+
+  return {
+    learn({ text, headLength, valueLength, code, isQuoted, isMany }, list) {
+      const before = Buffer.from(text);
+      if (before.length > layout.shapeTextBytes) return;
+      const at = placeOf(view.getUint32(layout.listShapes, true));
+      view.setUint16(at + layout.shapeTextLength, before.length, true);
+      view.setUint16(at + layout.shapeValueLength, valueLength, true);
+      bytes[at + layout.shapeCode] = code;
+      bytes[at + layout.shapeIsMany] = isMany ? 1 : 0;
+      bytes[at + layout.shapeIsQuoted] = isQuoted ? 1 : 0;
+      bytes[at + layout.shapeHeadLength] = headLength;
+      bytes.copyWithin(at + layout.shapeHead, list, list + headLength);
+      bytes.set(before, at + layout.shapeText);
+    },
+  };
+}
 
 /** The records of a set, for what the kernel leaves to this side. */
 export interface HelpedSet {

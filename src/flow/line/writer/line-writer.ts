@@ -1,14 +1,14 @@
 import {
+  type LineBuffer,
   readLine,
   type Enricher,
-  type LineBuffer,
   type RecordFields,
   type RenderedFields,
   type Workspace,
 } from "../../../record/index.ts";
+import * as layout from "../kernel/layout.ts";
 import type { DecodeOutput } from "../../wire/decoder/decoder.ts";
 import { createKernel, type Kernel, type KernelImports } from "../kernel/kernel.ts";
-import * as layout from "../kernel/layout.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { flowRate, isOneRate, type RecordSampling } from "../../exporters/sampling/flow-rate.ts";
@@ -20,7 +20,6 @@ import { createStepBook, type StepBook } from "../../wire/steps/step-book.ts";
 import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans } from "../program/compiled-plans.ts";
 import { enrichmentImports } from "./enrichment-imports.ts";
-import { createPieces } from "./pieces.ts";
 import { createExporterAdditions } from "./exporter-additions.ts";
 import {
   bootTimeOf,
@@ -42,6 +41,49 @@ import type { SlowFieldCounts } from "./slow-fields.ts";
 import { createValueWriter } from "./value-writer.ts";
 import { createWriteEstimates } from "./write-estimates.ts";
 import { copyText } from "../text/write-values.ts";
+
+/** Memory that the kernel writes lines to. */
+interface Piece {
+  readonly start: number;
+  readonly limit: number;
+  /** Whether the lines have to be copied from there. */
+  readonly isLong: boolean;
+}
+
+/** Memory for lines: that of the line buffer, or of the kernel where that is outside of the workspace. */
+interface Pieces {
+  /** @param bytes the least that it must have. */
+  open(bytes: number): Piece;
+  /** Takes the lines that were written. */
+  close(piece: Piece, end: number, count: number): void;
+}
+
+/** The kernel has no more memory for one piece of lines. */
+const maxSlab = layout.longLineEnd - layout.longLine;
+
+/**
+ * @param memory of the workspace.
+ * @param slack bytes behind a line that may be overwritten.
+ */
+function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number, slack: number): Pieces {
+  return {
+    open(bytes) {
+      const at = lines.open(Math.min(bytes, maxSlab));
+      const { buffer, byteOffset, length } = lines.bytes;
+      if (buffer !== memory.buffer) return { start: layout.longLine, limit: layout.longLineEnd, isLong: true };
+      const start = byteOffset + at;
+      return { start, limit: Math.min(byteOffset + length, start + Math.max(flushBytes, bytes)), isLong: false };
+    },
+    close({ start, isLong }, end, count) {
+      if (!isLong) lines.close(end - lines.bytes.byteOffset, count);
+      else if (count > 0) {
+        const at = lines.open(end - start + slack);
+        lines.bytes.set(memory.subarray(start, end), at);
+        lines.close(at + end - start, count);
+      }
+    },
+  };
+}
 
 export interface LineWriterOptions {
   /** Reads what lists and packets in records say. */

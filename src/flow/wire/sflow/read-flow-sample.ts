@@ -1,3 +1,7 @@
+import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
+import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
+import type { Part, StepBook } from "../steps/step-book.ts";
+import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./interface-steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import * as layout from "../../line/kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
@@ -6,16 +10,116 @@ import type { PacketStart } from "../packet/parse-start.ts";
 import { checkRate } from "../../exporters/sampling/record-rate.ts";
 import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
 import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
-import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
-import { createFlowSampleSteps } from "./flow-sample-steps.ts";
 import { createGatewaySteps } from "./gateway-steps.ts";
-import { createInterfaceSteps, isIndex } from "./interface-steps.ts";
 import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { createSampledSteps } from "./sampled-steps.ts";
-import { createSeenStructures, groupOf } from "./seen-structures.ts";
 import { createStructureHex } from "./structure-hex.ts";
 import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
+
+/** The structures of a sample so far, by groups: those of a group have names in common, so that only the first can be fields. */
+interface SeenStructures {
+  /** Begins a sample. */
+  begin(): void;
+  /**
+   * Notes a structure.
+   *
+   * @param group of {@link groupOf}.
+   * @returns `first` of its group, `again` when the first was the same byte for byte, else `other`.
+   */
+  note(group: number, key: number, bytes: Buffer, at: number, end: number): "first" | "again" | "other";
+}
+
+/** Numbers of groups, by format. */
+const groups: ReadonlyMap<number, number> = groupByNames();
+
+/** The number of the group of a known format. */
+function groupOf(key: number): number {
+  return groups.get(key) ?? 0;
+}
+
+function groupByNames(): Map<number, number> {
+  const { ethernet, ipv4, ipv6, gateway } = flowFormats;
+  const found = new Map<number, number>([
+    [ethernet, 1],
+    [ipv4, 2],
+    [ipv6, 2],
+    [gateway, 3],
+  ]);
+  let next = 4;
+  const byName = new Map<string, number>();
+  for (const [key, recordLayout] of flowRecordLayouts) {
+    const group = recordLayout.map(([name]) => byName.get(name)).find((known) => known !== undefined) ?? next++;
+    found.set(key, group);
+    for (const [name] of recordLayout) byName.set(name, group);
+  }
+  return found;
+}
+
+function createSeenStructures(): SeenStructures {
+  const size = 1 + Math.max(...groups.values());
+  /** Of each group: the sample that had it last, its format and place there. */
+  const samples = new Float64Array(size);
+  const keys = new Float64Array(size);
+  const starts = new Int32Array(size);
+  const ends = new Int32Array(size);
+  let sample = 0;
+  return {
+    begin: () => void sample++,
+    note(group, key, bytes, at, end) {
+      if (samples[group] !== sample) {
+        samples[group] = sample;
+        keys[group] = key;
+        starts[group] = at;
+        ends[group] = end;
+        return "first";
+      }
+      return keys[group] === key && bytes.compare(bytes, starts[group], ends[group], at, end) === 0 ? "again" : "other";
+    },
+  };
+}
+
+/** The steps of the fixed part of samples, and of what holds for each sample. */
+function createFlowSampleSteps(book: StepBook, counters: CounterNames, indexes: InterfaceSteps["indexes"]) {
+  const number = (name: string) => book.field(name, "number");
+  const sequence = number("flow.sample.sequence");
+  const sourceType = number("flow.sample.source.type.id");
+  const sourceIndex = number("flow.sample.source.index");
+  const pool = number("flow.sample.pool");
+  const drops = number("flow.sample.drops");
+  const compact: readonly Part[] = [
+    [sequence, 0, "uint32"],
+    [sourceType, 4, "uint8"],
+    [sourceIndex, 5, "uint24"],
+    [pool, 12, "uint32"],
+    [drops, 16, "uint32"],
+  ];
+  const expanded: readonly Part[] = [
+    [sequence, 0, "uint32"],
+    [sourceType, 4, "uint32"],
+    [sourceIndex, 8, "uint32"],
+    [pool, 16, "uint32"],
+    [drops, 20, "uint32"],
+  ];
+  return {
+    compact: book.block(compact),
+    expanded: book.block(expanded),
+    /** With both interfaces, where these are indexes. */
+    compactWhole: book.block([...compact, [indexes.in, 20, "uint32"], [indexes.out, 24, "uint32"]]),
+    expandedWhole: book.block([...expanded, [indexes.in, 28, "uint32"], [indexes.out, 36, "uint32"]]),
+    discarded: book.block([
+      [book.fixed([["flow.record.type", "discard"]]), 0, "place"],
+      [sequence, 0, "uint32"],
+      [sourceType, 4, "uint32"],
+      [sourceIndex, 8, "uint32"],
+      [drops, 12, "uint32"],
+    ]),
+    packets: number(counters.packets.exported),
+    frame: book.field(counters.bytes.exported, "number", [[bytesLayer, "l2"]]),
+    packet: book.field(counters.bytes.exported, "number", [[bytesLayer, "l3"]]),
+    headerProtocol: number("flow.sample.header.protocol.id"),
+  };
+}
 
 /** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
 export interface FlowSampleReader {

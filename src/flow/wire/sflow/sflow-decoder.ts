@@ -1,17 +1,194 @@
-import { createAgentText } from "./agent-text.ts";
+import type { RecordFields, Scalar } from "../../../record/index.ts";
+import { type CounterType, type XdrLayout, padded } from "./xdr-layout.ts";
+import { readLayout, type LayoutResult, type XdrReader, createXdrReader } from "./xdr-reader.ts";
+import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
+import { type RecordHead, createHeadField, createRecordHeads } from "../decoder/record-head.ts";
+import { counterLayouts } from "./counter-layouts.ts";
+import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
+import { createSampleRecords, locateRecords } from "./sample-records.ts";
+import { hexOf } from "../steps/step-list.ts";
+import { createStructureHex } from "./structure-hex.ts";
+import { formatAddressBytes } from "../../../ip/index.ts";
+import { u32 } from "../packet/bytes.ts";
 import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
 import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
 import { accountSequence, possibleGap } from "../../exporters/sequence/sequence.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
-import { createHeadField, createRecordHeads, type RecordHead } from "../decoder/record-head.ts";
 import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
-import { createCounterSampleReader } from "./read-counter-sample.ts";
 import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
-import type { SampleContext } from "./sample-context.ts";
-import { u32 } from "../packet/bytes.ts";
 import { canonicalAddress } from "../template/exporter-runs.ts";
-import { padded } from "./xdr-layout.ts";
+
+/** A counter record that ends with a list of entries, which become arrays side by side. */
+interface CounterTable {
+  /** What comes before the entries. */
+  readonly once: XdrLayout<CounterType>;
+  /** Names of the arrays. */
+  readonly columns: readonly string[];
+  /** Reads one entry into rows; what would lie behind the end is refused by the reader. Returns whether a row has all of it. */
+  readonly read: (reader: XdrReader, add: (row: readonly Scalar[]) => void) => boolean;
+}
+
+const lane = [
+  "ids",
+  "tx.bias.microamperes",
+  "tx.power.microwatts",
+  "tx.power_min.microwatts",
+  "tx.power_max.microwatts",
+  "tx.wavelength.nanometers",
+  "rx.power.microwatts",
+  "rx.power_min.microwatts",
+  "rx.power_max.microwatts",
+  "rx.wavelength.nanometers",
+];
+
+/** By format: optical modules ("sFlow Optical Interface Structures"), a host's adapters ("sFlow Host Structures"). */
+export const counterTables: ReadonlyMap<number, CounterTable> = new Map([
+  [
+    10,
+    {
+      once: (
+        [
+          ["module.id", "uint32"],
+          ["lanes.total", "uint32"],
+          ["supply_voltage.millivolts", "uint32"],
+          ["temperature.millicelsius", "int32"],
+        ] satisfies [string, CounterType][]
+      ).map(([name, type]) => [`optical.${name}`, type] as const),
+      columns: lane.map((name) => `optical.lane.${name}`),
+      read(reader, add) {
+        add(lane.map(() => reader.uint32()));
+        return true;
+      },
+    },
+  ],
+  [
+    2001,
+    {
+      once: [],
+      columns: ["host.adapter.netif.indexes", "host.adapter.mac.addrs"],
+      /** An adapter has one address as a rule. Each makes a row; one that has none can make no row. */
+      read(reader, add) {
+        const index = reader.uint32();
+        const addresses = reader.uint32();
+        for (let i = 0; i < addresses && !reader.isCut; i++) {
+          const mac = reader.value("mac");
+          if (typeof mac === "string") add([index, mac]);
+        }
+        return addresses > 0;
+      },
+    },
+  ],
+]);
+
+/** Puts a table into a record, unless it is cut. Each entry takes bytes, so that a claimed count means nothing. */
+function readTable(reader: XdrReader, { once, columns, read }: CounterTable, record: RecordFields): LayoutResult {
+  const before = readLayout(reader, once, record);
+  const count = reader.uint32();
+  const rows: (readonly Scalar[])[] = [];
+  let isWhole = columns.every((name) => !record.has(name));
+  for (let i = 0; i < count && !reader.isCut; i++) isWhole = read(reader, (row) => void rows.push(row)) && isWhole;
+  if (before.isCut || reader.isCut) return { isCut: true, isWhole: false };
+  if (isWhole && rows.length > 0) {
+    columns.forEach((name, column) =>
+      record.set(
+        name,
+        rows.map((row) => row[column] as Scalar),
+      ),
+    );
+  }
+  return { isCut: false, isWhole: isWhole && reader.left === 0 };
+}
+
+/** Reads samples that are no flows; each is a record of its own, which leaves at once. */
+interface CounterSampleReader {
+  /** One record with all counters of a sample. @param isExpanded whether the data source has two words. */
+  readCounters(context: SampleContext, head: RecordHead, at: number, end: number, isExpanded: boolean): void;
+  /** A sample of a format that is not known, in hex. */
+  readOther(context: SampleContext, head: RecordHead, key: number, at: number, end: number): void;
+}
+
+const sourceKind = 1;
+
+function createCounterSampleReader(): CounterSampleReader {
+  const reader = createXdrReader();
+  const records = createSampleRecords();
+  const hex = createStructureHex();
+
+  /** Undefined for a format that is not known. */
+  const readStructure = (key: number, record: RecordFields): LayoutResult | undefined => {
+    const table = counterTables.get(key);
+    if (table !== undefined) return readTable(reader, table, record);
+    const layout = counterLayouts.get(key);
+    return layout && readLayout(reader, layout, record);
+  };
+
+  return {
+    readCounters(context, head, at, end, isExpanded) {
+      const { source, domain, output } = context;
+      const { view } = source;
+      const fixed = isExpanded ? 16 : 12;
+      if (end - at < fixed) {
+        sampleProblem(context, "cut_sample", { bytes: end - at });
+        return;
+      }
+      const record: RecordFields = new Map(head);
+      const sequence = view.getUint32(at);
+      const first = view.getUint32(at + 4);
+      const sourceType = isExpanded ? first : first >>> 24;
+      const sourceIndex = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
+      record.set("flow.record.type", "counters");
+      record.set("flow.sample.sequence", sequence);
+      record.set("flow.sample.source.type.id", sourceType);
+      record.set("flow.sample.source.index", sourceIndex);
+      output.sample(domain.samples.account(sourceKey(sourceKind, sourceType, sourceIndex), sequence, undefined, 0));
+      locateRecords(view, at + fixed - 4, end, records);
+      let isCut = false;
+      for (let i = 0; i < records.found; i++) {
+        const key = records.keys[i] as number;
+        const from = records.starts[i] as number;
+        const to = records.ends[i] as number;
+        reader.reset(source, from, to);
+        const result = readStructure(key, record);
+        if (result?.isWhole !== true) hex.add("counters", key, from, to);
+        if (result?.isCut === true) isCut = true;
+      }
+      hex.take((name, spans) => record.set(name, hexOf(spans, source)));
+      checkRecords(context, records, isCut);
+      output.counters(record);
+    },
+    readOther({ source, output }, head, key, at, end) {
+      const record: RecordFields = new Map(head);
+      record.set("flow.record.type", "sample");
+      hex.add("sample", key, at, end);
+      hex.take((name, spans) => record.set(name, hexOf(spans, source)));
+      output.counters(record);
+    },
+  };
+}
+
+/** Addresses come from the network: texts of this many are kept. */
+const maxAgents = 1024;
+
+/**
+ * Makes the text of an agent's address. Of IPv4 it is the same object each time: comparing it with that of the datagram before costs
+ * nothing then.
+ *
+ * @param family 1: IPv4, 2: IPv6, as the header has it.
+ */
+function createAgentText(): (bytes: Buffer, at: number, family: number) => string {
+  const known = new Map<number, string>();
+  return (bytes, at, family) => {
+    if (family !== 1) return formatAddressBytes(bytes, at, 6);
+    const address = u32(bytes, at);
+    const before = known.get(address);
+    if (before !== undefined) return before;
+    if (known.size >= maxAgents) known.clear();
+    const text = formatAddressBytes(bytes, at, 4);
+    known.set(address, text);
+    return text;
+  };
+}
 
 /** Formats of samples, with the enterprise number 0. */
 const sampleFormats = { flow: 1, counters: 2, expandedFlow: 3, expandedCounters: 4, discard: 5 } as const;

@@ -1,3 +1,7 @@
+import { elementKey } from "../../elements/registry/registry.ts";
+import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
+import type { Plan, SlowField, SlowStep, Step } from "../../exporters/templates/plan.ts";
+import type { FieldSpecifier } from "../../exporters/templates/template.ts";
 import type { FieldsUnderWay, RecordFields } from "../../../record/index.ts";
 import type { RecordContext } from "../../exporters/templates/record-context.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
@@ -10,12 +14,33 @@ import { createGatheredValues } from "../structured/gathered-values.ts";
 import { putLabels, type FieldSpan } from "../structured/put-labels.ts";
 import { findSection, putSection } from "../structured/put-section.ts";
 import { maxListDepth, maxListValues, readList, type ListReader, type ListSource } from "../structured/read-list.ts";
-import type { PlanTemplate } from "../../exporters/templates/build-plan.ts";
-import { createElementPlans } from "./element-plans.ts";
-import type { FieldSpecifier } from "../../exporters/templates/template.ts";
-import type { Plan, SlowField, SlowStep, Step } from "../../exporters/templates/plan.ts";
 import { isZero } from "./read-sets.ts";
 import { createFieldPlaces, locateFields, readStep } from "./read-step.ts";
+
+/** Elements in lists come from the network, so the number of plans kept is limited. */
+const maxPlans = 512;
+
+/** Plans of records that have one field, made when first asked for. */
+interface ElementPlans {
+  /** @returns undefined when such records would take no bytes. */
+  get(field: FieldSpecifier): Plan | undefined;
+}
+
+function createElementPlans(planTemplate: PlanTemplate): ElementPlans {
+  const plans = new Map<string | number, Plan | undefined>();
+  return {
+    get(field) {
+      const { pen, id, length } = field;
+      const key = pen === 0 ? id * 0x1_0000 + length : `${elementKey(pen, id)} ${length}`;
+      const known = plans.get(key);
+      if (known !== undefined || plans.has(key)) return known;
+      const plan = planTemplate({ id: 0, dialect: "ipfix", fields: [field], scopeCount: undefined });
+      if (plans.size >= maxPlans) plans.clear();
+      plans.set(key, plan);
+      return plan;
+    },
+  };
+}
 
 export interface RecordReader {
   /**

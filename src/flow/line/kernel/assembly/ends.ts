@@ -1,5 +1,5 @@
 // Says what a line says of source and destination also of client and server, and what it says of both in one field: as
-// src/flow/line/roles/complete-ends.ts does it. Fields of both ends are noted when they are written; only pieces of a line that came as
+// src/flow/line/roles/flow-ends.ts does it. Fields of both ends are noted when they are written; only pieces of a line that came as
 // they are get a second look.
 import { fieldMask, fieldsBytes, fieldShift, maxKeptFields, textHead, tooManyFields } from "../../../../record/address-layout";
 import * as L from "../layout";

@@ -1,4 +1,4 @@
-// Identifiers of conversations and sessions, as src/flow/line/roles/flow-ids.ts has them.
+// Identifiers of conversations and sessions, as src/flow/line/roles/flow-ends.ts has them.
 import * as L from "../layout";
 import { slot } from "./slots";
 import { putText } from "./values";

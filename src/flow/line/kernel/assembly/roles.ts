@@ -1,4 +1,4 @@
-// Which end of a flow is the client, as src/flow/line/roles/decide-role.ts does it, with the same sketch of servers in the same
+// Which end of a flow is the client, as src/flow/line/roles/flow-ends.ts does it, with the same sketch of servers in the same
 // memory.
 import * as L from "../layout";
 import { slot } from "./slots";
