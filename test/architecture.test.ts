@@ -27,8 +27,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   base: [
-    ["text", "report", "yaml"],
-    ["ip", "file", "postgresql"],
+    ["text", "report"],
+    ["ip", "file", "postgresql", "yaml"],
   ],
   record: [
     "fields",

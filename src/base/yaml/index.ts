@@ -6,3 +6,29 @@ export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, stringScalar } from "./yaml-scalar.ts";
 export { renderKey, renderPair } from "./yaml-node-writer.ts";
 export { mergedPairs, type Fail } from "./merged-pairs.ts";
+export {
+  bool,
+  defaulted,
+  faultFinding,
+  formatShapeFinding,
+  integer,
+  list,
+  mapOf,
+  mappingOr,
+  oneOf,
+  oneOrList,
+  optional,
+  pairsOf,
+  readShape,
+  record,
+  required,
+  scalar,
+  Shape,
+  ShapeReport,
+  text,
+  type FileNode,
+  type ShapeFinding,
+  type ShapeResult,
+  type ShapeRow,
+  type Values,
+} from "./shape.ts";
