@@ -261,7 +261,7 @@ function modelOf(plan: Plan, value: unknown, path: Path, faults: Fault[]): unkno
     return faults.length === before ? Object.fromEntries(read) : undefined;
   }
   if (typeof value === "object" || value === "") return wrong();
-  const given = String(value as string | number | boolean);
+  const given = typeof value === "string" ? value : JSON.stringify(value);
   if (plan.is === "text") return given;
   if (plan.is === "word") return given === "up" || given === "down" ? given : wrong();
   if (plan.is === "bool") return given === "true" || given === "false" ? given === "true" : wrong();
