@@ -1,4 +1,4 @@
-// Compiles src/flow/line/kernel/assembly, which is AssemblyScript, into src/flow/line/kernel/gen. The compiler is fetched for it: it is
+// Compiles src/flow/kernel/assembly, which is AssemblyScript, into src/flow/kernel/gen. The compiler is fetched for it: it is
 // large, and nothing else needs it.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,19 +16,19 @@ const flags =
   "--enable simd --enable threads --disableWarning 201";
 execFileSync(
   "npx",
-  ["--yes", "--package", compiler, "asc", "src/flow/line/kernel/assembly/index.ts", ...flags.split(" "), "-o", binary],
+  ["--yes", "--package", compiler, "asc", "src/flow/kernel/assembly/index.ts", ...flags.split(" "), "-o", binary],
   { stdio: "inherit" },
 );
-const target = "src/flow/line/kernel/gen/line-kernel.ts";
+const target = "src/flow/kernel/gen/line-kernel.ts";
 writeFileSync(
   target,
-  `// Made by scripts/generate-kernel.js from src/flow/line/kernel/assembly. Do not edit.\nexport const lineKernel =\n  "${readFileSync(binary, "base64")}";\n`,
+  `// Made by scripts/generate-kernel.js from src/flow/kernel/assembly. Do not edit.\nexport const lineKernel =\n  "${readFileSync(binary, "base64")}";\n`,
 );
 rmSync(directory, { recursive: true });
-const sources = readdirSync("src/flow/line/kernel/assembly").map((name) => `src/flow/line/kernel/assembly/${name}`);
-writeChecksums(join("src/flow/line/kernel/gen", checksumFile), [
+const sources = readdirSync("src/flow/kernel/assembly").map((name) => `src/flow/kernel/assembly/${name}`);
+writeChecksums(join("src/flow/kernel/gen", checksumFile), [
   ...sources,
-  "src/flow/line/kernel/layout.ts",
+  "src/flow/kernel/layout.ts",
   "src/record/address-layout.ts",
   target,
 ]);

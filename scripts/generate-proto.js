@@ -1,4 +1,4 @@
-// Generates src/api/gen from proto/ with buf and protoc-gen-es, which are fetched into a temporary folder for the run:
+// Generates src/server/gen from proto/ with buf and protoc-gen-es, which are fetched into a temporary folder for the run:
 // they are needed only when the schema changes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { checksumFile, writeChecksums } from "./checksums.js";
 
 const tools = ["@bufbuild/buf@1.74.0", "@bufbuild/protoc-gen-es@2.13.0"];
-const output = "src/api/gen";
+const output = "src/server/gen";
 
 process.chdir(join(import.meta.dirname, ".."));
 const scratch = mkdtempSync(join(tmpdir(), "netgloss-generate-"));

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { BatchCreateUdmsRequestSchema } from "../../src/api/gen/udm/v1/udm_pb.ts";
+import { BatchCreateUdmsRequestSchema } from "../../src/server/gen/udm/v1/udm_pb.ts";
 import { metadataSettings, startCollectorProcess } from "../../test/support/collector-process.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";

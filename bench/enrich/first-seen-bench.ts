@@ -12,8 +12,8 @@ import {
 } from "../../src/enrich/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, spaceFor, type Workspace } from "../../src/record/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock, type Component } from "../../src/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore } from "../../src/udm/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock, type Component } from "../../src/base/report/index.ts";
+import { createUdmFileStore, type CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createDatagramPool, type DatagramPool } from "../flow/datagram-pool.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { createEmbeddedExplore, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
 import { createSamplingMemory, setOpen } from "../../src/explore/sampling/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createDirectSampler } from "../../test/support/direct-sampler.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { createRandom } from "../support/random.ts";

@@ -3,7 +3,7 @@
 import { createAppEnds, readAppEnds } from "../../src/enrich/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
   encodeRecord,
   exportSeconds,

@@ -12,8 +12,8 @@ import {
   spaceFor,
   type Enricher,
 } from "../../src/record/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/udm/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
+import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
 import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";

@@ -2,7 +2,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createTee } from "../../src/flow/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 
 export interface TeeOrder {
   readonly kind: "tee" | "copy";

@@ -2,7 +2,7 @@
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createDelivery, type Delivery, type DeliveryConfig, type OutputAdapter } from "../../src/output/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, spaceFor } from "../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { addressPools, createDatagramPool } from "../flow/datagram-pool.ts";
 import { median } from "../support/median.ts";
 

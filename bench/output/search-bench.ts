@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { startPartner } from "../../test/support/partner.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";

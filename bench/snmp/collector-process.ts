@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { limitHeapGrowth } from "../../src/app/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createDefinitionsLoader, createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
 
 export type CollectorRequest =

@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { createMetrics, systemClock } from "../../src/report/index.ts";
+import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, diffDefinitions, formatFinding } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { writeDefinitionSet } from "./definitions-set.ts";

@@ -2,7 +2,7 @@
 // another process. Both ask for ten rows of one column at a time, as snmpbulkwalk does by default.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmpClient, walk, type Credential } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";

@@ -2,7 +2,7 @@
 // one, under which a storm is thinned and counted.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";

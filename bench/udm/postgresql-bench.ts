@@ -4,16 +4,16 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { parseKey } from "../../src/ip/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
 import { startUdmFileThread } from "../../src/app/start-udm-file-thread.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { parseServerAddress } from "../../src/postgresql/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
+import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import {
   createUdmPostgresqlStore,
   type CollectorUdmStore,
   type UdmPostgresqlStoreOptions,
   type UdmWrite,
-} from "../../src/udm/index.ts";
+} from "../../src/metadata/index.ts";
 import { startPartner } from "../../test/support/partner.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";

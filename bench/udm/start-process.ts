@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { startUdmFileThread } from "../../src/app/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore } from "../../src/udm/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
+import { createUdmFileStore } from "../../src/metadata/index.ts";
 
 /** What a start took. */
 export interface StartCost {

@@ -2,7 +2,7 @@
 // changes, building.
 import { IntervalTree as FlattenTree } from "@flatten-js/interval-tree";
 import nodeIntervalTree from "node-interval-tree";
-import { formatAddress, parseKey, type Family, type Key } from "../../src/ip/index.ts";
+import { formatAddress, parseKey, type Family, type Key } from "../../src/base/ip/index.ts";
 import {
   createLentBuilder,
   createSharedIndex,
@@ -10,14 +10,14 @@ import {
   type SharedIndex,
   type UdmEntry,
   type UdmIndex,
-} from "../../src/udm/index.ts";
-import { createCoveringSearch } from "../../src/udm/index/covering-entries.ts";
-import { addressWords } from "../../src/udm/index/key-words.ts";
-import { layouts } from "../../src/udm/index/node-layout.ts";
-import { createSnapshotPin } from "../../src/udm/index/reader-slots.ts";
-import { firstState } from "../../src/udm/index/view-table.ts";
-import { rootOf } from "../../src/udm/index/snapshot-record.ts";
-import { createCursor } from "../../src/udm/index/tree-cursor.ts";
+} from "../../src/metadata/index.ts";
+import { createCoveringSearch } from "../../src/metadata/index/covering-entries.ts";
+import { addressWords } from "../../src/metadata/index/key-words.ts";
+import { layouts } from "../../src/metadata/index/node-layout.ts";
+import { createSnapshotPin } from "../../src/metadata/index/reader-slots.ts";
+import { firstState } from "../../src/metadata/index/view-table.ts";
+import { rootOf } from "../../src/metadata/index/snapshot-record.ts";
+import { createCursor } from "../../src/metadata/index/tree-cursor.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { createRandom } from "../support/random.ts";

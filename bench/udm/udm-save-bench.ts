@@ -2,9 +2,9 @@
 import { mkdtemp, open, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseKey } from "../../src/ip/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
+import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";

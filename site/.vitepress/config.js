@@ -33,24 +33,17 @@ export default defineConfig({
     nav: [page("Start", "first-flow"), page("Settings", "settings"), page("Fields", "records"), page("API", "api")],
     sidebar: [
       {
-        text: "Tutorials",
+        text: "Start",
         items: [
           page("Your first flow", "first-flow"),
-          page("NetBox names in ten minutes", "tutorial-netbox"),
-          page("Elasticsearch", "tutorial-elasticsearch"),
-          page("Kafka", "tutorial-kafka"),
-          page("ClickHouse and Grafana", "tutorial-clickhouse"),
-          page("Two collectors", "tutorial-two-collectors"),
+          page("Install and upgrade", "install"),
+          page("Tutorial: your names in a store", "tutorial"),
           page("Changing over", "change-over"),
-          page("From goflow2", "from-goflow2"),
-          page("From pmacct", "from-pmacct"),
         ],
       },
       {
         text: "How to",
         items: [
-          page("Install", "install"),
-          page("Upgrade", "upgrade"),
           page("Find why flows are missing", "troubleshooting"),
           page("Monitor the collector", "monitoring"),
           page("Pass flows on to several collectors", "tee"),
@@ -84,11 +77,10 @@ export default defineConfig({
           page("SNMP", "snmp"),
           page("Doctor", "doctor"),
           page("Settings of NetObserv", "netobserv-settings"),
-          page("Glossary", "glossary"),
         ],
       },
       {
-        text: "Explanation",
+        text: "Why",
         items: [
           page("The life of a flow", "life-of-a-flow"),
           page("The life of a write", "life-of-a-write"),

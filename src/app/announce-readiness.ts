@@ -1,4 +1,4 @@
-import { createLineBudget, type Clock, type Health, type Log, type LogFields } from "../report/index.ts";
+import { createLineBudget, type Clock, type Health, type Log, type LogFields } from "../base/report/index.ts";
 
 type State = "ready" | "degraded" | "not ready";
 

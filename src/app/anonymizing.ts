@@ -8,7 +8,7 @@ import {
   cutAddresses,
 } from "../output/index.ts";
 import type { ShapeLines } from "../record/index.ts";
-import type { Metrics } from "../report/index.ts";
+import type { Metrics } from "../base/report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 /** Addresses that are remembered with what happens to them, in each thread that decodes. */

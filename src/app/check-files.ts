@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { AccessFileError, parseAccessFile } from "../access/index.ts";
+import { AccessFileError, parseAccessFile } from "../server/index.ts";
 import { compileTrapCondition } from "./filters.ts";
 import { droppedFieldWarnings } from "./dropped-fields.ts";
 import { enrichmentFiles, judgeFile } from "./enrichment-files.ts";
 import { checkKernel } from "../flow/index.ts";
 import { createKeyConflicts } from "../enrich/index.ts";
 import { formatFinding, readNetworks, readTrapRules } from "../snmp/index.ts";
-import { checkMetadataFile } from "../udm/index.ts";
+import { checkMetadataFile, readSourcesFile, SourcesFileError } from "../metadata/index.ts";
 import { shapingProblems } from "./shaping-problems.ts";
 import { receivesFlows, type Settings } from "./settings/index.ts";
 
@@ -74,8 +74,6 @@ async function checkSnmpFile(
 }
 
 async function checkSources(path: string): Promise<string[]> {
-  // With it come readers of sheets and clients of proxies, which few checks need.
-  const { readSourcesFile, SourcesFileError } = await import("../sources/index.ts");
   try {
     readSourcesFile(await readFile(path, "utf8"));
     return [];

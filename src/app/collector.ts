@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { apiError, type ExploreOperations, createApiServer } from "../api/index.ts";
+import { apiError, type ExploreOperations, createApiServer } from "../server/index.ts";
 import {
   answerTable,
   ExploreError,
@@ -24,15 +24,15 @@ import {
   stopComponents,
   type Health,
   type Metrics,
-} from "../report/index.ts";
+} from "../base/report/index.ts";
 import type { ExploreQuestions } from "./threads/explore-output.ts";
-import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock, nodeFileIo } from "../file/index.ts";
-import { Selections, type Select, type SelectionLimits } from "../exchange/index.ts";
-import { createSignIn } from "../access/index.ts";
+import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock, nodeFileIo } from "../base/file/index.ts";
+import { Selections, type Select, type SelectionLimits } from "../metadata/index.ts";
+import { createSignIn } from "../server/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
-import { UdmError } from "../udm/index.ts";
+import { UdmError } from "../metadata/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
 import { collectorViews } from "./parts/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";

@@ -1,6 +1,6 @@
 import { createKeyConflicts } from "../enrich/index.ts";
-import type { Log } from "../report/index.ts";
-import { checkMetadataFile } from "../udm/index.ts";
+import type { Log } from "../base/report/index.ts";
+import { checkMetadataFile } from "../metadata/index.ts";
 
 /** Larger files take longer than the main thread has; `netgloss udm check` judges them. */
 const maxBytes = 2 * 1024 * 1024;

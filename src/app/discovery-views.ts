@@ -1,4 +1,4 @@
-import type { ViewDescription } from "../api/index.ts";
+import type { ViewDescription } from "../server/index.ts";
 import type { Snmp } from "../snmp/index.ts";
 
 /** What `GET /api/v1/snmp/discovery` answers. */

@@ -1,4 +1,4 @@
-import { recordVocabulary } from "../filter/index.ts";
+import { recordVocabulary } from "../record/index.ts";
 import { ecsNames } from "../record/index.ts";
 import { instanceSetting, storeWords, type PlainSettings, type StoreWord } from "./settings/index.ts";
 

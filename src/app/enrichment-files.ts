@@ -11,8 +11,8 @@ import {
   readSampleRates,
   readSelection,
 } from "../enrich/index.ts";
-import { isMissing, runAfter } from "../file/index.ts";
-import type { Component, Health, Log } from "../report/index.ts";
+import { isMissing, runAfter } from "../base/file/index.ts";
+import type { Component, Health, Log } from "../base/report/index.ts";
 import { SettingsError, type Settings } from "./settings/index.ts";
 
 /** A file that adds to records, and what reads it. */

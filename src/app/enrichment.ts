@@ -32,7 +32,7 @@ import {
 } from "../enrich/index.ts";
 import type { FlowPipelineOptions } from "../flow/index.ts";
 import type { Enricher, Workspace } from "../record/index.ts";
-import type { Clock, Component, Log, Metrics } from "../report/index.ts";
+import type { Clock, Component, Log, Metrics } from "../base/report/index.ts";
 import type { PlainSettings } from "./settings/index.ts";
 
 /** All that adds to records what is known of what they name. */

@@ -1,7 +1,7 @@
-import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../api/index.ts";
+import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../server/index.ts";
 import type { WatchAddresses } from "../enrich/index.ts";
 import { renderFields, type Enricher, type RecordFields, type RenderedFields } from "../record/index.ts";
-import { createMetrics, type Clock, type Component, type Log } from "../report/index.ts";
+import { createMetrics, type Clock, type Component, type Log } from "../base/report/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../snmp/index.ts";
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "./settings/index.ts";

@@ -1,6 +1,6 @@
 import type { ExporterView } from "../flow/index.ts";
 import type { Enricher } from "../record/index.ts";
-import { createMetrics, type Clock, type Component, type Log, type Metrics } from "../report/index.ts";
+import { createMetrics, type Clock, type Component, type Log, type Metrics } from "../base/report/index.ts";
 import {
   createInterfaceDirectory,
   createInterfaceEnricher,

@@ -1,5 +1,5 @@
-import { parseAddress, unmapAddress } from "../ip/index.ts";
-import type { CollectorUdmStore } from "../udm/index.ts";
+import { parseAddress, unmapAddress } from "../base/ip/index.ts";
+import type { CollectorUdmStore } from "../metadata/index.ts";
 
 /** What metadata calls an exporter: the name of the most specific entry that has one and applies to exporters. */
 export function exporterName(text: string, metadata: CollectorUdmStore | undefined): string | undefined {

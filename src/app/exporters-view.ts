@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import type { ExporterView } from "../flow/index.ts";
-import type { CollectorUdmStore } from "../udm/index.ts";
+import type { CollectorUdmStore } from "../metadata/index.ts";
 import { exporterName } from "./exporter-name.ts";
 
 export interface ExportersViewParts {

@@ -1,6 +1,6 @@
-import { shortNames } from "../filter/index.ts";
+import { shortNames } from "../record/index.ts";
 import { fieldPatterns, recordFields } from "../record/index.ts";
-import type { ViewDescription } from "../api/index.ts";
+import type { ViewDescription } from "../server/index.ts";
 
 /** Where values come from that no exporter or device has sent. */
 const addedBy =

@@ -5,7 +5,7 @@ import {
   type Matches,
   recordVocabulary,
   type Filter,
-} from "../filter/index.ts";
+} from "../record/index.ts";
 import { instanceSetting, outputWords, type OutputWord, type PlainSettings } from "./settings/index.ts";
 
 /** The settings that are filters. */

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { parseServerAddress, type DatabaseAccess } from "../postgresql/index.ts";
+import { parseServerAddress, type DatabaseAccess } from "../base/postgresql/index.ts";
 import { metadataDatabaseTlsFiles, orSettingsProblem } from "./metadata-database.ts";
 import type { Settings } from "./settings/index.ts";
 

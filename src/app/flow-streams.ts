@@ -1,4 +1,4 @@
-import { readTlsCredentials } from "../api/index.ts";
+import { readTlsCredentials } from "../server/index.ts";
 import { readAuthorities } from "./access/read-authorities.ts";
 import type { StreamCredentials, StreamOptions } from "../flow/index.ts";
 import type { Settings } from "./settings/index.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { parseServerAddress, type ServerAddress, type TlsFiles } from "../postgresql/index.ts";
-import type { UdmPostgresqlStoreOptions } from "../udm/index.ts";
+import { parseServerAddress, type ServerAddress, type TlsFiles } from "../base/postgresql/index.ts";
+import type { UdmPostgresqlStoreOptions } from "../metadata/index.ts";
 import { SettingsError, type Settings } from "./settings/index.ts";
 import { startUdmFileThread } from "./start-udm-file-thread.ts";
 

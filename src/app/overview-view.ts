@@ -1,5 +1,5 @@
-import type { View, ViewDescription } from "../api/index.ts";
-import type { Clock, FamilyReading, Metrics } from "../report/index.ts";
+import type { View, ViewDescription } from "../server/index.ts";
+import type { Clock, FamilyReading, Metrics } from "../base/report/index.ts";
 
 /** A counter of lost data, and its description for people. */
 interface LossRow {

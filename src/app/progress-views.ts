@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { apiError, type StreamPage, type ViewDescription } from "../api/index.ts";
-import type { Progress } from "../report/index.ts";
+import { apiError, type StreamPage, type ViewDescription } from "../server/index.ts";
+import type { Progress } from "../base/report/index.ts";
 
 const maxFollowers = 64;
 /** How often those who follow are sent what has changed, and something at all, milliseconds. */

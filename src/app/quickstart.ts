@@ -1,6 +1,6 @@
 import { constants, copyFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolderSync } from "../file/index.ts";
+import { makeFolderSync } from "../base/file/index.ts";
 import type { Settings } from "./settings/index.ts";
 
 /**

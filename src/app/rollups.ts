@@ -1,4 +1,4 @@
-import { parseFilter, recordVocabulary } from "../filter/index.ts";
+import { parseFilter, recordVocabulary } from "../record/index.ts";
 import { rolledUpFields } from "../output/index.ts";
 import { instanceSetting, outputWords, type OutputWord, type PlainSettings } from "./settings/index.ts";
 

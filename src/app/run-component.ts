@@ -1,5 +1,5 @@
 import { exitCodes, type SignalSource } from "./cli/terminal.ts";
-import { isExpected, type Clock, type Component, type Log } from "../report/index.ts";
+import { isExpected, type Clock, type Component, type Log } from "../base/report/index.ts";
 import { SettingsError } from "./settings/index.ts";
 
 export interface RunOptions {

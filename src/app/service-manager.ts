@@ -1,4 +1,4 @@
-import { describeError, type Health, type Log } from "../report/index.ts";
+import { describeError, type Health, type Log } from "../base/report/index.ts";
 
 /** How a process says something to systemd: each text is an assignment such as `READY=1`. */
 export type Notify = (assignments: readonly string[]) => Promise<void>;

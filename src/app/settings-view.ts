@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { packagePath } from "./package-root.ts";
-import type { ViewDescription } from "../api/index.ts";
-import type { Clock } from "../report/index.ts";
-import { Secret } from "../text/index.ts";
+import type { ViewDescription } from "../server/index.ts";
+import type { Clock } from "../base/report/index.ts";
+import { Secret } from "../base/text/index.ts";
 import { reloadPlan, type ReloadPlan } from "./reload-plan.ts";
 import {
   instanceSetting,

@@ -1,5 +1,5 @@
 import { columnOf, exploreColumns, isMetadataName } from "../explore/index.ts";
-import { quote } from "../text/index.ts";
+import { quote } from "../base/text/index.ts";
 import { type PlainSettings, SettingsError } from "./settings/index.ts";
 import { anonymizingProblems } from "./anonymizing.ts";
 import { filterProblems } from "./filters.ts";

@@ -7,7 +7,7 @@ import {
   type ThinningOptions,
 } from "../output/index.ts";
 import { recordFields, type ShapeLines } from "../record/index.ts";
-import type { Clock, Metrics } from "../report/index.ts";
+import type { Clock, Metrics } from "../base/report/index.ts";
 import { anonymizing } from "./anonymizing.ts";
 import type { PlainSettings } from "./settings/index.ts";
 

@@ -1,5 +1,5 @@
-import type { ListView, SnmpOperations, StreamPage, ViewDescription } from "../api/index.ts";
-import type { Progress } from "../report/index.ts";
+import type { ListView, SnmpOperations, StreamPage, ViewDescription } from "../server/index.ts";
+import type { Progress } from "../base/report/index.ts";
 import { waitFor, type DefinitionsPreview, type Snmp } from "../snmp/index.ts";
 
 /** What `GET /api/v1/snmp/definitions` answers. */

@@ -1,4 +1,4 @@
-import type { Metrics, Clock, Log } from "../report/index.ts";
+import type { Metrics, Clock, Log } from "../base/report/index.ts";
 import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
 import type { Rollups } from "./duckdb/rollups.ts";
 import { type Intake, createIntake } from "./intake/intake.ts";

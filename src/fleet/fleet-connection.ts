@@ -9,8 +9,8 @@ import {
   showDatabase,
   type DatabaseAccess,
   type Session,
-} from "../postgresql/index.ts";
-import type { Clock, Component, Log } from "../report/index.ts";
+} from "../base/postgresql/index.ts";
+import type { Clock, Component, Log } from "../base/report/index.ts";
 
 const steps: readonly SchemaStep[] = [
   {

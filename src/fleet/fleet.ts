@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { type FleetConnection, createFleetConnection } from "./fleet-connection.ts";
 import { channel, lockFleet, notifyFleet } from "./fleet-lock.ts";
 import type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
-import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
-import type { DatabaseAccess } from "../postgresql/index.ts";
+import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../base/report/index.ts";
+import type { DatabaseAccess } from "../base/postgresql/index.ts";
 import { createMembership, type Membership } from "./membership.ts";
 import { createFleetRequests, type FleetRequests } from "./requests.ts";
 

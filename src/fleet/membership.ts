@@ -1,4 +1,4 @@
-import { isExpected, type Clock, type Component, type Health, type Log, type Metrics } from "../report/index.ts";
+import { isExpected, type Clock, type Component, type Health, type Log, type Metrics } from "../base/report/index.ts";
 import type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
 
 /** Whether this collector is a living member of its fleet, and who the others are. */

@@ -15,7 +15,7 @@ import type { CustomElement } from "./elements/custom/custom-element.ts";
 import type { Protocol } from "./protocol.ts";
 import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
 import { type Limits, defaultLimits } from "./exporters/limits/limits.ts";
-import type { Filter } from "../filter/index.ts";
+import type { Filter } from "../record/index.ts";
 import {
   type Log,
   type Metrics,
@@ -24,7 +24,7 @@ import {
   limitLog,
   type Component,
   type Health,
-} from "../report/index.ts";
+} from "../base/report/index.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
 import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-exporters.ts";
 import type { SenderStanding } from "./intake/ring/ring-layout.ts";

@@ -1,4 +1,4 @@
-import type { Labels, Metrics } from "../report/index.ts";
+import type { Labels, Metrics } from "../base/report/index.ts";
 import type { FlowEnds } from "./line/roles/flow-ends.ts";
 import type { CompiledPlans } from "./line/program/compiled-plans.ts";
 import type { PathCounts } from "./wire/decoder/flow-reader.ts";

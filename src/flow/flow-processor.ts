@@ -8,7 +8,7 @@ import type {
   ShapeLines,
   Workspace,
 } from "../record/index.ts";
-import type { Clock, Log } from "../report/index.ts";
+import type { Clock, Log } from "../base/report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
 import { takeSeen, type NoteFlow } from "./line/take-seen.ts";
 import type { TrafficMeter } from "./line/traffic-meter.ts";

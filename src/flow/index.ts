@@ -1,3 +1,13 @@
+export { CaptureError } from "./capture/read-capture.ts";
+export type { Frame } from "./capture/frame.ts";
+export { readCapture } from "./capture/read-capture.ts";
+export {
+  createDatagramReader,
+  type CapturedDatagram,
+  type DatagramReader,
+  type FrameKind,
+} from "./capture/udp-datagram.ts";
+
 export type { CustomElement } from "./elements/custom/custom-element.ts";
 export { readElements } from "./elements/custom/read-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
@@ -12,7 +22,7 @@ export {
 } from "./exporters/interface-traffic.ts";
 export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
-export { checkKernel } from "./line/kernel/kernel.ts";
+export { checkKernel } from "./kernel/kernel.ts";
 export { createFlowPipeline } from "./flow-listener.ts";
 export { tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-listener.ts";
 export {
@@ -39,7 +49,7 @@ export {
   type StateStoreOptions,
 } from "./exporters/state/state-store.ts";
 export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
-export { joinedFields, type JoinedField } from "./line/kernel/end-names.ts";
+export { joinedFields, type JoinedField } from "./kernel/end-names.ts";
 export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";
 export { createSharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
 export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-store.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../report/index.ts";
+import type { Clock } from "../base/report/index.ts";
 import type { ClickHouseOutputConfig } from "./clickhouse/clickhouse-config.ts";
 import { createClickHouseOutput } from "./clickhouse/clickhouse-output.ts";
 import { fieldNames, type NameOf } from "./delivery/field-names.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "../report/index.ts";
+import type { Metrics } from "../base/report/index.ts";
 import type { RollupReport } from "./shape/rollup-sink.ts";
 
 /** Why an output did not write records. */

@@ -1,5 +1,5 @@
 import type { Sink } from "../record/index.ts";
-import { limitLog, type Clock, type Component, type Health, type Log } from "../report/index.ts";
+import { limitLog, type Clock, type Component, type Health, type Log } from "../base/report/index.ts";
 import { errorCode, reasonOf } from "./errno.ts";
 import { countLines, OutletClosedError, type Outlet } from "./outlet.ts";
 import { createPause } from "./pause.ts";

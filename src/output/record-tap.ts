@@ -1,5 +1,5 @@
 import type { Sink } from "../record/index.ts";
-import type { Clock } from "../report/index.ts";
+import type { Clock } from "../base/report/index.ts";
 import { recordTypeOf } from "./delivery/record-type.ts";
 
 export interface TapOptions {

@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { constants, fstatSync, openSync } from "node:fs";
 import { type Sink, lendLines } from "../record/index.ts";
-import type { Clock, Component } from "../report/index.ts";
+import type { Clock, Component } from "../base/report/index.ts";
 import { reasonOf } from "./errno.ts";
 import { OutletClosedError, type Outlet } from "./outlet.ts";
 import { createDescriptorOutlet } from "./descriptor-outlet.ts";

@@ -9,7 +9,7 @@ export interface WorkspaceMemory {
 }
 
 /**
- * The one memory in which a thread decodes: what the kernel of `src/flow/line/kernel` reads and writes has to lie there, from the
+ * The one memory in which a thread decodes: what the kernel of `src/flow/kernel` reads and writes has to lie there, from the
  * datagram to the lines. Its size is fixed; what is not used of it takes no memory.
  */
 export interface Workspace {

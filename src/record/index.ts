@@ -1,3 +1,13 @@
+export { compileFilter, type Matches } from "./filter/evaluate/match-lines.ts";
+export { compileLineFilter, type MatchesLine } from "./filter/evaluate/match-lines.ts";
+export { createAddressSet } from "./filter/evaluate/match-lines.ts";
+export { FilterError } from "./filter/filter-error.ts";
+export type { Filter, FilterTerm, Quantity, QuantityRange } from "./filter/filter.ts";
+export { parseFilter } from "./filter/parse-filter.ts";
+export { recordVocabulary } from "./filter/vocabulary/record-vocabulary.ts";
+export { shortNames } from "./filter/vocabulary/record-vocabulary.ts";
+export { udmVocabulary } from "./filter/vocabulary/udm-vocabulary.ts";
+
 export { copyBytes, copyLines } from "./line-buffer.ts";
 export { decodedSegments } from "./decoded-segments.ts";
 export type { Enricher } from "./enricher.ts";

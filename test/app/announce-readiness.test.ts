@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { announceReadiness } from "../../src/app/announce-readiness.ts";
 import { createFakeTime } from "../support/fake-time.ts";
-import { createHealth, silentLog, type Log } from "../../src/report/index.ts";
+import { createHealth, silentLog, type Log } from "../../src/base/report/index.ts";
 
 test("the log says whether it is ready, what works and what does not, and each change once", () => {
   const lines: unknown[] = [];

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";

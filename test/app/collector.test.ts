@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
-import { createLog, silentLog, systemClock, type Log } from "../../src/report/index.ts";
+import { createLog, silentLog, systemClock, type Log } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createCollidingKeysLog } from "../../src/app/colliding-keys.ts";
 import { createCollector, readSettings } from "../../src/app/index.ts";
-import { silentLog, systemClock, type Log } from "../../src/report/index.ts";
+import { silentLog, systemClock, type Log } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 

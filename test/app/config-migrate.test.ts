@@ -189,7 +189,7 @@ for (const command of [
     assert.equal(code, 78);
     assert.match(
       err,
-      /nfacctd\.conf is a configuration of pmacct, which is not read as it is: docs\/from-pmacct\.md says/,
+      /nfacctd\.conf is a configuration of pmacct, which is not read as it is: docs\/change-over\.md#pmacct says/,
     );
   });
 }

@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { createDoctor } from "../../src/app/doctor/doctor.ts";
 import { readSockets, type HostFiles } from "../../src/app/doctor/doctor.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflow5 } from "../support/flow-packets.ts";

@@ -4,14 +4,14 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
 import { explainObject, type ExplainedEnrichers } from "../../src/app/explain-objects.ts";
-import { explainAddress } from "../../src/api/tools/explain/explain-address.ts";
-import { rawFields } from "../../src/api/tools/explain/explain-address.ts";
-import { createToolsContext } from "../../src/api/tools/common/tools-context.ts";
+import { explainAddress } from "../../src/server/tools/explain/explain-address.ts";
+import { rawFields } from "../../src/server/tools/explain/explain-address.ts";
+import { createToolsContext } from "../../src/server/tools/common/tools-context.ts";
 import {
   ExplainAddressRequestSchema,
   type ExplainAddressRequest,
   type ExplainAddressResponse,
-} from "../../src/api/gen/udm/v1/tools_pb.ts";
+} from "../../src/server/gen/udm/v1/tools_pb.ts";
 import {
   createAddressEnricher,
   createAppEnds,
@@ -21,11 +21,11 @@ import {
   readAppEnds,
   readNetifs,
 } from "../../src/enrich/index.ts";
-import { formatAddress, parseKey } from "../../src/ip/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { formatAddress, parseKey } from "../../src/base/ip/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
-import type { UdmEntry, CollectorUdmStore } from "../../src/udm/index.ts";
+import type { UdmEntry, CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { netflow5 } from "../support/flow-packets.ts";

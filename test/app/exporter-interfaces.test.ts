@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { createExporterInterfaces, type ExporterInterfaces } from "../../src/app/index.ts";
-import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import type { Credential, InterfaceChange } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";

@@ -5,7 +5,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";

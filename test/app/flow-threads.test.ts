@@ -3,7 +3,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
-import { createLog, systemClock } from "../../src/report/index.ts";
+import { createLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import {
   dataSet,

@@ -72,18 +72,9 @@ test("a command that asks a collector loads its own files and the client: no roo
 test("only a command that has settings loads their table, and no more rooms than it takes", async () => {
   const files = await loadedBy(["config", "print"]);
   const rooms = files.flatMap((file) => /^dist\/src\/(\w+)\//.exec(file)?.[1] ?? []);
-  assert.deepEqual([...new Set(rooms)], ["app", "ip", "report", "text"]);
+  assert.deepEqual([...new Set(rooms)], ["app", "base"]);
   assert.ok(files.includes(inProgram("settings/settings-table")));
   assert.ok(!files.some((file) => file.includes("/cli/udm/")));
-});
-
-test("a check of settings without sources loads no readers of sheets", async () => {
-  const files = await loadedBy(["config", "check", "--running"]);
-  assert.ok(files.includes(inProgram("check-files")));
-  assert.deepEqual(
-    files.filter((file) => file === "csv-parse" || /^dist\/src\/(?:sources|exchange)\//.test(file)),
-    [],
-  );
 });
 
 test("what a thread runs is in the file of its entry alone: no command that shares parts with it starts its work", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { DeliveringOutput } from "../../src/app/threads/delivering-output.ts";
 import { outputsDescription, outputsView } from "../../src/app/outputs/outputs-view.ts";
 import { createOutputMetrics } from "../../src/output/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import { violations } from "../support/schema-violations.ts";
 
 const state = {

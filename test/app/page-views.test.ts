@@ -5,7 +5,7 @@ import { createCollector, readSettings } from "../../src/app/index.ts";
 import { progressLine, showProgress } from "../../src/app/cli/client/show-progress.ts";
 import { shippedPackages } from "../../src/app/settings-view.ts";
 import { createSettingsView, type SettingsView } from "../../src/app/settings-view.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { startHttpServer } from "../output/http/http-fixture.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

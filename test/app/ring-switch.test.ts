@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRingSwitch } from "../../src/app/threads/ring-switch.ts";
 import { createRing, createRingReader, createRingWriter } from "../../src/flow/index.ts";
-import { createMetrics, type Labels } from "../../src/report/index.ts";
+import { createMetrics, type Labels } from "../../src/base/report/index.ts";
 
 test("drops are counted by reason and by exporter; forged senders leave half of the places to those that decode well", async () => {
   const ring = createRing(1 << 20);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { runComponent, SettingsError, type RunOptions } from "../../src/app/index.ts";
-import { createLog, type Component } from "../../src/report/index.ts";
+import { createLog, type Component } from "../../src/base/report/index.ts";
 
 interface Run {
   readonly events: string[];

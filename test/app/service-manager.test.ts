@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { announceToServiceManager, type ServiceManagerOptions } from "../../src/app/index.ts";
-import { createHealth, createLog, silentLog } from "../../src/report/index.ts";
+import { createHealth, createLog, silentLog } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 
 function announced(env: Record<string, string>, more: Partial<ServiceManagerOptions> = {}) {

@@ -229,14 +229,14 @@ test("files of other collectors lead to the page that says what their settings a
       ['[agent]\n  interval = "10s"\n[[inputs.netflow]]\n  service_address = "udp://:2055"\n'],
     ],
     pmacct: [
-      "docs/from-pmacct.md",
+      "docs/change-over.md#pmacct",
       [
         "! comment\ndaemonize: true\nplugins: print[a], kafka[b]\naggregate[a]: src_host, dst_host\n",
         "nfacctd_port: 2100\nnfacctd_ip: 0.0.0.0\n",
       ],
     ],
     goflow2: [
-      "docs/from-goflow2.md",
+      "docs/change-over.md#goflow2",
       [
         "formatter:\n  fields:\n    - type\n    - time_received_ns\n",
         "services:\n  goflow2:\n    image: netsampler/goflow2\n    command: [-transport.file, x]\n",

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { DefinitionTree } from "../support/definition-tree.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { superviseThread, type SupervisedThread } from "../../src/app/threads/supervise-thread.ts";
 import type { Thread } from "../../src/app/threads/thread.ts";
 import type { Timers } from "../../src/app/threads/timers.ts";
-import { silentLog } from "../../src/report/index.ts";
+import { silentLog } from "../../src/base/report/index.ts";
 import { runs } from "../support/runs.ts";
 
 /** A thread that exists in name only. */

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal, type FakeTerminal } from "../support/fake-terminal.ts";
 import {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAddressEnricher, type AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
-import { createMetrics, silentLog, type Log, type Metrics } from "../../src/report/index.ts";
-import type { UdmEntry } from "../../src/udm/index.ts";
+import { createMetrics, silentLog, type Log, type Metrics } from "../../src/base/report/index.ts";
+import type { UdmEntry } from "../../src/metadata/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch, type ManualWatch } from "../support/udm-watch.ts";
 

@@ -1,8 +1,8 @@
 import { setWords } from "../../src/enrich/address/words/address-words.ts";
-import { parseAddress, unmapAddress } from "../../src/ip/index.ts";
+import { parseAddress, unmapAddress } from "../../src/base/ip/index.ts";
 import { gatherValues, placeFields } from "../../src/enrich/place-fields.ts";
 import { decodedSegments, type RecordFields, type Value } from "../../src/record/index.ts";
-import type { UdmIndex } from "../../src/udm/index.ts";
+import type { UdmIndex } from "../../src/metadata/index.ts";
 import type { AddressSource } from "../../src/enrich/index.ts";
 import { collectFacts } from "../support/address-facts.ts";
 import { mergeEntries } from "./merge-entries.ts";

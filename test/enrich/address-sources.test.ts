@@ -7,7 +7,7 @@ import {
   type AddressSource,
   type AddressEnricher,
 } from "../../src/enrich/index.ts";
-import { formatAddress, parseAddress, type Address } from "../../src/ip/index.ts";
+import { formatAddress, parseAddress, type Address } from "../../src/base/ip/index.ts";
 import {
   createLineBuffer,
   renderFields,
@@ -15,8 +15,8 @@ import {
   type RenderedFields,
   type Value,
 } from "../../src/record/index.ts";
-import { createMetrics, silentLog } from "../../src/report/index.ts";
-import type { UdmEntry } from "../../src/udm/index.ts";
+import { createMetrics, silentLog } from "../../src/base/report/index.ts";
+import type { UdmEntry } from "../../src/metadata/index.ts";
 import { findBy, type TestFacts } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";

@@ -8,7 +8,7 @@ import {
   type AddressEnricherOptions,
   type AddressSource,
 } from "../../src/enrich/index.ts";
-import { formatAddress, parseAddress } from "../../src/ip/index.ts";
+import { formatAddress, parseAddress } from "../../src/base/ip/index.ts";
 import {
   addressLayout,
   createWorkspace,
@@ -20,8 +20,8 @@ import {
   type RenderedFields,
   type Value,
 } from "../../src/record/index.ts";
-import { createMetrics, silentLog } from "../../src/report/index.ts";
-import type { UdmEntry } from "../../src/udm/index.ts";
+import { createMetrics, silentLog } from "../../src/base/report/index.ts";
+import type { UdmEntry } from "../../src/metadata/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
 import { runs } from "../support/runs.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createAppEnds, FileFindings, formatFinding, readAppEnds, readAppIds } from "../../src/enrich/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import { runs } from "../support/runs.ts";
 
 const hostsOf = (text: string) => readAppEnds(Buffer.from(text)).value;

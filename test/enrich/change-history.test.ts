@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { setWords } from "../../src/enrich/address/words/address-words.ts";
 import { createChangeHistory, isLater, type ChangeHistory } from "../../src/enrich/address/table/change-history.ts";
-import { parseKey, type Address } from "../../src/ip/index.ts";
+import { parseKey, type Address } from "../../src/base/ip/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
 

@@ -6,9 +6,9 @@ import {
   type HostNameOptions,
   type HostNameSource,
 } from "../../src/enrich/index.ts";
-import { formatAddress, type Address } from "../../src/ip/index.ts";
+import { formatAddress, type Address } from "../../src/base/ip/index.ts";
 import type { Value } from "../../src/record/index.ts";
-import { createMetrics, silentLog } from "../../src/report/index.ts";
+import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { askFacts, type TestFacts } from "../support/address-facts.ts";
 import { startDnsServer, writeName, type DnsServer } from "../support/dns-server.ts";

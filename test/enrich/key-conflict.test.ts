@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createKeyConflicts, createNameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
-import { checkMetadataFile } from "../../src/udm/index.ts";
+import { checkMetadataFile } from "../../src/metadata/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
 import { findBy } from "../support/address-facts.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";

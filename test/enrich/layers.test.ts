@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { createAddressEnricher } from "../../src/enrich/index.ts";
-import { formatAddress, parseKey, type Address } from "../../src/ip/index.ts";
+import { formatAddress, parseKey, type Address } from "../../src/base/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
   UdmError,
   type UdmEntry,
   type CollectorUdmStore,
   type UdmFileStoreOptions,
   type UdmWrite,
-} from "../../src/udm/index.ts";
+} from "../../src/metadata/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { runs } from "../support/runs.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";

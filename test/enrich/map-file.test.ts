@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMapFile, readPortNames, registerMapFiles, type PortNames } from "../../src/enrich/index.ts";
-import { createMetrics, type Log } from "../../src/report/index.ts";
+import { createMetrics, type Log } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { until } from "../support/until.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { mergeEntries } from "./merge-entries.ts";
-import type { UdmEntry } from "../../src/udm/index.ts";
+import type { UdmEntry } from "../../src/metadata/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
 

@@ -1,5 +1,5 @@
-import { compareSpecificity } from "../../src/ip/index.ts";
-import type { UdmEntry, UdmValues } from "../../src/udm/index.ts";
+import { compareSpecificity } from "../../src/base/ip/index.ts";
+import type { UdmEntry, UdmValues } from "../../src/metadata/index.ts";
 
 /**
  * What all entries that cover an address say of it together. Of each field and each metadata key the most specific

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { createAddressEnricher } from "../../src/enrich/index.ts";
-import { KeyError, parseKey } from "../../src/ip/index.ts";
+import { KeyError, parseKey } from "../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
-import { createMetrics, silentLog } from "../../src/report/index.ts";
+import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import { readFileText } from "../support/udm-store-fixture.ts";
 
 const doc = readFileSync(resolve(import.meta.dirname, "../../../docs/metadata.md"), "utf8");

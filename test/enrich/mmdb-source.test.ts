@@ -15,8 +15,8 @@ import {
   type MmdbOptions,
   type MmdbSource,
 } from "../../src/enrich/index.ts";
-import { formatAddress, keyContains, addressKey, parseKey } from "../../src/ip/index.ts";
-import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
+import { formatAddress, keyContains, addressKey, parseKey } from "../../src/base/ip/index.ts";
+import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { setWords } from "../../src/enrich/address/words/address-words.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { askFacts } from "../support/address-facts.ts";

@@ -10,7 +10,7 @@ import {
   type PortNames,
 } from "../../src/enrich/index.ts";
 import { renderFields, scopedNumber, type RecordFields, type Value } from "../../src/record/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 
 type Fields = Readonly<Record<string, Value>>;
 

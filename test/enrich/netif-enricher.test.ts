@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createNetifEnricher, FileFindings, formatFinding, readNetifs } from "../../src/enrich/index.ts";
-import { addressKey, compareSpecificity, formatAddress, keyContains, parseKey } from "../../src/ip/index.ts";
+import { addressKey, compareSpecificity, formatAddress, keyContains, parseKey } from "../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
 

@@ -12,7 +12,7 @@ import {
   readSelection,
 } from "../../src/enrich/index.ts";
 import { setWords } from "../../src/enrich/address/words/address-words.ts";
-import { addressKey, keyContains, parseKey, type Address } from "../../src/ip/index.ts";
+import { addressKey, keyContains, parseKey, type Address } from "../../src/base/ip/index.ts";
 import { askFacts, findBy } from "../support/address-facts.ts";
 import { runs } from "../support/runs.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";

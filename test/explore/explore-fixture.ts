@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { createEmbeddedExplore, type EmbeddedExplore, type EmbeddedExploreConfig } from "../../src/explore/index.ts";
 import { createSamplingMemory, setOpen, type LineSampler } from "../../src/explore/sampling/index.ts";
-import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp, type Owner } from "../support/clean-up.ts";
 import { createDirectSampler } from "../support/direct-sampler.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { compileFilter, parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { readQuery, type ExploreAnswer, type ExploreQuery } from "../../src/explore/index.ts";
 import { fieldValues, sumsBy, type ModelRecord } from "./query-model.ts";
 

@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { test } from "node:test";
 import { readQuery, type EmbeddedExplore, type ExploreAnswer } from "../../src/explore/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, now, sampleRecords } from "./query-cases.ts";

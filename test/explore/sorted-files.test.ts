@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { readFlowsQuery, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, now, sampleRecords } from "./query-cases.ts";

@@ -4,7 +4,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
-import { createMetrics } from "../../src/report/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";

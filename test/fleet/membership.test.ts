@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import { createMembership, type Membership } from "../../src/fleet/index.ts";
-import { createHealth, createMetrics, silentLog, type Health, type Metrics } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, type Health, type Metrics } from "../../src/base/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
 import { createMemoryFleet, type MemoryFleet } from "../support/memory-fleet.ts";
 

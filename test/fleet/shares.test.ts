@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { createMembership, createShares, type Membership, type Shares } from "../../src/fleet/index.ts";
-import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
 import { createMemoryFleet, type MemoryFleet } from "../support/memory-fleet.ts";
 import { runs } from "../support/runs.ts";

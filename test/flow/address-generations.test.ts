@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { parseLines } from "../support/flow-rig.ts";
 import { udmEntry } from "../support/udm-entry.ts";

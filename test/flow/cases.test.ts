@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createReadStream, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { createDatagramReader, readCapture } from "../../src/capture/index.ts";
+import { createDatagramReader, readCapture } from "../../src/flow/index.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 
 // Captures of what real exporters do and the standards do not say. Each has the values that are right.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { parseAddress } from "../../src/ip/index.ts";
+import { parseAddress } from "../../src/base/ip/index.ts";
 import {
   dataSet,
   fields,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { icmpName, icmpNamesOf } from "../../src/flow/line/kernel/icmp-names.ts";
+import { icmpName, icmpNamesOf } from "../../src/flow/kernel/icmp-names.ts";
 import {
   dataSet,
   fields,

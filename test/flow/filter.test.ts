@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { compileFilter, parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { readLine, type Enricher, type RecordFields } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { runs } from "../support/runs.ts";

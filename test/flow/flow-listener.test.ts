@@ -16,7 +16,7 @@ import {
   type Health,
   type Log,
   type Metrics,
-} from "../../src/report/index.ts";
+} from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import {
   dataSet,

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { createFlowReceiver, type FlowReceiver, type StreamOptions } from "../../src/flow/index.ts";
-import { createMetrics, systemClock, type Log, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, systemClock, type Log, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { createFlowRig } from "../support/flow-rig.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as layout from "../../src/flow/line/kernel/layout.ts";
+import * as layout from "../../src/flow/kernel/layout.ts";
 import { addressLayout } from "../../src/record/index.ts";
 
 type Name = keyof typeof layout;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressTableBytes, createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
-import { parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import type { FlowPipelineOptions } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
   dataSet,
   fields,

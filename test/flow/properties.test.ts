@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
 import type { DataType, InformationElement } from "../../src/flow/elements/registry/information-element.ts";
 import { knownElements } from "../../src/flow/elements/registry/registry.ts";
-import { formatAddress } from "../../src/ip/index.ts";
+import { formatAddress } from "../../src/base/ip/index.ts";
 import {
   dataSet,
   ipfix,

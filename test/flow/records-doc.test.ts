@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import { createSharedStore, createStateStore } from "../../src/flow/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import {
   dataSet,
   fields,

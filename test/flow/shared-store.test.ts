@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSharedStore, type ExporterState, type SharedStoreOptions } from "../../src/flow/index.ts";
-import { createMetrics, silentLog, type Clock, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, silentLog, type Clock, type Metrics } from "../../src/base/report/index.ts";
 import { createMemoryExporterTables, type MemoryExporterTables } from "../support/memory-exporter-table.ts";
 
 interface Rig {

@@ -4,7 +4,7 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { createTee, type TeeOptions } from "../../src/flow/index.ts";
-import { createMetrics, silentLog, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { until } from "../support/until.ts";

@@ -11,7 +11,7 @@ import {
   type GeneratedDefinitions,
   type KnownDefinitions,
 } from "../../src/mib/index.ts";
-import { createMetrics, systemClock } from "../../src/report/index.ts";
+import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
 import { acmeModule, oldModule } from "../support/mib-texts.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { clickHouseConfig } from "./clickhouse/clickhouse-fixture.ts";
 import { startFakeClickHouse } from "./clickhouse/fake-clickhouse.ts";
 import { batchOf } from "./delivery/batch-fixture.ts";

@@ -3,7 +3,7 @@ import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createFileSink } from "../../src/output/index.ts";
-import { systemClock, type Clock } from "../../src/report/index.ts";
+import { systemClock, type Clock } from "../../src/base/report/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until } from "./output-fixture.ts";
 import { faultyOutputIo, type Fault, type FaultyOutputIo } from "./faulty-output-io.ts";
 

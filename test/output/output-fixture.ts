@@ -9,7 +9,7 @@ import {
   type Health,
   type Log,
   type Metrics,
-} from "../../src/report/index.ts";
+} from "../../src/base/report/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 export interface OutputFixture {

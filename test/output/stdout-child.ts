@@ -1,7 +1,7 @@
 // Writes numbered lines to its standard output through the sink until it is told to stop or the reader is gone, then says
 // on the standard error what happened to them; before that, `full` when the queue was full for the first time. Arguments: queue bytes, flush milliseconds, chunks (0 for no end).
 import { createOutputMetrics, createStdoutSink } from "../../src/output/index.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { lines } from "./output-fixture.ts";
 
 const [queueBytes = 0, flushMs = 0, chunks = 0] = process.argv.slice(2).map(Number);

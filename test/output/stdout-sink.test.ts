@@ -7,7 +7,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createStdoutSink } from "../../src/output/index.ts";
-import type { Check } from "../../src/report/index.ts";
+import type { Check } from "../../src/base/report/index.ts";
 import { lines, numbers, outputFixture, range, until } from "./output-fixture.ts";
 import { cleanUp } from "../support/clean-up.ts";
 

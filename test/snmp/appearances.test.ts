@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
-import { systemClock, type Clock } from "../../src/report/index.ts";
+import { systemClock, type Clock } from "../../src/base/report/index.ts";
 import type { Device } from "../../src/snmp/definitions/definitions.ts";
 import { deviceCredentials } from "../../src/snmp/definitions/device-credentials.ts";
 import type { DevicePlan } from "../../src/snmp/discovery/device-plan.ts";

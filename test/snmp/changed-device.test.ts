@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { systemClock, type Clock } from "../../src/report/index.ts";
+import { systemClock, type Clock } from "../../src/base/report/index.ts";
 import { integer, octets, oidOf, type AgentRow } from "../support/snmp-agent/index.ts";
 import { patientDevice, rigTable, startSnmpRig, type SnmpRecord, type SnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -3,7 +3,7 @@ import { appendFile, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { createMetrics, systemClock } from "../../src/report/index.ts";
+import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
   createDefinitionsLoader,
   definitionPathsIn,
@@ -17,7 +17,7 @@ import {
   type LoaderOptions,
 } from "../../src/snmp/index.ts";
 import { baseFiles, DefinitionTree } from "../support/definition-tree.ts";
-import { Secret } from "../../src/text/index.ts";
+import { Secret } from "../../src/base/text/index.ts";
 
 const broken = { "objects/sys.yaml": "SNMPv2-MIB::system:\n  attributes: {a: {oid: .1.3, name: a, syntax: Text}}\n" };
 

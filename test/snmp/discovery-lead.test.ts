@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createMetrics, silentLog, silentProgress, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, silentProgress, systemClock } from "../../src/base/report/index.ts";
 import { createNetworkDiscovery } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
-import type { LogFields } from "../../src/report/index.ts";
+import type { LogFields } from "../../src/base/report/index.ts";
 import type { DiscoveryReport, UsmCredential } from "../../src/snmp/index.ts";
 import {
   createSnmpAgent,

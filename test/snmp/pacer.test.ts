@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics, type Clock } from "../../src/report/index.ts";
+import { createMetrics, type Clock } from "../../src/base/report/index.ts";
 import { createPacer } from "../../src/snmp/definitions/pacer.ts";
 import { createDefinitionsLoader, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";

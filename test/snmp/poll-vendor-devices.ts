@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
   createDefinitionsLoader,
   createSnmp,

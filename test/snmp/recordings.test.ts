@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmp, definitionPathsIn, oidStartsWith } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { referenceData } from "../support/reference-data.ts";

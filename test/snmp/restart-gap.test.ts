@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { lastTurn } from "../../src/snmp/poller/place-of.ts";
 import { patientDevice, startSnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmpClient, formatOid, walk, type VarBind } from "../../src/snmp/index.ts";
 import {
   createSnmpAgent,

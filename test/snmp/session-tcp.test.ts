@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmpClient, type Credential, type Session } from "../../src/snmp/index.ts";
 import { createMessageReader } from "../../src/snmp/session/stream-pool.ts";
 import { cleanUp } from "../support/clean-up.ts";

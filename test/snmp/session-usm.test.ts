@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLog } from "../../src/report/index.ts";
+import { createLog } from "../../src/base/report/index.ts";
 import {
   authenticationProtocols,
   privacyProtocols,

@@ -5,8 +5,8 @@ import { connect } from "node:net";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createHealth, createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
-import { compileFilter, parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
+import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import {
   createSnmp,
   definitionPathsIn,

@@ -16,10 +16,10 @@ import {
 } from "@bufbuild/protobuf";
 import { anyPack, FileDescriptorSetSchema, type Any } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
-import { createApiServer } from "../../src/api/index.ts";
-import { encode, type Encodable } from "../../src/api/rpc/encoded.ts";
-import { serverStream, unary, type CallContext, type RpcService } from "../../src/api/rpc/method.ts";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createApiServer } from "../../src/server/index.ts";
+import { encode, type Encodable } from "../../src/server/rpc/encoded.ts";
+import { serverStream, unary, type CallContext, type RpcService } from "../../src/server/rpc/method.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { selfSignedFiles } from "./self-signed.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import { createMetrics, systemClock } from "../../src/report/index.ts";
+import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, formatFinding, type LoadOutcome } from "../../src/snmp/index.ts";
 import { tempDirectory } from "./temp-directory.ts";
 

@@ -1,8 +1,8 @@
 // The thread for big metadata files, which dies in its first rename: before or after it has taken place.
 import { exit } from "node:process";
 import { parentPort, workerData } from "node:worker_threads";
-import { nodeFileIo } from "../../src/file/index.ts";
-import { serveFileThread } from "../../src/udm/index.ts";
+import { nodeFileIo } from "../../src/base/file/index.ts";
+import { serveFileThread } from "../../src/metadata/index.ts";
 
 const { dies } = workerData as { readonly dies: "before" | "after" };
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/report/index.ts";
+import type { Clock } from "../../src/base/report/index.ts";
 
 /** Time that passes only when a test says so. Actions run in their order, with what they have set off done in between. */
 export interface FakeTime {

@@ -1,5 +1,5 @@
 // Makes one call of a FileIo go wrong: the n-th of all calls, those on open files included.
-import type { FileIo, OpenFile } from "../../src/file/index.ts";
+import type { FileIo, OpenFile } from "../../src/base/file/index.ts";
 
 /**
  * - `before`: the call fails and has no effect.

@@ -1,7 +1,7 @@
-import { runAfter } from "../../src/file/index.ts";
+import { runAfter } from "../../src/base/file/index.ts";
 import { createFleetConnection, type FleetConnection } from "../../src/fleet/index.ts";
-import { parseServerAddress } from "../../src/postgresql/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { parseServerAddress } from "../../src/base/postgresql/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { until } from "./until.ts";
 
 /** A connection of a fleet, once it is there. */

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runAfter } from "../../src/file/index.ts";
+import { runAfter } from "../../src/base/file/index.ts";
 import { createExporterTable, createFleet, type ExporterTable, type Fleet } from "../../src/fleet/index.ts";
 import {
   createFlowPipeline,
@@ -9,7 +9,7 @@ import {
   type FlowPipeline,
   type StateKeeper,
 } from "../../src/flow/index.ts";
-import { parseServerAddress } from "../../src/postgresql/index.ts";
+import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import {
   createHealth,
@@ -18,7 +18,7 @@ import {
   systemClock,
   type Component,
   type Metrics,
-} from "../../src/report/index.ts";
+} from "../../src/base/report/index.ts";
 import {
   dataSet,
   fields,

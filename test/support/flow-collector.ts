@@ -2,7 +2,7 @@
 import { createSocket } from "node:dgram";
 import type { TestContext } from "node:test";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "./clean-up.ts";
 import { until } from "./until.ts";
 

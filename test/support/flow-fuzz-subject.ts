@@ -1,5 +1,5 @@
 import type { Limits, FlowPipeline, FlowPipelineOptions } from "../../src/flow/index.ts";
-import { type Metrics, type Clock, createMetrics, type Log, silentLog } from "../../src/report/index.ts";
+import { type Metrics, type Clock, createMetrics, type Log, silentLog } from "../../src/base/report/index.ts";
 import {
   createWorkspace,
   createWorkspaceMemory,

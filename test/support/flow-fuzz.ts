@@ -7,7 +7,7 @@ import { createSubject } from "./flow-fuzz-subject.ts";
 import { createFlowPipeline, type FlowPipeline } from "../../src/flow/index.ts";
 import { createModelPipeline } from "../flow/model/model-pipeline.ts";
 import { createLineChecker } from "./check-lines.ts";
-import type { Metrics } from "../../src/report/index.ts";
+import type { Metrics } from "../../src/base/report/index.ts";
 import { isAboutTheWay } from "./flow-twins.ts";
 
 /** Datagrams after which everything starts over with other settings. */

@@ -1,7 +1,7 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
-import { createMetrics, type Clock, type Metrics } from "../../src/report/index.ts";
+import { createMetrics, type Clock, type Metrics } from "../../src/base/report/index.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { formatAddress, type Address } from "../../src/ip/index.ts";
+import { formatAddress, type Address } from "../../src/base/ip/index.ts";
 
 export const ipv4Address: fc.Arbitrary<Address> = fc
   .bigInt({ min: 0n, max: 2n ** 32n - 1n })

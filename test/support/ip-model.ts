@@ -1,5 +1,5 @@
 // A slow, independent reading of keys: one regular expression for each grammar, text to value by padding with zeros.
-import type { Family, KeyKind } from "../../src/ip/index.ts";
+import type { Family, KeyKind } from "../../src/base/ip/index.ts";
 
 export interface ModelKey {
   readonly kind: KeyKind;

@@ -1,6 +1,6 @@
 // A folder in memory behind the store's seam, which knows what a loss of power would leave of it.
 import { posix } from "node:path";
-import type { FileIo, FileState, OpenFile } from "../../src/file/index.ts";
+import type { FileIo, FileState, OpenFile } from "../../src/base/file/index.ts";
 
 interface Inode {
   readonly inode: bigint;

@@ -1,4 +1,4 @@
-import { UdmError, type UdmEntry, type UdmStore, type UdmWrite } from "../../src/udm/index.ts";
+import { UdmError, type UdmEntry, type UdmStore, type UdmWrite } from "../../src/metadata/index.ts";
 import { memoryUdmStore } from "./memory-udm-store.ts";
 
 /** A store in memory that can be told to fail. */

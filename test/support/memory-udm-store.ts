@@ -9,7 +9,7 @@ import {
   type UdmStore,
   type UdmViolation,
   type UdmWrite,
-} from "../../src/udm/index.ts";
+} from "../../src/metadata/index.ts";
 import { modelIndex } from "./udm-model.ts";
 
 export function memoryUdmStore(initial: readonly UdmEntry[] = []): UdmStore {

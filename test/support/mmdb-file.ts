@@ -1,5 +1,5 @@
 // Writes databases in the MaxMind DB File Format 2.0, for tests.
-import { parseKey } from "../../src/ip/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
 
 export type MmdbValue = string | number | boolean | readonly MmdbValue[] | { readonly [name: string]: MmdbValue };
 

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { cleanUp, type Owner } from "./clean-up.ts";
 import type { SelfSigned } from "./self-signed.ts";
-import type { OidcConfig } from "../../src/access/index.ts";
+import type { OidcConfig } from "../../src/server/index.ts";
 
 export type Claims = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import type { Clock } from "../../src/report/index.ts";
+import type { Clock } from "../../src/base/report/index.ts";
 import { cleanUp } from "./clean-up.ts";
 
 /** What one turn of the event loop may take, milliseconds. */

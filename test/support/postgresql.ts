@@ -1,12 +1,12 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import postgres from "postgres";
-import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/report/index.ts";
+import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/base/report/index.ts";
 import {
   createUdmPostgresqlStore,
   type CollectorUdmStore,
   type UdmPostgresqlStoreOptions,
-} from "../../src/udm/index.ts";
-import { parseServerAddress } from "../../src/postgresql/index.ts";
+} from "../../src/metadata/index.ts";
+import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { cleanUp, type Owner } from "./clean-up.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 import { startPartner } from "./partner.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../../src/report/index.ts";
+import type { Log } from "../../src/base/report/index.ts";
 
 export interface LogLine {
   readonly level: keyof Log;

@@ -1,4 +1,4 @@
-// Tutorials of docs/, run as they are written: their blocks of `shell`, each in a shell of its own, in one directory.
+// Pages of docs/ that are tutorials, run as they are written: their blocks of `shell`, each in a shell of its own, in one directory.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
@@ -19,17 +19,19 @@ const run = promisify(execFile);
  * Runs a tutorial in order. What `netgloss serve` starts goes on in the background, with ports that the system chooses; the
  * comment `the flow of first-flow.md` sends that flow. The last block is run until it prints what `shows` says.
  *
+ * @param choices headings of the third level whose blocks are run; those of other ones are left out
  * @param replacements hosts, users and paths of the page, and what they are here; each must be of use
  */
 export async function runTutorial(
   t: TestContext,
   page: string,
+  choices: readonly string[],
   shows: RegExp,
   replacements: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const directory = tempDirectory(t);
   symlinkSync(join(root, "bin/netgloss.js"), join(directory, "netgloss"));
-  const blocks = blocksOf(page, replacements);
+  const blocks = blocksOf(page, choices, replacements);
   const collectors: CollectorProcess[] = [];
   const runBlock = async (block: string): Promise<string> => {
     const [first, second] = collectors;
@@ -75,12 +77,17 @@ const firstFlow = (
 
 const hostOf = (collector: CollectorProcess | undefined): string => new URL(collector?.api ?? "").host;
 
-function blocksOf(page: string, replacements: Readonly<Record<string, string>>): string[] {
+function blocksOf(page: string, choices: readonly string[], replacements: Readonly<Record<string, string>>): string[] {
   let text = readFileSync(join(root, page), "utf8");
   for (const [from, to] of Object.entries(replacements)) {
     assert.ok(text.includes(from), `${page} has ${from}`);
     text = text.replaceAll(from, () => to);
   }
+  for (const choice of choices) assert.ok(text.includes(`\n### ${choice}\n`), `${page} has ${choice}`);
+  const parts = text.split(/^(?=##+ )/m);
+  const chosen = parts.filter(
+    (part) => !part.startsWith("### ") || choices.some((one) => part.startsWith(`### ${one}\n`)),
+  );
   const pattern = new RegExp(`^\`\`\`shell\\n([^]*?)^\`\`\`$|^${sentFlow}$`, "gm");
-  return Array.from(text.matchAll(pattern), ([all, block]) => block ?? all);
+  return chosen.flatMap((part) => Array.from(part.matchAll(pattern), ([all, block]) => block ?? all));
 }

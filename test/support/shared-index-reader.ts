@@ -1,8 +1,8 @@
 // A thread for tests: looks up addresses without end and checks that what it finds is of one generation, and that it was notified of
 // every change.
 import { parentPort, workerData } from "node:worker_threads";
-import { parseKey } from "../../src/ip/index.ts";
-import { openSharedIndex, type SharedIndexHandle } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { openSharedIndex, type SharedIndexHandle } from "../../src/metadata/index.ts";
 import { denseAddress } from "./udm-entry.ts";
 
 const reader = openSharedIndex(workerData as SharedIndexHandle);

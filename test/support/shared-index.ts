@@ -4,7 +4,7 @@ import {
   type SharedIndex,
   type UdmEntry,
   type UdmIndex,
-} from "../../src/udm/index.ts";
+} from "../../src/metadata/index.ts";
 
 /**
  * This many entries take more memory than malloc keeps at hand (32 MB), so that it comes zeroed from the system, and untouched: what is kept

@@ -1,6 +1,13 @@
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
-import { createHealth, createMetrics, silentLog, systemClock, type Clock, type Log } from "../../src/report/index.ts";
+import {
+  createHealth,
+  createMetrics,
+  silentLog,
+  systemClock,
+  type Clock,
+  type Log,
+} from "../../src/base/report/index.ts";
 import {
   createSnmp,
   definitionPathsIn,

@@ -1,5 +1,5 @@
-import type { Clock, Log } from "../../src/report/index.ts";
-import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/report/index.ts";
+import type { Clock, Log } from "../../src/base/report/index.ts";
+import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import {
   createSnmpClient,
   type Credential,

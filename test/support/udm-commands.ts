@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "./clean-up.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
 import { tempDirectory } from "./temp-directory.ts";

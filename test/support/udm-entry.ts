@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { formatAddress, parseKey } from "../../src/ip/index.ts";
-import type { UdmEntry, UdmValues } from "../../src/udm/index.ts";
+import { formatAddress, parseKey } from "../../src/base/ip/index.ts";
+import type { UdmEntry, UdmValues } from "../../src/metadata/index.ts";
 
 /** An entry with the values given, the others unset. */
 export function udmEntry(

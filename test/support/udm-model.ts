@@ -1,5 +1,5 @@
 // The index as it must behave, by linear scans over an array: slow, short and obviously right.
-import type { Address, Key } from "../../src/ip/index.ts";
+import type { Address, Key } from "../../src/base/ip/index.ts";
 import {
   udmJson,
   type UdmEdit,
@@ -7,8 +7,8 @@ import {
   type UdmIndex,
   type UdmSelection,
   type UdmText,
-} from "../../src/udm/index.ts";
-import { renderEntry } from "../../src/udm/model/render-entry.ts";
+} from "../../src/metadata/index.ts";
+import { renderEntry } from "../../src/metadata/model/render-entry.ts";
 
 export function modelIndex(entries: readonly UdmEntry[] = [], version = 0): UdmIndex {
   const sorted = [...entries].sort((a, b) => (modelOrder(a.key) < modelOrder(b.key) ? -1 : 1));

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { parseKey } from "../../src/ip/index.ts";
-import { UdmError, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { UdmError, type UdmIndex, type UdmStore, type UdmValues, type UdmWrite } from "../../src/metadata/index.ts";
 import { memoryUdmStore } from "./memory-udm-store.ts";
 import { plainEntries } from "./udm-store-fixture.ts";
 import { anyWrite } from "./udm-write-arbitrary.ts";

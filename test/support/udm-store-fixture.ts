@@ -1,14 +1,14 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
-import { createHealth, createMetrics, systemClock } from "../../src/report/index.ts";
-import type { Health, Metrics } from "../../src/report/index.ts";
+import { createHealth, createMetrics, systemClock } from "../../src/base/report/index.ts";
+import type { Health, Metrics } from "../../src/base/report/index.ts";
 import {
   createUdmFileStore,
   type UdmEntry,
   type UdmFileStoreOptions,
   type UdmIndex,
   type CollectorUdmStore,
-} from "../../src/udm/index.ts";
-import { type FileIo } from "../../src/file/index.ts";
+} from "../../src/metadata/index.ts";
+import { type FileIo } from "../../src/base/file/index.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
 import { leastEntries } from "./shared-index.ts";
 

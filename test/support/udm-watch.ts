@@ -1,4 +1,4 @@
-import type { UdmEntry, UdmIndex, UdmStore } from "../../src/udm/index.ts";
+import type { UdmEntry, UdmIndex, UdmStore } from "../../src/metadata/index.ts";
 import { buildIndex } from "./shared-index.ts";
 
 /** What an enricher follows, moved by hand. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { parseKey } from "../../src/ip/index.ts";
-import { udmFields, type UdmValues, type UdmWrite } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { udmFields, type UdmValues, type UdmWrite } from "../../src/metadata/index.ts";
 import { denseKeyText } from "./udm-entry.ts";
 import { anyCharacter } from "./any-character.ts";
 

@@ -2,9 +2,9 @@
 //   node udm-write-storm.js <file> <round> <state directory>
 import { writeSync } from "node:fs";
 import { argv, exit, stderr } from "node:process";
-import { parseKey } from "../../src/ip/index.ts";
-import { createHealth, createLog, createMetrics, systemClock } from "../../src/report/index.ts";
-import { createUdmFileStore, type UdmWrite } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { createHealth, createLog, createMetrics, systemClock } from "../../src/base/report/index.ts";
+import { createUdmFileStore, type UdmWrite } from "../../src/metadata/index.ts";
 
 const [path = "", round = "", stateDirectory = ""] = argv.slice(2);
 const store = createUdmFileStore({

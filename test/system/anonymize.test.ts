@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { formatAddress } from "../../src/ip/index.ts";
+import { formatAddress } from "../../src/base/ip/index.ts";
 import { anonymizeTexts, createCryptoPan } from "../../src/output/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipv4, netflow9, netflow9Templates, uint } from "../support/flow-packets.ts";

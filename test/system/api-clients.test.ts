@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { startApi } from "../api/api-fixture.ts";
+import { startApi } from "../server/api-fixture.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { selfSignedFiles } from "../support/self-signed.ts";
 

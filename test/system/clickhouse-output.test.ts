@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAdapter, type ClickHouseOutputConfig } from "../../src/output/index.ts";
 import { recordFields } from "../../src/record/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
 import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";

@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createDemoExporter, createRandom } from "../../src/app/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { totalsOf, untilRecords, type FlowRecord } from "../support/flow-records.ts";

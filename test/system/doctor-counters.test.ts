@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { silentLog, systemClock, type Clock } from "../../src/report/index.ts";
+import { silentLog, systemClock, type Clock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";

@@ -8,7 +8,7 @@ import {
   tableParquet,
 } from "../../src/explore/index.ts";
 import { clickHouseColumns, createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { checkAnswers, now, sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
 import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
 import { createDemoExporter, createRandom } from "../../src/app/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

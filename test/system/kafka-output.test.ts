@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as zlib from "node:zlib";
 import { Consumer } from "@platformatic/kafka";
 import { createAdapter, type KafkaOutputConfig, type RecordBatch } from "../../src/output/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
 import { noTls } from "../output/http/http-fixture.ts";

@@ -12,7 +12,7 @@ import {
   writeDefinitions,
   type ObjectFacts,
 } from "../../src/mib/index.ts";
-import { createMetrics, systemClock } from "../../src/report/index.ts";
+import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
   createDefinitionsLoader,
   definitionPathsIn,

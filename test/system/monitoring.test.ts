@@ -5,7 +5,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
 import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startSources } from "../sources/source-rig.ts";
+import { startSources } from "../metadata/sources/source-rig.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startPartner } from "../support/partner.ts";
 

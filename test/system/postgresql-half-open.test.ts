@@ -2,9 +2,14 @@
 import assert from "node:assert/strict";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { runAfter } from "../../src/file/index.ts";
-import { createFollower, openSession, parseServerAddress, type DatabaseAccess } from "../../src/postgresql/index.ts";
-import { silentLog, systemClock } from "../../src/report/index.ts";
+import { runAfter } from "../../src/base/file/index.ts";
+import {
+  createFollower,
+  openSession,
+  parseServerAddress,
+  type DatabaseAccess,
+} from "../../src/base/postgresql/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";

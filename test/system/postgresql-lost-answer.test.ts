@@ -1,8 +1,8 @@
 // A COMMIT that is cut off at a known place: the store finds out by its number what happened to it, and answers the client just that.
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
-import { parseKey } from "../../src/ip/index.ts";
-import { UdmError, type UdmWrite } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { UdmError, type UdmWrite } from "../../src/metadata/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCommitCutProxy, type CommitCut, type CommitCutProxy } from "../support/commit-cut-proxy.ts";
 import { startDatabase, storeOnDatabase, type PostgresqlFixture, type TestDatabase } from "../support/postgresql.ts";

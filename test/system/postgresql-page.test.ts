@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import postgres from "postgres";
-import { parseKey } from "../../src/ip/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseKey } from "../../src/ip/index.ts";
-import { UdmError, type CollectorUdmStore, type UdmChange, type UdmWrite } from "../../src/udm/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
+import { UdmError, type CollectorUdmStore, type UdmChange, type UdmWrite } from "../../src/metadata/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { createFakeTime } from "../support/fake-time.ts";
 import { cleanUp } from "../support/clean-up.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createAdapter } from "../../src/output/index.ts";
 import { recordFields } from "../../src/record/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
 import { searchConfig } from "../output/search/search-fixture.ts";
 import { startPartner } from "../support/partner.ts";

@@ -5,7 +5,7 @@ import { request as httpsRequest } from "node:https";
 import { test } from "node:test";
 import { createAdapter, type RecordBatch, type SearchOutputConfig } from "../../src/output/index.ts";
 import { recordFields } from "../../src/record/index.ts";
-import { systemClock } from "../../src/report/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger } from "../output/delivery/output-contract.ts";
 import { noTls } from "../output/http/http-fixture.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { formatAddress, parseAddress } from "../../src/ip/index.ts";
+import { formatAddress, parseAddress } from "../../src/base/ip/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { metadataSettings, startCollectorProcess } from "../support/collector-process.ts";
 import { readRecords, untilRecords } from "../support/flow-records.ts";

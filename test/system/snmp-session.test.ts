@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
   createSnmpClient,
   formatOid,

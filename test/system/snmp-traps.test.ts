@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";

@@ -6,7 +6,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { createHealth, createMetrics, silentLog, systemClock } from "../../src/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmp, definitionPathsIn, type Snmp } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { referenceData } from "../support/reference-data.ts";

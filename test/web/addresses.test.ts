@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { parseKey } from "../../src/ip/index.ts";
+import { parseKey } from "../../src/base/ip/index.ts";
 import { formatAddress, holds, restBehind, spanOf } from "../../web/src/format/addresses.ts";
 import { keyText } from "../support/ip-arbitrary.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileFilter, parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { flowsOf } from "../../web/src/pages/explain/flows-of.ts";
 import { widerEntries } from "../../web/src/pages/explain/wider-entries.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { parseFilter, recordVocabulary } from "../../src/filter/index.ts";
+import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { addedFields } from "../../web/src/format/added-fields.ts";
 import { andTerm, filterTerm, termsOf, withoutTerm, type FieldValue } from "../../web/src/format/filter-terms.ts";
 import { flowPicture } from "../../web/src/format/flow-picture.ts";

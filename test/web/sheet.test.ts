@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { whatIsAsked } from "../../web/src/pages/explain/what-is-asked.ts";
 import { routerSnippets, usualPort } from "../../web/src/pages/exporters/router-snippets.ts";
 import { columnMap, guessTargets, readSheetHead } from "../../web/src/pages/metadata/sheet.ts";
-import { readColumnMap } from "../../src/exchange/index.ts";
+import { readColumnMap } from "../../src/metadata/index.ts";
 
 test("the head of a sheet: delimiter, quotes, a byte order mark, a line that says the delimiter", () => {
   const head = readSheetHead('\uFEFFsep=;\r\nPrefix;"Site; name"\r\n10.0.0.0/8;"a ""b"""\r\n10.1.0.0/16;c');

@@ -1,4 +1,4 @@
-import type { OidcConfig } from "../../access/index.ts";
+import type { OidcConfig } from "../../server/index.ts";
 import { readAuthorities } from "./read-authorities.ts";
 import type { Settings } from "../settings/index.ts";
 

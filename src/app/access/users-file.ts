@@ -1,6 +1,6 @@
-import { AccessFileError, createIdentities, parseAccessFile, type Identities } from "../../access/index.ts";
-import { createWatchedFile, type WatchedFile } from "../../file/index.ts";
-import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../report/index.ts";
+import { AccessFileError, createIdentities, parseAccessFile, type Identities } from "../../server/index.ts";
+import { createWatchedFile, type WatchedFile } from "../../base/file/index.ts";
+import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../base/report/index.ts";
 
 /** With it, and the sweep of the port, who is deleted loses what is open within five seconds. */
 const pollMs = 1_000;

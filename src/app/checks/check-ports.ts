@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 import { once } from "node:events";
-import { listenFault } from "../../report/index.ts";
+import { listenFault } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { Findings } from "./findings.ts";
 

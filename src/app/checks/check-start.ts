@@ -1,7 +1,7 @@
 import { access, constants, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fleetDatabaseAddress } from "../fleet-database.ts";
-import { readTlsCredentials, isLoopback } from "../../api/index.ts";
+import { readTlsCredentials, isLoopback } from "../../server/index.ts";
 import { type Settings, discoveredDirectory, missingForMetadataApi } from "../settings/index.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
 import { readAuthorities } from "../access/read-authorities.ts";

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { createMetrics, systemClock } from "../../report/index.ts";
+import { createMetrics, systemClock } from "../../base/report/index.ts";
 import {
   createDefinitionsLoader,
   definitionPathsIn,

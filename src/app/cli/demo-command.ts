@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { logLevels, type LogLevel } from "../../report/index.ts";
+import { logLevels, type LogLevel } from "../../base/report/index.ts";
 import type { DefineCommand } from "./command-row.ts";
 
 export interface DemoCommandOptions {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createMetrics, silentLog, silentProgress, systemClock } from "../../report/index.ts";
+import { createMetrics, silentLog, silentProgress, systemClock } from "../../base/report/index.ts";
 import {
   createDefinitionsLoader,
   createNetworkDiscovery,

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { Option } from "commander";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { CommandError } from "./command-error.ts";
 import type { DefineCommand } from "./command-row.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { compileFilter, FilterError, parseFilter, recordVocabulary, type Matches } from "../../filter/index.ts";
+import { compileFilter, FilterError, parseFilter, recordVocabulary, type Matches } from "../../record/index.ts";
 import type { Value } from "../../record/index.ts";
 import type { Terminal } from "./terminal.ts";
 

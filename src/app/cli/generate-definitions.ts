@@ -12,7 +12,7 @@ import {
   type MibModule,
   type ObjectFacts,
 } from "../../mib/index.ts";
-import { createMetrics, systemClock } from "../../report/index.ts";
+import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, fieldNames } from "../../snmp/index.ts";
 import { packagePath } from "../package-root.ts";
 import { checkDefinitions } from "./check-definitions.ts";

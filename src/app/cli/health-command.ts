@@ -1,4 +1,4 @@
-import type { Check } from "../../report/index.ts";
+import type { Check } from "../../base/report/index.ts";
 import type { DefineCommand } from "./command-row.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { textTable } from "./text-table.ts";

@@ -1,4 +1,4 @@
-import { messageOf, migrateMs } from "../../postgresql/index.ts";
+import { messageOf, migrateMs } from "../../base/postgresql/index.ts";
 import { CommandError } from "./command-error.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
 import { fleetSchema } from "../../fleet/index.ts";
-import { migrateDatabase, showDatabase } from "../../postgresql/index.ts";
+import { migrateDatabase, showDatabase } from "../../base/postgresql/index.ts";
 import { fleetDatabaseAccess } from "../fleet-database.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
 import { makeTables } from "./make-tables.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../../report/index.ts";
+import { systemClock } from "../../base/report/index.ts";
 import { storeKinds, storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";

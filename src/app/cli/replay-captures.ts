@@ -6,7 +6,7 @@ import {
   readCapture,
   type DatagramReader,
   type FrameKind,
-} from "../../capture/index.ts";
+} from "../../flow/index.ts";
 import { createFlowPipeline, protocolOf, type FlowPipeline } from "../../flow/index.ts";
 import { fanOut, type DeliveryState } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
@@ -17,8 +17,8 @@ import {
   startComponents,
   stopComponents,
   systemClock,
-} from "../../report/index.ts";
-import type { Metrics } from "../../report/index.ts";
+} from "../../base/report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
 import type { Reporting } from "../parts/reporting.ts";

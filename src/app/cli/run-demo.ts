@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog, systemClock } from "../../report/index.ts";
+import { createLog, systemClock } from "../../base/report/index.ts";
 import { createCollector } from "../collector.ts";
 import { createDemo } from "../demo/demo.ts";
 import { demoSettings, devicesDirectory } from "../demo/demo-settings.ts";

@@ -1,5 +1,5 @@
-import { createLog, systemClock } from "../../report/index.ts";
-import { runAfter } from "../../file/index.ts";
+import { createLog, systemClock } from "../../base/report/index.ts";
+import { runAfter } from "../../base/file/index.ts";
 import { announceReadiness } from "../announce-readiness.ts";
 import { createCollector, type Collector } from "../collector.ts";
 import { limitHeapGrowth } from "../limit-heap-growth.ts";

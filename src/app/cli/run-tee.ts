@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createTee } from "../../flow/index.ts";
-import { parseAddress } from "../../ip/index.ts";
+import { parseAddress } from "../../base/ip/index.ts";
 import {
   createLog,
   createMetrics,
@@ -11,7 +11,7 @@ import {
   systemClock,
   type Component,
   type Metrics,
-} from "../../report/index.ts";
+} from "../../base/report/index.ts";
 import { runComponent } from "../run-component.ts";
 import { CommandError } from "./command-error.ts";
 import type { HostPort, TeeCommandOptions } from "./tee-command.ts";

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
-import { parseAddress } from "../../ip/index.ts";
-import { logFormats, logLevels, type LogFormat, type LogLevel } from "../../report/index.ts";
+import { parseAddress } from "../../base/ip/index.ts";
+import { logFormats, logLevels, type LogFormat, type LogLevel } from "../../base/report/index.ts";
 import type { DefineCommand } from "./command-row.ts";
 
 /** An address, or a name, and a port. An empty host is all addresses of this one. */

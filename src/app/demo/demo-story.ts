@@ -1,4 +1,4 @@
-import { parseAddress, type Address } from "../../ip/index.ts";
+import { parseAddress, type Address } from "../../base/ip/index.ts";
 import type { DemoFlow } from "./demo-flow.ts";
 import { randomInt, type Random } from "./random.ts";
 

@@ -1,6 +1,6 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
-import { type Component, type Clock, startComponents, stopComponents, type Log } from "../../report/index.ts";
+import { type Component, type Clock, startComponents, stopComponents, type Log } from "../../base/report/index.ts";
 import {
   compareOids,
   decodeMessage,

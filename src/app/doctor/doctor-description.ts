@@ -1,4 +1,4 @@
-import type { ViewDescription } from "../../api/index.ts";
+import type { ViewDescription } from "../../server/index.ts";
 import { diagnosisIds } from "./diagnosis.ts";
 
 const schema: ViewDescription["schema"] = {

@@ -6,14 +6,14 @@ import {
   type Component,
   type FamilyReading,
   type Metrics,
-} from "../../report/index.ts";
+} from "../../base/report/index.ts";
 import type { HostCounters, OtherSocket, PortFacts, Facts, OutputFacts, FlowCounts } from "./facts.ts";
 import type { Diagnosis, Severity } from "./diagnosis.ts";
 import { count, list, number, span } from "./wording.ts";
 import { collectorFindings } from "./collector-findings.ts";
 import { exporterFindings, neverHeard } from "./exporter-findings.ts";
 import { sameFlows } from "./twice-findings.ts";
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters } from "../../snmp/index.ts";
 

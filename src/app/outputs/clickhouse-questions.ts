@@ -6,7 +6,7 @@ import {
   type ClickHouseExplore,
 } from "../../explore/index.ts";
 import { clickHouseColumns, createHttpClient, DeliveryError, type ClickHouseOutputConfig } from "../../output/index.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { storeOutput } from "./store-outputs.ts";
 

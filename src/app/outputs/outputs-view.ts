@@ -1,5 +1,5 @@
-import type { FamilyReading, Check, Clock, Metrics } from "../../report/index.ts";
-import type { Operation, ViewDescription } from "../../api/index.ts";
+import type { FamilyReading, Check, Clock, Metrics } from "../../base/report/index.ts";
+import type { Operation, ViewDescription } from "../../server/index.ts";
 import { dropReasons, type DeliveryState } from "../../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { DeliveringOutput } from "../threads/delivering-output.ts";

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { StoreConfig, RecordType, DeliveryConfig } from "../../output/index.ts";
-import type { Secret } from "../../text/index.ts";
+import type { Secret } from "../../base/text/index.ts";
 import {
   type Settings,
   cloudIdUrl,

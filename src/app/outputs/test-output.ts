@@ -1,5 +1,5 @@
 import type { OutputAdapter, RecordBatch } from "../../output/index.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { StoreOutput } from "./store-outputs.ts";
 
 /** The result of a test, as it is shown. */

@@ -1,4 +1,4 @@
-import type { ApiServerOptions } from "../../api/index.ts";
+import type { ApiServerOptions } from "../../server/index.ts";
 import type { Settings } from "../settings/index.ts";
 
 /** The options of the API that come from the settings alone. */

@@ -1,8 +1,8 @@
-import type { ApiServerOptions, ListView, View } from "../../api/index.ts";
+import type { ApiServerOptions, ListView, View } from "../../server/index.ts";
 import type { RecordTap } from "../../output/index.ts";
-import type { Progress } from "../../report/index.ts";
+import type { Progress } from "../../base/report/index.ts";
 import type { Snmp } from "../../snmp/index.ts";
-import type { Sources } from "../../sources/index.ts";
+import type { Sources } from "../../metadata/index.ts";
 import { candidatesDescription, candidatesView, discoveryDescription, discoveryView } from "../discovery-views.ts";
 import { doctorDescription, exporterDoctorDescription } from "../doctor/doctor-description.ts";
 import type { Doctor } from "../doctor/doctor.ts";

@@ -8,8 +8,8 @@ import {
 } from "../../fleet/index.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
 import type { Reporting } from "./reporting.ts";
-import { runAfter } from "../../file/index.ts";
-import { limitLog } from "../../report/index.ts";
+import { runAfter } from "../../base/file/index.ts";
+import { limitLog } from "../../base/report/index.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
 import type { Settings } from "../settings/index.ts";
 

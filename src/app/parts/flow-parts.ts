@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { nodeFileIo, runAfter } from "../../file/index.ts";
+import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import {
   createFlowListener,
   createSharedStore,
@@ -12,9 +12,9 @@ import {
 } from "../../flow/index.ts";
 import { createExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component } from "../../report/index.ts";
+import type { Component } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
-import type { CollectorUdmStore } from "../../udm/index.ts";
+import type { CollectorUdmStore } from "../../metadata/index.ts";
 import { decodingOptions, sharesExporters } from "../decoding-options.ts";
 import type { Enrichment } from "../enrichment.ts";
 import type { ExporterInterfaces } from "../exporter-interfaces.ts";

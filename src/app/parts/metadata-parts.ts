@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Select } from "../../exchange/index.ts";
-import { nodeFileIo, runAfter } from "../../file/index.ts";
+import type { Select } from "../../metadata/index.ts";
+import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { agentFor } from "../../output/index.ts";
-import { createLastCopies, createSources, type Sources } from "../../sources/index.ts";
-import { createUdmFileStore, createUdmPostgresqlStore, type CollectorUdmStore } from "../../udm/index.ts";
+import { createLastCopies, createSources, type Sources } from "../../metadata/index.ts";
+import { createUdmFileStore, createUdmPostgresqlStore, type CollectorUdmStore } from "../../metadata/index.ts";
 import { createCollidingKeysLog } from "../colliding-keys.ts";
 import { metadataDatabaseOptions } from "../metadata-database.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";

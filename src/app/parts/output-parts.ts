@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { compileLineFilter, type Filter } from "../../filter/index.ts";
+import { compileLineFilter, type Filter } from "../../record/index.ts";
 import {
   type OutputMetrics,
   createFileSink,
@@ -11,7 +11,7 @@ import {
   rollupSink,
 } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component } from "../../report/index.ts";
+import type { Component } from "../../base/report/index.ts";
 import { filterOf } from "../filters.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
 import { rollupFields } from "../rollups.ts";

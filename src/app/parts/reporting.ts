@@ -1,4 +1,4 @@
-import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
+import type { Clock, Health, Log, Metrics } from "../../base/report/index.ts";
 
 /** What every room is given to report by. */
 export interface Reporting {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { addressKey, keyContains, parseAddress, parseKey } from "../../ip/index.ts";
-import { compileLineFilter } from "../../filter/index.ts";
+import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
+import { compileLineFilter } from "../../record/index.ts";
 import { createLineFilter, filteredSink } from "../../output/index.ts";
 import type { Enricher, Sink } from "../../record/index.ts";
 import {
@@ -23,7 +23,7 @@ import { compileTrapCondition, recordFilter } from "../filters.ts";
 import { packagePath } from "../package-root.ts";
 import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";
 import { recordEdits } from "../shaping.ts";
-import type { Progress } from "../../report/index.ts";
+import type { Progress } from "../../base/report/index.ts";
 import type { Reporting } from "./reporting.ts";
 
 /** What SNMP is given by other parts. */

@@ -1,5 +1,5 @@
 import type { SettingType } from "./setting-type.ts";
-import { parseAddress, formatAddress, unmapAddress, parseKey } from "../../ip/index.ts";
+import { parseAddress, formatAddress, unmapAddress, parseKey } from "../../base/ip/index.ts";
 
 /** An address to listen on. */
 export const listenAddress: SettingType<string> = {

@@ -17,7 +17,7 @@ import { bool, orEmpty, plainText, secret } from "./setting-type.ts";
 import { cloudId } from "./address-types.ts";
 import { splunkRows } from "./splunk-settings.ts";
 import { syslogRows } from "./syslog-settings.ts";
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 
 /** The word of each output to a store in the names of its settings. */
 export const storeWords = [

@@ -29,7 +29,7 @@ const programs: readonly Program[] = [
   },
   {
     name: "pmacct",
-    page: "docs/from-pmacct.md",
+    page: "docs/change-over.md#pmacct",
     marks: [
       [/^[ \t]*(?:nfacctd|sfacctd|pmacctd|uacctd|pmbgpd|pmbmpd)_\w+\s*(?:\[\w+\])?\s*:/m],
       [/^[ \t]*plugins\s*:/m, /^[ \t]*aggregate\w*\s*(?:\[\w+\])?\s*:/m],
@@ -38,7 +38,7 @@ const programs: readonly Program[] = [
   },
   {
     name: "goflow2",
-    page: "docs/from-goflow2.md",
+    page: "docs/change-over.md#goflow2",
     marks: [
       [/^formatter:/m, /^ +(?:fields|key|render|rename):/m],
       [/^(?:ipfix|netflowv9|sflow):/m, /^ +(?:mapping|ports):/m],

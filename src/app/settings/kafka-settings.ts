@@ -1,4 +1,4 @@
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { MiB, row } from "./setting-row.ts";
 import {
   bool,

@@ -1,4 +1,4 @@
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { row } from "./setting-row.ts";
 import { int, oneOf, path, secret } from "./setting-type.ts";
 

@@ -1,4 +1,4 @@
-import { nearName } from "../../text/index.ts";
+import { nearName } from "../../base/text/index.ts";
 import { storeWords } from "./delivery-settings.ts";
 import { instanceSetting, parseInstanceName } from "./output-instances.ts";
 import { fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";

@@ -1,4 +1,4 @@
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { GiB, row } from "./setting-row.ts";
 import { bool, int, list, listOrNone, orEmpty, path, plainText, secret, size } from "./setting-type.ts";
 import { natsAddress } from "./address-types.ts";

@@ -1,5 +1,5 @@
 import type { AuthenticationProtocol, PrivacyProtocol } from "../../snmp/index.ts";
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { row } from "./setting-row.ts";
 import { bool, int, oneOf, orEmpty, plainText, secret, wordOrNumber } from "./setting-type.ts";
 

@@ -1,4 +1,4 @@
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { row } from "./setting-row.ts";
 import { bool, int, list, oneOf, orEmpty, path, plainText, secret } from "./setting-type.ts";
 import { claimedRoles } from "./pair-types.ts";

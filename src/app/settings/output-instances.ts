@@ -1,4 +1,4 @@
-import { type Secret, nearName } from "../../text/index.ts";
+import { type Secret, nearName } from "../../base/text/index.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 import { storeWords, type StoreWord } from "./delivery-settings.ts";
 

@@ -1,4 +1,4 @@
-import type { Role } from "../../access/index.ts";
+import type { Role } from "../../server/index.ts";
 import { type SettingType, hasControl, int, partsOf } from "./setting-type.ts";
 import { addressOrCidr } from "./address-types.ts";
 

@@ -3,7 +3,7 @@ import { bool, list, path, secret } from "./setting-type.ts";
 import { headers } from "./pair-types.ts";
 import { serverAddress } from "./address-types.ts";
 import { userName } from "./name-types.ts";
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 
 const group = "Outputs";
 

@@ -1,4 +1,4 @@
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 
 /** How the text of a setting becomes a value. Every source of settings carries text. */
 export interface SettingType<T> {

@@ -10,7 +10,7 @@ import {
   readYaml,
   YamlFault,
   type TextPosition,
-} from "../../yaml/index.ts";
+} from "../../base/yaml/index.ts";
 import { environmentVariables, isEnvFile, parseEnvFile } from "./env-file.ts";
 import { SettingsError } from "./settings-error.ts";
 import type { GivenSetting } from "./settings-source.ts";

@@ -1,6 +1,6 @@
 import type { GeoValue } from "../../enrich/index.ts";
-import { logFormats, logLevels } from "../../report/index.ts";
-import { Secret } from "../../text/index.ts";
+import { logFormats, logLevels } from "../../base/report/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { bool, filterText, int, list, oneOf, orEmpty, orWord, path, plainText, secret, size } from "./setting-type.ts";
 import { hostName, listenAddress, nameServer, addressOrPrefix } from "./address-types.ts";
 import { languageCode, userName } from "./name-types.ts";

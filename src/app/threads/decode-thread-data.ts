@@ -2,7 +2,7 @@ import type { CustomElement, RingHandle } from "../../flow/index.ts";
 import { createLineMemory, type LineMemory } from "../../output/index.ts";
 import { createWorkspaceMemory, kernelReserve, spaceFor, type WorkspaceMemory } from "../../record/index.ts";
 import { enrichmentBytes } from "../enrichment.ts";
-import type { SharedIndexHandle } from "../../udm/index.ts";
+import type { SharedIndexHandle } from "../../metadata/index.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 import { outputWords, type PlainSettings } from "../settings/index.ts";
 

@@ -8,10 +8,10 @@ import {
   type SharedAnswer,
 } from "../../flow/index.ts";
 import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
-import { createMetrics, startComponents, stopComponents, systemClock } from "../../report/index.ts";
+import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
-import { openSharedIndex } from "../../udm/index.ts";
+import { openSharedIndex } from "../../metadata/index.ts";
 import { decodingOptions, hasInterfaceNames } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { createDecodeLoop } from "./decode-loop.ts";

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createLineLender, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../report/index.ts";
+import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../base/report/index.ts";
 import type { StoreOutput } from "../outputs/store-outputs.ts";
 import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
 import { superviseThread } from "./supervise-thread.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../explore/index.ts";
 import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
 import { createNoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
-import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../report/index.ts";
+import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../base/report/index.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 import type { Answered, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
 import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";

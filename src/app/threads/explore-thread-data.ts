@@ -1,5 +1,5 @@
 import type { EmbeddedExploreConfig, ExploreErrorCode } from "../../explore/index.ts";
-import type { LogLevel } from "../../report/index.ts";
+import type { LogLevel } from "../../base/report/index.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 
 /** What the thread of Explore is given. */

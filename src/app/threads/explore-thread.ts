@@ -8,7 +8,7 @@ import {
   type ExploreQuery,
   type FlowsQuery,
 } from "../../explore/index.ts";
-import { createMetrics, systemClock } from "../../report/index.ts";
+import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { createExploreInbox } from "./explore-inbox.ts";
 import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";

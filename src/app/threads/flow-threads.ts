@@ -17,10 +17,10 @@ import {
 } from "../../flow/index.ts";
 import { createLineInbox } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component, Health, Log, MetricFamily, Metrics } from "../../report/index.ts";
+import type { Component, Health, Log, MetricFamily, Metrics } from "../../base/report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
-import type { CollectorUdmStore } from "../../udm/index.ts";
+import type { CollectorUdmStore } from "../../metadata/index.ts";
 import { decodeMemory, ringBytes, type DecodeThreadData } from "./decode-thread-data.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";

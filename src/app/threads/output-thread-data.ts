@@ -1,4 +1,4 @@
-import type { LogLevel } from "../../report/index.ts";
+import type { LogLevel } from "../../base/report/index.ts";
 import type { StoreOutput } from "../outputs/store-outputs.ts";
 
 /** What the thread of an output to a store is given. */

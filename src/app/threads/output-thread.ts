@@ -1,7 +1,7 @@
 // The thread of an output to a store: from lines in memory that it shares to records that the store has acknowledged.
 import { workerData } from "node:worker_threads";
 import { createAdapter, createDelivery, createLineBorrower, type LentLines } from "../../output/index.ts";
-import { createMetrics, systemClock } from "../../report/index.ts";
+import { createMetrics, systemClock } from "../../base/report/index.ts";
 import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";
 

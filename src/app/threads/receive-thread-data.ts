@@ -1,5 +1,5 @@
 import type { RingHandle, StreamOptions } from "../../flow/index.ts";
-import type { LogLevel } from "../../report/index.ts";
+import type { LogLevel } from "../../base/report/index.ts";
 
 /** What the receiving thread is given. */
 export interface ReceiveThreadData {

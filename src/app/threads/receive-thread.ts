@@ -6,7 +6,7 @@ import {
   senderAddress,
   type StreamCredentials,
 } from "../../flow/intake/index.ts";
-import { createMetrics, limitLog, systemClock } from "../../report/index.ts";
+import { createMetrics, limitLog, systemClock } from "../../base/report/index.ts";
 import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
 import { createRingSwitch, threadFor } from "./ring-switch.ts";
 import { postNote, serveThread, threadLog } from "./serve-thread.ts";

@@ -1,6 +1,6 @@
 import { senderAddress, type RingWriter } from "../../flow/intake/index.ts";
-import { hashText } from "../../text/index.ts";
-import type { Labels, Metrics } from "../../report/index.ts";
+import { hashText } from "../../base/text/index.ts";
+import type { Labels, Metrics } from "../../base/report/index.ts";
 
 type Series = readonly [Labels, number];
 

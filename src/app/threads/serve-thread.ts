@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { logLevels, type Log, type LogFields, type LogLevel } from "../../report/index.ts";
+import { logLevels, type Log, type LogFields, type LogLevel } from "../../base/report/index.ts";
 import type { Call, FromThread } from "./thread-messages.ts";
 
 /** What a thread answers, by name. What a handler returns or throws is copied to the caller. */

@@ -1,4 +1,4 @@
-import type { Log } from "../../report/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import type { Thread } from "./thread.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 

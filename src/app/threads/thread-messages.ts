@@ -1,4 +1,4 @@
-import type { LogFields, LogLevel } from "../../report/index.ts";
+import type { LogFields, LogLevel } from "../../base/report/index.ts";
 
 /** To a thread: a call, which it answers if it has a number. */
 export interface Call {

@@ -1,5 +1,5 @@
 import type { WatchAddresses } from "../../enrich/index.ts";
-import type { AddressIndex, SharedIndexReader } from "../../udm/index.ts";
+import type { AddressIndex, SharedIndexReader } from "../../metadata/index.ts";
 
 /** The metadata as a thread sees it that has a reader only. */
 export interface ThreadMetadata {

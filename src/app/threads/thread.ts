@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Log } from "../../report/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import type { Call, FromThread } from "./thread-messages.ts";
 
 export interface ThreadOptions {

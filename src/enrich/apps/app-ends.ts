@@ -1,6 +1,6 @@
-import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { AppAdditions, Enricher, RecordFields } from "../../record/index.ts";
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
 import { setWords } from "../address/words/address-words.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";

@@ -1,4 +1,4 @@
-import { addressKey, keyContains, type Key } from "../../ip/index.ts";
+import { addressKey, keyContains, type Key } from "../../base/ip/index.ts";
 import { renderFields, type AppText } from "../../record/index.ts";
 import { createAddressSelection } from "../address/sources/address-selection.ts";
 import { addressNumber, addressOf, hashOf, type AddressNumber } from "../address/words/address-words.ts";

@@ -1,6 +1,6 @@
-import { compareKeys, compareSpecificity, type Key } from "../../ip/index.ts";
-import { quote } from "../../text/index.ts";
-import type { YamlNode } from "../../yaml/index.ts";
+import { compareKeys, compareSpecificity, type Key } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import type { YamlNode } from "../../base/yaml/index.ts";
 import { readKey } from "../files/read-key.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { pairsOf, readApp, type App } from "./read-app.ts";

@@ -1,4 +1,4 @@
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { readMapFile, type ReadFile } from "../files/read-map-file.ts";
 import { readApp, type App } from "./read-app.ts";
 

@@ -1,7 +1,7 @@
 import { renderFields, type Value } from "../../record/index.ts";
-import { checkValues } from "../../udm/index.ts";
-import { quote } from "../../text/index.ts";
-import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
+import { checkValues } from "../../metadata/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { isNullNode, type YamlMapping, type YamlNode } from "../../base/yaml/index.ts";
 import type { Reporter } from "../files/read-map-file.ts";
 
 /** What a file says of an application. */

@@ -1,7 +1,7 @@
 import { promises } from "node:dns";
 import { type AddressNumber, addressNumber, addressOfNumber } from "../address/words/address-words.ts";
-import { type Address, formatAddress } from "../../ip/index.ts";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import { type Address, formatAddress } from "../../base/ip/index.ts";
+import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
 import { createFactRenderer } from "../address/sources/address-facts.ts";
 import { createListeners, type AddressSource, type FactRenderer } from "../address/sources/address-source.ts";

@@ -1,5 +1,5 @@
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
-import { quote } from "../../text/index.ts";
+import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { addressNumber, setWords, type AddressNumber } from "../address/words/address-words.ts";
 import { readMapFile, type ReadFile } from "../files/read-map-file.ts";
 import { readHostName, namedObjects } from "./host-name.ts";

@@ -1,5 +1,5 @@
-import type { Component, Log, Metrics } from "../../report/index.ts";
-import { createWatchedFile, isMissing, type FileIo } from "../../file/index.ts";
+import type { Component, Log, Metrics } from "../../base/report/index.ts";
+import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./read-map-file.ts";
 
 export interface MapFileOptions<T> {

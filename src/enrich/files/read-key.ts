@@ -1,5 +1,5 @@
-import { KeyError, parseKey, type Key } from "../../ip/index.ts";
-import type { YamlScalar } from "../../yaml/index.ts";
+import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import type { YamlScalar } from "../../base/yaml/index.ts";
 import type { Reporter } from "./read-map-file.ts";
 
 /** Reads an address, a CIDR or a range; reports what is none. */

@@ -6,7 +6,7 @@ import {
   readYaml,
   type YamlMapping,
   type YamlNode,
-} from "../../yaml/index.ts";
+} from "../../base/yaml/index.ts";
 
 /** Something wrong with a file. */
 export interface FileFinding {

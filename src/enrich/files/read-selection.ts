@@ -1,6 +1,6 @@
-import type { Key } from "../../ip/index.ts";
-import { quote } from "../../text/index.ts";
-import { isNullNode, type YamlNode } from "../../yaml/index.ts";
+import type { Key } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { isNullNode, type YamlNode } from "../../base/yaml/index.ts";
 import { readKey } from "./read-key.ts";
 import { readMapFile, type ReadFile, type Reporter } from "./read-map-file.ts";
 

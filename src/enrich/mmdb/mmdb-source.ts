@@ -4,9 +4,9 @@ import { enrichedObjects } from "../address/objects/enriched-object.ts";
 import { type FoundValues, type Wanted, createDataReader, type ReadData } from "./data-reader.ts";
 import { isName, maxNameBytes, maxStart, writeText } from "./place-names.ts";
 import { type WriteFacts, createRecordRenderer } from "./record-renderer.ts";
-import { quote } from "../../text/index.ts";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
-import { createWatchedFile, isMissing, type FileIo } from "../../file/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
+import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
 import { addressScope } from "../address/words/address-scope.ts";
 import {
   createListeners,

@@ -1,7 +1,7 @@
-import { isNullNode, type YamlNode } from "../../yaml/index.ts";
+import { isNullNode, type YamlNode } from "../../base/yaml/index.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { privilegedServices, serviceNames } from "./service-names.gen.ts";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import {
   renderFields,
   scopeOf,
@@ -11,7 +11,7 @@ import {
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 
 /** Names of ports by the number of the transport protocol. */
 export type PortNames = ReadonlyMap<number, ReadonlyMap<number, string>>;

@@ -7,13 +7,13 @@ import {
   keyContains,
   parseAddress,
   unmapAddress,
-} from "../../ip/index.ts";
-import { checkValues } from "../../udm/index.ts";
-import { isNullNode, type YamlMapping, type YamlNode } from "../../yaml/index.ts";
+} from "../../base/ip/index.ts";
+import { checkValues } from "../../metadata/index.ts";
+import { isNullNode, type YamlMapping, type YamlNode } from "../../base/yaml/index.ts";
 import type { Fact } from "../address/sources/address-facts.ts";
 import { readKey } from "../files/read-key.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import {
   renderFields,
   type Enricher,
@@ -22,7 +22,7 @@ import {
   type RenderedFields,
   type Value,
 } from "../../record/index.ts";
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 import { createRecentCache, type RecentCache } from "../recent-cache.ts";
 

@@ -1,4 +1,4 @@
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { readKey } from "../files/read-key.ts";
 import { readMapFile, type ReadFile } from "../files/read-map-file.ts";
 

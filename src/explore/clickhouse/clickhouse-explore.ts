@@ -1,7 +1,7 @@
-import { formatAddress, type Address, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, type Address, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { type Column, columnOf, timeField, exploreColumns } from "../columns/column.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { ExploreError } from "../explore-error.ts";
 import type { FlowsAnswer } from "../query/flows-answer.ts";
 import type { AnswerTable } from "../query/answer-table.ts";

@@ -1,4 +1,4 @@
-import { formatAddress, type Address } from "../../ip/index.ts";
+import { formatAddress, type Address } from "../../base/ip/index.ts";
 
 /**
  * An address as it is kept in columns: 8 hexadecimal digits of IPv4, 32 of IPv6. Texts of one length are in the order of their

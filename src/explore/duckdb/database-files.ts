@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { Log } from "../../report/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import { quoted } from "./duckdb-dialect.ts";
 
 export interface DatabaseFilesOptions {

@@ -1,5 +1,5 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../columns/column.ts";
 import { copyBlock, type Block, type BlockColumn } from "../intake/block.ts";
 import { createChunkWriter, type ChunkWriter } from "./append-block.ts";

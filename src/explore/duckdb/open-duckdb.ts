@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import type { Column } from "../columns/column.ts";
 import { openDuckDbStore, type DuckDbStore } from "./duckdb-store.ts";
 import { loadDuckDb, type DuckDb } from "./load-duckdb.ts";

@@ -1,4 +1,4 @@
-import type { Filter } from "../../filter/index.ts";
+import type { Filter } from "../../record/index.ts";
 import { isMetadataName, timeField } from "../columns/column.ts";
 import type { AnswerPart, Coverage } from "../query/answer.ts";
 import { rangeBefore, type ExploreQuery, type TimeRange } from "../query/explore-query.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { DatabaseFiles } from "./database-files.ts";
 import { settlingBytes, spareBytes } from "./disk-room.ts";
 import type { Partition } from "./partition.ts";

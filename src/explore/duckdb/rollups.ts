@@ -13,7 +13,7 @@ import {
   readRollupFile,
   type RollupFile,
 } from "./rollup-file.ts";
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import { createDatabaseFiles } from "./database-files.ts";
 
 interface RollUpOptions {

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { columnOf } from "../columns/column.ts";
 import { quoted } from "./duckdb-dialect.ts";
 import { millisecondType, tableOf, type Partition, describePartition } from "./partition.ts";
-import type { Log } from "../../report/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import { isSorted, type DatabaseFiles } from "./database-files.ts";
 import { settlingBytes } from "./disk-room.ts";
 

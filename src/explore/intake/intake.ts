@@ -1,4 +1,4 @@
-import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { addressText } from "../columns/address-text.ts";
 import {
   inlineText,

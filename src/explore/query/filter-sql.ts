@@ -4,7 +4,7 @@ import {
   type FilterTerm,
   type Quantity,
   type QuantityRange,
-} from "../../filter/index.ts";
+} from "../../record/index.ts";
 import type { Column, ColumnType } from "../columns/column.ts";
 import type { SqlDialect, SqlValues } from "./sql-dialect.ts";
 

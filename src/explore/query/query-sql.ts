@@ -1,4 +1,4 @@
-import type { Filter } from "../../filter/index.ts";
+import type { Filter } from "../../record/index.ts";
 import { timeField, type Column } from "../columns/column.ts";
 import type { TimeRange } from "./explore-query.ts";
 import { filterSql } from "./filter-sql.ts";

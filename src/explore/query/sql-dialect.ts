@@ -1,4 +1,4 @@
-import type { Address } from "../../ip/index.ts";
+import type { Address } from "../../base/ip/index.ts";
 import type { Column, ColumnType } from "../columns/column.ts";
 
 /** A value that is sent to the store with a statement. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Metrics, isExpected, type Clock, type Component, type Log } from "../../report/index.ts";
+import { type Metrics, isExpected, type Clock, type Component, type Log } from "../../base/report/index.ts";
 import type { FleetMember } from "../fleet-contract.ts";
 import type { Membership } from "../membership.ts";
 import type { Share, ShareTables } from "./share-contract.ts";

@@ -1,4 +1,4 @@
-import { addressKey, keyContains, parseAddress, parseKey } from "../../ip/index.ts";
+import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
 
 /**
  * Finds by a sender's address whether it is a relay: its records may name another exporter (elements 130 and 131).

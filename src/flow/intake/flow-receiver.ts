@@ -1,6 +1,6 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import { openSocket } from "./net/open-socket.ts";
 import { askReceiveBuffer } from "./net/receive-buffer.ts";
 import { registerSocketMetrics, type OpenPort } from "./net/socket-metrics.ts";

@@ -1,7 +1,7 @@
 import type { RecordFields, Value } from "../../record/index.ts";
-import { icmpName } from "./kernel/icmp-names.ts";
+import { icmpName } from "../kernel/icmp-names.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import { isSwappedIcmpV6 } from "./kernel/icmp-types.ts";
+import { isSwappedIcmpV6 } from "../kernel/icmp-types.ts";
 import type { IcmpOrder } from "../exporters/exporter.ts";
 import { scaleCounters } from "../exporters/sampling/scale-counters.ts";
 

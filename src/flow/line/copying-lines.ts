@@ -1,5 +1,5 @@
 import { copyLines, type AllocateSlab, type Sink, type Workspace } from "../../record/index.ts";
-import { lines, linesEnd } from "./kernel/layout.ts";
+import { lines, linesEnd } from "../kernel/layout.ts";
 
 /** Memory of a workspace for lines that a sink may keep: it is used again and again, and the sink gets copies. */
 export function copyingLines(

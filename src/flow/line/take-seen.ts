@@ -1,5 +1,5 @@
 import type { Workspace } from "../../record/index.ts";
-import * as layout from "./kernel/layout.ts";
+import * as layout from "../kernel/layout.ts";
 
 /** Takes a flow that the kernel chose. @param hash of 32 bits, of addresses, protocol and ports. @param directions 1: ingress, 2: egress, 0: not known. */
 export type NoteFlow = (hash: number, directions: number) => void;

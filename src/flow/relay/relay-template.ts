@@ -1,4 +1,4 @@
-import { parseAddress, unmapAddress } from "../../ip/index.ts";
+import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { addressElements } from "../exporters/templates/build-plan.ts";
 import type { TemplateRecord } from "../exporters/exporter.ts";
 import { variableLength } from "../exporters/templates/template.ts";

@@ -8,7 +8,7 @@ import { type CountDrop, relayDropReasons, type RelayDropReason } from "./relay-
 import { createRelayScopes, defaultRelayLimits, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
 import { addressFieldOf } from "./relay-template.ts";
 import { rewriteMessage } from "./rewrite-message.ts";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../report/index.ts";
+import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import { openSocket } from "../intake/net/open-socket.ts";
 import { askReceiveBuffer } from "../intake/net/receive-buffer.ts";
 import { senderAddress } from "../intake/net/sender-address.ts";

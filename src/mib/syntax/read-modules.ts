@@ -1,4 +1,4 @@
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { MibFault, type MibSource } from "../mib-fault.ts";
 import { isSign, readTokens, type Token } from "./tokens.ts";
 import type {

@@ -1,4 +1,4 @@
-import { nearName } from "../../text/index.ts";
+import { nearName } from "../../base/text/index.ts";
 import type { IndexFacts, ObjectFacts } from "../facts/module-facts.ts";
 import { MibFault } from "../mib-fault.ts";
 

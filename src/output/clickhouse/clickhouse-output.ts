@@ -1,6 +1,6 @@
 import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
 import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./columns.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";

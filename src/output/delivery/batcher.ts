@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { bufferOf, countLines } from "../outlet.ts";
 import type { HeldBatch } from "./held-batch.ts";
 

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { open, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { limitLog, type Clock, type Log } from "../../report/index.ts";
-import { makeFolder } from "../../file/index.ts";
+import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
+import { makeFolder } from "../../base/file/index.ts";
 import { errorCode, reasonOf } from "../errno.ts";
 import { forEachLine, type Batch } from "./batch.ts";
 import type { Refusal } from "./output-adapter.ts";

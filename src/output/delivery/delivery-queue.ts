@@ -1,4 +1,4 @@
-import { limitLog, type Clock, type Log } from "../../report/index.ts";
+import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
 import { errorCode, reasonOf } from "../errno.ts";
 import type { Batch } from "./batch.ts";
 import type { HeldBatch } from "./held-batch.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 import { createRecentDelivery, type RecentDelivery } from "./recent-delivery.ts";
 import type { DropReason, OutputMetrics } from "../output-metrics.ts";
 

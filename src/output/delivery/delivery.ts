@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { copyLines, type ShapeLines, ecsLowered, ecsNames } from "../../record/index.ts";
-import { type MatchesLine, compileLineFilter, parseFilter, recordVocabulary } from "../../filter/index.ts";
+import { type MatchesLine, compileLineFilter, parseFilter, recordVocabulary } from "../../record/index.ts";
 import { type Thinning, createThinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
 import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";
 import { type SpoolMode, createDeliveryQueue } from "./delivery-queue.ts";
-import type { Clock, Log, Metrics } from "../../report/index.ts";
+import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";

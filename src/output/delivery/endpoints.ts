@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 
 /** Several ways to one store: each request takes the next of those that work. */
 export interface Endpoints {

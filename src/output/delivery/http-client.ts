@@ -10,7 +10,7 @@ import { HttpProxyAgent } from "http-proxy-agent";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import { getProxyForUrl } from "proxy-from-env";
 import { urlToHttpOptions } from "node:url";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { connectionFailure } from "./failure-text.ts";

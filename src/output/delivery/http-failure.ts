@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "./delivery-error.ts";
 import type { HttpAnswer } from "./http-client.ts";
 

@@ -1,6 +1,6 @@
 import { DeliveryError } from "./delivery-error.ts";
 import { connectionFailure } from "./failure-text.ts";
-import { type Clock, type Log, limitLog } from "../../report/index.ts";
+import { type Clock, type Log, limitLog } from "../../base/report/index.ts";
 import { createPause } from "../pause.ts";
 import { selectRecords, type Batch } from "./batch.ts";
 import { createCircuit, type Circuit } from "./circuit.ts";

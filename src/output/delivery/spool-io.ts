@@ -1,5 +1,5 @@
 import { open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
-import { makeFolder } from "../../file/index.ts";
+import { makeFolder } from "../../base/file/index.ts";
 
 /** A file of the spool. */
 export interface SpoolFile {

@@ -9,7 +9,7 @@ import {
   type SpoolPlace,
 } from "./spool-format.ts";
 import type { SpoolFile, SpoolIo } from "./spool-io.ts";
-import type { Log } from "../../report/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import type { SpoolReport } from "./spool.ts";
 import { newSegment, scanSegment, segmentNumber, segmentPath, type Segment } from "./spool-segment.ts";
 

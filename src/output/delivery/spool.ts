@@ -1,7 +1,7 @@
 import type { Batch } from "./batch.ts";
 import { frameHeaderBytes, isPayloadOf, readFrameHeader, writeFrameHeader, type FrameHeader } from "./spool-format.ts";
 import type { SpoolFile, SpoolIo } from "./spool-io.ts";
-import type { Log } from "../../report/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import { errorCode } from "../errno.ts";
 import type { Segment } from "./spool-segment.ts";
 import { createSpoolSegments } from "./spool-segments.ts";

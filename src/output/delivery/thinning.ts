@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { fieldKey, findValue } from "./line-fields.ts";
 import type { FieldEdit } from "./line-editor.ts";
 

@@ -1,5 +1,5 @@
 import { copyLines } from "../../record/index.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
 import { createPostOutput, type PostConfig } from "./post-output.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { joinChunks, type Batch } from "../delivery/batch.ts";
 import { compressor, type Compression } from "../delivery/compress.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";

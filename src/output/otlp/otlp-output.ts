@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";

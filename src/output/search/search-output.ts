@@ -2,7 +2,7 @@ import { fieldPatterns, recordFields, type FieldType, copyLines } from "../../re
 import type { NameOf } from "../delivery/field-names.ts";
 import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
 import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
 import { httpFailure, blameOfStatus } from "../delivery/http-failure.ts";

@@ -7,7 +7,7 @@ import {
   parseAddress,
   parseKey,
   unmapAddress,
-} from "../../ip/index.ts";
+} from "../../base/ip/index.ts";
 import { createLineWalker, type ShapeLines, copyBytes } from "../../record/index.ts";
 
 /** Short texts, and what takes their place, by their bytes. A text is forgotten when others come to its slot. */

@@ -1,5 +1,5 @@
 import { lendLines, type Sink } from "../../record/index.ts";
-import type { Clock, Component } from "../../report/index.ts";
+import type { Clock, Component } from "../../base/report/index.ts";
 import { createRollup, type RollupOptions } from "./rollup.ts";
 
 export interface RollupSinkOptions extends RollupOptions {

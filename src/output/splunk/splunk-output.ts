@@ -6,7 +6,7 @@ import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { createTimeOf } from "../delivery/record-time.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";

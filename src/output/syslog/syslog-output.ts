@@ -10,7 +10,7 @@ import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import type { SyslogOutputConfig } from "./syslog-config.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { createEndpoints } from "../delivery/endpoints.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { openDatagrams, sendDatagrams } from "./syslog-datagrams.ts";

@@ -1,7 +1,7 @@
 import type { Kind } from "./definitions.ts";
 import { FindingCollector, type Side } from "./file-report.ts";
 import type { Finding, Severity } from "./finding.ts";
-import { nearName } from "../../text/index.ts";
+import { nearName } from "../../base/text/index.ts";
 import { decodeText, hashOf, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
 import { inPieces, type Pacer } from "./pacer.ts";
 import { locateNodes, type NodePath } from "./yaml-values.ts";

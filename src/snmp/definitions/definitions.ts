@@ -6,7 +6,7 @@ import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
 import type { IndexType } from "../values/decode-index.ts";
 import type { IdentityRule } from "./identity-rule.ts";
 import type { Finding } from "./finding.ts";
-import type { Secret } from "../../text/index.ts";
+import type { Secret } from "../../base/text/index.ts";
 
 /** What a device can be of; `auto` stands for the groups that its sysObjectID leads to. */
 export const autoGroup = "auto";

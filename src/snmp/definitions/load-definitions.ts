@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readFile as readFileCallback } from "node:fs";
 import { promisify } from "node:util";
-import type { Clock, Metrics } from "../../report/index.ts";
+import type { Clock, Metrics } from "../../base/report/index.ts";
 import type { LoadedFile } from "./definition-set.ts";
 import { listDefinitionFiles, type DefinitionFile, type DefinitionPaths } from "./definition-files.ts";
 import { kinds, type Definitions } from "./definitions.ts";

@@ -1,6 +1,6 @@
 import { parseOid, type Oid } from "../session/oid.ts";
 import type { FileReport, Side } from "./file-report.ts";
-import { nearName, quote } from "../../text/index.ts";
+import { nearName, quote } from "../../base/text/index.ts";
 import type { NodePath, YamlMap, YamlValue } from "./yaml-values.ts";
 
 /** YAML's ways to say that there is no value. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { FieldDefinition } from "../values/put-value.ts";
 import type { ObjectDraft } from "./read-object.ts";
-import { Secret } from "../../text/index.ts";
+import { Secret } from "../../base/text/index.ts";
 
 /**
  * Hash of what a value means: the order of a map's entries does not count, that of a list's does. Lists without a

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 
 /**
  * Divides long work into pieces, so that the event loop gets its turn. All that may run at the same time in one thread

@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { entityFacts, identityFacts, type FactSource, type IdentityFact, type IdentityRule } from "./identity-rule.ts";
 import { describe, MapReader, isNull } from "./map-reader.ts";
 import { type YamlValue, readDocument, type YamlMap } from "./yaml-values.ts";
-import { decodeUtf8, YamlFault } from "../../yaml/index.ts";
+import { decodeUtf8, YamlFault } from "../../base/yaml/index.ts";
 import { formatOid, parseOid } from "../session/oid.ts";
 import type { Kind } from "./definitions.ts";
 import { atOnce } from "./pacer.ts";

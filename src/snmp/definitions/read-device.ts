@@ -1,9 +1,9 @@
-import { formatAddress, parseAddress } from "../../ip/index.ts";
+import { formatAddress, parseAddress } from "../../base/ip/index.ts";
 import { authenticationProtocols, privacyProtocols } from "../session/credential.ts";
 import { transports, type Transport } from "../session/peer.ts";
 import { versions, type SnmpVersion, type V3Credential } from "./definitions.ts";
 import { type MapReader, describe } from "./map-reader.ts";
-import { quote, Secret } from "../../text/index.ts";
+import { quote, Secret } from "../../base/text/index.ts";
 
 /** What a file says of a device; the rest comes from the defaults. Intervals and time-outs as in a {@link Device}. */
 export interface DeviceSettings {

@@ -1,5 +1,5 @@
 import { formatOid, parseOid } from "../session/oid.ts";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { describe, isNull, type MapReader } from "./map-reader.ts";
 import type { YamlMap, YamlValue } from "./yaml-values.ts";
 

@@ -3,7 +3,7 @@ import { fieldNames, isRelated, type FieldDefinition } from "../values/put-value
 import { boundsOf, type Bounds } from "../values/plausibility.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
-import { nearName, quote } from "../../text/index.ts";
+import { nearName, quote } from "../../base/text/index.ts";
 import { type MapReader, describe } from "./map-reader.ts";
 import { readContexts } from "./read-device.ts";
 import { readNumberLabels } from "./read-enum.ts";

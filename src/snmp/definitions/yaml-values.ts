@@ -7,7 +7,7 @@ import {
   type TextPosition,
   type YamlNode,
   type YamlPair,
-} from "../../yaml/index.ts";
+} from "../../base/yaml/index.ts";
 
 /** A YAML document without types: every scalar is the text that was written, null in any spelling too. */
 export type YamlValue = string | YamlValue[] | YamlMap;

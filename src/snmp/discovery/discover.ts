@@ -3,7 +3,7 @@ import { compareOids, oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
 import { isException } from "../session/var-bind.ts";
 import type { Attribute, Definitions, Device, ObjectDefinition } from "../definitions/definitions.ts";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 import { contextsOf, deviceGroupsOf, reachedObjects } from "../definitions/reach.ts";
 import { errorStatusName } from "../session/error-status.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";

@@ -1,5 +1,5 @@
 import { readName } from "../values/format-text.ts";
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Session } from "../session/session.ts";
 import type { MemoryLease } from "./memory-budget.ts";

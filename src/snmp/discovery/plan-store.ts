@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolder, nodeFileIo, replaceContent } from "../../file/index.ts";
-import type { Log, Metrics } from "../../report/index.ts";
+import { makeFolder, nodeFileIo, replaceContent } from "../../base/file/index.ts";
+import type { Log, Metrics } from "../../base/report/index.ts";
 import { planFromJson, planToJson, type DevicePlan } from "./device-plan.ts";
 
 /** Keeps plans over a restart. What cannot be read or written is counted and logged; it costs a discovery, no more. */

@@ -1,7 +1,7 @@
 import { changeEffect, type ChangeEffect } from "../definitions/definition-change.ts";
 import { type DefinitionsDiff, diffDefinitionsInPieces, type GroupsOf } from "../definitions/diff-definitions.ts";
 import type { DeviceChange } from "../definitions/diff-objects.ts";
-import type { Clock, Health, Log, Metrics } from "../../report/index.ts";
+import type { Clock, Health, Log, Metrics } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { formatFinding, type Finding } from "../definitions/finding.ts";
 import type { DefinitionsLoader } from "../definitions/load-definitions.ts";

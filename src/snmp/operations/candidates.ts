@@ -1,4 +1,4 @@
-import type { Clock, Log, Metrics } from "../../report/index.ts";
+import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import { covers } from "../sweep/address-ranges.ts";
 import type { CandidateSource } from "../sweep/candidate-source.ts";
 import type { Network } from "../sweep/network.ts";

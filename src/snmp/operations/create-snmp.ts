@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { type Metrics, limitLog } from "../../report/index.ts";
+import { type Metrics, limitLog } from "../../base/report/index.ts";
 import { type MemoryBudget, createMemoryBudget } from "../discovery/memory-budget.ts";
 import { rateRefusals } from "../poller/counter-change.ts";
 import { type RateBudget, createRateBudget } from "../poller/kept-counters.ts";

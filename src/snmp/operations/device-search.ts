@@ -4,7 +4,7 @@ import { formatOid } from "../session/oid.ts";
 import type { PolledIdentity } from "../sweep/settle-found.ts";
 import { type NamedAddress, createCandidates, type Candidates } from "./candidates.ts";
 import type { Neighbour } from "./neighbours.ts";
-import { silentProgress, type Log } from "../../report/index.ts";
+import { silentProgress, type Log } from "../../base/report/index.ts";
 import type { DefinitionsInUse } from "./apply-definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { PlanStore } from "../discovery/plan-store.ts";
 import { createDevicePoller } from "../poller/device-poller.ts";

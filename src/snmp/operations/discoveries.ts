@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { discover } from "../discovery/discover.ts";
 import { createDiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discovery-queue.ts";

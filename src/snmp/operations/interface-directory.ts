@@ -5,7 +5,7 @@ import {
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 
 /** What a device is known by and what its interfaces are called. Plain data, for directories in other threads too. */
 export interface KnownInterfaces {

@@ -1,4 +1,4 @@
-import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { PolledRows } from "../poller/poll-object.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
 import type { NeighbourProtocol } from "../sweep/candidate-source.ts";

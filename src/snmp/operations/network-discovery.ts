@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../report/index.ts";
+import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { createSnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
@@ -20,7 +20,7 @@ import type {
   DiscoveryView,
   NetworksInUse,
 } from "./discovery-report.ts";
-import { makeFolder } from "../../file/index.ts";
+import { makeFolder } from "../../base/file/index.ts";
 import { formatFinding, type Severity } from "../definitions/finding.ts";
 import { createFoundDevices } from "../sweep/found-devices.ts";
 import { readNetworks } from "../sweep/read-networks.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { Pacer } from "../definitions/pacer.ts";
 import { planFromJson, planToJson, type DevicePlan } from "../discovery/device-plan.ts";

@@ -1,5 +1,5 @@
 import type { Enricher, Sink } from "../../record/index.ts";
-import type { Clock, Component, Health, Log, Metrics, Progress } from "../../report/index.ts";
+import type { Clock, Component, Health, Log, Metrics, Progress } from "../../base/report/index.ts";
 import type { DefinitionPaths } from "../definitions/definition-files.ts";
 import type { RefusedTraps } from "../traps/sender-limit.ts";
 import type { TrapSettings } from "../traps/trap-listener.ts";

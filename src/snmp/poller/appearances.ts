@@ -2,7 +2,7 @@ import { compareOids, oidStartsWith, type Oid } from "../session/oid.ts";
 import type { Attribute, Definitions, Device } from "../definitions/definitions.ts";
 import { contextsOf, reachedObjects } from "../definitions/reach.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { errorStatus } from "../session/error-status.ts";
 import type { Session, SnmpResponse } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";

@@ -1,5 +1,5 @@
 import { valueFaults as valueFaultNames, type ValueFault } from "../session/codec/decode-error.ts";
-import type { Labels, Metrics } from "../../report/index.ts";
+import type { Labels, Metrics } from "../../base/report/index.ts";
 
 /** What a device's polls came to. Plain numbers; the metrics read them. */
 export interface DeviceCounts {

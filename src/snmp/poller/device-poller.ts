@@ -9,7 +9,7 @@ import { type Pulse, createHeartbeat } from "./heartbeat.ts";
 import type { PolledType } from "./poll-plan.ts";
 import { placeOf } from "./place-of.ts";
 import { hasSettledSince } from "./uptime.ts";
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import type { Schedule, Scheduled } from "./schedule.ts";
 import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { getScalars } from "../discovery/get-scalars.ts";
 import { marks, type Marks } from "../discovery/marks.ts";
 import { sysNameOid, sysObjectIdOid, sysUpTimeOid, textOf } from "../discovery/identify.ts";

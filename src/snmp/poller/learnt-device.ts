@@ -3,7 +3,7 @@ import { heldValue, type HeldValue } from "../values/held-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
 import type { PolledRows, PolledRow } from "./poll-object.ts";
 import { hasRestarted } from "./uptime.ts";
-import { hashText } from "../../text/index.ts";
+import { hashText } from "../../base/text/index.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { EnumTables, NameTables } from "../values/put-value.ts";
 import { createCounterRates, type CountedRows } from "./counter-rates.ts";

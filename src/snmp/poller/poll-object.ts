@@ -4,7 +4,7 @@ import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { VarBind } from "../session/var-bind.ts";
 import { walk } from "../session/walk.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { holdValue, type HeldValue } from "../values/held-value.ts";
 import type { MemoryLease } from "../discovery/memory-budget.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { Schedule, Scheduled } from "./schedule.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../../report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import type { MemoryBudget } from "../discovery/memory-budget.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import type { DevicePoller } from "./device-poller-contract.ts";

@@ -11,7 +11,7 @@ import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
 import { type RecordFields, createLineBuffer, type Enricher, type LineBuffer, type Sink } from "../../record/index.ts";
 import type { RowChange, CountedRows } from "./counter-rates.ts";
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../definitions/pacer.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 
 /** Something that is due at a time. */
 export interface Scheduled {

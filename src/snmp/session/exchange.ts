@@ -1,5 +1,5 @@
-import { type Family, formatAddress, parseAddress } from "../../ip/index.ts";
-import type { Log } from "../../report/index.ts";
+import { type Family, formatAddress, parseAddress } from "../../base/ip/index.ts";
+import type { Log } from "../../base/report/index.ts";
 import { type Peer, peerName } from "./peer.ts";
 import type { SessionCounts, IgnoreReason } from "./session-metrics.ts";
 import type { OpenUdpSocket, UdpSocket } from "./udp-socket.ts";

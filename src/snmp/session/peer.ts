@@ -1,4 +1,4 @@
-import type { Family } from "../../ip/index.ts";
+import type { Family } from "../../base/ip/index.ts";
 import { AgentLimits } from "./agent-limits.ts";
 import { noValueFaults, type ValueFault } from "./codec/decode-error.ts";
 import type { Engine } from "./usm/engine.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 import { snmpErrorCodes, type SnmpErrorCode } from "./snmp-error.ts";
 
 /**

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { type Exchange, createExchanges } from "./exchange.ts";
 import { type Request, maxDatagram, requestPdu, checkRequest, checkSize, responseTo } from "./request.ts";
 import type { SnmpResponse, Session } from "./session.ts";
-import { type Clock, limitLog, type Log, type Metrics } from "../../report/index.ts";
+import { type Clock, limitLog, type Log, type Metrics } from "../../base/report/index.ts";
 import { copyBytes } from "./codec/ber-reader.ts";
 import {
   decodeScopedPdu,
@@ -23,10 +23,10 @@ import { reportError } from "./usm/report.ts";
 import { usmExchange, type UsmAnswer, type UsmParty } from "./usm/usm-exchange.ts";
 import { type PduType, readPduRest } from "./codec/pdu-codec.ts";
 import type { Oid } from "./oid.ts";
-import { formatAddress, parseAddress, unmapAddress } from "../../ip/index.ts";
+import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { OpenStream } from "./stream-pool.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./udp-socket.ts";
-import { quote } from "../../text/index.ts";
+import { quote } from "../../base/text/index.ts";
 
 /** What differs between the versions: how a request becomes messages and back. */
 interface Requester {

@@ -1,5 +1,5 @@
 import { createSocket } from "node:dgram";
-import type { Family } from "../../ip/index.ts";
+import type { Family } from "../../base/ip/index.ts";
 
 /** A socket of one address family on a port of its own, which talks to any number of peers. */
 export interface UdpSocket {

@@ -1,4 +1,4 @@
-import { addressKey, formatAddress, keyContains, parseAddress, type Key } from "../../ip/index.ts";
+import { addressKey, formatAddress, keyContains, parseAddress, type Key } from "../../base/ip/index.ts";
 
 /**
  * First and last address that a key stands for. Those of an IPv4 prefix that are its network and its broadcast address

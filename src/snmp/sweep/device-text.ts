@@ -6,7 +6,7 @@ import {
   YamlFault,
   type YamlMapping,
   type YamlPair,
-} from "../../yaml/index.ts";
+} from "../../base/yaml/index.ts";
 import type { Network, SweepCredential } from "./network.ts";
 import type { SweptDevice } from "./probe-address.ts";
 

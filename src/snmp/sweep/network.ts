@@ -1,5 +1,5 @@
-import type { Key } from "../../ip/index.ts";
-import type { Secret } from "../../text/index.ts";
+import type { Key } from "../../base/ip/index.ts";
+import type { Secret } from "../../base/text/index.ts";
 import { usmCredential } from "../definitions/device-credentials.ts";
 import type { V3Credential } from "../definitions/definitions.ts";
 import type { Credential } from "../session/credential.ts";

@@ -1,5 +1,5 @@
-import { KeyError, parseKey, type Key } from "../../ip/index.ts";
-import { Secret } from "../../text/index.ts";
+import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { versions } from "../definitions/definitions.ts";
 import { FindingCollector } from "../definitions/file-report.ts";
 import type { Finding } from "../definitions/finding.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 
 /** Lets one piece of work go after the other, this many in a second. */
 export interface SendPace {

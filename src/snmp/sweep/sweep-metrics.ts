@@ -1,4 +1,4 @@
-import type { Metrics } from "../../report/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
 import { tryResults, type TryResult } from "./probe-address.ts";
 import { addressResults, type AddressResult } from "./sweep.ts";
 

@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress } from "../../ip/index.ts";
+import { formatAddress, parseAddress } from "../../base/ip/index.ts";
 import {
   cursorOver,
   enter,

@@ -1,4 +1,4 @@
-import type { Clock, Labels, Metrics } from "../../report/index.ts";
+import type { Clock, Labels, Metrics } from "../../base/report/index.ts";
 import type { TrapRefusal } from "./trap.ts";
 
 /** Lets each sender have this many notifications a second, and counts what it sent beyond. */

@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
-import { listenFault } from "../../report/index.ts";
+import { listenFault } from "../../base/report/index.ts";
 
 /** A bound socket for notifications. */
 export interface TrapSocket {

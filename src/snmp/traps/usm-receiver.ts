@@ -1,4 +1,4 @@
-import type { Clock } from "../../report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { DecodeError } from "../session/codec/decode-error.ts";
 import {
   decodeMessage,

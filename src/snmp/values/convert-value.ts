@@ -1,4 +1,4 @@
-import { formatAddress, formatAddressBytes, parseAddress } from "../../ip/index.ts";
+import { formatAddress, formatAddressBytes, parseAddress } from "../../base/ip/index.ts";
 import type { Scalar } from "../../record/index.ts";
 import { formatOid } from "../session/oid.ts";
 import { formatDisplayString, formatHex, formatMac, formatText } from "./format-text.ts";

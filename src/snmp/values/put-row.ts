@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../ip/index.ts";
+import { formatAddressBytes } from "../../base/ip/index.ts";
 import type { RecordFields, Scalar } from "../../record/index.ts";
 import { convertValue, decibelOfMilliwatts } from "./convert-value.ts";
 import { typeOfSensor } from "./complete-sensor.ts";

@@ -18,7 +18,7 @@ import { templateSettings } from "../../../src/flow/flow-listener.ts";
 import { createRecordReader } from "../../../src/flow/wire/template/record-reader.ts";
 import { createSampleLines } from "../../../src/flow/line/writer/sample-lines.ts";
 import { createLineBuffer, createWorkspace, createWorkspaceMemory } from "../../../src/record/index.ts";
-import { limitLog } from "../../../src/report/index.ts";
+import { limitLog } from "../../../src/base/report/index.ts";
 import { createModelReader } from "./model-reader.ts";
 import { seenOf } from "./model-seen.ts";
 

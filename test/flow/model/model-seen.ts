@@ -1,4 +1,4 @@
-import { parseAddress } from "../../../src/ip/index.ts";
+import { parseAddress } from "../../../src/base/ip/index.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
 
 const mask = (1n << 64n) - 1n;

@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../../src/ip/index.ts";
+import { formatAddressBytes } from "../../../src/base/ip/index.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
 import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
 import { tunnels, type PacketHeader } from "../../../src/flow/wire/packet/packet-header.ts";

@@ -1,5 +1,5 @@
 import { plausibleRate } from "../../../src/flow/exporters/sampling/record-rate.ts";
-import { formatAddressBytes } from "../../../src/ip/index.ts";
+import { formatAddressBytes } from "../../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
 import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";

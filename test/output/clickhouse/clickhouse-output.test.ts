@@ -7,7 +7,7 @@ import {
   type ClickHouseOutputConfig,
 } from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "../delivery/delivery-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { allAccepted, createDelivery, DeliveryError, type OutputAdapter } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock, type Clock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock, type Clock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";
 

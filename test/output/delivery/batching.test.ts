@@ -13,10 +13,10 @@ import {
 import { backoffMs } from "../../../src/output/delivery/sender.ts";
 import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
 import type { HeldBatch } from "../../../src/output/delivery/held-batch.ts";
-import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/filter/index.ts";
+import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/record/index.ts";
 import { cutTime } from "../../../src/output/delivery/line-editor.ts";
 import { createLineFilter } from "../../../src/output/delivery/delivery.ts";
-import { systemClock, type Clock } from "../../../src/report/index.ts";
+import { systemClock, type Clock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";
 
 const text = (batch: Pick<Batch, "chunks" | "byteLength">): string => Buffer.from(joinChunks(batch)).toString();

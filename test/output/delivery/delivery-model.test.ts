@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { createDelivery, type Delivery, type SpoolMode } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";

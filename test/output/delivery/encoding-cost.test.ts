@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAdapter, type StoreConfig } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/report/index.ts";
+import { systemClock } from "../../../src/base/report/index.ts";
 import { postConfig, startHttpServer } from "../http/http-fixture.ts";
 import { batchOf } from "./batch-fixture.ts";
 import { numberedFlow } from "./output-contract.ts";

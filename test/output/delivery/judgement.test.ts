@@ -11,7 +11,7 @@ import {
   type OutputAdapter,
   type StoreConfig,
 } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
 import { clickHouseConfig } from "../clickhouse/clickhouse-fixture.ts";

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { createDelivery, createLineRenamer, type RecordBatch } from "../../../src/output/index.ts";
 import { allAccepted } from "../../../src/output/index.ts";
 import { ecsLowered, ecsNames } from "../../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { allAccepted, createDelivery } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";
 import { createMemoryDisk } from "./memory-spool-io.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createDelivery, type Delivery, type DeliveryConfig, type SpoolMode } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/report/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore } from "./fake-store.ts";

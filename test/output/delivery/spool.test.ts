@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RecordBatch } from "../../../src/output/index.ts";
 import { createSpool, type Spool, type SpoolOptions } from "../../../src/output/delivery/spool.ts";
-import { silentLog } from "../../../src/report/index.ts";
+import { silentLog } from "../../../src/base/report/index.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
 
 interface Counts {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as zlib from "node:zlib";
 import { createAdapter, DeliveryError, type HttpOutputConfig, type OutputAdapter } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/report/index.ts";
+import { systemClock } from "../../../src/base/report/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { noTls, startHttpServer } from "./http-fixture.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAdapter } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/report/index.ts";
+import { systemClock } from "../../../src/base/report/index.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger } from "../delivery/output-contract.ts";

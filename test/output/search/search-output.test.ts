@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createAdapter, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
 import type { SearchOutputConfig } from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
-import { systemClock } from "../../../src/report/index.ts";
+import { systemClock } from "../../../src/base/report/index.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFakeSearchServer } from "./fake-search-server.ts";

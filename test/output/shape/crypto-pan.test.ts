@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { formatAddress, parseAddress, type Address } from "../../../src/ip/index.ts";
+import { formatAddress, parseAddress, type Address } from "../../../src/base/ip/index.ts";
 import { anonymizeTexts, createCryptoPan, cutAddresses } from "../../../src/output/index.ts";
 import { runs } from "../../support/runs.ts";
 

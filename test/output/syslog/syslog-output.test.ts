@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { createAdapter, type OutputAdapter, type SyslogOutputConfig } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/report/index.ts";
+import { systemClock } from "../../../src/base/report/index.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 import { selfSignedFiles } from "../../support/self-signed.ts";
 import { until } from "../../support/until.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { systemClock, type Clock } from "../../../src/report/index.ts";
+import { systemClock, type Clock } from "../../../src/base/report/index.ts";
 import {
   decodeMessage,
   encodeCommunityMessage,

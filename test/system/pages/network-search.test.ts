@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { hashPassword } from "../../../src/access/index.ts";
+import { hashPassword } from "../../../src/server/index.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { createSnmpAgent, listen } from "../../support/snmp-agent/index.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createToken, hashPassword } from "../../../src/access/index.ts";
+import { createToken, hashPassword } from "../../../src/server/index.ts";
 import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { startPartner } from "../../support/partner.ts";

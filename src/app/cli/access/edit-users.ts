@@ -11,8 +11,8 @@ import {
   type AccessFields,
   type AccessList,
   type AccessSection,
-} from "../../../access/index.ts";
-import { nodeFileIo, replaceContent, resolveTarget } from "../../../file/index.ts";
+} from "../../../server/index.ts";
+import { nodeFileIo, replaceContent, resolveTarget } from "../../../base/file/index.ts";
 import { CommandError } from "../command-error.ts";
 import { commandSettings } from "../config-option.ts";
 import type { Terminal } from "../terminal.ts";

@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 import type { DefineCommand } from "../command-row.ts";
 import { addConfigOption } from "../config-option.ts";
 
-/** As in src/access/role.ts, which no start loads. */
+/** As in src/server/access/role.ts, which no start loads. */
 const roleNames = ["viewer", "editor", "admin"] as const;
 const areaNames = ["metadata", "flow", "snmp", "collector"] as const;
 

@@ -1,5 +1,12 @@
-import { createPositions, isNullNode, readYaml, YamlFault, type YamlNode, type YamlPair } from "../../../yaml/index.ts";
-import { nearName } from "../../../text/index.ts";
+import {
+  createPositions,
+  isNullNode,
+  readYaml,
+  YamlFault,
+  type YamlNode,
+  type YamlPair,
+} from "../../../base/yaml/index.ts";
+import { nearName } from "../../../base/text/index.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Profiles {

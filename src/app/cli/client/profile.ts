@@ -59,7 +59,7 @@ export async function readProfile(
   if (wanted === undefined) return {};
   const found = profiles.get(wanted);
   if (found === undefined) {
-    const { nearName } = await import("../../../text/index.ts");
+    const { nearName } = await import("../../../base/text/index.ts");
     const near = nearName(wanted, [...profiles.keys()]);
     return fail(`there is no profile ${wanted} in ${path}${near === undefined ? "" : `: is ${near} meant?`}`);
   }

@@ -1,4 +1,4 @@
-import type { TaskView } from "../../../report/index.ts";
+import type { TaskView } from "../../../base/report/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ApiClient } from "./api-call.ts";
 

@@ -46,7 +46,7 @@ function prefixOf(begun: string): string | undefined {
 
 /** Names of fields after what was written of an expression: `src.ip=10.0.0.1,dst.na` ends in a name. */
 async function fieldCandidates(written: string, of: "records" | "udm" = "records"): Promise<readonly Candidate[]> {
-  const { recordVocabulary, udmVocabulary } = await import("../../../filter/index.ts");
+  const { recordVocabulary, udmVocabulary } = await import("../../../record/index.ts");
   const begun = /[\w.]*$/.exec(written)?.[0] ?? "";
   const before = written.slice(0, written.length - begun.length);
   const vocabulary = of === "udm" ? udmVocabulary : recordVocabulary;

@@ -1,6 +1,6 @@
-import { recordVocabulary } from "../../../filter/index.ts";
+import { recordVocabulary } from "../../../record/index.ts";
 import type { ApiClient } from "../client/api-call.ts";
-import { nearName } from "../../../text/index.ts";
+import { nearName } from "../../../base/text/index.ts";
 import { CommandError } from "../command-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { textTable } from "../text-table.ts";

@@ -1,5 +1,5 @@
 import { createKeyConflicts } from "../../../enrich/index.ts";
-import { checkMetadataFile } from "../../../udm/index.ts";
+import { checkMetadataFile } from "../../../metadata/index.ts";
 import { readInput } from "../read-input.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -1,4 +1,4 @@
-import { createHealth, createMetrics, silentLog, systemClock } from "../../../report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock } from "../../../base/report/index.ts";
 import {
   createUdmFileStore,
   createUdmPostgresqlStore,
@@ -11,8 +11,8 @@ import {
   type UdmEntry,
   type UdmIndex,
   type UdmWrite,
-} from "../../../udm/index.ts";
-import { showDatabase } from "../../../postgresql/index.ts";
+} from "../../../metadata/index.ts";
+import { showDatabase } from "../../../base/postgresql/index.ts";
 import { metadataDatabaseOptions } from "../../metadata-database.ts";
 import { SettingsError, type Settings } from "../../settings/index.ts";
 import { CommandError } from "../command-error.ts";

@@ -1,5 +1,5 @@
-import { parseKey } from "../../../ip/index.ts";
-import { renderEntry, withContexts, type UdmContext } from "../../../udm/index.ts";
+import { parseKey } from "../../../base/ip/index.ts";
+import { renderEntry, withContexts, type UdmContext } from "../../../metadata/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** An entry as it stands in a metadata file. */

@@ -1,4 +1,4 @@
-import { networkOfKey, parseKey } from "../../../ip/index.ts";
+import { networkOfKey, parseKey } from "../../../base/ip/index.ts";
 
 /** A line that says what a key with host bits covers; empty for other keys. */
 export function hostBitsWarning(key: string): string {

@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { decodeText, ExchangeError, wholeText } from "../../../exchange/index.ts";
+import { decodeText, ExchangeError, wholeText } from "../../../metadata/index.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { showProgress } from "../client/show-progress.ts";
 import { CommandError } from "../command-error.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { repeatedName } from "../../../exchange/index.ts";
-import { parseKey } from "../../../ip/index.ts";
-import { checkMetadataFile, checkUdm, udmContexts, type UdmEntry } from "../../../udm/index.ts";
+import { repeatedName } from "../../../metadata/index.ts";
+import { parseKey } from "../../../base/ip/index.ts";
+import { checkMetadataFile, checkUdm, udmContexts, type UdmEntry } from "../../../metadata/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** What a text of entries says, and all that is wrong with it. */

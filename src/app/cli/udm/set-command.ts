@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { ApiClient } from "../client/api-call.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import type { UdmContext } from "../../../udm/index.ts";
+import type { UdmContext } from "../../../metadata/index.ts";
 import { collect } from "../config-option.ts";
 import { CommandError } from "../command-error.ts";
 import type { DefineCommand } from "../command-row.ts";

@@ -1,8 +1,8 @@
-import { parseAddress, unmapAddress } from "../../../ip/index.ts";
+import { parseAddress, unmapAddress } from "../../../base/ip/index.ts";
 import type { Value } from "../../../record/index.ts";
-import type { Log } from "../../../report/index.ts";
+import type { Log } from "../../../base/report/index.ts";
 import { setWords } from "../words/address-words.ts";
-import { quote } from "../../../text/index.ts";
+import { quote } from "../../../base/text/index.ts";
 
 /** Reads the addresses of records. */
 export interface ReadAddress {

@@ -1,4 +1,4 @@
-import type { CoveringEntryTexts } from "../../../udm/index.ts";
+import type { CoveringEntryTexts } from "../../../metadata/index.ts";
 import { createFold, type FoldedEntries } from "./fold.ts";
 import type { MetadataKeys } from "./metadata-keys.ts";
 

@@ -1,5 +1,5 @@
 import { createFindConflict, fieldGroups, recordFields } from "../../../record/index.ts";
-import { quote } from "../../../text/index.ts";
+import { quote } from "../../../base/text/index.ts";
 import { enrichedObjects } from "../objects/enriched-object.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { lineObjects } from "../../../record/index.ts";
-import { udmContexts, type UdmContext } from "../../../udm/index.ts";
+import { udmContexts, type UdmContext } from "../../../metadata/index.ts";
 
 /** A part of a record that has an address of its own at `<name>.ip.addr`. */
 export interface EnrichedObject {

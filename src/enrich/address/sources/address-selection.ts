@@ -1,4 +1,4 @@
-import type { Key } from "../../../ip/index.ts";
+import type { Key } from "../../../base/ip/index.ts";
 import { addressOf, isIpv4 } from "../words/address-words.ts";
 
 /** Which addresses something is asked about. */

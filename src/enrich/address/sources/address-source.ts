@@ -1,4 +1,4 @@
-import type { Address } from "../../../ip/index.ts";
+import type { Address } from "../../../base/ip/index.ts";
 
 /** What is known of an address, rendered below an object: its fields, each with a comma before it. */
 export interface RenderedFacts {

@@ -14,7 +14,7 @@ import {
   tagWord,
 } from "./address-slots.ts";
 import { flowLocality, localities, renderedLocalities } from "../objects/locality.ts";
-import type { Address } from "../../../ip/index.ts";
+import type { Address } from "../../../base/ip/index.ts";
 import type { AddressText } from "../text/address-text.ts";
 import { createAddressList } from "../words/address-list.ts";
 import { setWords } from "../words/address-words.ts";

@@ -1,5 +1,5 @@
-import type { Family } from "../../../ip/index.ts";
-import type { AddressRange } from "../../../udm/index.ts";
+import type { Family } from "../../../base/ip/index.ts";
+import type { AddressRange } from "../../../metadata/index.ts";
 
 /**
  * When what is known of each address changed last, by stamps that go up and wrap around after 29 bits. All addresses lie in

@@ -1,5 +1,5 @@
 import { addressLayout } from "../../../record/index.ts";
-import type { AddressIndex, CoveringEntryTexts } from "../../../udm/index.ts";
+import type { AddressIndex, CoveringEntryTexts } from "../../../metadata/index.ts";
 import { endpointObjects, type AddressSource } from "../sources/address-source.ts";
 import { addressScope, type AddressScope } from "../words/address-scope.ts";
 import { createWriteAddressText, lengthOf, type AddressText, type KnownOfAddress } from "./address-text.ts";

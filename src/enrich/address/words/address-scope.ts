@@ -1,4 +1,4 @@
-import { parseKey } from "../../../ip/index.ts";
+import { parseKey } from "../../../base/ip/index.ts";
 import { setWords } from "./address-words.ts";
 
 /** How far an address means the same host. */

@@ -1,4 +1,4 @@
-import { unmapAddress, type Address } from "../../../ip/index.ts";
+import { unmapAddress, type Address } from "../../../base/ip/index.ts";
 
 /** The hash of an address of four words below an object. The kernel of flows looks for addresses by the same one. */
 export function hashOf(object: number, a: number, b: number, c: number, d: number): number {

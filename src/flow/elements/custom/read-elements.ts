@@ -7,12 +7,12 @@ import {
   type YamlMapping,
   type YamlNode,
   type YamlScalar,
-} from "../../../yaml/index.ts";
+} from "../../../base/yaml/index.ts";
 import { convertType } from "../mapping/convert-type.ts";
 import type { DataType } from "../registry/information-element.ts";
 import { reversePen, elementKey, findElement, knownElements } from "../registry/registry.ts";
 import type { CustomElement } from "./custom-element.ts";
-import { quote } from "../../../text/index.ts";
+import { quote } from "../../../base/text/index.ts";
 import { decodedSegments } from "../../../record/index.ts";
 import { fieldNames } from "../mapping/field-names.ts";
 

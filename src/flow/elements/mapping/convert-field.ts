@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../../ip/index.ts";
+import { formatAddressBytes } from "../../../base/ip/index.ts";
 import { enumerations } from "../registry/enumerations.gen.ts";
 import { protocolNames } from "../registry/protocol-names.gen.ts";
 import { toUnsigned } from "./convert-type.ts";

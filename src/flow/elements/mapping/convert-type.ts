@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../../ip/index.ts";
+import { formatAddressBytes } from "../../../base/ip/index.ts";
 import type { DataType } from "../registry/information-element.ts";
 import type { Convert, FieldSource } from "./field-source.ts";
 

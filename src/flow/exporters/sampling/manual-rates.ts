@@ -1,4 +1,4 @@
-import { addressKey, compareSpecificity, keyContains, parseAddress, parseKey } from "../../../ip/index.ts";
+import { addressKey, compareSpecificity, keyContains, parseAddress, parseKey } from "../../../base/ip/index.ts";
 
 /** Sampling rates by exporter: address, CIDR or range in canonical text. */
 export type SamplingRates = ReadonlyMap<string, number>;

@@ -1,4 +1,4 @@
-import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../../report/index.ts";
+import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../../base/report/index.ts";
 import { addressOfKey, stateKey } from "../relays.ts";
 import type { ExporterState } from "./exporter-state.ts";
 import { shiftTimes, type SharedExporters } from "./shared-exporters.ts";

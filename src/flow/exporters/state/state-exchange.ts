@@ -1,4 +1,4 @@
-import type { Clock } from "../../../report/index.ts";
+import type { Clock } from "../../../base/report/index.ts";
 import type { TemplateSettings } from "../../wire/template/decode-sets.ts";
 import { isFarFromKept } from "../domain.ts";
 import type { Exporter } from "../exporter.ts";

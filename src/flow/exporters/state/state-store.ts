@@ -8,8 +8,8 @@ import {
   type LabelNames,
   type Log,
   type Metrics,
-} from "../../../report/index.ts";
-import { hashText } from "../../../text/index.ts";
+} from "../../../base/report/index.ts";
+import { hashText } from "../../../base/text/index.ts";
 import { addressOfKey, stateKey } from "../relays.ts";
 
 /** Why a file is not used. */

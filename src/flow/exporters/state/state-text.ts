@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress } from "../../../ip/index.ts";
+import { formatAddress, parseAddress } from "../../../base/ip/index.ts";
 import type { DomainState, ExporterState, OptionsState, TemplateState } from "./exporter-state.ts";
 
 /** An exporter's state as one line of JSON. */

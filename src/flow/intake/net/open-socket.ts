@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { listenFault } from "../../../report/index.ts";
+import { listenFault } from "../../../base/report/index.ts";
 
 /** A flow port cannot be opened; the start fails with it. The message names address, port and reason. */
 export class FlowListenError extends Error {

@@ -1,5 +1,5 @@
 import type { Socket } from "node:dgram";
-import type { Log } from "../../../report/index.ts";
+import type { Log } from "../../../base/report/index.ts";
 
 /**
  * Asks the kernel for a receive buffer and reads back what it gave, because it clamps the size silently.

@@ -1,4 +1,4 @@
-import { readKernelSockets, type KernelPort, type Labels, type Metrics } from "../../../report/index.ts";
+import { readKernelSockets, type KernelPort, type Labels, type Metrics } from "../../../base/report/index.ts";
 
 /** A port that is open for flows. */
 export interface OpenPort {

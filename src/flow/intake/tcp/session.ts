@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock, Log } from "../../../report/index.ts";
+import type { Clock, Log } from "../../../base/report/index.ts";
 import { senderPort, sessionEnd } from "./session-port.ts";
 import { closeReasons, type CloseReason, type StreamCounts, type Transport } from "./stream-counts.ts";
 

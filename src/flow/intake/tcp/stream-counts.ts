@@ -1,4 +1,4 @@
-import type { Labels, Metrics } from "../../../report/index.ts";
+import type { Labels, Metrics } from "../../../base/report/index.ts";
 
 export const transports = ["tcp", "tls"] as const;
 export type Transport = (typeof transports)[number];

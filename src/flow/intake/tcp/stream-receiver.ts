@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
-import type { Clock, Component, Log, Metrics } from "../../../report/index.ts";
+import type { Clock, Component, Log, Metrics } from "../../../base/report/index.ts";
 import { bindAnyFamily } from "../net/open-socket.ts";
 import { createSession, type OfferMessage, type Session } from "./session.ts";
 import { maxSession, sessionPort } from "./session-port.ts";

@@ -1,6 +1,6 @@
 import type { AppAdditions, LineEnricher, Workspace } from "../../../record/index.ts";
-import type { KernelImports } from "../kernel/kernel.ts";
-import * as layout from "../kernel/layout.ts";
+import type { KernelImports } from "../../kernel/kernel.ts";
+import * as layout from "../../kernel/layout.ts";
 import { moreOfApplication } from "./name-bits.ts";
 import type { RecordSlots } from "./record-slots.ts";
 

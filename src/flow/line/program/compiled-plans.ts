@@ -1,12 +1,12 @@
 import type { Direction } from "../biflow/direction.ts";
 import type { LineEnricher } from "../../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Plan, Step, Output } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
 import { type PlacedTable, createByteTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";
 import { maxNumberAddition } from "./number-addition.ts";
-import { createProgramWriter } from "../kernel/program-writer.ts";
+import { createProgramWriter } from "../../kernel/program-writer.ts";
 import type { NameBits } from "./name-bits.ts";
 import { maxNamesLength } from "./option-names.ts";
 import type { StepContext } from "./step-context.ts";

@@ -1,5 +1,5 @@
-import { createAddressSet, type Filter, type FilterTerm, type Quantity } from "../../../filter/index.ts";
-import * as layout from "../kernel/layout.ts";
+import { createAddressSet, type Filter, type FilterTerm, type Quantity } from "../../../record/index.ts";
+import * as layout from "../../kernel/layout.ts";
 
 /**
  * Fields whose values the kernel keeps as they are in the line, if they are wanted. What enrichment may change or add is not among them, nor

@@ -1,5 +1,5 @@
 import type { Workspace } from "../../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 
 /** The memory of the kernel for programs and what they refer to: taken piece by piece, given back all at once. */
 export interface ProgramMemory {

@@ -1,7 +1,7 @@
-import { parseAddress } from "../../../ip/index.ts";
+import { parseAddress } from "../../../base/ip/index.ts";
 import type { FieldValues, Value, Workspace } from "../../../record/index.ts";
 import type { NameBits } from "./name-bits.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import { convertField } from "../../elements/mapping/convert-field.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
 

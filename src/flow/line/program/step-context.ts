@@ -1,5 +1,5 @@
 import type { Direction } from "../biflow/direction.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Step } from "../../exporters/templates/plan.ts";
 import type { PlacedTable } from "./byte-table.ts";
 import type { LineHelper } from "./line-helper.ts";

@@ -1,10 +1,10 @@
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import { toHex } from "../../elements/mapping/convert-type.ts";
 import type { Convert } from "../../elements/mapping/field-source.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import { variableLength } from "../../exporters/templates/template.ts";
 import type { LineHelper } from "./line-helper.ts";
-import type { ProgramWriter } from "../kernel/program-writer.ts";
+import type { ProgramWriter } from "../../kernel/program-writer.ts";
 import { fitOf, isNever, isTotal, timeLengthsOf, totalLengthsOf, valueKind, type ValueKind } from "./value-kind.ts";
 
 /** What writing a part of a program takes. */

@@ -1,4 +1,4 @@
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Plan, SlowStep } from "../../exporters/templates/plan.ts";
 import { writeHelper, type StepContext } from "./step-context.ts";
 

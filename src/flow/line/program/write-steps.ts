@@ -1,5 +1,5 @@
 import { nameIn, type Direction, isReverseName, turned } from "../biflow/direction.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Output, Step, Presence } from "../../exporters/templates/plan.ts";
 import { isKeptAsByte } from "./record-slots.ts";
 import { type DirectedStep, type StepContext, writeHelper } from "./step-context.ts";

@@ -1,4 +1,4 @@
-import { parseAddress } from "../../../ip/index.ts";
+import { parseAddress } from "../../../base/ip/index.ts";
 import type { FieldValues } from "../../../record/index.ts";
 
 /** An address as two numbers of 64 bits; IPv4 in its mapped form. */

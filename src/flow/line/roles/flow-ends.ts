@@ -6,9 +6,9 @@ import {
   type RenderedFields,
   type Workspace,
 } from "../../../record/index.ts";
-import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/end-names.ts";
+import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../../kernel/end-names.ts";
 import type { Began } from "../../wire/decoder/decoder.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import { endAddresses, portOf, protocolsWithPorts, type EndAddress } from "./end-addresses.ts";
 import {
   endKey,

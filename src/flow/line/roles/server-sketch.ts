@@ -1,4 +1,4 @@
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { EndAddress } from "./end-addresses.ts";
 
 /** An end of a flow: its address, port and protocol as two hashes, and its host. */

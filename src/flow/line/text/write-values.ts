@@ -1,4 +1,4 @@
-import { digits, fourDigits } from "../kernel/text-tables.ts";
+import { digits, fourDigits } from "../../kernel/text-tables.ts";
 
 // Each writes the JSON of a value at `at` and returns where it ends; up to seven bytes behind may be overwritten. The caller
 // has made room. Those that can be asked for what has no value return -1 then, and nothing has happened that counts.

@@ -1,5 +1,5 @@
 import { scopedNumber, type LineEnricher, type Workspace } from "../../../record/index.ts";
-import type { KernelImports } from "../kernel/kernel.ts";
+import type { KernelImports } from "../../kernel/kernel.ts";
 import type { ExporterAdditions } from "./exporter-additions.ts";
 import { writeNumberAddition } from "../program/number-addition.ts";
 import type { RecordFilter } from "./record-filter.ts";

@@ -1,4 +1,4 @@
-import { parseAddress } from "../../../ip/index.ts";
+import { parseAddress } from "../../../base/ip/index.ts";
 import { lineObjects, type LineEnricher, type NumberTable } from "../../../record/index.ts";
 
 /** What an enricher adds for the exporter, to every line of a datagram. */

@@ -1,6 +1,6 @@
 import type { LineEnricher, NumberTable, Workspace } from "../../../record/index.ts";
 import { plainCounters, type CounterNames } from "../../elements/mapping/counter-names.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import { filterFields, filterProgram } from "../program/filter-program.ts";
 import { createNameBits, type NameBits } from "../program/name-bits.ts";
 import type { RecordFilter } from "./record-filter.ts";

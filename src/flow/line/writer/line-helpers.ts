@@ -1,5 +1,5 @@
 import type { Workspace, RecordFields, Value } from "../../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import { type ListShape, createListText, type ListStep } from "./list-text.ts";
 import { swapSides } from "../biflow/biflow-names.ts";
 import { isReverseName, nameIn, reverseNames, type Direction } from "../biflow/direction.ts";

@@ -6,9 +6,9 @@ import {
   type RenderedFields,
   type Workspace,
 } from "../../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { DecodeOutput } from "../../wire/decoder/decoder.ts";
-import { createKernel, type Kernel, type KernelImports } from "../kernel/kernel.ts";
+import { createKernel, type Kernel, type KernelImports } from "../../kernel/kernel.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
 import { flowRate, isOneRate, type RecordSampling } from "../../exporters/sampling/flow-rate.ts";

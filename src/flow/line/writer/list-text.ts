@@ -11,7 +11,7 @@ import type { RecordReader } from "../../wire/template/record-reader.ts";
 import { namePresence, type Presence } from "../program/name-presence.ts";
 import { valueKind } from "../program/value-kind.ts";
 import { valueOperation } from "../program/write-field.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { LineFields } from "./line-fields.ts";
 
 export type ListStep = Extract<SlowStep, { kind: "list" }>;

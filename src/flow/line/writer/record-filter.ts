@@ -1,4 +1,4 @@
-import { compileLineFilter, type Filter, type MatchesLine } from "../../../filter/index.ts";
+import { compileLineFilter, type Filter, type MatchesLine } from "../../../record/index.ts";
 
 /** Which records are wanted. */
 export interface RecordFilter {

@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../../ip/index.ts";
+import { formatAddressBytes } from "../../../base/ip/index.ts";
 import type { FieldValues } from "../../../record/index.ts";
 import type { ByteSource } from "../steps/step-value.ts";
 import { flowLevelOf, type ParsedPacket } from "./parse-packet.ts";

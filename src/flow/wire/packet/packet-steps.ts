@@ -1,6 +1,6 @@
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
-import * as layout from "../../line/kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Step, StepBook } from "../steps/step-book.ts";
 import type { StepSink } from "../steps/step-list.ts";
 import { stackAt } from "../steps/step-value.ts";

@@ -1,4 +1,4 @@
-import * as layout from "../../line/kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/step-list.ts";
 

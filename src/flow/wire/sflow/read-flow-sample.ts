@@ -3,7 +3,7 @@ import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-na
 import type { Part, StepBook } from "../steps/step-book.ts";
 import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./interface-steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
-import * as layout from "../../line/kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-start.ts";

@@ -8,7 +8,7 @@ import { checkRecords, sampleProblem, type SampleContext } from "./sample-contex
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { hexOf } from "../steps/step-list.ts";
 import { createStructureHex } from "./structure-hex.ts";
-import { formatAddressBytes } from "../../../ip/index.ts";
+import { formatAddressBytes } from "../../../base/ip/index.ts";
 import { u32 } from "../packet/bytes.ts";
 import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
 import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";

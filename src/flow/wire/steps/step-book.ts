@@ -6,9 +6,9 @@ import {
   type Value,
   type Workspace,
 } from "../../../record/index.ts";
-import { createProgramWriter, type Operation } from "../../line/kernel/program-writer.ts";
-import { endMark } from "../../line/kernel/end-mark.ts";
-import * as layout from "../../line/kernel/layout.ts";
+import { createProgramWriter, type Operation } from "../../kernel/program-writer.ts";
+import { endMark } from "../../kernel/end-mark.ts";
+import * as layout from "../../kernel/layout.ts";
 import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
 
 /**

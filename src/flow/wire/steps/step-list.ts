@@ -1,5 +1,5 @@
 import { renderField, type RecordFields, type Value, type Workspace } from "../../../record/index.ts";
-import * as layout from "../../line/kernel/layout.ts";
+import * as layout from "../../kernel/layout.ts";
 import type { Step, StepBook } from "./step-book.ts";
 import type { ByteSource } from "./step-value.ts";
 

@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../../../ip/index.ts";
+import { formatAddressBytes } from "../../../base/ip/index.ts";
 import type { Value } from "../../../record/index.ts";
 import { formatMac, formatText } from "../../elements/mapping/convert-type.ts";
 

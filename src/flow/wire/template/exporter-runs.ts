@@ -1,4 +1,4 @@
-import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../../../ip/index.ts";
+import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../../../base/ip/index.ts";
 import type { Plan } from "../../exporters/templates/plan.ts";
 import type { ByteRange } from "../decoder/flow-reader.ts";
 import { createFieldPlaces, locateFields } from "./read-step.ts";

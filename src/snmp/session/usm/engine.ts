@@ -1,4 +1,4 @@
-import type { Clock } from "../../../report/index.ts";
+import type { Clock } from "../../../base/report/index.ts";
 
 /** How far apart the two notions of an engine's time may be, in seconds (RFC 3414 section 2.2.3). */
 const timeWindow = 150;

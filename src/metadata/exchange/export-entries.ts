@@ -1,0 +1,231 @@
+import { type ExchangeEntry, toUdmEntry } from "./exchange-entry.ts";
+import { ExchangeError } from "./exchange-error.ts";
+import { createFaultList, type FaultList, type ImportFault } from "./fault-list.ts";
+import { type ColumnMap, metadataColumn } from "./map/column-map.ts";
+import { createEntryMaker } from "./map/make-entries.ts";
+import { readyMap } from "./map/ready-maps.ts";
+import { csvRows, type CsvOptions } from "./rows/csv-rows.ts";
+import { decodeText, wholeText } from "./rows/decode-text.ts";
+import { blocksOf, jsonRows } from "./rows/json-rows.ts";
+import { ndjsonRows } from "./rows/ndjson-rows.ts";
+import type { RowBlocks } from "./rows/row.ts";
+import { yamlRows } from "./rows/yaml-rows.ts";
+import { quote } from "../../base/text/index.ts";
+import { renderEntry } from "../model/render-entry.ts";
+import { udmJson } from "../model/entry-json.ts";
+
+export const exchangeFormats = ["csv", "json", "ndjson", "yaml"] as const;
+export type ExchangeFormat = (typeof exchangeFormats)[number];
+
+export interface ImportOptions {
+  readonly format: ExchangeFormat;
+  /** Left out: our own form, as {@link exportEntries} writes it. */
+  readonly map?: ColumnMap | undefined;
+  /** Of CSV. */
+  readonly csv?: CsvOptions | undefined;
+  /** Of JSON: gives the rows of the text, as JSON, one on each line. */
+  readonly select?: ((text: string) => AsyncIterable<string>) | undefined;
+  /** How many faults are kept; all are counted. 1000 when left out. */
+  readonly mostFaults?: number | undefined;
+  /** Bytes of text that are read at most; 1 GiB when left out. */
+  readonly mostBytes?: number | undefined;
+}
+
+export interface ImportResult {
+  /** Of the rows without a fault, in their order. */
+  readonly entries: readonly ExchangeEntry[];
+  /** Rows that were read, those with faults and those left out included. */
+  readonly rows: number;
+  /** The first that were found, in the order of the rows. */
+  readonly faults: readonly ImportFault[];
+  /** Of all faults, those that are not kept included. */
+  readonly faultCount: number;
+}
+
+/**
+ * Makes entries of a text. Bad rows are faults of the result; the others become entries. It takes a turn of the event loop every
+ * few hundred rows.
+ *
+ * @throws ExchangeError when nothing can be read: a wrong selection, no UTF-8, a JSON text that breaks.
+ */
+export async function importEntries(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const faults = createFaultList(options.mostFaults ?? 1000);
+  if (options.select !== undefined && options.format !== "json") {
+    throw new ExchangeError("select", `a selection is for JSON, not for ${options.format}`);
+  }
+  const text = decodeText(bytes, options.mostBytes ?? 1024 ** 3);
+  return importRows(readers[options.format](text, options, faults), options.map ?? readyMap("netgloss"), faults);
+}
+
+/** {@link importEntries} of objects that are already there. */
+export async function importObjects(
+  objects: readonly unknown[],
+  map: ColumnMap,
+  mostFaults = 1000,
+): Promise<ImportResult> {
+  const faults = createFaultList(mostFaults);
+  return importRows(blocksOf(objects, faults), map, faults);
+}
+
+type ReadRows = (text: AsyncGenerator<string>, options: ImportOptions, faults: FaultList) => RowBlocks;
+
+const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
+  csv: (text, { csv }, faults) => csvRows(text, csv ?? {}, faults),
+  ndjson: (text, _, faults) => ndjsonRows(text, faults),
+  async *json(text, { select }, faults) {
+    const whole = await wholeText(text);
+    yield* select === undefined ? jsonRows(whole, faults) : ndjsonRows(select(whole), faults, "row");
+  },
+  async *yaml(text, { map = readyMap("netgloss") }, faults) {
+    yield* yamlRows(await wholeText(text), map.isExact, faults);
+  },
+};
+
+async function importRows(blocks: RowBlocks, map: ColumnMap, faults: FaultList): Promise<ImportResult> {
+  const maker = createEntryMaker(map, faults);
+  const indices = new Map<string, number>();
+  /** The row of each entry. */
+  const rowsOfEntries: number[] = [];
+  const entries: ExchangeEntry[] = [];
+  let rows = 0;
+  for await (const block of blocks) {
+    for (const row of block) {
+      rows++;
+      for (const entry of maker.make(row)) {
+        const { text } = entry.key;
+        const earlier = indices.get(text);
+        if (earlier === undefined) {
+          indices.set(text, entries.length);
+          rowsOfEntries.push(row.number);
+          entries.push(entry);
+        } else if (map.duplicates === "last") entries[earlier] = entry;
+        else if (map.duplicates === "refuse") {
+          const reason = `key ${quote(text)} is already in row ${rowsOfEntries[earlier]}`;
+          faults.add({ row: row.number, line: row.line, column: "", field: "key", reason });
+        }
+      }
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  maker.finish();
+  const inOrder = faults.faults.toSorted((a, b) => a.row - b.row);
+  return { entries, rows, faults: inOrder, faultCount: faults.count };
+}
+
+/** Metadata keys with a column of their own in a sheet; the others are together in a column as JSON. */
+const mostColumns = 256;
+/** Characters given at a time. */
+const pieceLength = 64 * 1024;
+/** Entries worked on at a time. */
+const partsOfAPiece = 1000;
+
+/**
+ * The text of entries in our own form, which {@link importEntries} reads back as they were. JSON is an object with `udms`, as
+ * lists of the API have it; YAML has the form of the metadata file.
+ *
+ * @param entries begins the entries from the first one; a sheet takes two passes, the first for its columns.
+ */
+export function* exportEntries(
+  entries: () => Iterable<ExchangeEntry>,
+  format: ExchangeFormat,
+): Generator<string, void> {
+  let piece = "";
+  let count = 0;
+  for (const part of parts[format](entries)) {
+    piece += part;
+    // Work that gives no text yet must end a turn of the event loop, too.
+    if (piece.length < pieceLength && ++count < partsOfAPiece) continue;
+    yield piece;
+    piece = "";
+    count = 0;
+  }
+  if (piece !== "") yield piece;
+}
+
+const parts: Readonly<Record<ExchangeFormat, (entries: () => Iterable<ExchangeEntry>) => Iterable<string>>> = {
+  csv: sheet,
+  *ndjson(entries) {
+    for (const entry of entries()) yield `${entryJson(entry)}\n`;
+  },
+  *json(entries) {
+    let separator = '{"udms":[\n';
+    for (const entry of entries()) {
+      yield separator + entryJson(entry);
+      separator = ",\n";
+    }
+    yield separator.startsWith("{") ? `${separator}]}\n` : "\n]}\n";
+  },
+  *yaml(entries) {
+    let isEmpty = true;
+    for (const entry of entries()) {
+      isEmpty = false;
+      yield renderEntry(toUdmEntry(entry));
+    }
+    if (isEmpty) yield "{}\n";
+  },
+};
+
+function entryJson(entry: ExchangeEntry): string {
+  const json = udmJson(entry);
+  const { contexts, otherFields } = entry;
+  if (contexts === undefined && otherFields === undefined) return json;
+  const where = contexts === undefined ? "" : `,"contexts":${JSON.stringify(contexts)}`;
+  const others = otherFields === undefined ? "" : `,"otherFields":${JSON.stringify(otherFields)}`;
+  return `${json.slice(0, -1)}${where}${others}}`;
+}
+
+function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void> {
+  const keys = new Set<string>();
+  let hasContexts = false;
+  let hasOthers = false;
+  let hasRest = false;
+  for (const { contexts, otherFields, metadata } of entries()) {
+    hasContexts ||= contexts !== undefined;
+    hasOthers ||= otherFields !== undefined;
+    for (const key of metadata.keys()) {
+      if (keys.size < mostColumns) keys.add(key);
+      else hasRest ||= !keys.has(key);
+    }
+    yield "";
+  }
+  const columns = [...keys].toSorted();
+  const header = ["key", "name", "tags", "vlan", "internal"];
+  if (hasContexts) header.push("contexts");
+  if (hasOthers) header.push("otherFields");
+  const named = columns.map((key) => `${metadataColumn}${key}`);
+  yield line([...header, ...named, ...(hasRest ? ["metadata"] : [])]);
+  for (const entry of entries()) {
+    const rest = hasRest ? Object.fromEntries([...entry.metadata].filter(([key]) => !keys.has(key))) : {};
+    yield line([
+      entry.key.text,
+      entry.name === "" ? "" : guarded(entry.name),
+      listCell(entry.tags),
+      entry.vlan === 0n ? "" : String(entry.vlan),
+      entry.internal ? "true" : "",
+      ...(hasContexts ? [listCell(entry.contexts ?? [])] : []),
+      ...(hasOthers ? [guarded(entry.otherFields ?? "")] : []),
+      ...columns.map((key) => {
+        const value = entry.metadata.get(key);
+        return value === undefined ? "" : value === "" ? "\\" : guarded(value);
+      }),
+      ...(hasRest ? [Object.keys(rest).length === 0 ? "" : JSON.stringify(rest)] : []),
+    ]);
+  }
+}
+
+/** A text of which a spreadsheet does not make a formula, and that a reader of ours takes for itself. */
+function guarded(text: string): string {
+  return /^[=+\-@\\]/.test(text) ? `\\${text}` : text;
+}
+
+function listCell(texts: readonly string[]): string {
+  const cell = texts.map((text) => text.replaceAll(/[\\,]/g, String.raw`\$&`)).join(",");
+  return /^[=+\-@]/.test(cell) ? `\\${cell}` : cell;
+}
+
+function line(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
+}

@@ -1,0 +1,201 @@
+import { nearName, quote } from "../../../base/text/index.ts";
+import { metadataColumn, plainName, type ColumnMap, type ColumnRule, type Target } from "./column-map.ts";
+import { CellFault, cellTexts, lastNumber, splitEscaped, valueAt } from "./read-cell.ts";
+
+/** Gives the value of a column, or at a path, of a row. */
+type Get = (values: unknown) => unknown;
+
+/** A rule together with where its columns are in the rows at hand. */
+export interface Binding {
+  readonly rule: ColumnRule;
+  readonly gets: readonly Get[];
+  readonly masks: readonly Get[];
+  readonly untils: readonly Get[];
+  /** What the column is called, for faults. */
+  readonly column: string;
+}
+
+export interface Bindings {
+  readonly all: readonly Binding[];
+  readonly where: readonly { readonly get: Get; readonly texts: ReadonlySet<string> }[];
+  /** What a map wants and the header does not have. */
+  readonly faults: readonly { readonly column: string; readonly field: string; readonly reason: string }[];
+}
+
+/** Finds the columns of a map in a header. */
+export function bindHeader(map: ColumnMap, header: readonly string[]): Bindings {
+  const same = map.isExact ? (name: string): string => name : plainName;
+  const indices = new Map<string, number>();
+  header.forEach((name, i) => {
+    if (!indices.has(same(name))) indices.set(same(name), i);
+  });
+  const used = new Set<number>();
+  const getsOf = (columns: readonly string[] | undefined): Get[] =>
+    (columns ?? []).flatMap((column) => {
+      const index = indices.get(same(column));
+      if (index === undefined) return [];
+      used.add(index);
+      return [(values: unknown) => (values as readonly string[])[index]];
+    });
+  const faults: { column: string; field: string; reason: string }[] = [];
+  const miss = (column: string, field: string): void => {
+    const near = nearName(column, header);
+    const hint = near === undefined ? `the header has ${header.map(quote).join(", ")}` : `did you mean ${quote(near)}?`;
+    faults.push({ column, field, reason: `there is no column ${quote(column)}: ${hint}` });
+  };
+
+  const all: Binding[] = [];
+  for (const rule of map.rules) {
+    const gets = getsOf(rule.from);
+    const binding = { rule, gets, masks: getsOf(rule.mask), untils: getsOf(rule.until) };
+    const column = rule.from.find((name) => indices.has(same(name)));
+    const shown = column === undefined ? undefined : header[indices.get(same(column)) as number];
+    if (gets.length > 0 || rule.default !== undefined) all.push({ ...binding, column: shown ?? rule.from[0] ?? "" });
+    if (gets.length === 0 && rule.isOptional !== true) miss(rule.from[0] ?? "", rule.to);
+  }
+  const where = [...map.where].map(([column, texts]) => {
+    const [get] = getsOf([column]);
+    if (get === undefined) miss(column, "");
+    return { get: get ?? (() => undefined), texts: new Set(texts) };
+  });
+  header.forEach((name, index) => {
+    if (used.has(index) || name === "") return;
+    const to = restTarget(map, name);
+    if (to === undefined) return;
+    if (to === "refused") faults.push({ column: name, field: "", reason: `unknown column ${quote(name)}` });
+    else {
+      all.push({
+        rule: { from: [name], to },
+        gets: [(values) => (values as readonly string[])[index]],
+        masks: [],
+        untils: [],
+        column: name,
+      });
+    }
+  });
+  if (!all.some(({ rule }) => rule.to === "key")) {
+    const wanted = map.rules.filter((rule) => rule.to === "key").flatMap((rule) => rule.from);
+    const reason = `no column has the keys: expected one of ${wanted.map(quote).join(", ")}; the header has ${header.map(quote).join(", ")}`;
+    faults.unshift({ column: "", field: "key", reason });
+  }
+  return { all, where, faults };
+}
+
+/** What happens to a column that no rule takes; undefined: nothing. */
+function restTarget(map: ColumnMap, name: string): Target | "refused" | undefined {
+  if (name.startsWith(metadataColumn) && name.length > metadataColumn.length) return name as Target;
+  if (map.rest === "refuse") return "refused";
+  return map.rest === "metadata" ? `metadata:${name.trim().replaceAll(/\s+/g, "_")}` : undefined;
+}
+
+/** Binds a map to one object: names of its own properties are compared as those of columns are. */
+export function createObjectBinder(map: ColumnMap): (values: Readonly<Record<string, unknown>>) => Bindings {
+  const plainNames = new Map<string, string>();
+  const plain = (name: string): string => {
+    const known = plainNames.get(name);
+    if (known !== undefined) return known;
+    const made = map.isExact ? name : plainName(name);
+    if (plainNames.size < 10_000) plainNames.set(name, made);
+    return made;
+  };
+  const known = new Map<string, Bindings>();
+  /** Objects of one list mostly have the same names. */
+  return (values) => {
+    const names = Object.keys(values);
+    const shape = names.join("\n");
+    const found = known.get(shape);
+    if (found !== undefined) return found;
+    const bindings = bindNames(map, names, plain);
+    if (known.size >= 100) known.clear();
+    known.set(shape, bindings);
+    return bindings;
+  };
+}
+
+function bindNames(map: ColumnMap, names: readonly string[], plain: (name: string) => string): Bindings {
+  const own = new Map(names.map((name) => [plain(name), name]));
+  const used = new Set<string>();
+  const getsOf = (columns: readonly string[] | undefined): Get[] =>
+    (columns ?? []).flatMap((column) => {
+      const [first = "", ...rest] = own.has(plain(column)) ? [column] : column.split(".");
+      const name = own.get(plain(first));
+      if (name === undefined) return [];
+      used.add(name);
+      const path = [name, ...rest];
+      return [(values: unknown) => valueAt(values, path)];
+    });
+  const all: Binding[] = [];
+  for (const rule of map.rules) {
+    const binding = { rule, gets: getsOf(rule.from), masks: getsOf(rule.mask), untils: getsOf(rule.until) };
+    if (binding.gets.length > 0 || rule.default !== undefined) all.push({ ...binding, column: rule.from[0] ?? "" });
+  }
+  const where = [...map.where].map(([column, texts]) => {
+    return { get: getsOf([column])[0] ?? (() => undefined), texts: new Set(texts) };
+  });
+  const faults: { column: string; field: string; reason: string }[] = [];
+  for (const name of names) {
+    const to = used.has(name) ? undefined : restTarget(map, name);
+    if (to === "refused") faults.push({ column: name, field: "", reason: `unknown field ${quote(name)}` });
+    else if (to !== undefined) {
+      const get = (values: unknown): unknown => (values as Readonly<Record<string, unknown>>)[name];
+      all.push({ rule: { from: [name], to }, gets: [get], masks: [], untils: [], column: name });
+    }
+  }
+  return { all, where, faults };
+}
+
+/**
+ * The texts that a binding gives for a row, after all that its rule says.
+ *
+ * @param isOwnSheet whether cells are as we write them.
+ */
+export function boundTexts(binding: Binding, values: unknown, trims: boolean, isOwnSheet: boolean): readonly string[] {
+  const { rule } = binding;
+  let texts = firstTexts(binding.gets, values, trims);
+  if (texts.length > 0) {
+    if (isOwnSheet && rule.split !== undefined)
+      texts = texts.flatMap((text) => splitEscaped(text, rule.split as string));
+    else if (isOwnSheet) texts = texts.map((text) => (text.startsWith("\\") ? text.slice(1) : text));
+    else if (rule.split !== undefined && trims) {
+      texts = texts.flatMap((text) => text.split(rule.split as string).map((part) => part.trim()));
+    }
+    if (rule.take !== undefined) texts = texts.map((text) => taken(text, rule.take as "host" | "number"));
+    if (rule.values !== undefined) texts = texts.map((text) => rule.values?.get(text) ?? text);
+    if (trims && texts.includes("")) texts = texts.filter((text) => text !== "");
+  }
+  return texts.length === 0 && rule.default !== undefined ? [rule.default] : texts;
+}
+
+/** What the first of some columns has that is not empty. */
+export function firstTexts(gets: readonly Get[], values: unknown, trims: boolean): readonly string[] {
+  let fault: unknown;
+  for (const get of gets) {
+    let texts: readonly string[];
+    try {
+      const cell = get(values);
+      if (typeof cell === "string") {
+        const text = trims ? cell.trim() : cell;
+        if (text === "") continue;
+        return [text];
+      }
+      texts = cellTexts(cell);
+    } catch (error) {
+      // `tenant` may be an object for which another column of the rule has the name.
+      if (!(error instanceof CellFault)) throw error;
+      fault ??= error;
+      continue;
+    }
+    if (trims && texts.length > 0) texts = texts.map((text) => text.trim()).filter((text) => text !== "");
+    if (texts.length > 0) return texts;
+  }
+  if (fault !== undefined && fault instanceof Error) throw fault;
+  return none;
+}
+
+const none: readonly string[] = [];
+
+function taken(text: string, take: "host" | "number"): string {
+  if (take === "number") return lastNumber(text);
+  const slash = text.indexOf("/");
+  return slash < 0 ? text : text.slice(0, slash);
+}

@@ -1,0 +1,273 @@
+import { KeyError, parseKey, type Key } from "../../../base/ip/index.ts";
+import { quote } from "../../../base/text/index.ts";
+import { YamlFault } from "../../../base/yaml/index.ts";
+import { checkValues } from "../../model/check-udm.ts";
+import { readOtherFields } from "../../model/entry-contexts.ts";
+import { udmContexts, type UdmContext, type UdmValues } from "../../model/udm-entry.ts";
+import type { ExchangeEntry } from "../exchange-entry.ts";
+import type { FaultList } from "../fault-list.ts";
+import { isObject } from "../rows/json-rows.ts";
+import type { Row } from "../rows/row.ts";
+import { bindHeader, boundTexts, createObjectBinder, firstTexts, type Binding, type Bindings } from "./bind-columns.ts";
+import { metadataColumn, type ColumnMap, type FixedValues } from "./column-map.ts";
+import { CellFault, cellBool, cellTexts, cellVlan, maskLength } from "./read-cell.ts";
+
+/** Makes entries of the rows of one text. */
+export interface EntryMaker {
+  /**
+   * The entries of a row: none when it is left out or has faults, which are noted; several when it has several keys.
+   */
+  make(row: Row): readonly ExchangeEntry[];
+  /** Notes what only the end shows: columns of the map that no object had. */
+  finish(): void;
+}
+
+interface Draft {
+  keys: string[];
+  name: string | undefined;
+  tags: string[];
+  vlan: bigint | undefined;
+  internal: boolean | undefined;
+  contexts: UdmContext[] | undefined;
+  otherFields: string | undefined;
+  metadata: Map<string, string>;
+}
+
+const nothing: readonly ExchangeEntry[] = [];
+
+export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker {
+  const bindObject = createObjectBinder(map);
+  const seen = new Set<unknown>();
+  let objects = 0;
+  let header: readonly string[] | undefined;
+  let ofHeader: Bindings | undefined;
+
+  const bindingsOf = (row: Row): Bindings => {
+    if (row.header === undefined) {
+      objects++;
+      return bindObject(row.values as Readonly<Record<string, unknown>>);
+    }
+    if (row.header !== header || ofHeader === undefined) {
+      header = row.header;
+      ofHeader = bindHeader(map, header);
+      for (const fault of ofHeader.faults) faults.add({ row: 0, line: 0, ...fault });
+    }
+    return ofHeader;
+  };
+
+  const make = (row: Row): readonly ExchangeEntry[] => {
+    const bindings = bindingsOf(row);
+    const isSheet = row.header !== undefined;
+    const trims = !map.isExact;
+    for (const { get, texts } of bindings.where) {
+      if (!(firstTexts([get], row.values, true).some((text) => texts.has(text)) || isEmptyAllowed(get, row, texts)))
+        return nothing;
+    }
+    const before = faults.count;
+    if (!isSheet) {
+      for (const fault of bindings.faults) faults.add({ row: row.number, line: row.line, ...fault });
+    }
+    const draft = emptyDraft();
+    for (const binding of bindings.all) {
+      try {
+        const texts =
+          binding.rule.to === "metadata" ? none : boundTexts(binding, row.values, trims, isSheet && map.isExact);
+        if (texts.length > 0 || binding.rule.to === "metadata") take(draft, binding, texts, row);
+        if (!isSheet && binding.rule.isOptional === false) seen.add(binding.rule);
+      } catch (error) {
+        if (!(error instanceof CellFault)) throw error;
+        addFault(row, binding.column, binding.rule.to, error.message);
+      }
+    }
+    if (isSheet && bindings.faults.some(({ field }) => field === "key")) return nothing;
+    if (draft.keys.length === 0) {
+      if (faults.count === before) addFault(row, "", "key", "the row has no key");
+      return nothing;
+    }
+    return finishEntries(draft, bindings, row, before);
+  };
+
+  const finishEntries = (draft: Draft, bindings: Bindings, row: Row, before: number): readonly ExchangeEntry[] => {
+    const values = valuesOf(draft, map);
+    for (const { field, description } of checkValues(values, undefined, draft.keys[0])) {
+      addFault(row, columnOf(bindings, field), field, description);
+    }
+    const keys = draft.keys.map((text) => readKey(text, row, bindings));
+    if (faults.count > before) return nothing;
+    const contexts = map.constants.contexts ?? draft.contexts ?? map.defaults.contexts;
+    const { name, tags, vlan, internal, metadata } = values;
+    const { otherFields } = draft;
+    const said = {
+      ...(contexts !== undefined && { contexts }),
+      ...(otherFields !== undefined && { otherFields }),
+    };
+    return keys.map((key) => Object.assign({ key: key as Key, name, tags, vlan, internal, metadata }, said));
+  };
+
+  const readKey = (text: string, row: Row, bindings: Bindings): Key | undefined => {
+    try {
+      return parseKey(text);
+    } catch (error) {
+      if (!(error instanceof KeyError)) throw error;
+      addFault(row, columnOf(bindings, "key"), "key", error.message);
+      return undefined;
+    }
+  };
+
+  const addFault = (row: Row, column: string, field: string, reason: string): void => {
+    faults.add({ row: row.number, line: row.line, column, field, reason });
+  };
+
+  return {
+    make,
+    finish() {
+      if (objects === 0) return;
+      for (const rule of map.rules) {
+        if (rule.isOptional !== false || seen.has(rule)) continue;
+        const reason = `no row has ${quote(rule.from[0] ?? "")}`;
+        faults.add({ row: 0, line: 0, column: rule.from[0] ?? "", field: rule.to, reason });
+      }
+    },
+  };
+}
+
+const none: readonly string[] = [];
+
+function isEmptyAllowed(get: (values: unknown) => unknown, row: Row, texts: ReadonlySet<string>): boolean {
+  return texts.has("") && firstTexts([get], row.values, true).length === 0;
+}
+
+function emptyDraft(): Draft {
+  return {
+    keys: [],
+    name: undefined,
+    tags: [],
+    vlan: undefined,
+    internal: undefined,
+    contexts: undefined,
+    otherFields: undefined,
+    metadata: new Map(),
+  };
+}
+
+/** Puts what a column has where its rule says. @throws CellFault */
+function take(draft: Draft, binding: Binding, texts: readonly string[], row: Row): void {
+  const { to } = binding.rule;
+  const text = texts[0] ?? "";
+  switch (to) {
+    case "key":
+      if (draft.keys.length === 0) draft.keys = texts.map((one) => keyText(one, binding, row));
+      return;
+    case "name":
+      draft.name ??= single(texts);
+      return;
+    case "tags":
+      for (const tag of texts) draft.tags.push(tag);
+      return;
+    case "vlan":
+      draft.vlan ??= quoted(text, () => cellVlan(single(texts)));
+      return;
+    case "internal":
+      draft.internal ??= quoted(text, () => cellBool(single(texts)));
+      return;
+    case "contexts":
+      draft.contexts ??= texts.map(contextOf);
+      return;
+    case "otherFields":
+      draft.otherFields ??= othersOf(single(texts));
+      return;
+    case "metadata":
+      for (const [key, value] of metadataOf(binding, row)) if (!draft.metadata.has(key)) draft.metadata.set(key, value);
+      return;
+    default: {
+      const key = to.slice(metadataColumn.length);
+      if (!draft.metadata.has(key)) draft.metadata.set(key, texts.length > 1 ? texts.join(",") : text);
+    }
+  }
+}
+
+function single(texts: readonly string[]): string {
+  if (texts.length > 1) throw new CellFault("has several values where one is expected");
+  return texts[0] ?? "";
+}
+
+function quoted<T>(text: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CellFault) throw new CellFault(`${quote(text)} ${error.message}`);
+    throw error;
+  }
+}
+
+function othersOf(text: string): string {
+  try {
+    return readOtherFields(text);
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    throw new CellFault(`${quote(text)} is not YAML of other fields: ${error.message}`);
+  }
+}
+
+function contextOf(text: string): UdmContext {
+  const known = udmContexts.find((context) => context === text);
+  if (known === undefined) throw new CellFault(`unknown context ${quote(text)}: one of ${udmContexts.join(", ")}`);
+  return known;
+}
+
+/** A key of an address, with a mask or the end of a range from other columns. */
+function keyText(text: string, binding: Binding, row: Row): string {
+  if (binding.rule.until !== undefined) {
+    const until = firstTexts(binding.untils, row.values, true)[0];
+    const last = until === undefined || binding.rule.take !== "host" ? until : until.split("/")[0];
+    return last === undefined || last === text ? text : `${text}-${last}`;
+  }
+  if (text.includes("/") || text.includes("-")) return text;
+  const mask = firstTexts(binding.masks, row.values, true)[0];
+  return mask === undefined ? text : `${text}/${quoted(mask, () => maskLength(mask))}`;
+}
+
+/** A whole map: an object, or the JSON of one in a cell. */
+function metadataOf(binding: Binding, row: Row): readonly (readonly [string, string])[] {
+  let value: unknown = binding.gets[0]?.(row.values);
+  if (value === undefined || value === null || value === "") return [];
+  if (typeof value === "string") {
+    const text = value.startsWith("\\") ? value.slice(1) : value;
+    try {
+      value = JSON.parse(text) as unknown;
+    } catch {
+      throw new CellFault(`${quote(text)} is not a JSON object`);
+    }
+  }
+  if (!isObject(value)) throw new CellFault("must be an object of texts");
+  return Object.entries(value).map(([key, one]) => {
+    const texts = cellTexts(one);
+    if (texts.length > 1) throw new CellFault(`metadata key ${quote(key)} has several values`);
+    return [key, texts[0] ?? ""];
+  });
+}
+
+function valuesOf(draft: Draft, { constants, defaults }: ColumnMap): UdmValues {
+  const metadata = draft.metadata;
+  for (const [key, value] of defaults.metadata ?? []) if (!metadata.has(key)) metadata.set(key, value);
+  for (const [key, value] of constants.metadata ?? []) metadata.set(key, value);
+  return {
+    name: constants.name ?? draft.name ?? defaults.name ?? "",
+    tags: constants.tags ?? (defaults.tags === undefined ? draft.tags : united(draft.tags, defaults)),
+    vlan: constants.vlan ?? draft.vlan ?? defaults.vlan ?? 0n,
+    internal: constants.internal ?? draft.internal ?? defaults.internal ?? false,
+    metadata,
+  };
+}
+
+function united(tags: readonly string[], defaults: FixedValues): readonly string[] {
+  return [...new Set([...tags, ...(defaults.tags ?? [])])];
+}
+
+/** The column that a field was read from, for a fault of the rules for values. */
+function columnOf(bindings: Bindings, field: string): string {
+  const target = /^metadata\["(.*)"\]$/.exec(field)?.[1];
+  const to = target === undefined ? field.replace(/\[.*$/, "") : `${metadataColumn}${target}`;
+  const found = bindings.all.find(({ rule }) => rule.to === to);
+  return (found ?? bindings.all.find(({ rule }) => target !== undefined && rule.to === "metadata"))?.column ?? "";
+}

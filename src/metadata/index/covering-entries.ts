@@ -1,0 +1,416 @@
+import {
+  boundsWords,
+  branchRow,
+  commonWords,
+  headWords,
+  infoWords,
+  lastsBit,
+  layouts,
+  leafBit,
+  leafRowHead,
+  rowWords,
+} from "./node-layout.ts";
+import type { Family } from "../../base/ip/index.ts";
+import { rootOf } from "./snapshot-record.ts";
+
+// Written out for each family, without objects or loops over the words of an address: these run for every address of a
+// flow that no cache knows. A processor guesses badly where an address lies among others; so places are counted with
+// few branches, and of what lies before a place only that is looked at which may reach it.
+
+const highest = 0x7fff_ffff;
+
+/**
+ * Writes the leaves in which entries that cover an IPv4 address may be into `out`, from position `found` on, in list order. Branches stay in
+ * a processor's caches, leaves do not: they are listed, so that whoever searches them waits for all of them together.
+ *
+ * @param root not 0.
+ * @returns the position after the last. More than `out` holds means that the rest is missing.
+ */
+function listLeaves4(words: Int32Array, root: number, p: number, out: Int32Array, found: number): number {
+  let node = root;
+  let n = found;
+  for (;;) {
+    const head = words[node] as number;
+    if ((head & leafBit) !== 0) {
+      out[n++] = node;
+      return n;
+    }
+    const count = head >>> 16;
+    const firsts = node + headWords;
+    const starts = countUpTo(words, firsts, count, p);
+    if (starts === 0) return n;
+    const rows = firsts + count;
+    const row = rows + branchRow * (starts - 1);
+    let at = row;
+    while (at > rows && (words[at + 2] as number) >= p) at -= branchRow;
+    for (; at < row; at += branchRow) {
+      if ((words[at + 1] as number) >= p) n = listLeaves4(words, words[at] as number, p, out, n);
+    }
+    if ((words[row + 1] as number) < p) return n;
+    node = words[row] as number;
+  }
+}
+
+/**
+ * Writes the items of all entries of a leaf that cover an IPv4 address into `out`, from position `found` on, in list order.
+ *
+ * @returns as {@link listLeaves4}.
+ */
+function findInLeaf4(words: Int32Array, node: number, p: number, out: Int32Array, found: number): number {
+  const head = words[node] as number;
+  const count = head >>> 16;
+  const firsts = node + headWords;
+  const infos = firsts + count;
+  const rows = infos + infoWords(count);
+  const hasLasts = (head & lastsBit) !== 0;
+  const starts = countUpTo(words, firsts, count, p);
+  let n = found;
+  for (let next = starts; next > 0;) {
+    const i = next - 1;
+    const info = (words[infos + (i >>> 1)] as number) >>> ((i & 1) << 4);
+    next = (info >>> 8) & 255;
+    if (Math.clz32((words[firsts + i] as number) ^ p) < (info & 255)) continue;
+    // A range is smaller than the prefix that its ends have in common.
+    if (hasLasts && (words[rows + count + i] as number) < p) continue;
+    out[n++] = words[rows + i] as number;
+  }
+  return n - found < 2 ? n : reverse(out, found, n);
+}
+
+/** {@link listLeaves4} for an IPv6 address of four words. */
+function listLeaves6(
+  words: Int32Array,
+  root: number,
+  p0: number,
+  p1: number,
+  p2: number,
+  p3: number,
+  out: Int32Array,
+  found: number,
+): number {
+  let node = root;
+  let n = found;
+  for (;;) {
+    const head = words[node] as number;
+    if ((head & leafBit) !== 0) {
+      out[n++] = node;
+      return n;
+    }
+    const count = head >>> 16;
+    const common = commonWords(head);
+    const order = common === 0 ? 0 : compareSome(words, node + headWords, common, p0, p1, p2);
+    const firsts = node + headWords + common;
+    const rows = firsts + count;
+    const further = rows + branchRow * count;
+    const stride = boundsWords(layouts[6], head);
+    const starts = countStarts6(words, order, firsts, count, common, further, stride, p0, p1, p2, p3);
+    if (starts === 0) return n;
+    // All start before it: only those count that reach beyond the common words.
+    const p = order < 0 ? highest : common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
+    const greatest = further + 3 - common;
+    const row = rows + branchRow * (starts - 1);
+    let i = starts - 1;
+    while (i > 0 && (words[rows + branchRow * i + 2] as number) >= p) i--;
+    for (; i < starts - 1; i++) {
+      const reach = words[rows + branchRow * i + 1] as number;
+      if (reach < p) continue;
+      if (reach === p && compareAll(words, greatest + i * stride, p0, p1, p2, p3) < 0) continue;
+      n = listLeaves6(words, words[rows + branchRow * i] as number, p0, p1, p2, p3, out, n);
+    }
+    const reach = words[row + 1] as number;
+    if (reach < p) return n;
+    if (reach === p && compareAll(words, greatest + (starts - 1) * stride, p0, p1, p2, p3) < 0) return n;
+    node = words[row] as number;
+  }
+}
+
+/**
+ * How many items of a node start at or before an address.
+ *
+ * @param order how the common words compare with those of the address.
+ * @param further where the further words of the first one are, and how far from there to those of the next.
+ */
+function countStarts6(
+  words: Int32Array,
+  order: number,
+  firsts: number,
+  count: number,
+  common: number,
+  further: number,
+  stride: number,
+  p0: number,
+  p1: number,
+  p2: number,
+  p3: number,
+): number {
+  if (order !== 0) return order > 0 ? 0 : count;
+  const p = common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
+  let starts = countUpTo(words, firsts, count, p);
+  while (starts > 0 && (words[firsts + starts - 1] as number) === p) {
+    if (compareFurther(words, further + (starts - 1) * stride, common, p1, p2, p3) <= 0) break;
+    starts--;
+  }
+  return starts;
+}
+
+/** {@link findInLeaf4} for an IPv6 address of four words. */
+function findInLeaf6(
+  words: Int32Array,
+  node: number,
+  p0: number,
+  p1: number,
+  p2: number,
+  p3: number,
+  out: Int32Array,
+  found: number,
+): number {
+  const head = words[node] as number;
+  const count = head >>> 16;
+  const common = commonWords(head);
+  const firsts = node + headWords + common;
+  const infos = firsts + count;
+  const rows = infos + infoWords(count);
+  const rowSize = rowWords(layouts[6], head);
+  const hasLasts = (head & lastsBit) !== 0;
+  const p = common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
+  const order = common === 0 ? 0 : compareSome(words, node + headWords, common, p0, p1, p2);
+  const isOther = order !== 0;
+  const starts = countStarts6(words, order, firsts, count, common, rows + leafRowHead, rowSize, p0, p1, p2, p3);
+  // Of how many bits the common words and the address are the same.
+  const same = isOther ? sameBits(words, node + headWords, p0, p1, p2) : 32 * common;
+  let n = found;
+  for (let next = starts; next > 0;) {
+    const i = next - 1;
+    const row = rows + i * rowSize;
+    const info = (words[infos + (i >>> 1)] as number) >>> ((i & 1) << 4);
+    const length = info & 255;
+    next = (info >>> 8) & 255;
+    if (same < length) {
+      if (isOther) continue;
+      const difference = (words[firsts + i] as number) ^ p;
+      if (difference !== 0) {
+        if (same + Math.clz32(difference) < length) continue;
+      } else if (!isSameFurther(words, row + leafRowHead, common, length, p1, p2, p3)) continue;
+    }
+    // A range is smaller than the prefix that its ends have in common.
+    if (hasLasts && compareAll(words, rows + count * rowSize + 4 * i, p0, p1, p2, p3) < 0) continue;
+    out[n++] = words[row] as number;
+  }
+  return n - found < 2 ? n : reverse(out, found, n);
+}
+
+/** How many words of an ascending column are not greater than another. */
+function countUpTo(words: Int32Array, column: number, count: number, p: number): number {
+  if (count < 8) {
+    let some = 0;
+    while (some < count && (words[column + some] as number) <= p) some++;
+    return some;
+  }
+  // The first of eight words of which the last may be greater, then among these.
+  let from = 0;
+  for (let i = 7; i < count; i += 8) from += Number((words[column + i] as number) <= p) << 3;
+  if (from > count - 8) from = count - 8;
+  let at = column + from;
+  at += Number((words[at + 3] as number) <= p) << 2;
+  at += Number((words[at + 1] as number) <= p) << 1;
+  at += Number((words[at] as number) <= p);
+  return at - column + Number((words[at] as number) <= p);
+}
+
+/** A leaf is searched from the end. @returns the end. */
+function reverse(items: Int32Array, from: number, to: number): number {
+  for (let i = from, j = to - 1; i < j; i++, j--) {
+    const item = items[i] as number;
+    items[i] = items[j] as number;
+    items[j] = item;
+  }
+  return to;
+}
+
+/** Compares one to three words with the first ones of an address. */
+function compareSome(words: Int32Array, at: number, count: number, p0: number, p1: number, p2: number): number {
+  const word0 = words[at] as number;
+  if (word0 !== p0 || count === 1) return word0 < p0 ? -1 : Number(word0 > p0);
+  const word1 = words[at + 1] as number;
+  if (word1 !== p1 || count === 2) return word1 < p1 ? -1 : Number(word1 > p1);
+  const word2 = words[at + 2] as number;
+  return word2 < p2 ? -1 : Number(word2 > p2);
+}
+
+/** Compares the words of an address that come after the common ones and the one in the column. */
+function compareFurther(words: Int32Array, at: number, common: number, p1: number, p2: number, p3: number): number {
+  let next = at;
+  if (common === 0) {
+    const word1 = words[next++] as number;
+    if (word1 !== p1) return word1 < p1 ? -1 : 1;
+  }
+  if (common <= 1) {
+    const word2 = words[next++] as number;
+    if (word2 !== p2) return word2 < p2 ? -1 : 1;
+  }
+  if (common === 3) return 0;
+  const word3 = words[next] as number;
+  return word3 < p3 ? -1 : Number(word3 > p3);
+}
+
+function compareAll(words: Int32Array, at: number, p0: number, p1: number, p2: number, p3: number): number {
+  const order = compareSome(words, at, 3, p0, p1, p2);
+  if (order !== 0) return order;
+  const word3 = words[at + 3] as number;
+  return word3 < p3 ? -1 : Number(word3 > p3);
+}
+
+/** With how many bits some words and an address begin alike; not all of the words are those of the address. */
+function sameBits(words: Int32Array, at: number, p0: number, p1: number, p2: number): number {
+  const difference0 = (words[at] as number) ^ p0;
+  if (difference0 !== 0) return Math.clz32(difference0);
+  const difference1 = (words[at + 1] as number) ^ p1;
+  if (difference1 !== 0) return 32 + Math.clz32(difference1);
+  return 64 + Math.clz32((words[at + 2] as number) ^ p2);
+}
+
+/** Whether {@link compareFurther}'s words and those of the address are the same up to `length` bits of the whole address. */
+function isSameFurther(
+  words: Int32Array,
+  at: number,
+  common: number,
+  length: number,
+  p1: number,
+  p2: number,
+  p3: number,
+): boolean {
+  if (length <= 32 * (common + 1)) return true;
+  let next = at;
+  if (common === 0) {
+    const difference = (words[next++] as number) ^ p1;
+    if (difference !== 0) return 32 + Math.clz32(difference) >= length;
+    if (length <= 64) return true;
+  }
+  if (common <= 1) {
+    const difference = (words[next++] as number) ^ p2;
+    if (difference !== 0) return 64 + Math.clz32(difference) >= length;
+    if (length <= 96) return true;
+  }
+  return 96 + Math.clz32((words[next] as number) ^ p3) >= length;
+}
+
+/**
+ * Finds the items that cover addresses, given as words ({@link KeyWords}), in states that are held or pinned. Searches can be batched: the
+ * leaves of all of them are read from memory in parallel.
+ */
+export interface CoveringSearch {
+  /** The items found last, in list order; those beyond the end are left over from before. */
+  readonly items: Int32Array;
+  /** Of each search of the batch: where its items end. */
+  readonly ends: readonly number[];
+  /** Begins a new batch. */
+  begin(): void;
+  /** Adds a search to the batch. Searches are numbered from 0. */
+  add(snapshot: number, family: Family, address: Int32Array): void;
+  /** Runs the searches of the batch. @returns where the items of the last one end. */
+  findAll(): number;
+  /** One search alone. @returns how many items there are. */
+  find(snapshot: number, family: Family, address: Int32Array): number;
+}
+
+const firstLength = 64;
+/** Words of a line of the processor's cache, and of the largest leaves of both families. */
+const lineWords = 16;
+const leafWords4 = 64;
+const leafWords6 = 128;
+
+export function createCoveringSearch(words: Int32Array): CoveringSearch {
+  let leaves = new Int32Array(firstLength);
+  let count = 0;
+  let leavesEnd = 0;
+  /** Of each search: where its leaves end, its family, and four words of its address. */
+  const leafEnds: number[] = [];
+  const families: Family[] = [];
+  const asked: number[] = [];
+  const ends: number[] = [];
+  /** What is read ahead is read only if something follows from it. */
+  const reads = { sum: 0 };
+
+  const list = (root: number, family: Family, p: Int32Array): number =>
+    family === 4
+      ? listLeaves4(words, root, p[0] as number, leaves, leavesEnd)
+      : listLeaves6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, leaves, leavesEnd);
+
+  const findIn = (leaf: number, i: number, from: number): number => {
+    const at = 4 * i;
+    const p = asked[at] as number;
+    if (families[i] === 4) return findInLeaf4(words, leaf, p, search.items, from);
+    return findInLeaf6(
+      words,
+      leaf,
+      p,
+      asked[at + 1] as number,
+      asked[at + 2] as number,
+      asked[at + 3] as number,
+      search.items,
+      from,
+    );
+  };
+
+  /** Reads a word of each line over which the leaves lie: they come from memory side by side. */
+  const touchLeaves = (): void => {
+    const size = families[0] === 4 ? leafWords4 : leafWords6;
+    let sum = 0;
+    for (let i = 0; i < leavesEnd; i++) {
+      const leaf = leaves[i] as number;
+      for (let at = leaf; at < leaf + size; at += lineWords) sum |= words[at] as number;
+    }
+    reads.sum = sum;
+  };
+
+  const search = {
+    items: new Int32Array(firstLength),
+    ends,
+    begin() {
+      count = 0;
+      leavesEnd = 0;
+    },
+    add(snapshot: number, family: Family, p: Int32Array) {
+      const root = rootOf(words, snapshot, family);
+      if (root !== 0) {
+        let end = list(root, family, p);
+        if (end > leaves.length) {
+          const before = leaves;
+          leaves = new Int32Array(2 * end);
+          leaves.set(before.subarray(0, leavesEnd));
+          end = list(root, family, p);
+        }
+        leavesEnd = end;
+      }
+      for (let w = 0; w < 4; w++) asked[4 * count + w] = p[w] as number;
+      families[count] = family;
+      leafEnds[count++] = leavesEnd;
+    },
+    findAll() {
+      if (leavesEnd > 0) touchLeaves();
+      let end = 0;
+      let next = 0;
+      for (let i = 0; i < count; i++) {
+        for (; next < (leafEnds[i] as number); next++) {
+          const leaf = leaves[next] as number;
+          let to = findIn(leaf, i, end);
+          if (to > search.items.length) {
+            const before = search.items;
+            search.items = new Int32Array(2 * to);
+            search.items.set(before.subarray(0, end));
+            to = findIn(leaf, i, end);
+          }
+          end = to;
+        }
+        ends[i] = end;
+      }
+      return end;
+    },
+    find(snapshot: number, family: Family, address: Int32Array) {
+      search.begin();
+      search.add(snapshot, family, address);
+      return search.findAll();
+    },
+  };
+  return search;
+}

@@ -1,0 +1,126 @@
+import { excessOf, measureEntry } from "./check-udm.ts";
+import { itemsATurn, nextTurn } from "./next-turn.ts";
+import type { UdmEntry, UdmValues } from "./udm-entry.ts";
+import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
+import type { UdmEdit } from "./udm-index.ts";
+import type { UdmWrite } from "./udm-store.ts";
+import type { Key } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { renderEntry } from "./render-entry.ts";
+import { sameEntry } from "./same-entry.ts";
+
+/** What a write did to its key; undefined is no entry. */
+export interface EntryChange {
+  readonly before: UdmEntry | undefined;
+  readonly after: UdmEntry | undefined;
+}
+
+/**
+ * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several turns of the event
+ * loop; nothing else may use the edit meanwhile.
+ *
+ * @param note takes what is done to the file: the entry's YAML, undefined when it is gone. It counts only if nothing is thrown.
+ * @returns what each write did.
+ * @throws UdmError with all violations, at most {@link maxViolations}; its code is that of the first.
+ */
+export async function applyWrites(
+  edit: UdmEdit,
+  writes: readonly UdmWrite[],
+  note: (key: Key, yaml: string | undefined) => void,
+): Promise<readonly EntryChange[]> {
+  const violations: UdmViolation[] = [];
+  let code: UdmErrorCode | undefined;
+  const results: EntryChange[] = [];
+  const firstIndex = new Map<string, number>();
+
+  for (const [index, write] of writes.entries()) {
+    if (index % itemsATurn === itemsATurn - 1) await nextTurn();
+    const before = edit.get(write.key);
+    const earlier = firstIndex.get(write.key.text);
+    if (earlier === undefined) firstIndex.set(write.key.text, index);
+    const made = refuse(write, before, earlier) ?? resultOf(write, before);
+    const outcome = "refused" in made ? made : (tooMuch(made.entry, before) ?? made);
+    if (!("refused" in outcome)) {
+      results.push({ before, after: outcome.entry });
+    } else if (violations.length < maxViolations) {
+      code ??= outcome.refused;
+      violations.push({ index, field: outcome.field, description: outcome.description });
+    }
+  }
+  if (code !== undefined) throw new UdmError(code, violations[0]?.description ?? "", violations);
+
+  const mark = edit.mark();
+  try {
+    for (const [index, { before, after }] of results.entries()) {
+      if (index % itemsATurn === itemsATurn - 1) await nextTurn();
+      // Imports mostly bring what is there already.
+      if (writes[index]?.op === "edit" && before !== undefined && after !== undefined && sameEntry(before, after))
+        continue;
+      if (after !== undefined) {
+        const yaml = renderEntry(after);
+        edit.put(after, yaml);
+        note(after.key, yaml);
+      } else if (before !== undefined) {
+        edit.delete(before.key);
+        note(before.key, undefined);
+      }
+    }
+  } catch (error) {
+    mark.undo();
+    throw error;
+  }
+  mark.keep();
+  return results;
+}
+
+/** Whether there is a difference. */
+export function isChange({ before, after }: EntryChange): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  return !sameEntry(before, after);
+}
+
+interface Refusal {
+  readonly refused: UdmErrorCode;
+  readonly field: string;
+  readonly description: string;
+}
+
+function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | undefined): Refusal | undefined {
+  const no = (refused: UdmErrorCode, why: string): Refusal => {
+    return { refused, field: "key", description: `key ${quote(write.key.text)} ${why}` };
+  };
+  if (earlier !== undefined) return no("invalid_argument", `is already in the batch, at position ${earlier}`);
+  if (write.op === "create" && found !== undefined) return no("already_exists", "already exists");
+  if ((write.op === "update" || write.op === "delete") && found === undefined) return no("not_found", "does not exist");
+  return undefined;
+}
+
+/** An entry may hold more than is allowed when it came from the file, but no write makes it hold more. */
+function tooMuch(after: UdmEntry | undefined, before: UdmEntry | undefined): Refusal | undefined {
+  if (after === undefined) return undefined;
+  const amounts = measureEntry(after);
+  if (excessOf(amounts) === undefined) return undefined;
+  const excess = excessOf(amounts, after.key.text, before && measureEntry(before));
+  return excess && { refused: "invalid_argument", ...excess };
+}
+
+/** The entry that the write leaves, if any. */
+function resultOf(write: UdmWrite, found: UdmEntry | undefined): { readonly entry: UdmEntry | undefined } | Refusal {
+  if (write.op === "edit") return write.edit(found);
+  if (write.op === "delete") return { entry: undefined };
+  const { key } = write;
+  if (found === undefined) return { entry: { key, ...onlyValues(write.values) } };
+  const values = { ...onlyValues(found), ...changedValues(write) };
+  return { entry: { key, ...values, ...(found.fileOnly !== undefined && { fileOnly: found.fileOnly }) } };
+}
+
+function changedValues(write: Extract<UdmWrite, { op: "create" | "update" }>): Partial<UdmValues> {
+  const values = onlyValues(write.values);
+  if (write.op === "create" || write.fields === undefined) return values;
+  return Object.fromEntries(write.fields.map((field) => [field, values[field]]));
+}
+
+/** Exactly the fields of {@link UdmValues}: a caller may pass a whole entry. */
+function onlyValues({ name, tags, vlan, internal, metadata }: UdmValues): UdmValues {
+  return { name, tags, vlan, internal, metadata };
+}

@@ -1,0 +1,103 @@
+import type { Schema, SchemaStep } from "../../base/postgresql/index.ts";
+
+/** Notifications of commits come under this name; each carries the number of the last commit and the time of the server. */
+export const channel = "netgloss_udm";
+
+const steps: readonly SchemaStep[] = [
+  {
+    number: 1,
+    least: 1,
+    sql: `
+      create table netgloss.udm_state (
+        only_row boolean primary key default true check (only_row),
+        store uuid not null default gen_random_uuid(),
+        last_number bigint not null default 0,
+        first_number bigint not null default 1,
+        log_bytes bigint not null default 0
+      ) with (fillfactor = 10);
+      comment on table netgloss.udm_state is
+        'One row. Whoever commits locks it first, so that numbers have no gaps and become visible in their order.';
+      insert into netgloss.udm_state default values;
+      create table netgloss.udm_entry (
+        key text collate "C" primary key,
+        entry json not null,
+        file_only json
+      );
+      comment on table netgloss.udm_entry is 'Metadata entries. Read them; change them through a collector, which numbers changes.';
+      create table netgloss.udm_commit (
+        number bigint primary key,
+        save uuid not null,
+        at timestamptz not null,
+        author text not null,
+        method text not null,
+        collector text not null,
+        layer text,
+        entries integer not null,
+        is_cut boolean not null,
+        bytes bigint not null
+      );
+      create table netgloss.udm_change (
+        number bigint not null,
+        position integer not null,
+        key text collate "C" not null,
+        before json,
+        before_file_only json,
+        after json,
+        after_file_only json,
+        primary key (number, position)
+      );
+      create index udm_change_by_key on netgloss.udm_change (key, number);`,
+  },
+  {
+    // Keys that spell IPv4-mapped addresses are IPv4 keys. Entries that have an entry of the IPv4 key beside them go, by a commit of the
+    // log, so that the history has them. Collectors read all entries again, because the store gets another id.
+    number: 2,
+    least: 1,
+    sql: `
+      create function netgloss.ipv4_key(key text) returns text language sql immutable strict as $$
+        select case
+          when key ~ '^::ffff:[0-9.]+/(9[6-9]|1[0-2][0-9])$'
+            then substring(key from '^::ffff:([0-9.]+)/') || '/' || (substring(key from '/([0-9]+)$')::int - 96)
+          when key ~ '^::ffff:[0-9.]+(-::ffff:[0-9.]+)?$' then replace(key, '::ffff:', '')
+          else key end $$;
+      create function netgloss.ipv4_entry(entry json, key text) returns json language sql immutable strict as $$
+        select (replace(left(entry::text, length(key) + 9), key, netgloss.ipv4_key(key)) || substr(entry::text, length(key) + 10))::json $$;
+      do $$
+      declare
+        commit_number bigint;
+        twice integer;
+      begin
+        perform from netgloss.udm_state for update;
+        update netgloss.udm_change set key = netgloss.ipv4_key(key),
+          before = netgloss.ipv4_entry(before, key), after = netgloss.ipv4_entry(after, key)
+          where key like '::ffff:%' and key <> netgloss.ipv4_key(key);
+        if not exists (select from netgloss.udm_entry where key like '::ffff:%' and key <> netgloss.ipv4_key(key)) then
+          return;
+        end if;
+        select count(*) into twice from netgloss.udm_entry m join netgloss.udm_entry e on e.key = netgloss.ipv4_key(m.key)
+          where m.key like '::ffff:%' and m.key <> e.key;
+        if twice > 0 then
+          update netgloss.udm_state set last_number = last_number + 1 returning last_number into commit_number;
+          insert into netgloss.udm_commit (number, save, at, author, method, collector, layer, entries, is_cut, bytes)
+            values (commit_number, gen_random_uuid(), now(), 'migration', 'MergeMappedKeys', '', null, twice, false, 0);
+          insert into netgloss.udm_change (number, position, key, before, before_file_only)
+            select commit_number, row_number() over (order by m.key) - 1, e.key, netgloss.ipv4_entry(m.entry, m.key), m.file_only
+            from netgloss.udm_entry m join netgloss.udm_entry e on e.key = netgloss.ipv4_key(m.key)
+            where m.key like '::ffff:%' and m.key <> e.key;
+          delete from netgloss.udm_entry m using netgloss.udm_entry e
+            where e.key = netgloss.ipv4_key(m.key) and m.key like '::ffff:%' and m.key <> e.key;
+        end if;
+        update netgloss.udm_entry set key = netgloss.ipv4_key(key), entry = netgloss.ipv4_entry(entry, key)
+          where key like '::ffff:%' and key <> netgloss.ipv4_key(key);
+        update netgloss.udm_state set store = gen_random_uuid();
+      end $$;
+      alter table netgloss.udm_entry add constraint ipv4_keys_as_ipv4 check (key not like '::ffff:%' or key = netgloss.ipv4_key(key));`,
+  },
+];
+
+/** What a trial writes, and rolls back. */
+export const trialRows = `insert into netgloss.udm_entry (key, entry) values ('', '{}');
+  insert into netgloss.udm_change (number, position, key) values (0, 0, '')`;
+
+/** The tables of metadata. */
+export const udmSchema: Schema = { table: "migration", steps, command: "netgloss udm migrate" };

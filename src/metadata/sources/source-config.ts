@@ -1,0 +1,52 @@
+import type { ColumnMap, FixedValues } from "../exchange/map/column-map.ts";
+import type { CsvOptions } from "../exchange/rows/csv-rows.ts";
+import type { ExchangeFormat } from "../exchange/export-entries.ts";
+
+/** Where a secret is: it is read at each run, so that it can be changed without a restart. */
+export type SecretPlace = { readonly file: string } | { readonly env: string };
+
+/** What keeps a broken answer from replacing a good one. */
+export interface SourceGuard {
+  /** The part of the entries that may be missing afterwards, 0 to 1. */
+  readonly maxShrink: number;
+  /** The part of the entries that may be changed or missing afterwards, 0 to 1. */
+  readonly maxChange: number;
+  readonly maxEntries: number;
+}
+
+/** One source as its file says; plain data. */
+export interface SourceConfig {
+  /** Of letters, digits, `-` and `_`; also the name of its layer. */
+  readonly name: string;
+  readonly kind: string;
+  /** Lower comes first. Of equal ones the order of the file decides. */
+  readonly priority: number;
+  readonly url: string | undefined;
+  readonly path: string | undefined;
+  readonly intervalMs: number;
+  /** Of silence. */
+  readonly timeoutMs: number;
+  /** Of a run in all. */
+  readonly maxTimeMs: number;
+  /** Names of hosts to which it may be redirected besides its own; `*` is any. */
+  readonly redirectHosts: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly token: SecretPlace | undefined;
+  readonly username: string | undefined;
+  readonly password: SecretPlace | undefined;
+  readonly caPath: string | undefined;
+  readonly certPath: string | undefined;
+  readonly keyPath: string | undefined;
+  readonly format: ExchangeFormat | undefined;
+  readonly select: string | undefined;
+  readonly csv: CsvOptions;
+  /** Undefined: that of the kind. */
+  readonly map: ColumnMap | undefined;
+  readonly defaults: FixedValues;
+  readonly guard: SourceGuard;
+  readonly maxBytes: number;
+  /** Fields that this kind has of its own. */
+  readonly options: Readonly<Record<string, readonly string[]>>;
+  /** Another text for another configuration; has no secrets. */
+  readonly fingerprint: string;
+}

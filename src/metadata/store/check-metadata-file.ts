@@ -1,0 +1,177 @@
+import { KeyError, networkOfKey, parseKey, type Key } from "../../base/ip/index.ts";
+import { nearName } from "../../base/text/index.ts";
+import {
+  decodeUtf8,
+  createPositions,
+  isNullNode,
+  readYaml,
+  YamlFault,
+  type Fail,
+  type TextPosition,
+  type YamlNode,
+  type YamlPair,
+} from "../../base/yaml/index.ts";
+import { checkValues, deceptiveTexts } from "../model/check-udm.ts";
+import { judgeTwice } from "../model/read-entries.ts";
+import { readEntry } from "../model/read-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+
+/** Something in a metadata file that makes it useless (an error), or that an operator should know (a warning). */
+export interface MetadataFinding extends TextPosition {
+  readonly severity: "error" | "warning";
+  readonly message: string;
+  /** Whether the methods of the API refuse what the file may say. */
+  readonly isRefusedByApi: boolean;
+}
+
+export interface MetadataCheck {
+  /** Those without an error, in the order of the file. */
+  readonly entries: readonly UdmEntry[];
+  /** In the order of the file; after an error of syntax nothing more is looked at. */
+  readonly findings: readonly MetadataFinding[];
+}
+
+/**
+ * Judges a metadata file with the rules by which it is read, and finds all that is wrong with it, not the first thing alone.
+ *
+ * @param keyConflict what a metadata key does to other fields of a record, for a warning.
+ */
+export function checkMetadataFile(
+  bytes: Uint8Array,
+  keyConflict: (key: string) => string | undefined = () => undefined,
+): MetadataCheck {
+  const findings: MetadataFinding[] = [];
+  const twice: [message: string, at: number][] = [];
+  let root: YamlNode | undefined;
+  let text: string;
+  try {
+    text = decodeUtf8(bytes);
+    root = readYaml(text, (message, at) => void twice.push([message, at]));
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    const fault = { severity: "error", message: error.message, isRefusedByApi: true } as const;
+    return { entries: [], findings: [{ ...fault, ...error.position }] };
+  }
+  const positionOf = createPositions(text);
+  const note: Note = (severity, message, at, isRefusedByApi = severity === "error") =>
+    void findings.push({ severity, message, isRefusedByApi, ...positionOf(at) });
+  for (const [message, at] of twice) note("error", message, at);
+  if (root !== undefined && root.kind !== "mapping" && !isNullNode(root)) {
+    note("error", "expected a mapping from keys (IP, CIDR or range) to entries", root.at);
+  }
+  const pairs = root?.kind === "mapping" ? root.pairs : [];
+  const keyNodes = new Map<string, YamlPair["key"]>();
+  const entries = new Map<string, UdmEntry>();
+  for (const pair of pairs) {
+    const key = readKey(pair, note);
+    if (key === undefined) continue;
+    const earlier = keyNodes.get(key.text);
+    if (earlier !== undefined) {
+      const judged = judgeTwice(key, earlier, pair.key, positionOf);
+      if (typeof judged === "string") note("error", judged, pair.key.at);
+      else findings.push({ severity: "warning", isRefusedByApi: false, ...judged.warning });
+      if (typeof judged === "string" || judged.used === earlier) continue;
+    }
+    keyNodes.set(key.text, pair.key);
+    const entry = checkEntry(key, pair, note);
+    if (entry === undefined) continue;
+    entries.set(key.text, entry);
+    checkMetadataKeys(pair.value, keyConflict, note);
+  }
+  return {
+    entries: [...entries.values()],
+    findings: findings.toSorted((a, b) => a.line - b.line || a.column - b.column),
+  };
+}
+
+type Note = (severity: MetadataFinding["severity"], message: string, at: number, isRefusedByApi?: boolean) => void;
+
+function readKey({ key }: YamlPair, note: Note): Key | undefined {
+  try {
+    return parseKey(key.text);
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    note("error", error.message, key.at);
+    return undefined;
+  }
+}
+
+const entryFields = ["name", "tags", "vlan", "internal", "metadata", "contexts"];
+
+/** @returns the entry; undefined when it cannot be used. */
+function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): UdmEntry | undefined {
+  const whole = readOr(key, value);
+  if ("message" in whole) {
+    // Each field by itself, because an entry is given up at its first fault.
+    const fields = value.kind === "mapping" ? value.pairs : [];
+    const faults = fields.map((field) => readOr(key, { ...mappingOf(value), pairs: [field] }));
+    const found = faults.filter((fault) => "message" in fault);
+    for (const { message, at } of found.length > 0 ? found : [whole]) note("error", message, at);
+    return undefined;
+  }
+  const { entry, unknownFields } = whole;
+  const covers = networkOfKey(key);
+  if (covers !== undefined) note("warning", `key ${key.text} has host bits: it covers all of ${covers}`, keyNode.at);
+  for (const { description } of checkValues(entry)) note("warning", `${key.text}: ${description}`, keyNode.at, true);
+  for (const text of deceptiveTexts(entry)) note("warning", `${key.text}: ${text}`, keyNode.at);
+  if (entry.fileOnly?.contexts?.length === 0) {
+    note("warning", `${key.text}: its contexts are not known, so that it applies nowhere`, keyNode.at);
+  }
+  for (const name of unknownFields.keys()) {
+    const field = value.kind === "mapping" ? value.pairs.find((pair) => pair.key.text === name) : undefined;
+    const near = nearName(name, entryFields);
+    const hint = near === undefined ? "" : `: is ${near} meant?`;
+    note("warning", `field ${JSON.stringify(name)} is not used${hint}`, field?.key.at ?? keyNode.at);
+  }
+  return entry;
+}
+
+/** Keys that get in the way of fields, or of one another: a value that others lie below. */
+function checkMetadataKeys(entry: YamlNode, keyConflict: (key: string) => string | undefined, note: Note): void {
+  const metadata = entry.kind === "mapping" && entry.pairs.find(({ key }) => key.text === "metadata")?.value;
+  if (metadata === false || metadata?.kind !== "mapping") return;
+  const keys = metadata.pairs.map(({ key }) => key);
+  for (const { text, at } of keys) {
+    const conflict = keyConflict(text);
+    if (conflict !== undefined) note("warning", conflict, at);
+    const below = keys.find((other) => other.text.startsWith(`${text}.`))?.text;
+    if (below === undefined) continue;
+    const [key, as, other] = [text, `${text}.value`, below].map((one) => JSON.stringify(one));
+    note("warning", `metadata key ${key} goes out as ${as}: ${other} lies below it`, at);
+  }
+}
+
+const mappingOf = (node: YamlNode): Omit<YamlNode & { kind: "mapping" }, "pairs"> => ({
+  kind: "mapping",
+  at: node.at,
+  tag: node.tag,
+  weight: node.weight,
+  depth: node.depth,
+});
+
+type Read =
+  | { readonly entry: UdmEntry; readonly unknownFields: ReadonlyMap<string, number> }
+  | { readonly message: string; readonly at: number };
+
+class Fault extends Error {
+  readonly at: number;
+
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}
+
+const fail: Fail = (message, at) => {
+  throw new Fault(message, at);
+};
+
+function readOr(key: Key, node: YamlNode): Read {
+  const unknownFields = new Map<string, number>();
+  try {
+    return { entry: readEntry(key, node, fail, unknownFields), unknownFields };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { message: error.message, at: error.at };
+  }
+}

@@ -1,0 +1,275 @@
+import type { MessagePort, Worker } from "node:worker_threads";
+import {
+  SaveError,
+  errorCode,
+  syncFileIo,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SaveStep,
+  type SavedFile,
+  finishRename,
+  replayImage,
+} from "../../base/file/index.ts";
+import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
+import { loadState, type LoadedState } from "./load-state.ts";
+import { createPageWriter, type LineQuestion, type PageWriter } from "./page-writer.ts";
+import type { IndexLoan } from "../index/lent-builder.ts";
+import { UdmError, type UdmErrorCode } from "../model/udm-error.ts";
+import { limitLog, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
+
+/** What the thread is asked; each request is answered before the next is taken. */
+type ThreadRequest =
+  /** Text of whole entries, in list order; `isFirst` replaces what the thread held, `isLast` puts it in force. */
+  | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
+  /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
+  | { readonly op: "load"; readonly bytes: Uint8Array; readonly loan: IndexLoan; readonly keep: boolean }
+  | { readonly op: "save"; readonly plan: SavePlan; readonly changes: Uint8Array }
+  | { readonly op: "lines"; readonly question: LineQuestion };
+
+type ThreadAnswer =
+  | { readonly kind: "done" }
+  | { readonly kind: "saved"; readonly saved: SavedFile }
+  | { readonly kind: "loaded"; readonly loaded: LoadedState }
+  | { readonly kind: "lines"; readonly lines: readonly (number | undefined)[] }
+  /** Sent before the rename of a save: should the thread die, the stamp shows whether the rename took place. */
+  | { readonly kind: "written"; readonly stamp: FileStamp }
+  | {
+      readonly kind: "failed";
+      readonly message: string;
+      readonly code: string;
+      /** Of a {@link SaveError}. */
+      readonly step?: SaveStep;
+      readonly remark?: string;
+      /** Of a {@link YamlFault}. */
+      readonly position?: TextPosition;
+      /** Of a {@link UdmError}. */
+      readonly udmCode?: UdmErrorCode;
+    };
+
+/** Bytes written in one go: this thread may wait. */
+const maxWrite = 64 * 1024 * 1024;
+
+/** Serves {@link createFileThread} at the other end of the port. */
+export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): void {
+  const writer = createPageWriter(io, maxWrite);
+  const answer = (message: ThreadAnswer): void => port.postMessage(message);
+  let texts: Uint8Array[] = [];
+  let filled: Promise<void> = Promise.resolve();
+
+  const fill = async ({ text, isFirst, isLast }: Extract<ThreadRequest, { op: "fill" }>): Promise<ThreadAnswer> => {
+    if (isFirst) texts = [];
+    texts.push(text);
+    if (isLast) {
+      await writer.takeAll(texts);
+      texts = [];
+    }
+    return { kind: "done" };
+  };
+
+  const load = ({ bytes, loan, keep }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
+    const loaded = loadState(loan, bytes);
+    if (keep && isKept(loaded)) {
+      // After the answer, for which the start waits.
+      filled = new Promise((resolve) => setImmediate(() => resolve(writer.takeAll([bytes]))));
+      filled.catch(() => {});
+    }
+    return { kind: "loaded", loaded };
+  };
+
+  const save = async ({ plan, changes }: Extract<ThreadRequest, { op: "save" }>): Promise<ThreadAnswer> => {
+    const saved = await writer.save(plan, changes, (stamp) => answer({ kind: "written", stamp }));
+    return { kind: "saved", saved };
+  };
+
+  const work = async (request: ThreadRequest): Promise<ThreadAnswer> => {
+    await filled;
+    if (request.op === "fill") return fill(request);
+    if (request.op === "lines") return { kind: "lines", lines: await writer.linesOf(request.question) };
+    return request.op === "load" ? load(request) : save(request);
+  };
+
+  port.on("message", (request: ThreadRequest) => {
+    void work(request).then(answer, (error: unknown) => answer(failure(error)));
+  });
+}
+
+/** Whether the bytes of a file are kept for saves. An empty file may have several forms. */
+function isKept({ isOurs, size }: LoadedState): boolean {
+  return isOurs && size > 0;
+}
+
+function failure(error: unknown): ThreadAnswer {
+  const cause = error instanceof SaveError ? error.cause : error;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const failed = { kind: "failed", message, code: errorCode(error) } as const;
+  if (error instanceof UdmError) return { ...failed, udmCode: error.code };
+  if (error instanceof YamlFault) return { ...failed, position: error.position };
+  return error instanceof SaveError ? { ...failed, step: error.step, remark: error.remark } : failed;
+}
+
+/** A page writer in a thread of its own. */
+export interface FileThread extends PageWriter {
+  /**
+   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the loan any more.
+   *
+   * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws YamlFault
+   */
+  load(bytes: Uint8Array, loan: IndexLoan, keep: boolean): Promise<LoadedState>;
+  /** Ends the thread. It starts again when it is needed. */
+  stop(): Promise<void>;
+}
+
+export interface FileThreadOptions {
+  /** Starts a thread that runs {@link serveFileThread}. */
+  readonly start: () => Worker;
+  readonly io: FileIo;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+interface Call {
+  readonly resolve: (answer: ThreadAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a call ends in when the thread ends before it has answered. */
+class ThreadDeath extends Error {
+  readonly code = "thread_died";
+}
+
+/**
+ * The thread starts with the first fill. It may die (of want of memory, say): the call that runs fails, the thread's bytes
+ * are forgotten, so that the next save fills a new one. One call at a time.
+ */
+export function createFileThread({ start, io, clock, log, metrics }: FileThreadOptions): FileThread {
+  const deaths = metrics.counter(
+    "netgloss_udm_file_thread_deaths_total",
+    "Times the thread that writes big metadata files has died. It is started again when it is needed.",
+  );
+  const limited = limitLog(log, clock);
+  let worker: Worker | undefined;
+  let call: Call | undefined;
+  let isFilled = false;
+  /** Of the save that runs: what the target is after its rename. */
+  let written: FileStamp | undefined;
+
+  const end = (): Call | undefined => {
+    const ended = call;
+    call = undefined;
+    worker?.unref();
+    return ended;
+  };
+
+  const take = (answer: ThreadAnswer): void => {
+    if (answer.kind === "written") written = answer.stamp;
+    else if (answer.kind === "failed") end()?.reject(failureOf(answer));
+    else end()?.resolve(answer);
+  };
+
+  const begin = (): Worker => {
+    const made = start();
+    let why: unknown = "it ended";
+    made.on("message", take);
+    made.on("error", (error) => (why = error));
+    made.on("exit", () => {
+      if (worker !== made) return;
+      worker = undefined;
+      isFilled = false;
+      deaths.add();
+      limited.error({ error: why }, "the thread that writes the metadata file has died");
+      end()?.reject(new ThreadDeath(`the thread that writes the file has died: ${messageOf(why)}`));
+    });
+    made.unref();
+    return made;
+  };
+
+  const ask = async <K extends ThreadAnswer["kind"]>(
+    request: ThreadRequest,
+    kind: K,
+    moved?: ArrayBufferLike,
+  ): Promise<Extract<ThreadAnswer, { kind: K }>> => {
+    if (call !== undefined) throw new Error("the file thread takes one call at a time");
+    const asked = (worker ??= begin());
+    const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
+      call = { resolve, reject };
+      // A call holds the process, an idle thread does not.
+      asked.ref();
+      asked.postMessage(request, moved instanceof ArrayBuffer ? [moved] : []);
+    });
+    if (answer.kind !== kind) throw new Error(`the file thread answered ${answer.kind}`);
+    return answer as Extract<ThreadAnswer, { kind: K }>;
+  };
+
+  return {
+    get isFilled() {
+      return isFilled;
+    },
+    async takeAll(texts) {
+      isFilled = false;
+      let isFirst = true;
+      for await (const text of texts) {
+        await ask({ op: "fill", text, isFirst, isLast: false }, "done", wholeOf(text));
+        isFirst = false;
+      }
+      await ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true }, "done");
+      isFilled = true;
+    },
+    clear() {
+      // Its memory is given back by the next fill, or by the end of the thread.
+      isFilled = false;
+    },
+    async save(plan, changes) {
+      written = undefined;
+      try {
+        return (await ask({ op: "save", plan, changes }, "saved", changes.buffer)).saved;
+      } catch (error) {
+        if (!(error instanceof ThreadDeath)) throw error;
+        const saved =
+          (written && (await finishRename(io, plan, written, error))) ?? (await finishImage(io, plan, error));
+        if (saved !== undefined) return saved;
+        throw new SaveError("thread", error);
+      }
+    },
+    async linesOf(question) {
+      return (await ask({ op: "lines", question }, "lines")).lines;
+    },
+    async load(bytes, loan, keep) {
+      isFilled = false;
+      const { loaded } = await ask({ op: "load", bytes, loan, keep }, "loaded", wholeOf(bytes));
+      isFilled = keep && isKept(loaded);
+      return loaded;
+    },
+    async stop() {
+      const ended = worker;
+      worker = undefined;
+      isFilled = false;
+      await ended?.terminate();
+    },
+  };
+}
+
+/** Finishes an overwriting that was cut off, if it had begun. */
+async function finishImage(io: FileIo, { imagePath, target }: SavePlan, error: Error): Promise<SavedFile | undefined> {
+  const stamp = imagePath && (await replayImage(io, imagePath, target));
+  if (!stamp) return undefined;
+  return { stamp, kept: [], alarms: [{ step: "thread", code: errorCode(error), error }], isInPlace: true };
+}
+
+/** The memory of the bytes, which can be handed over, if they are all of it. */
+function wholeOf(bytes: Uint8Array): ArrayBufferLike | undefined {
+  return bytes.length === bytes.buffer.byteLength ? bytes.buffer : undefined;
+}
+
+function failureOf(answer: Extract<ThreadAnswer, { kind: "failed" }>): Error {
+  const { message, code, step, remark, position, udmCode } = answer;
+  if (udmCode !== undefined) return new UdmError(udmCode, message);
+  if (position !== undefined) return new YamlFault(message, position);
+  const error = Object.assign(new Error(message), { code });
+  return step === undefined ? error : new SaveError(step, error, remark);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? `${errorCode(error)}: ${error.message}` : String(error);
+}

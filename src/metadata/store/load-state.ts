@@ -1,0 +1,149 @@
+import { isUtf8 } from "node:buffer";
+import { KeyError, parseKey } from "../../base/ip/index.ts";
+import { decodeUtf8, createPlainYamlReader, YamlFault, type PlainYaml } from "../../base/yaml/index.ts";
+import { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "../index/lent-builder.ts";
+import { readEntries } from "../model/read-entries.ts";
+import { readEntry } from "../model/read-entry.ts";
+import { emptyFileText, renderEntry } from "../model/render-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { createWarnings, type EntryWarnings } from "./entry-warnings.ts";
+import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
+
+/** What happened to a file. */
+export interface LoadedState {
+  /** Undefined when the state before has the same entries. */
+  readonly built: IndexReturn | undefined;
+  readonly size: number;
+  /** As in {@link UdmFileContent}. */
+  readonly unknownFields: ReadonlyMap<string, number>;
+  readonly warnings: EntryWarnings;
+  /** Whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
+  readonly isOurs: boolean;
+}
+
+/**
+ * Builds the state that a file says. Blocks for as long as it takes. Entries as most are go from their bytes into the index
+ * without objects in between, others by {@link createPlainYamlReader}; a file with anything else is read by the library.
+ *
+ * @throws YamlFault; UdmError `resource_exhausted`
+ */
+export function loadState(loan: IndexLoan, bytes: Uint8Array): LoadedState {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return loadPlain(loan, buffer) ?? loadByLibrary(loan, buffer);
+}
+
+/** @returns undefined when the library has to read the file. */
+function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const builder = createLentBuilder(loan);
+  const warnings = createWarnings();
+  const unknownFields = new Map<string, number>();
+  const scanner = createPlainEntryScanner(bytes);
+  const readYaml = createPlainYamlReader();
+  let isOurs = true;
+  let isBegun = false;
+  for (let at = 0; at < bytes.length;) {
+    const next = scanner.scan(at);
+    if (next >= 0) {
+      builder.addTexts(scanner.family, scanner.key, scanner);
+      if (scanner.hasHostBits()) warnings.lookAtKey(scanner.parsedKey());
+      if (!scanner.isAsWritten) isOurs = false;
+      isBegun = true;
+      at = next;
+      continue;
+    }
+    const end = entryEnd(bytes, at);
+    // What begins a document may stand before all entries only.
+    if (isBegun && bytes[at] === dash) return undefined;
+    const text = bytes.toString("utf8", at, end);
+    const found = readOne(text, readYaml(text), unknownFields);
+    if (found === undefined) return undefined;
+    if (found !== "nothing") {
+      const yaml = renderEntry(found);
+      if (yaml !== text) isOurs = false;
+      warnings.look(found);
+      builder.add(found, yaml);
+      isBegun = true;
+    } else {
+      isOurs = false;
+      if (bytes[at] === dash) isBegun = true;
+    }
+    at = end;
+  }
+  // The library says where the key is that is there twice.
+  if (!builder.sort()) return undefined;
+  return finish(builder, warnings, unknownFields, isOurs && builder.isInOrder());
+}
+
+/**
+ * Reads a part of a file from one line that is not indented to the next.
+ *
+ * @returns its entry; `nothing` for comments; undefined for what is not known for certain, faults included.
+ */
+function readOne(
+  text: string,
+  yaml: PlainYaml | undefined,
+  unknownFields: Map<string, number>,
+): UdmEntry | "nothing" | undefined {
+  if (yaml === undefined) return undefined;
+  if (yaml.root === undefined) return "nothing";
+  // A root further in, or in flow style, may belong to what is before or behind it.
+  if (yaml.root.kind !== "mapping" || yaml.root.at !== 0 || text.startsWith("{")) return undefined;
+  const [pair] = yaml.root.pairs;
+  if (pair === undefined) return undefined;
+  try {
+    return readEntry(parseKey(pair.key.text), pair.value, refuse, unknownFields);
+  } catch (error) {
+    if (error instanceof YamlFault || error instanceof KeyError) return undefined;
+    throw error;
+  }
+}
+
+/** The library says where it is. */
+function refuse(message: string): never {
+  throw new YamlFault(message, { line: 1, column: 1 });
+}
+
+/** The start of the next line that belongs to another entry. */
+function entryEnd(bytes: Buffer, at: number): number {
+  for (let i = bytes.indexOf(lineFeed, at); i >= 0; i = bytes.indexOf(lineFeed, i + 1)) {
+    const next = bytes[i + 1];
+    if (next !== blank && next !== lineFeed && next !== carriageReturn && next !== hash) return i + 1;
+  }
+  return bytes.length;
+}
+
+function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
+  const text = decodeUtf8(bytes);
+  const { entries, unknownFields, mappedTwice } = readEntries(text);
+  const builder = createLentBuilder(loan);
+  const warnings = createWarnings();
+  warnings.notUsed(mappedTwice);
+  /** How much of the text is as it would be written; -1 when some is not. */
+  let written = 0;
+  for (const entry of entries) {
+    const yaml = renderEntry(entry);
+    written = written >= 0 && text.startsWith(yaml, written) ? written + yaml.length : -1;
+    warnings.look(entry);
+    builder.add(entry, yaml);
+  }
+  if (!builder.sort()) throw new Error("a key is there twice");
+  const isOurs = entries.length === 0 ? text === emptyFileText : written === text.length && builder.isInOrder();
+  return finish(builder, warnings, unknownFields, isOurs);
+}
+
+function finish(
+  builder: LentBuilder,
+  { count, shown, hostBits, mappedTwice }: EntryWarnings,
+  unknownFields: ReadonlyMap<string, number>,
+  isOurs: boolean,
+): LoadedState {
+  const warnings = { count, shown, hostBits, mappedTwice };
+  return { built: builder.finish(), size: builder.size, unknownFields, warnings, isOurs };
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const blank = 0x20;
+const hash = 0x23;
+const dash = 0x2d;

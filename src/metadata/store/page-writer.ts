@@ -1,0 +1,253 @@
+import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
+import { createKeyScanner } from "../index/key-scanner.ts";
+import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-words.ts";
+import { readChanges } from "./change-log.ts";
+import {
+  replaceFile,
+  sameStamp,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SavedFile,
+} from "../../base/file/index.ts";
+import {
+  changePages,
+  countRuns,
+  gatherPages,
+  lineOf,
+  linesUpTo,
+  pageChunks,
+  paginate,
+  type UdmPage,
+} from "./udm-pages.ts";
+
+/** Where the entries of a file begin, whoever wrote it. */
+interface EntryLines {
+  readonly size: number;
+  /** @returns the line, from 1 on; undefined when there is no such entry. */
+  find(key: Key): number | undefined;
+}
+
+/**
+ * Finds the lines of all entries of a file that has been read without a fault: at once where each key begins a line, else by the YAML
+ * library.
+ *
+ * @param size how many entries the file is known to have.
+ * @returns undefined when not all of them are found.
+ */
+function findEntryLines(bytes: Uint8Array, size: number): EntryLines | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const found = scanLines(buffer, size);
+  if (found?.size === size) return found;
+  const read = splitLines(buffer, size);
+  return read.size === size ? read : undefined;
+}
+
+/** @returns undefined for what is no plain key at the start of a line. */
+function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
+  const keys = createKeyScanner(bytes);
+  const table = createLineTable(expected);
+  for (let line = 1, at = 0; at < bytes.length; line++) {
+    const end = bytes.indexOf(lineFeed, at);
+    const next = end < 0 ? bytes.length : end + 1;
+    if (!insignificant.has(bytes[at] as number)) {
+      const start = bytes[at] === quote ? at + 1 : at;
+      const behind = keys.scan(start);
+      const colonAt = start === at ? behind : behind + 1;
+      if (behind >= 0 && bytes[colonAt] === colon) table.add(keys.family, keys.words, line);
+      else {
+        const text = oddKey(bytes.toString("utf8", at, next));
+        if (text === undefined) return undefined;
+        table.addKey(text, line);
+      }
+    }
+    at = next;
+  }
+  return table;
+}
+
+/** The text of a key on a line on which it is written in another way than ours. */
+function oddKey(line: string): string | undefined {
+  const [, double, single, plain] = /^(?:"([^"\\]*)"|'([^']*)'|([\dA-Fa-f:].*?))\s*:(?:\s|$)/.exec(line) ?? [];
+  const text = double ?? single ?? plain ?? "";
+  try {
+    parseKey(text);
+    return text;
+  } catch (error) {
+    if (error instanceof KeyError) return undefined;
+    throw error;
+  }
+}
+
+function splitLines(bytes: Buffer, expected: number): EntryLines {
+  const text = decodeUtf8(bytes);
+  const root = readYaml(text);
+  const table = createLineTable(expected);
+  const positionOf = createPositions(text);
+  for (const { key } of root?.kind === "mapping" ? root.pairs : []) {
+    table.addKey(key.text, positionOf(key.at).line);
+  }
+  return table;
+}
+
+interface LineTable extends EntryLines {
+  add(family: number, words: KeyWords, line: number): void;
+  /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
+  addKey(text: string, line: number): void;
+}
+
+/**
+ * Line by key, in 16 to 32 bytes for each: a digest of 62 bits stands for the key, so that two of a million keys share one with a
+ * probability of one to some millions.
+ */
+function createLineTable(expected: number): LineTable {
+  const mask = 2 ** Math.ceil(Math.log2(2 * Math.max(expected, 8))) - 1;
+  const slots = new Int32Array(2 * (mask + 1));
+  let size = 0;
+  const words = createKeyWords();
+
+  const slotOf = (digest: Digest): number => {
+    let at = digest.place & mask;
+    while (slots[2 * at + 1] !== 0 && slots[2 * at] !== digest.check) at = (at + 1) & mask;
+    return at;
+  };
+  const set = (digest: Digest, line: number, givesWay = false): void => {
+    // More than were expected: the file is not as it was, and the table of no use.
+    if (2 * size > mask) return;
+    const at = slotOf(digest);
+    if (slots[2 * at + 1] === 0) size++;
+    else if (givesWay) return;
+    slots[2 * at] = digest.check;
+    slots[2 * at + 1] = line;
+  };
+  return {
+    get size() {
+      return size;
+    },
+    add: (family, from, line) => set(digestOf(family, from), line),
+    addKey(text, line) {
+      const key = parseKey(text);
+      set(digestOf(key.family, setKeyWords(words, key)), line, isMappedSpelling(text, key));
+    },
+    find(key) {
+      const line = slots[2 * slotOf(digestOf(key.family, setKeyWords(words, key))) + 1];
+      return line === 0 ? undefined : line;
+    },
+  };
+}
+
+interface Digest {
+  readonly place: number;
+  readonly check: number;
+}
+
+function digestOf(family: number, { first, last, written, rank }: KeyWords): Digest {
+  let [place, check] = [family + 8 * rank, 8 * family + rank];
+  const width = family === 4 ? 1 : 4;
+  for (const part of [first, last, written]) {
+    for (let w = 0; w < width; w++) {
+      const word = part[w] as number;
+      place = Math.imul(place ^ word, 0x9e37_79b1);
+      place ^= place >>> 15;
+      check = Math.imul(check + word, 0x85eb_ca6b);
+      check ^= check >>> 13;
+    }
+  }
+  return { place, check };
+}
+
+const lineFeed = 0x0a;
+const quote = 0x22;
+const colon = 0x3a;
+/** How lines begin that have no key: indented ones, empty ones, comments, list items and marks of documents. */
+const insignificant: ReadonlySet<number> = new Set(Array.from(" \t\r\n#-.%", (sign) => sign.charCodeAt(0)));
+
+/** Asks for the lines of entries in a file. */
+export interface LineQuestion {
+  readonly path: string;
+  /** Of the content that is meant. */
+  readonly stamp: FileStamp;
+  /** How many entries it has. */
+  readonly size: number;
+  readonly keys: readonly string[];
+}
+
+/** Holds the bytes of the file and writes them with each save. */
+export interface PageWriter {
+  /** Whether it knows the whole file: else the next save needs all of it. */
+  readonly isFilled: boolean;
+  /**
+   * Takes the text of all entries, in list order, in place of what it held.
+   *
+   * @param texts pieces of whole entries. What it held stays in force when they break off.
+   */
+  takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
+  /** Forgets all, so that the next save needs the whole file. */
+  clear(): void;
+  /**
+   * Writes the file with the changes, as a {@link ChangeLog} has them; their memory is gone then. When it fails, nothing has
+   * changed here either. @throws SaveError
+   */
+  save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
+  /**
+   * The lines on which entries begin, from 1 on: by the bytes that it holds, else the file is read, once for its content. Undefined
+   * for entries that are not found, for all of them when the file is not that of the stamp. @throws the errors of the system
+   */
+  linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
+}
+
+/** How many pieces of memory are gathered into one after a save. */
+const maxRuns = 4096;
+
+/** @param maxWrite bytes given to the system at once. */
+export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
+  let pages: readonly UdmPage[] | undefined;
+  const linesOfPage = new WeakMap<UdmPage, number>();
+  let counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
+  let found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
+
+  const readLines = async ({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> => {
+    if (found === undefined || !sameStamp(found.stamp, stamp)) {
+      const bytes = await io.read(path);
+      if (!sameStamp(stamp, await io.state(path))) return undefined;
+      found = { stamp, lines: findEntryLines(bytes, size) };
+    }
+    return found.lines;
+  };
+
+  return {
+    get isFilled() {
+      return pages !== undefined;
+    },
+    async takeAll(texts) {
+      const filled: UdmPage[] = [];
+      for await (const text of texts) for (const page of paginate(text)) filled.push(page);
+      pages = filled;
+      found = undefined;
+    },
+    clear() {
+      pages = undefined;
+    },
+    async save(plan, changes, onWritten) {
+      if (pages === undefined) throw new Error("the bytes of the file are not known");
+      const changed = changePages(pages, readChanges(changes));
+      const saved = await replaceFile(io, plan, () => pageChunks(changed, maxWrite), onWritten);
+      pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
+      return saved;
+    },
+    async linesOf(question) {
+      // Where the bytes are held: a thread asks the system without making the other one wait for it.
+      if (!sameStamp(question.stamp, await io.state(question.path))) return question.keys.map(() => undefined);
+      const keys = question.keys.map(parseKey);
+      if (pages === undefined) {
+        const lines = await readLines(question);
+        return keys.map((key) => lines?.find(key));
+      }
+      const held = pages;
+      if (counted?.pages !== held) counted = { pages: held, sums: linesUpTo(held, linesOfPage) };
+      const { sums } = counted;
+      return keys.map((key) => lineOf(held, sums, key));
+    },
+  };
+}

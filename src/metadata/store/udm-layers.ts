@@ -1,0 +1,221 @@
+import { compareSpecificity, type Address, type Key } from "../../base/ip/index.ts";
+import { mostChanges } from "../index/change-ring.ts";
+import type { LayerPlaces } from "../index/layer-places.ts";
+import type { SharedIndex } from "../index/index-contract.ts";
+import { nextTurn } from "../model/next-turn.ts";
+import type { EntryChange } from "../model/apply-writes.ts";
+import type { NewLayerChange } from "../history/store-history.ts";
+import { sameEntry } from "../model/same-entry.ts";
+import type { UdmEntry } from "../model/udm-entry.ts";
+import { UdmError } from "../model/udm-error.ts";
+import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-index.ts";
+
+/** Entries that no person wrote, kept apart from all others. */
+export interface UdmLayer {
+  readonly name: string;
+  readonly index: UdmIndex;
+}
+
+/** An entry with the layer that has it; undefined: the entries of people. */
+export interface LayeredEntry {
+  readonly layer: string | undefined;
+  readonly entry: UdmEntry;
+}
+
+/** What would make the entries of a layer others. */
+export interface LayerChanges {
+  readonly added: readonly UdmEntry[];
+  /** As they become. */
+  readonly changed: readonly UdmEntry[];
+  readonly removed: readonly UdmEntry[];
+  readonly unchanged: number;
+}
+
+/**
+ * The layers behind the entries of people. At a look-up all take part: the most specific entry first, of equal keys the
+ * person's, then those of the layers in their order.
+ */
+export interface UdmLayers {
+  /** In the order of their priority. */
+  list(): readonly UdmLayer[];
+  /**
+   * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
+   * goes with them, which is a change of the history.
+   */
+  setNames(names: readonly string[]): void;
+  /** What {@link replace} would change. Takes turns of the event loop. @throws UdmError `not_found` for an unknown layer. */
+  compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges>;
+  /**
+   * Makes these the entries of a layer. Look-ups go on meanwhile; they see all of the old ones, then all of the new ones. One call
+   * for a layer at a time.
+   *
+   * @param method under which it is a change of the history, by the layer's name; undefined for what is none: entries that were there before
+   *   a restart.
+   * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room; the layer is as it was then.
+   */
+  replace(name: string, entries: readonly UdmEntry[], method?: string): Promise<LayerChanges>;
+  /** Every entry that covers the address, of all layers: the most specific first, of equal keys in the order of the layers. */
+  covering(address: Address): readonly LayeredEntry[];
+}
+
+export interface UdmLayersOptions {
+  readonly shared: SharedIndex;
+  /** The entries of people; undefined before there is a state of them. */
+  readonly own: () => UdmIndex | undefined;
+  /** Runs an action while nothing else changes the index. */
+  readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
+  /** Called after a change, with where it may be; undefined: anywhere. */
+  readonly changed: (changed: readonly AddressRange[] | undefined) => void;
+  /** Puts a change into the history. To be called while nothing else changes the index. */
+  readonly note: (change: NewLayerChange) => Promise<void>;
+}
+
+/** Entries compared or changed between two turns of the event loop: a few milliseconds. */
+const entriesATurn = 500;
+/** Entries of a change of a layer that the history has, before and after. */
+const mostNoted = 1000;
+
+interface PlacedLayer extends UdmLayer {
+  readonly places: LayerPlaces | undefined;
+}
+
+export function createUdmLayers({ shared, own, alone, changed: report, note }: UdmLayersOptions): UdmLayers {
+  let layers: readonly PlacedLayer[] = [];
+
+  const find = (name: string): PlacedLayer => {
+    const layer = layers.find((one) => one.name === name);
+    if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
+    return layer;
+  };
+
+  const publish = (next: readonly PlacedLayer[], changed: readonly AddressRange[] | undefined): void => {
+    layers = next;
+    shared.publishLayers(next, changed);
+    report(changed);
+  };
+
+  const compare = async (name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> => {
+    const { index } = find(name);
+    // The first load of a layer.
+    if (index.size === 0) return { added: entries, changed: [], removed: [], unchanged: 0 };
+    const added: UdmEntry[] = [];
+    const changed: UdmEntry[] = [];
+    const keys = new Set<string>();
+    for (const [i, entry] of entries.entries()) {
+      if (i % entriesATurn === entriesATurn - 1) await nextTurn();
+      keys.add(entry.key.text);
+      const before = index.get(entry.key);
+      if (before === undefined) added.push(entry);
+      else if (!sameEntry(before, entry)) changed.push(entry);
+    }
+    const removed: UdmEntry[] = [];
+    // Most often nothing has gone, and then nothing needs to be read.
+    if (index.size + added.length > keys.size) {
+      let read = 0;
+      for (const entry of index.entries()) {
+        if (++read % entriesATurn === 0) await nextTurn();
+        if (!keys.has(entry.key.text)) removed.push(entry);
+      }
+    }
+    return { added, changed, removed, unchanged: keys.size - added.length - changed.length };
+  };
+
+  const apply = async (
+    { index, places }: PlacedLayer,
+    { added, changed, removed }: LayerChanges,
+  ): Promise<UdmIndex> => {
+    const put = (edit: UdmEdit, entry: UdmEntry): void => edit.put(entry, entry.fileOnly?.yaml ?? "");
+    const steps = [
+      ...inParts(removed, (edit, entry) => void edit.delete(entry.key)),
+      ...inParts(changed, put),
+      ...inParts(added, (edit, entry) => {
+        put(edit, entry);
+        places?.add(entry.key);
+      }),
+    ];
+    const edit = await alone(async () => index.edit());
+    try {
+      for (const step of steps) {
+        await alone(async () => step(edit));
+        await nextTurn();
+      }
+      return await alone(async () => edit.done());
+    } catch (error) {
+      await alone(async () => edit.drop());
+      throw error;
+    }
+  };
+
+  const noteChanges = (layer: UdmLayer, { added, changed, removed }: LayerChanges, method: string): Promise<void> => {
+    const before = (entry: UdmEntry): UdmEntry | undefined => layer.index.get(entry.key);
+    const changes = [
+      ...removed.slice(0, mostNoted).map((entry) => ({ before: entry, after: undefined })),
+      ...changed.slice(0, mostNoted).map((entry) => ({ before: before(entry), after: entry })),
+      ...added.slice(0, mostNoted).map((entry) => ({ before: undefined, after: entry })),
+    ].slice(0, mostNoted);
+    const entries = added.length + changed.length + removed.length;
+    return alone(() => note({ author: layer.name, method, layer: layer.name, entries, changes }));
+  };
+
+  const noteGone = async (layer: UdmLayer): Promise<void> => {
+    const { index } = layer;
+    if (index.size === 0) return;
+    const changes: EntryChange[] = [];
+    for (const entry of index.entries()) {
+      if (changes.push({ before: entry, after: undefined }) === mostNoted) break;
+    }
+    const { name } = layer;
+    await alone(() => note({ author: name, method: "RemoveSource", layer: name, entries: index.size, changes }));
+  };
+
+  return {
+    list: () => layers,
+    setNames(names) {
+      const next = names.map(
+        (name) =>
+          layers.find((layer) => layer.name === name) ?? { name, index: shared.empty(), places: shared.layerPlaces() },
+      );
+      if (next.length === layers.length && next.every((layer, i) => layer === layers[i])) return;
+      const gone = layers.filter((layer) => !next.includes(layer));
+      publish(next, undefined);
+      for (const layer of gone) void noteGone(layer);
+    },
+    compare,
+    async replace(name, entries, method) {
+      const layer = find(name);
+      const changes = await compare(name, entries);
+      const { added, changed, removed } = changes;
+      const count = added.length + changed.length + removed.length;
+      if (count === 0) return changes;
+      const index = await apply(layer, changes);
+      // It may have gone meanwhile.
+      if (!layers.includes(layer)) throw new UdmError("not_found", `there is no layer ${name} any more`);
+      const keys: Key[] | undefined =
+        count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
+      publish(
+        layers.map((one) => (one === layer ? { ...layer, index } : one)),
+        keys,
+      );
+      if (method !== undefined) await noteChanges(layer, changes, method);
+      return changes;
+    },
+    covering(address) {
+      const of = (layer: string | undefined, index: UdmIndex): LayeredEntry[] =>
+        index.covering(address).map((entry) => ({ layer, entry }));
+      const people = own();
+      const all = people === undefined ? [] : of(undefined, people);
+      for (const { name, index } of layers) all.push(...of(name, index));
+      return all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
+    },
+  };
+}
+
+function inParts(
+  entries: readonly UdmEntry[],
+  change: (edit: UdmEdit, entry: UdmEntry) => void,
+): ((edit: UdmEdit) => void)[] {
+  return Array.from({ length: Math.ceil(entries.length / entriesATurn) }, (_, part) => (edit: UdmEdit) => {
+    const start = part * entriesATurn;
+    for (const entry of entries.slice(start, start + entriesATurn)) change(edit, entry);
+  });
+}

@@ -1,0 +1,204 @@
+import { compareKeys, parseKey, type Key } from "../../base/ip/index.ts";
+import { emptyFileText } from "../model/render-entry.ts";
+
+/** What a write did to one entry: its text as {@link renderEntry} has it, undefined when it is gone. */
+export interface UdmChange {
+  readonly key: Key;
+  readonly yaml: Uint8Array | undefined;
+}
+
+/**
+ * Some entries of the file in list order, as the bytes that are written. Immutable, so that a save that fails leaves the
+ * pages before it as they were.
+ */
+export interface UdmPage {
+  readonly bytes: Uint8Array;
+  /** Key of its first entry. */
+  readonly first: Key;
+}
+
+/** Entries of a page that is made; one that has grown to twice as many is split. */
+const pageEntries = 64;
+
+/** Pieces of pages that lie side by side in memory are written as one; smaller ones are gathered up to this size. */
+const gatheredBytes = 256 * 1024;
+
+/** Cuts text that {@link renderEntry} has written, in list order, into pages. The bytes are shared, not copied. */
+export function paginate(bytes: Uint8Array): UdmPage[] {
+  const starts = entryStarts(bytes);
+  const pages: UdmPage[] = [];
+  for (let i = 0; i < starts.length; i += pageEntries) {
+    const start = starts[i] as number;
+    const end = starts[i + pageEntries] ?? bytes.length;
+    pages.push({ bytes: bytes.subarray(start, end), first: keyAt(bytes, start) });
+  }
+  return pages;
+}
+
+/** The pages after the changes, of which a later one to the same key wins. Pages that do not change are shared. */
+export function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): readonly UdmPage[] {
+  const byKey = new Map(changes.map((change) => [change.key.text, change]));
+  const sorted = [...byKey.values()].sort((a, b) => compareKeys(a.key, b.key));
+  const changed: UdmPage[] = [];
+  let taken = 0;
+  for (let i = 0; i < sorted.length;) {
+    // Keys before the first page belong to it.
+    const at = Math.max(
+      0,
+      lastNotAfter(pages.length, (n) => (pages[n] as UdmPage).first, (sorted[i] as UdmChange).key),
+    );
+    const next = pages[at + 1]?.first;
+    const isInPage = ({ key }: UdmChange): boolean => next === undefined || compareKeys(key, next) < 0;
+    let end = i + 1;
+    while (end < sorted.length && isInPage(sorted[end] as UdmChange)) end++;
+    for (; taken < at; taken++) changed.push(pages[taken] as UdmPage);
+    for (const page of changePage(pages[at]?.bytes ?? new Uint8Array(0), sorted.slice(i, end))) changed.push(page);
+    taken = at + 1;
+    i = end;
+  }
+  for (; taken < pages.length; taken++) changed.push(pages[taken] as UdmPage);
+  return changed;
+}
+
+/** The whole file in few pieces: what lies side by side in memory is not copied. No piece is longer than `maxBytes`. */
+export function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uint8Array> {
+  if (pages.length === 0) yield Buffer.from(emptyFileText);
+  let gathered: Uint8Array[] = [];
+  let gatheredLength = 0;
+  for (const run of runs(pages)) {
+    if (gatheredLength + run.length > gatheredBytes && gatheredLength > 0) {
+      yield Buffer.concat(gathered);
+      gathered = [];
+      gatheredLength = 0;
+    }
+    if (run.length < gatheredBytes) {
+      gathered.push(run);
+      gatheredLength += run.length;
+    } else {
+      for (let at = 0; at < run.length; at += maxBytes) yield run.subarray(at, at + maxBytes);
+    }
+  }
+  if (gatheredLength > 0) yield Buffer.concat(gathered);
+}
+
+/** How many lines the pages have up to each of them, and in all. */
+export function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): Uint32Array {
+  const sums = new Uint32Array(pages.length + 1);
+  for (const [i, page] of pages.entries()) {
+    let lines = known.get(page);
+    if (lines === undefined) known.set(page, (lines = countLines(page.bytes, page.bytes.length)));
+    sums[i + 1] = (sums[i] as number) + lines;
+  }
+  return sums;
+}
+
+/**
+ * The line of the file on which the entry begins, from 1 on; undefined when there is none.
+ *
+ * @param sums as {@link linesUpTo} has them.
+ */
+export function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number | undefined {
+  const n = lastNotAfter(pages.length, (i) => (pages[i] as UdmPage).first, key);
+  const page = pages[n];
+  if (page === undefined) return undefined;
+  const start = page.first.text === key.text ? 0 : startIn(page.bytes, key);
+  return start < 0 ? undefined : (sums[n] as number) + countLines(page.bytes, start) + 1;
+}
+
+/** Where the entry of a key starts that is not the first one; -1 when there is none. Only keys begin a line. */
+function startIn({ buffer, byteOffset, length }: Uint8Array, { family, text }: Key): number {
+  const line = family === 6 ? `\n"${text}":` : `\n${text}:`;
+  return Buffer.from(buffer, byteOffset, length).indexOf(line, 0, "latin1") + 1 || -1;
+}
+
+/** A plain loop: lines are short, and each call of a search costs more than they do. */
+function countLines(bytes: Uint8Array, end: number): number {
+  let lines = 0;
+  for (let i = 0; i < end; i++) if (bytes[i] === 0x0a) lines++;
+  return lines;
+}
+
+/** Into how many pieces of memory the pages are scattered. */
+export function countRuns(pages: readonly UdmPage[]): number {
+  let count = 0;
+  for (const _ of runs(pages)) count++;
+  return count;
+}
+
+/** The same pages side by side in memory of their own, so that what they lay in before can be freed. */
+export function gatherPages(pages: readonly UdmPage[]): readonly UdmPage[] {
+  const all = new Uint8Array(pages.reduce((sum, page) => sum + page.bytes.length, 0));
+  let at = 0;
+  return pages.map(({ bytes, first }) => {
+    all.set(bytes, at);
+    at += bytes.length;
+    return { bytes: all.subarray(at - bytes.length, at), first };
+  });
+}
+
+function* runs(pages: readonly UdmPage[]): Generator<Uint8Array> {
+  let run: Uint8Array | undefined;
+  for (const { bytes } of pages) {
+    if (run?.buffer === bytes.buffer && run.byteOffset + run.length === bytes.byteOffset) {
+      run = new Uint8Array(run.buffer, run.byteOffset, run.length + bytes.length);
+    } else {
+      if (run !== undefined) yield run;
+      run = bytes;
+    }
+  }
+  if (run !== undefined) yield run;
+}
+
+function changePage(bytes: Uint8Array, changes: readonly UdmChange[]): UdmPage[] {
+  const starts = entryStarts(bytes);
+  const parts: Uint8Array[] = [];
+  const part = (n: number): Uint8Array => bytes.subarray(starts[n], starts[n + 1] ?? bytes.length);
+  let taken = 0;
+  for (const { key, yaml } of changes) {
+    const at = lastNotAfter(starts.length, (n) => keyAt(bytes, starts[n] as number), key);
+    const isThere = at >= 0 && keyAt(bytes, starts[at] as number).text === key.text;
+    for (; taken < (isThere ? at : at + 1); taken++) parts.push(part(taken));
+    if (isThere) taken = at + 1;
+    if (yaml !== undefined) parts.push(yaml);
+  }
+  for (; taken < starts.length; taken++) parts.push(part(taken));
+  const size = parts.length < 2 * pageEntries ? parts.length : pageEntries;
+  const pages: UdmPage[] = [];
+  for (let i = 0; i < parts.length; i += size) {
+    const made = Buffer.concat(parts.slice(i, i + size));
+    pages.push({ bytes: made, first: keyAt(made, 0) });
+  }
+  return pages;
+}
+
+/** The greatest n below `length` whose key does not come after `key`; -1 when there is none. */
+function lastNotAfter(length: number, keyOf: (n: number) => Key, key: Key): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(keyOf(middle), key) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Where entries start: at each line that is not indented, for what belongs to an entry is. */
+function entryStarts(bytes: Uint8Array): number[] {
+  const starts: number[] = [];
+  let isLineStart = true;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (isLineStart && byte !== 0x20) starts.push(i);
+    isLineStart = byte === 0x0a;
+  }
+  return starts;
+}
+
+/** The key of the entry that starts here: IPv6 in quotes, IPv4 up to its colon. */
+function keyAt(bytes: Uint8Array, start: number): Key {
+  const isQuoted = bytes[start] === 0x22;
+  const from = isQuoted ? start + 1 : start;
+  const end = bytes.indexOf(isQuoted ? 0x22 : 0x3a, from);
+  return parseKey(Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1"));
+}

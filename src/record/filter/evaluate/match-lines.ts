@@ -1,0 +1,276 @@
+import { KeyError, parseAddress, parseKey, unmapAddress, type Family, type Key } from "../../../base/ip/index.ts";
+import type { FieldValues, Scalar, Value } from "../../record-fields.ts";
+import { createLineValues } from "../../line-values.ts";
+import type { CompareTerm, Filter, FilterTerm, QuantitiesTerm, Quantity } from "../filter.ts";
+import { readInstant } from "../check/read-quantity.ts";
+
+/** Ranges of addresses, ascending, that do not touch one another. */
+interface AddressRanges {
+  readonly first: readonly bigint[];
+  readonly last: readonly bigint[];
+}
+
+/** Addresses that lie in some keys. IPv4-mapped IPv6 addresses count as IPv4. */
+interface AddressSet {
+  /** Whether a text is an address in the set, or a prefix or range of which every address is. */
+  hasText(text: string): boolean;
+  readonly ranges: Readonly<Record<Family, AddressRanges>>;
+}
+
+export function createAddressSet(keys: readonly Key[]): AddressSet {
+  const ranges = { 4: mergeRanges(keys, 4), 6: mergeRanges(keys, 6) };
+  const fast = { first: Float64Array.from(ranges[4].first, Number), last: Float64Array.from(ranges[4].last, Number) };
+
+  const hasRange = ({ family, first, last }: Range): boolean => {
+    const { first: firsts, last: lasts } = ranges[family];
+    const i = lastNotAbove(firsts, first);
+    return i >= 0 && last <= (lasts[i] as bigint);
+  };
+  return {
+    ranges,
+    hasText(text) {
+      const ipv4 = ipv4Number(text);
+      if (ipv4 >= 0) {
+        const i = lastNotAbove(fast.first, ipv4);
+        return i >= 0 && ipv4 <= (fast.last[i] as number);
+      }
+      const range = rangeOf(text);
+      return range !== undefined && hasRange(range);
+    },
+  };
+}
+
+type Range = Pick<Key, "family" | "first" | "last">;
+
+function rangeOf(text: string): Range | undefined {
+  if (!/[/-]/.test(text)) {
+    const parsed = parseAddress(text);
+    if (parsed === undefined) return undefined;
+    const { family, value } = unmapAddress(parsed);
+    return { family, first: value, last: value };
+  }
+  try {
+    return parseKey(text);
+  } catch (error) {
+    if (error instanceof KeyError) return undefined;
+    throw error;
+  }
+}
+
+function mergeRanges(keys: readonly Range[], family: Family): AddressRanges {
+  const first: bigint[] = [];
+  const last: bigint[] = [];
+  const own = keys.filter((key) => key.family === family);
+  for (const range of own.toSorted((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
+    const before = last.at(-1);
+    if (before === undefined || range.first > before + 1n) {
+      first.push(range.first);
+      last.push(range.last);
+    } else if (range.last > before) last[last.length - 1] = range.last;
+  }
+  return { first, last };
+}
+
+/** The position of the last value that is not above one; -1: all are. */
+function lastNotAbove<T extends number | bigint>(ascending: ArrayLike<T>, value: T): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] as T) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** A canonical IPv4 address as a number; -1 for any other text. Addresses are read for each record, so there is no bigint in between. */
+function ipv4Number(text: string): number {
+  let value = 0;
+  let part = -1;
+  let dots = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 0x30 && code <= 0x39) {
+      part = (part < 0 ? 0 : part * 10) + code - 0x30;
+      if (part > 255) return -1;
+    } else if (code === 0x2e && part >= 0 && dots < 3) {
+      value = value * 256 + part;
+      part = -1;
+      dots++;
+    } else return -1;
+  }
+  return dots === 3 && part >= 0 ? value * 256 + part : -1;
+}
+
+/** A character that must be there, any character, or any text. */
+type Part = string | typeof anyCharacter | typeof anyText;
+const anyCharacter = 1;
+const anyText = 2;
+
+/**
+ * Compiles a pattern: whether a text has it somewhere, case not counting. `*` is any text, `?` any character, `^` in front and `$` behind are
+ * the ends of the text, `\` takes the special meaning from the next character. It takes at most the length of the text times that of the
+ * pattern steps: at a mismatch only the last `*` is tried again.
+ */
+function compilePattern(pattern: string): (text: string) => boolean {
+  const { parts, isPlain } = readPattern(pattern);
+  if (isPlain) {
+    const wanted = parts.slice(1, -1).join("");
+    return (text) => foldCase(text).includes(wanted);
+  }
+  return (text) => matchesParts(Array.from(foldCase(text)), parts);
+}
+
+function foldCase(text: string): string {
+  return text.toLowerCase();
+}
+
+function readPattern(pattern: string): { readonly parts: readonly Part[]; readonly isPlain: boolean } {
+  const characters = Array.from(pattern);
+  const isFromStart = characters[0] === "^";
+  const parts: Part[] = isFromStart ? [] : [anyText];
+  let isToEnd = false;
+  for (let i = isFromStart ? 1 : 0; i < characters.length; i++) {
+    const character = characters[i] as string;
+    if (character === "*") parts.push(anyText);
+    else if (character === "?") parts.push(anyCharacter);
+    else if (character === "$" && i === characters.length - 1) isToEnd = true;
+    // One character may become two in lower case.
+    else
+      parts.push(
+        ...foldCase(character === "\\" && i + 1 < characters.length ? (characters[++i] as string) : character),
+      );
+  }
+  if (!isToEnd) parts.push(anyText);
+  const isPlain = !isFromStart && !isToEnd && parts.slice(1, -1).every((part) => typeof part === "string");
+  return { parts, isPlain };
+}
+
+/** Whether the whole of a text is what the parts say. */
+function matchesParts(text: readonly string[], parts: readonly Part[]): boolean {
+  let at = 0;
+  let part = 0;
+  /** Where to go on after a mismatch: behind the last `*`, which then takes one character more. */
+  let retryPart = -1;
+  let retryAt = 0;
+  while (at < text.length) {
+    const wanted = parts[part];
+    if (wanted === anyText) {
+      retryPart = ++part;
+      retryAt = at;
+    } else if (wanted === anyCharacter || (wanted !== undefined && wanted === text[at])) {
+      at++;
+      part++;
+    } else if (retryPart >= 0) {
+      part = retryPart;
+      at = ++retryAt;
+    } else return false;
+  }
+  while (parts[part] === anyText) part++;
+  return part === parts.length;
+}
+
+/** Whether something with fields matches a filter. Never throws. */
+export type Matches = (of: FieldValues) => boolean;
+
+/** Compiles a filter, once for all that it is asked of. */
+export function compileFilter(filter: Filter): Matches {
+  if ("fields" in filter) return anyField(filter.fields, compileTerm(filter));
+  if (filter.kind === "not") {
+    const inner = compileFilter(filter.filter);
+    return (of) => !inner(of);
+  }
+  const filters = filter.filters.map(compileFilter);
+  if (filter.kind === "and") {
+    return (of) => {
+      for (let i = 0; i < filters.length; i++) if (!(filters[i] as Matches)(of)) return false;
+      return true;
+    };
+  }
+  return (of) => {
+    for (let i = 0; i < filters.length; i++) if ((filters[i] as Matches)(of)) return true;
+    return false;
+  };
+}
+
+type Judge = (value: Scalar) => boolean;
+
+function anyField(fields: readonly string[], judge: Judge): Matches {
+  const [first = "", ...others] = fields;
+  const isTrueOf = (value: Value | undefined): boolean => {
+    if (value === undefined) return false;
+    return typeof value === "object" ? value.some(judge) : judge(value);
+  };
+  if (others.length === 0) return (of) => isTrueOf(of.get(first));
+  return (of) => fields.some((field) => isTrueOf(of.get(field)));
+}
+
+function compileTerm(term: FilterTerm): Judge {
+  switch (term.kind) {
+    case "exists":
+      return () => true;
+    case "compare":
+      return compareJudge(term);
+    case "quantities":
+      return rangesJudge(term);
+    case "addresses": {
+      const set = createAddressSet(term.keys);
+      return (value) => typeof value === "string" && set.hasText(value);
+    }
+    case "texts": {
+      const values = new Set(term.values);
+      return (value) => values.has(typeof value === "string" ? value : String(value));
+    }
+    case "pattern": {
+      const hasPattern = compilePattern(term.pattern);
+      return (value) => hasPattern(String(value));
+    }
+    case "flag":
+      break;
+  }
+  return (value) => value === term.value;
+}
+
+/** The quantity that a value is; undefined when it is none. */
+function quantityOf(of: "number" | "time", value: Scalar): Quantity | undefined {
+  if (of === "time") return typeof value === "string" ? readInstant(value) : undefined;
+  return typeof value === "number" || typeof value === "bigint" ? value : undefined;
+}
+
+function compareJudge({ of, operator, value: limit }: CompareTerm): Judge {
+  const compare: Readonly<Record<CompareTerm["operator"], (value: Quantity) => boolean>> = {
+    "<": (value) => value < limit,
+    "<=": (value) => value <= limit,
+    ">": (value) => value > limit,
+    ">=": (value) => value >= limit,
+  };
+  const isTrue = compare[operator];
+  return (value) => {
+    const quantity = quantityOf(of, value);
+    return quantity !== undefined && isTrue(quantity);
+  };
+}
+
+/** Numbers with a fraction may lie between whole ones, so ranges are looked through and not merged. */
+function rangesJudge({ of, ranges }: QuantitiesTerm): Judge {
+  const single = new Set(ranges.filter(({ first, last }) => first === last).map(({ first }) => first));
+  const wide = ranges.filter(({ first, last }) => first !== last);
+  return (value) => {
+    const quantity = quantityOf(of, value);
+    if (quantity === undefined) return false;
+    return single.has(quantity) || wide.some(({ first, last }) => first <= quantity && quantity <= last);
+  };
+}
+
+/** Whether the line of a record matches a filter, from its brace at `start` up to `end`. */
+export type MatchesLine = (bytes: Buffer, start: number, end: number) => boolean;
+
+/** Compiles a filter for lines as the collector writes them. */
+export function compileLineFilter(filter: Filter): MatchesLine {
+  const matches = compileFilter(filter);
+  const values = createLineValues();
+  return (bytes, start, end) => {
+    values.use(bytes, start, end);
+    return matches(values);
+  };
+}

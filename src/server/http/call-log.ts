@@ -1,0 +1,295 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { ConnectError, Code } from "@connectrpc/connect";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ActiveCall, type CallSurroundings } from "./active-call.ts";
+import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
+import { sourceOf } from "../access/failure-limit.ts";
+import type { Clock } from "../../base/report/index.ts";
+import type { ApiMetrics } from "./api-metrics.ts";
+import type { Call } from "./call.ts";
+import type { ClientAddress } from "./client-address.ts";
+import { Http1Call } from "./http1-call.ts";
+import type { ClientLimits } from "./client-limits.ts";
+import type { ApiLimits } from "./limits.ts";
+import { sendError } from "./send.ts";
+import { Turns } from "./turns.ts";
+import { apiError } from "../error/api-error.ts";
+
+/** A request of HTTP/2, on its stream: Node's request and response objects for it take twice as long. */
+class Http2Call extends ActiveCall {
+  readonly body: ServerHttp2Stream;
+  readonly ownSocket = undefined;
+  readonly shared: object;
+  readonly #stream: ServerHttp2Stream;
+  /** Whether all of the answer was handed over. Node ends a stream that its peer has reset, too. */
+  #isWhole = false;
+  #trailers: HeaderFields | undefined;
+  #isStallWatched = false;
+
+  constructor(stream: ServerHttp2Stream, headers: RequestHeaders, surroundings: CallSurroundings) {
+    super(headerOf(headers, ":method") ?? "", headerOf(headers, ":path") ?? "", headers, surroundings);
+    this.body = stream;
+    this.#stream = stream;
+    this.shared = stream.session ?? stream;
+    this.expectsContinue = headers["expect"] === "100-continue";
+    // What failed is reported by `close`.
+    stream.on("error", ignore);
+  }
+
+  hostFault(): undefined {}
+
+  protected peerAddress(): string | undefined {
+    return this.#stream.session?.socket.remoteAddress;
+  }
+
+  protected connection(): Socket | undefined {
+    return this.#stream.session?.socket;
+  }
+
+  isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  isBegun(): boolean {
+    return this.#stream.headersSent;
+  }
+
+  answer(status: number, fields: HeaderFields, body: Uint8Array | string): void {
+    if (this.isAnswered()) return;
+    const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    // A status with a length of its own would not be gRPC's header that is the trailer too.
+    const isPlain = status !== 204 && status !== 304 && this.wire !== "grpc";
+    const header = isPlain
+      ? { ...fields, ":status": status, "content-length": String(length) }
+      : { ...fields, ":status": status };
+    const isHeaderOnly = length === 0 || status === 204 || this.method === "HEAD";
+    this.#isWhole = true;
+    this.#stream.respond(header, { endStream: isHeaderOnly });
+    if (!isHeaderOnly) this.#stream.end(body);
+    this.#abandonBody();
+  }
+
+  begin(status: number, fields: HeaderFields, { hasTrailers }: { readonly hasTrailers: boolean }): void {
+    if (this.isAnswered()) return;
+    const stream = this.#stream;
+    stream.respond({ ":status": status, ...fields }, { waitForTrailers: hasTrailers });
+    if (hasTrailers) {
+      stream.on("wantTrailers", () => stream.sendTrailers((this.#trailers ?? {}) as Record<string, string>));
+    }
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    return this.isGone() || this.#stream.write(bytes);
+  }
+
+  end(bytes?: Uint8Array, trailers?: HeaderFields): void {
+    if (this.#stream.writableEnded || this.isGone()) return;
+    this.#trailers = trailers;
+    this.#isWhole = true;
+    this.#stream.end(bytes);
+    this.#abandonBody();
+  }
+
+  drained(): Promise<void> {
+    const stream = this.#stream;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        stream.off("drain", done);
+        stream.off("close", done);
+        resolve();
+      };
+      stream.on("drain", done);
+      stream.on("close", done);
+      if (this.isGone()) done();
+    });
+  }
+
+  breakOff(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  protected sendContinue(): void {
+    if (!this.isAnswered()) this.#stream.additionalHeaders({ ":status": 100 });
+  }
+
+  onClose(listener: () => void): void {
+    this.#stream.on("close", listener);
+  }
+
+  hasBrokenOff(): boolean {
+    return !this.#isWhole || (this.#stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
+  }
+
+  isReceiving(): boolean {
+    return !this.#stream.readableEnded && !this.#stream.endAfterHeaders;
+  }
+
+  cut(): void {
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  endWatch(reason: ConnectError): void {
+    if (this.isReceiving()) this.cut();
+    else this.abort(reason);
+  }
+
+  /** Most calls are over before a sweep sees them, so that a timer for each is not worth its while. */
+  onSweep(): void {
+    if (this.#isStallWatched) return;
+    this.#isStallWatched = true;
+    const stream = this.#stream;
+    stream.setTimeout(this.surroundings.stallTimeout, () => {
+      if (!stream.writableEnded && stream.writableLength === 0) return;
+      this.surroundings.onStall();
+      stream.destroy();
+    });
+  }
+
+  /** A client that is still sending learns that nobody listens. */
+  #abandonBody(): void {
+    const stream = this.#stream;
+    if (!this.isReceiving()) return;
+    // Node sends what it has gathered before it comes to immediates. A reset before that would replace the header (Node 26).
+    const close = (): void => {
+      setImmediate(() => {
+        if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+      });
+    };
+    if (stream.writableFinished) close();
+    else stream.once("finish", close);
+  }
+}
+
+function ignore(): void {}
+
+/** The requests that are being answered: their turns, their time-outs, their memory and their metrics. */
+export interface CallLog {
+  /** Begins a call of HTTP/1, which is served when it is its turn; it ends by itself when its response is closed. */
+  beginHttp1(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  /** Begins a call of HTTP/2, which is served when it is its turn; it ends by itself when its stream is closed. */
+  beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): void;
+  isBusy(socket: Socket): boolean;
+  /**
+   * Ends calls that have taken too long, and those whose client may not have the answer any more: with an answer where they can be given
+   * one, and with the next sweep in any case when they send.
+   *
+   * @param revoked why a call may not go on.
+   */
+  sweep(revoked: (call: Call) => ConnectError | undefined): void;
+  /** Ends the calls that would never end by themselves: with an answer where they can be given one. */
+  endWatches(reason: ConnectError): void;
+  /** Counts bytes of a body. @returns false when that is more than all bodies together may hold. */
+  hold(holder: { heldBytes: number }, bytes: number): boolean;
+  /** Counts bytes no longer that are held no longer, before the call is over. */
+  release(holder: { heldBytes: number }, bytes: number): void;
+  /** Counts bytes that were made of a body. @returns false when that is more than all requests together may take. */
+  make(maker: { madeBytes: number }, bytes: number): boolean;
+}
+
+export interface CallLogParts {
+  readonly limits: ApiLimits;
+  readonly clients: ClientLimits;
+  readonly clientAddress: ClientAddress;
+  readonly clock: Clock;
+  readonly metrics: ApiMetrics;
+  /** Answers a call. */
+  readonly serve: (call: Call) => void;
+  /** Called with each call that is over. */
+  readonly ended: (call: Call) => void;
+}
+
+export function createCallLog({ limits, clients, clientAddress, clock, metrics, serve, ended }: CallLogParts): CallLog {
+  const pending = new Set<ActiveCall>();
+  const busy = new WeakMap<Socket, number>();
+  /** Those that were asked to end because of whom they serve. */
+  const ending = new WeakSet<ActiveCall>();
+  let heldBytes = 0;
+  let madeBytes = 0;
+  const turns = new Turns(clock);
+  const surroundings: CallSurroundings = {
+    clock,
+    clientAddress,
+    turns,
+    stallTimeout: limits.stallTimeout,
+    onStall: () => metrics.reject("timeout"),
+  };
+
+  const begin = (call: ActiveCall): void => {
+    pending.add(call);
+    call.client = sourceOf(call.peer);
+    const isWithin = clients.begin(call.client);
+    if (call.ownSocket !== undefined) busy.set(call.ownSocket, (busy.get(call.ownSocket) ?? 0) + 1);
+    call.onClose(() => end(call));
+    turns.add(call.client, call.shared, () => {
+      // Most that are cancelled are so before they are looked at.
+      if (call.isGone()) return;
+      if (isWithin) serve(call);
+      else refuse(call);
+    });
+  };
+
+  const refuse = (call: Call): void => {
+    metrics.reject("requests");
+    const message = `this client has ${limits.maxClientRequests} requests under way: wait for their answers`;
+    sendError(call, apiError("resource_exhausted", "TOO_MANY_REQUESTS", message));
+  };
+
+  const end = (call: ActiveCall): void => {
+    if (call.ownSocket !== undefined) busy.set(call.ownSocket, (busy.get(call.ownSocket) ?? 1) - 1);
+    if (call.hasBrokenOff()) {
+      call.code = "canceled";
+      call.abort(new ConnectError("the client has gone", Code.Canceled));
+    }
+    pending.delete(call);
+    clients.end(call.client);
+    heldBytes -= call.heldBytes;
+    madeBytes -= call.madeBytes;
+    ended(call);
+    metrics.answered(call.label, call.wire, call.code, (clock.monotonic() - call.since) / 1000);
+  };
+
+  return {
+    beginHttp1: (request, response, expectsContinue) =>
+      begin(new Http1Call(request, response, expectsContinue, surroundings)),
+    beginHttp2: (stream, headers) => begin(new Http2Call(stream, headers, surroundings)),
+    isBusy: (socket) => (busy.get(socket) ?? 0) > 0,
+    sweep(revoked) {
+      const now = clock.monotonic();
+      for (const call of pending) {
+        call.onSweep();
+        const reason = revoked(call);
+        if (reason !== undefined) {
+          call.failure = reason.rawMessage;
+          if (ending.has(call) && (call.isEndless || call.isBegun())) call.cut();
+          else call.abort(reason);
+          ending.add(call);
+        }
+        const age = now - call.since;
+        const isSlow = age > limits.requestTimeout && call.isReceiving();
+        if (!isSlow && (age <= limits.lifetime || call.isEndless)) continue;
+        metrics.reject("timeout");
+        call.cut();
+      }
+    },
+    endWatches(reason) {
+      for (const call of pending) if (call.isEndless) call.endWatch(reason);
+    },
+    hold(holder, bytes) {
+      if (heldBytes + bytes > limits.maxHeldBytes) return false;
+      heldBytes += bytes;
+      holder.heldBytes += bytes;
+      return true;
+    },
+    release(holder, bytes) {
+      heldBytes -= bytes;
+      holder.heldBytes -= bytes;
+    },
+    make(maker, bytes) {
+      if (madeBytes + bytes > limits.maxMadeBytes) return false;
+      madeBytes += bytes;
+      maker.madeBytes += bytes;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,367 @@
+import type { Socket, AddressInfo } from "node:net";
+import {
+  createServer as createHttp1Server,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { sourceOf } from "../access/failure-limit.ts";
+import { limitLog, listenFault, type Clock, type Log } from "../../base/report/index.ts";
+import type { ApiMetrics } from "./api-metrics.ts";
+import type { ClientLimits } from "./client-limits.ts";
+import { createHttp2Guard } from "./http2-guard.ts";
+import type { ApiLimits } from "./limits.ts";
+import { readTlsCredentials, type TlsCredentials, type TlsFiles } from "./tls-credentials.ts";
+
+/** What every HTTP/2 connection begins with (RFC 9113 section 3.4). */
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+
+/**
+ * Recognises HTTP/2 by prior knowledge: reads until the bytes differ from the connection preface, or are all of
+ * it, then puts them back and hands the socket over. The caller bounds the time; a socket that ends undecided is closed.
+ */
+function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") => void): void {
+  const held: Buffer[] = [];
+  let length = 0;
+
+  const decide = (protocol: "http1" | "http2"): void => {
+    socket.off("readable", read);
+    socket.off("end", give);
+    socket.unshift(Buffer.concat(held));
+    handOver(protocol);
+  };
+  const give = (): void => void socket.destroy();
+  const read = (): void => {
+    for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+      const part = chunk.subarray(0, preface.length - length);
+      held.push(chunk);
+      if (!part.equals(preface.subarray(length, length + part.length))) return decide("http1");
+      length += chunk.length;
+      if (length >= preface.length) return decide("http2");
+    }
+  };
+
+  socket.on("readable", read);
+  socket.on("end", give);
+}
+
+export interface ListenerOptions {
+  readonly ip: string;
+  readonly port: number;
+  readonly tls?: TlsFiles;
+  readonly limits: ApiLimits;
+  readonly clients: ClientLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: ApiMetrics;
+  /** A request of HTTP/1. `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
+  onRequest(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  /** A request of HTTP/2. */
+  onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+  /** Whether an answer is being made for a request of this connection. */
+  isBusy(socket: Socket): boolean;
+  /** Called several times a second at most: for time-outs that are not worth a timer each. */
+  onSweep(): void;
+}
+
+export interface Listener {
+  /** @throws Error when the port cannot be bound or the certificate not be read. */
+  start(): Promise<void>;
+  /** Accepts nothing more, lets what runs finish, and cuts what has not after `limits.stopTimeout`. */
+  stop(): Promise<void>;
+  address(): { ip: string; port: number };
+  /** Uses the certificate files as they are for connections from here on. A failure is logged and changes nothing. */
+  reloadCertificates(): void;
+  connections(): { http1: number; http2: number };
+  /** When the certificate in use ends, seconds since the epoch; undefined in clear. */
+  certificateExpiry(): number | undefined;
+}
+
+const smallestSweep = 20;
+
+/**
+ * One port for HTTP/1.1 and HTTP/2, in clear (by prior knowledge) or by TLS (by ALPN). The HTTP/1 server owns the port,
+ * because it enforces its time-outs only on a port of its own; HTTP/2 connections are taken out before it sees them.
+ */
+export function createListener(options: ListenerOptions): Listener {
+  const { limits, clock, metrics } = options;
+  const log = limitLog(options.log, clock);
+  const sockets = new Set<Socket>();
+  const undecided = new Map<Socket, number>();
+  const http2 = createHttp2();
+  const guard = createHttp2Guard(limits, options.clients, clock, (reason) => metrics.reject(reason));
+  let server: Server | HttpsServer | undefined;
+  let credentials: TlsCredentials | undefined;
+  let sweeper: NodeJS.Timeout | undefined;
+  let stopped: Promise<void> | undefined;
+
+  function createHttp2(): Http2Server {
+    const server2 = createHttp2Server({
+      maxSessionMemory: 32,
+      maxHeaderListPairs: 128,
+      maxSessionInvalidFrames: 100,
+      maxSessionRejectedStreams: 100,
+      maxSettings: 32,
+      settings: {
+        maxConcurrentStreams: limits.maxStreams,
+        maxHeaderListSize: limits.maxHeaderBytes,
+        enablePush: false,
+      },
+    });
+    server2.on("session", (session) => guard.watch(session));
+    server2.on("sessionError", (error: NodeJS.ErrnoException) => {
+      // Found by the protocol's own implementation; other errors are ends that were counted when they were made.
+      if (error.code === "ERR_HTTP2_ERROR") metrics.reject("protocol");
+      log.debug({ error }, "HTTP/2 connection failed");
+    });
+    server2.on("stream", (stream, headers) => options.onStream(stream, headers));
+    return server2;
+  }
+
+  /** Of each connection its last request, and how many wait for one before them. */
+  const pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
+
+  /**
+   * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that
+   * one did. Those that wait count as requests of their client; a connection that sends too many is ended, for an answer would have to wait, too.
+   */
+  function serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const { socket } = request;
+    const serve = (): void => {
+      if (!socket.destroyed) options.onRequest(request, response, expectsContinue);
+    };
+    const pipeline = pipelines.get(socket);
+    if (pipeline === undefined) {
+      const begun = { client: sourceOf(socket.remoteAddress), last: response, waiting: 0 };
+      pipelines.set(socket, begun);
+      // Of responses whose turn has not come Node says nothing when their connection ends.
+      socket.once("close", () => {
+        for (; begun.waiting > 0; begun.waiting--) options.clients.end(begun.client);
+      });
+      return serve();
+    }
+    const before = pipeline.last;
+    pipeline.last = response;
+    if (before.writableEnded || before.destroyed) return serve();
+    if (socket.destroyed) return;
+    const leave = (): void => {
+      if (pipeline.waiting === 0) return;
+      pipeline.waiting--;
+      options.clients.end(pipeline.client);
+    };
+    pipeline.waiting++;
+    if (!options.clients.begin(pipeline.client)) {
+      metrics.reject("requests");
+      socket.destroy();
+    }
+    before.once("close", () => {
+      leave();
+      serve();
+    });
+  }
+
+  function serveHttp1(server1: Server | HttpsServer): void {
+    server1.headersTimeout = limits.headersTimeout;
+    server1.requestTimeout = limits.requestTimeout;
+    server1.keepAliveTimeout = limits.idleTimeout;
+    server1.timeout = limits.stallTimeout;
+    server1.maxConnections = limits.maxConnections;
+    server1.maxHeadersCount = 128;
+    server1.on("request", (request, response) => serveInOrder(request, response, false));
+    server1.on("checkContinue", (request, response) => serveInOrder(request, response, true));
+    server1.on("drop", () => metrics.reject("connections"));
+    server1.on("connection", (socket: Socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      // Of a TLS connection this is the socket below, whose failure no one else hears.
+      socket.on("error", () => {});
+    });
+    server1.on("timeout", (socket: Socket) => {
+      // Waiting for a handler is not the client's fault. Everything else is a client that neither sends nor takes.
+      if (options.isBusy(socket) && socket.writableLength === 0) {
+        socket.setTimeout(limits.stallTimeout);
+        return;
+      }
+      if (options.isBusy(socket)) metrics.reject("timeout");
+      socket.destroy();
+    });
+    server1.on("clientError", (error: NodeJS.ErrnoException, stream) => {
+      // What follows a part that could not be read cannot be read either.
+      if (stream.destroyed || stream.writableEnded) return;
+      const answer = clientErrors[error.code ?? ""] ?? clientErrors["default"];
+      metrics.reject(answer?.reason ?? "protocol");
+      if (!stream.writable || error.code === "ECONNRESET") stream.destroy();
+      else
+        stream.end(`HTTP/1.1 ${answer?.status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
+          stream.destroy(),
+        );
+    });
+    server1.on("tlsClientError", (error: Error, socket: TLSSocket) => {
+      socket.destroy();
+      metrics.reject("tls");
+      log.debug({ error }, "TLS handshake failed");
+    });
+  }
+
+  /** Puts a switch in front of the HTTP/1 server's own listener for connections that are ready to be read. */
+  function interceptConnections(server1: Server | HttpsServer, event: "connection" | "secureConnection"): void {
+    const [serveAsHttp1] = server1.listeners(event) as [(socket: Socket) => void];
+    server1.removeListener(event, serveAsHttp1);
+    server1.on(event, (socket: Socket) => {
+      socket.on("error", (error) => log.debug({ error }, "connection failed"));
+      if (event === "secureConnection") {
+        // By TLS the handshake has settled the protocol (RFC 9113 section 3.2).
+        if ((socket as TLSSocket).alpnProtocol === "h2") http2.emit("connection", socket);
+        else serveAsHttp1.call(server1, socket);
+        return;
+      }
+      undecided.set(socket, clock.monotonic());
+      socket.on("close", () => undecided.delete(socket));
+      switchProtocol(socket, (protocol) => {
+        undecided.delete(socket);
+        if (protocol === "http2") http2.emit("connection", socket);
+        else serveAsHttp1.call(server1, socket);
+      });
+    });
+  }
+
+  function open(): Server | HttpsServer {
+    const http1Options: ServerOptions = {
+      connectionsCheckingInterval: sweepInterval(),
+      maxHeaderSize: limits.maxHeaderBytes,
+      // A client that watches health and is gone without a word is found by the kernel's probes only.
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
+      // Looked at by the dispatcher, which answers in the form of errors; HTTP/1.0 may come without one.
+      requireHostHeader: false,
+    };
+    if (options.tls === undefined) {
+      const server1 = createHttp1Server(http1Options);
+      interceptConnections(server1, "connection");
+      return server1;
+    }
+    credentials = readTlsCredentials(options.tls);
+    const server1 = createHttpsServer({
+      ...http1Options,
+      cert: credentials.cert,
+      key: credentials.key,
+      // One that is not trusted proves nothing, and is no reason to refuse the connection.
+      ...(credentials.clientCa !== undefined && {
+        ca: credentials.clientCa,
+        requestCert: true,
+        rejectUnauthorized: false,
+      }),
+      minVersion: "TLSv1.2",
+      handshakeTimeout: limits.headersTimeout,
+      ALPNProtocols: ["h2", "http/1.1", "http/1.0"],
+    });
+    // Node's own listener takes failed handshakes for bad requests.
+    server1.removeAllListeners("tlsClientError");
+    interceptConnections(server1, "secureConnection");
+    return server1;
+  }
+
+  function sweepInterval(): number {
+    const shortest = Math.min(limits.headersTimeout, limits.requestTimeout, limits.idleTimeout, limits.lifetime);
+    return Math.max(smallestSweep, Math.min(1_000, Math.floor(shortest / 4)));
+  }
+
+  function sweep(): void {
+    const now = clock.monotonic();
+    for (const [socket, since] of undecided) {
+      if (now - since <= limits.headersTimeout) continue;
+      metrics.reject("headers");
+      socket.destroy();
+    }
+    guard.sweep();
+    options.clients.sweep();
+    options.onSweep();
+  }
+
+  async function close(closing: Server | HttpsServer): Promise<void> {
+    server = undefined;
+    const closed = new Promise<void>((resolve) => closing.close(() => resolve()));
+    guard.closeAll();
+    for (const socket of undecided.keys()) socket.destroy();
+    // A connection that was busy when `close` looked becomes idle later.
+    const closer = setInterval(() => closing.closeIdleConnections(), smallestSweep);
+    const deadline = setTimeout(() => {
+      guard.destroyAll();
+      for (const socket of sockets) socket.destroy();
+    }, limits.stopTimeout);
+    await closed;
+    clearInterval(closer);
+    clearTimeout(deadline);
+    clearInterval(sweeper);
+  }
+
+  return {
+    async start() {
+      const opened = open();
+      serveHttp1(opened);
+      await new Promise<void>((resolve, reject) => {
+        const fail = (cause: Error): void => {
+          const where = `TCP port ${options.port} of ${options.ip}`;
+          reject(new Error(`cannot open the API port, ${where}: ${listenFault(cause)}`, { cause }));
+        };
+        opened.once("error", fail);
+        opened.listen({ host: options.ip, port: options.port, backlog: 511 }, () => {
+          opened.off("error", fail);
+          resolve();
+        });
+      });
+      opened.on("error", (error) => log.error({ error }, "the API port failed"));
+      server = opened;
+      sweeper = setInterval(sweep, sweepInterval());
+      sweeper.unref();
+    },
+
+    stop() {
+      stopped ??= server === undefined ? undefined : close(server);
+      return stopped ?? Promise.resolve();
+    },
+
+    address() {
+      const address = server?.address();
+      if (address === undefined || address === null) throw new Error("the API port is not open");
+      const { address: ip, port } = address as AddressInfo;
+      return { ip, port };
+    },
+
+    reloadCertificates() {
+      if (options.tls === undefined || server === undefined) return;
+      try {
+        const fresh = readTlsCredentials(options.tls);
+        (server as HttpsServer).setSecureContext({
+          cert: fresh.cert,
+          key: fresh.key,
+          ...(fresh.clientCa !== undefined && { ca: fresh.clientCa }),
+          minVersion: "TLSv1.2",
+        });
+        credentials = fresh;
+        log.info({ expires: new Date(fresh.expires * 1000).toISOString() }, "TLS certificate re-read");
+      } catch (error) {
+        metrics.certificateFailures.add();
+        log.error({ error }, "TLS certificate not re-read: the previous one stays in use");
+      }
+    },
+
+    connections: () => ({ http1: Math.max(0, sockets.size - guard.size), http2: guard.size }),
+    certificateExpiry: () => credentials?.expires,
+  };
+}
+
+const clientErrors: Readonly<Record<string, { status: string; reason: "headers" | "timeout" | "protocol" }>> = {
+  HPE_HEADER_OVERFLOW: { status: "431 Request Header Fields Too Large", reason: "headers" },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", reason: "timeout" },
+  default: { status: "400 Bad Request", reason: "protocol" },
+};

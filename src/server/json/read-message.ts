@@ -1,0 +1,322 @@
+import {
+  ScalarType,
+  type DescEnum,
+  create,
+  type DescField,
+  type DescMessage,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { FieldMaskSchema, type FieldMask } from "@bufbuild/protobuf/wkt";
+import { quote } from "../../base/text/index.ts";
+import { JsonNumber, type JsonNode } from "./json-node.ts";
+import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
+import type { TakeItem } from "./parse-json.ts";
+
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Reads an integer from a number literal or a string of one, exactly. As proto3 JSON has it, `1e3` and `7.0` are
+ * integers.
+ *
+ * @throws JsonFieldError
+ */
+function readInteger(
+  node: JsonNode,
+  field: string,
+  { min, max }: { readonly min: bigint; readonly max: bigint },
+): bigint {
+  if (!(node instanceof JsonNumber) && typeof node !== "string") {
+    throw fieldError(field, "must be a number or a string of digits");
+  }
+  const text = typeof node === "string" ? node : node.text;
+  const shown = typeof node === "string" ? quote(text) : quote(text).slice(1, -1);
+  const value = exactInteger(text);
+  if (value === undefined) throw fieldError(field, `${shown} is not an integer`);
+  if (value === "large" || value < min || value > max) {
+    throw fieldError(field, `${shown} is not within ${min} to ${max}`);
+  }
+  return value;
+}
+
+/** @returns undefined when the text is not an integer, `large` for more than 20 digits. */
+function exactInteger(text: string): bigint | "large" | undefined {
+  const match = decimal.exec(text);
+  if (match === null) return undefined;
+  const [, sign = "", whole = "", fraction = "", exponentText = "0"] = match;
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  if (digits === "") return 0n;
+  const significant = digits.replace(/(?<!0)0+$/, "");
+  // The value is `significant` times ten to the power of `scale`.
+  const scale = Number(exponentText) - fraction.length + (digits.length - significant.length);
+  if (scale < 0) return undefined;
+  if (significant.length + scale > 20) return "large";
+  const value = BigInt(significant) * 10n ** BigInt(scale);
+  return sign === "-" ? -value : value;
+}
+
+const int32 = { min: -(1n << 31n), max: (1n << 31n) - 1n };
+const uint32 = { min: 0n, max: (1n << 32n) - 1n };
+const int64 = { min: -(1n << 63n), max: (1n << 63n) - 1n };
+const uint64 = { min: 0n, max: (1n << 64n) - 1n };
+
+/**
+ * Reads a value that is no message, as proto3 JSON has it.
+ *
+ * @throws JsonFieldError
+ */
+function readScalar(type: DescEnum | ScalarType | undefined, node: JsonNode, path: string): unknown {
+  if (typeof type === "object") return readEnum(type, node, path);
+  switch (type) {
+    case ScalarType.STRING:
+      if (typeof node !== "string") throw fieldError(path, "must be a string");
+      return node;
+    case ScalarType.BOOL:
+      if (typeof node !== "boolean") throw fieldError(path, "must be true or false");
+      return node;
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return readInteger(node, path, uint64);
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return readInteger(node, path, int64);
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return Number(readInteger(node, path, uint32));
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return Number(readInteger(node, path, int32));
+    case ScalarType.BYTES:
+      return readBytes(node, path);
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+    case undefined:
+    default:
+      return readDouble(node, path);
+  }
+}
+
+function readEnum(desc: DescEnum, node: JsonNode, path: string): number {
+  if (node instanceof JsonNumber) return Number(readInteger(node, path, int32));
+  const value = desc.values.find(({ name }) => name === node);
+  if (value !== undefined) return value.number;
+  throw fieldError(path, `must be one of ${desc.values.map(({ name }) => JSON.stringify(name)).join(", ")}`);
+}
+
+function readBytes(node: JsonNode, path: string): Uint8Array {
+  if (typeof node === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(node)) return Buffer.from(node, "base64");
+  throw fieldError(path, "must be bytes in base64");
+}
+
+function readDouble(node: JsonNode, path: string): number {
+  if (!(node instanceof JsonNumber) && typeof node !== "string") throw fieldError(path, "must be a number");
+  const text = typeof node === "string" ? node : node.text;
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isNaN(value) && text !== "NaN") throw fieldError(path, `${quote(text)} is not a number`);
+  return value;
+}
+
+/**
+ * Reads a field mask in either form: `"name,tags"`, blanks around commas allowed, or `{"paths": ["name", "tags"]}`.
+ * Whether the paths name fields is for the service to say.
+ *
+ * @throws JsonFieldError
+ */
+function readFieldMask(node: JsonNode, field: string): FieldMask {
+  if (typeof node === "string") {
+    const paths = node.trim() === "" ? [] : node.split(",").map((path) => path.trim());
+    return create(FieldMaskSchema, { paths });
+  }
+  if (!(node instanceof Map)) {
+    throw fieldError(field, 'must be a string "name,tags" or an object {"paths": ["name", "tags"]}');
+  }
+  for (const name of node.keys()) {
+    if (name !== "paths") throw fieldError(field, `unknown field ${quote(String(name))}: expected "paths"`);
+  }
+  const paths = (node as ReadonlyMap<string, JsonNode>).get("paths") ?? [];
+  if (!Array.isArray(paths)) throw fieldError(`${field}.paths`, "must be an array of strings");
+  return create(FieldMaskSchema, {
+    paths: paths.map((path: JsonNode, i) => {
+      if (typeof path !== "string") throw fieldError(`${field}.paths[${i}]`, "must be a string");
+      return path;
+    }),
+  });
+}
+
+/** What to do with a name that is not a field of the message. */
+export type UnknownFields = "reject" | "ignore";
+
+/**
+ * Reads a request message from JSON by the rules of proto3 JSON, with two additions: a field mask may be an object of
+ * paths, and 64-bit numbers are exact. Names are lowerCamelCase or as in the schema; null is the zero value.
+ *
+ * @param maxFaults at how many the reading ends.
+ * @throws JsonFieldError with all that does not fit.
+ */
+export function readMessage<Desc extends DescMessage>(
+  desc: Desc,
+  node: JsonNode,
+  unknownFields: UnknownFields,
+  maxFaults: number,
+): MessageShape<Desc> {
+  return readWhole({ unknownFields, maxFaults, faults: [] }, desc, node) as MessageShape<Desc>;
+}
+
+/** Reads a message whose lists of messages, right below the top, come item by item while the text is parsed. */
+export interface MessageReader<Desc extends DescMessage> {
+  /** Who takes the items of an array of this name; undefined when it is no list of messages. */
+  takerOf(name: string): TakeItem | undefined;
+  /**
+   * @param node the rest, with empty arrays in the place of what was taken.
+   * @throws JsonFieldError with all that does not fit, the items first.
+   */
+  finish(node: JsonNode): MessageShape<Desc>;
+}
+
+export function createMessageReader<Desc extends DescMessage>(
+  desc: Desc,
+  unknownFields: UnknownFields,
+  maxFaults: number,
+): MessageReader<Desc> {
+  const lists: { readonly field: DescField; readonly items: unknown[] }[] = [];
+  const reader: Reader = { unknownFields, maxFaults, faults: [] };
+  return {
+    takerOf(name) {
+      const field = fieldsByJsonName(desc).get(name);
+      if (field?.fieldKind !== "list" || field.message === undefined) return undefined;
+      const list: (typeof lists)[number] = { field, items: [] };
+      lists.push(list);
+      return (item, index) => {
+        if (reader.faults.length >= maxFaults) return;
+        try {
+          list.items.push(readSingle(reader, field, item, `${name}[${index}]`));
+        } catch (error) {
+          noteFaults(reader, error);
+        }
+      };
+    },
+    finish(node) {
+      const message = readWhole(reader, desc, node);
+      for (const list of lists) message[list.field.localName] = list.items;
+      return message as MessageShape<Desc>;
+    },
+  };
+}
+
+interface Reader {
+  readonly unknownFields: UnknownFields;
+  readonly maxFaults: number;
+  /** What has been found wrong. */
+  readonly faults: JsonFault[];
+}
+
+/** @throws JsonFieldError with all that does not fit, here and before. */
+function readWhole(reader: Reader, desc: DescMessage, node: JsonNode): Record<string, unknown> {
+  let message: object = {};
+  try {
+    message = readObject(reader, desc, node, "");
+  } catch (error) {
+    noteFaults(reader, error);
+  }
+  if (reader.faults.length > 0) throw new JsonFieldError(reader.faults);
+  return message as Record<string, unknown>;
+}
+
+function noteFaults({ faults, maxFaults }: Reader, error: unknown): void {
+  if (!(error instanceof JsonFieldError)) throw error;
+  faults.push(...error.faults.slice(0, maxFaults - faults.length));
+}
+
+/** A message with what fits; what does not is noted. */
+function readObject(reader: Reader, desc: DescMessage, node: JsonNode, path: string): object {
+  if (!(node instanceof Map)) throw fieldError(path, "must be an object");
+  const message = create(desc) as unknown as Record<string, unknown>;
+  for (const [name, value] of node as ReadonlyMap<string, JsonNode>) {
+    if (reader.faults.length >= reader.maxFaults) break;
+    try {
+      const field = fieldsByJsonName(desc).get(name);
+      if (field === undefined) {
+        if (reader.unknownFields === "ignore") continue;
+        throw fieldError(path, `unknown field ${quote(name)}: expected one of ${expectedNames(desc)}`);
+      }
+      const other = name === field.name ? field.jsonName : field.name;
+      if (other !== name && isBefore(node, other, name)) {
+        throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
+      }
+      // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
+      if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
+      setField(message, field, readField(reader, field, value, path === "" ? name : `${path}.${name}`));
+    } catch (error) {
+      noteFaults(reader, error);
+    }
+  }
+  return message;
+}
+
+/** Whether an object has both names, `one` before `other`. */
+function isBefore(node: ReadonlyMap<string, JsonNode>, one: string, other: string): boolean {
+  if (!node.has(one)) return false;
+  for (const name of node.keys()) if (name === one || name === other) return name === one;
+  return false;
+}
+
+function setField(message: Record<string, unknown>, field: DescField, value: unknown): void {
+  if (field.oneof === undefined) message[field.localName] = value;
+  else message[field.oneof.localName] = { case: field.localName, value };
+}
+
+function readField(reader: Reader, field: DescField, node: JsonNode, path: string): unknown {
+  if (field.fieldKind === "map") return readMap(reader, field, node, path);
+  if (field.fieldKind !== "list") return readSingle(reader, field, node, path);
+  if (!Array.isArray(node)) throw fieldError(path, "must be an array");
+  const items: unknown[] = [];
+  for (const [i, item] of (node as readonly JsonNode[]).entries()) {
+    if (reader.faults.length >= reader.maxFaults) break;
+    try {
+      items.push(readSingle(reader, field, item, `${path}[${i}]`));
+    } catch (error) {
+      noteFaults(reader, error);
+    }
+  }
+  return items;
+}
+
+function readMap(reader: Reader, field: DescField, node: JsonNode, path: string): Record<string, unknown> {
+  if (!(node instanceof Map)) throw fieldError(path, "must be an object");
+  // Without a prototype `__proto__` is a key like any other.
+  const values = Object.create(null) as Record<string, unknown>;
+  for (const [key, value] of node as ReadonlyMap<string, JsonNode>) {
+    if (reader.faults.length >= reader.maxFaults) break;
+    try {
+      values[key] = readSingle(reader, field, value, `${path}[${quote(key)}]`);
+    } catch (error) {
+      noteFaults(reader, error);
+    }
+  }
+  return values;
+}
+
+/** A value of the field's type: of a list one item, of a map one value. */
+function readSingle(reader: Reader, field: DescField, node: JsonNode, path: string): unknown {
+  const { message, enum: enumeration, scalar } = field;
+  if (message?.typeName === FieldMaskSchema.typeName) return readFieldMask(node, path);
+  if (message !== undefined) return readObject(reader, message, node, path);
+  return readScalar(enumeration ?? scalar, node, path);
+}
+
+const fieldMaps = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+
+function fieldsByJsonName(desc: DescMessage): ReadonlyMap<string, DescField> {
+  let fields = fieldMaps.get(desc);
+  if (fields === undefined) {
+    fields = new Map(desc.fields.flatMap((field) => [field.name, field.jsonName].map((name) => [name, field])));
+    fieldMaps.set(desc, fields);
+  }
+  return fields;
+}
+
+function expectedNames(desc: DescMessage): string {
+  const names = desc.fields.map((field) => JSON.stringify(field.name));
+  return names.length === 0 ? "none" : names.join(", ");
+}

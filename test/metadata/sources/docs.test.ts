@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { load } from "js-yaml";
+import { readColumnMap, readyMapNames } from "../../../src/metadata/index.ts";
+import { readSourcesFile, sourceKinds } from "../../../src/metadata/index.ts";
+
+const page = (name: string): string => readFileSync(join(import.meta.dirname, "../../../../docs", name), "utf8");
+const example = (text: string): string => /```yaml\n(.*?)```/s.exec(text)?.[1] ?? "";
+
+test("the example of sources is one, and every kind has a row", () => {
+  const text = page("sources.md");
+  assert.deepEqual(
+    readSourcesFile(example(text)).map(({ name, kind }) => `${name} ${kind}`),
+    ["netbox netbox", "plan csv", "aws aws", "drop list"],
+  );
+  const kinds = text.slice(text.indexOf("## Kinds"), text.indexOf("## Fields"));
+  for (const [name, { options }] of Object.entries(sourceKinds)) {
+    const row = kinds.split("\n").find((line) => line.split("|")[1]?.includes(`\`${name}\``)) ?? "";
+    assert.notEqual(row, "", name);
+    for (const option of options) assert.ok(row.includes(`\`${option}\``), `${name} has ${option}`);
+  }
+});
+
+test("the example of a column map is one, and every ready map has a row", () => {
+  const text = page("column-maps.md");
+  const map = readColumnMap(load(example(text)));
+  assert.deepEqual(
+    map.rules.map(({ from, to }) => `${from[0]} ${to}`),
+    ["Network key", "Description name", "VLAN vlan", "Owner metadata:tenant", "Owner tags", "Site metadata:.site.name"],
+  );
+  for (const name of readyMapNames) assert.ok(text.includes(`| \`${name}\` |`), name);
+});

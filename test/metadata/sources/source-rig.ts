@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Agent } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  createHealth,
+  createMetrics,
+  systemClock,
+  type Health,
+  type Log,
+  type Metrics,
+} from "../../../src/base/report/index.ts";
+import type { SelectionLimits } from "../../../src/metadata/index.ts";
+import { createSelect } from "../../../src/app/index.ts";
+import { createLastCopies, createSources, type Sources, type SourceState } from "../../../src/metadata/index.ts";
+import { nodeFileIo, type FileIo } from "../../../src/base/file/index.ts";
+import { udmJson, type CollectorUdmStore } from "../../../src/metadata/index.ts";
+import { memoryFileIo } from "../../support/memory-file-io.ts";
+import { storeOn } from "../../support/udm-store-fixture.ts";
+
+type Answer = (request: IncomingMessage, url: URL, response: ServerResponse) => unknown;
+
+/** A server whose answers a test gives: an object is sent as JSON, undefined means that the test has answered itself. */
+export interface StandIn {
+  readonly url: string;
+  answer: Answer;
+  readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage["headers"] }[];
+  close(): void;
+}
+
+export async function startStandIn(answer: Answer): Promise<StandIn> {
+  const server: Server = createServer((request, response) => {
+    const url = new URL(request.url ?? "", "http://stand.in");
+    standIn.requests.push({ method: request.method ?? "", url: request.url ?? "", headers: request.headers });
+    const body = standIn.answer(request, url, response);
+    if (body === undefined) return;
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const standIn: StandIn = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answer,
+    requests: [],
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return standIn;
+}
+
+export interface Rig {
+  readonly sources: Sources;
+  readonly store: CollectorUdmStore;
+  readonly metrics: Metrics;
+  readonly health: Health;
+  readonly lines: { readonly level: string; readonly message: string }[];
+  /** What was waited for, milliseconds; nothing waits in fact. */
+  readonly waits: number[];
+  /** The file of sources. */
+  yaml: string;
+  now: number;
+  /** Entries of a layer as JSON. */
+  entries(name: string): unknown[];
+  run(name: string): Promise<SourceState>;
+  stop(): Promise<void>;
+}
+
+export interface RigOptions {
+  readonly directory?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly io?: FileIo;
+  readonly selections?: Partial<SelectionLimits>;
+}
+
+/** Sources over a store of their own, started, none of them running by itself. */
+export async function startSources(
+  yaml: string,
+  { directory, env = {}, io = nodeFileIo, selections }: RigOptions = {},
+): Promise<Rig> {
+  const { store } = storeOn(memoryFileIo());
+  await store.start();
+  const metrics = createMetrics();
+  const health = createHealth();
+  const lines: { level: string; message: string }[] = [];
+  const at = (level: string) => (_: unknown, message: string) => void lines.push({ level, message });
+  const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  const waits: number[] = [];
+  const rig: Rig = {
+    sources: createSources({
+      path: "sources.yml",
+      readFile: async () => Buffer.from(rig.yaml),
+      layers: store.layers,
+      copies: directory === undefined ? undefined : createLastCopies(directory, io, "run"),
+      agentFor: () => new Agent(),
+      select: createSelect(selections),
+      env,
+      after(action, ms) {
+        waits.push(Math.round(ms));
+        // Pauses within a run end at once; the next run never comes by itself.
+        if (ms <= 3000 && ms > 0) setImmediate(action);
+        return () => {};
+      },
+      random: () => 0.5,
+      clock: { now: () => rig.now, monotonic: () => systemClock.monotonic() },
+      log,
+      metrics,
+      health,
+    }),
+    store,
+    metrics,
+    health,
+    lines,
+    waits,
+    yaml,
+    now: Date.parse("2026-03-01T12:00:00Z"),
+    entries: (name) =>
+      [
+        ...(store.layers
+          .list()
+          .find((layer) => layer.name === name)
+          ?.index.entries() ?? []),
+      ].map((entry) => JSON.parse(udmJson(entry)) as unknown),
+    async run(name) {
+      const state = await rig.sources.run(name);
+      if (state === undefined) throw new Error(`there is no source ${name}`);
+      return state;
+    },
+    async stop() {
+      await rig.sources.stop();
+      await store.stop();
+    },
+  };
+  await rig.sources.start();
+  return rig;
+}

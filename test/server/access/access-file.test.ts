@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  AccessFileError,
+  createToken,
+  editAccessFile,
+  hashPassword,
+  parseAccessFile,
+} from "../../../src/server/index.ts";
+
+const hash = await hashPassword("secret");
+const { hash: tokenHash } = createToken("ci");
+
+function faultsOf(text: string): readonly string[] {
+  try {
+    parseAccessFile("users.yml", text);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof AccessFileError, String(error));
+    return error.faults;
+  }
+}
+
+test("users and tokens are read with their roles", () => {
+  const { users, tokens } = parseAccessFile(
+    "users.yml",
+    `users:
+  alice: {role: editor, password: "${hash}"}
+  bob: {role: viewer, certificate: "CN=bob, O=Example"}
+tokens:
+  ci: {role: editor, areas: [metadata, flow], hash: "${tokenHash}", expires: 2030-01-31T00:00:00Z}
+`,
+  );
+  assert.equal(users.get("alice")?.role, "editor");
+  assert.deepEqual(users.get("bob")?.certificate, ["CN=bob", "O=Example"]);
+  assert.deepEqual(tokens.get("ci")?.areas, ["metadata", "flow"]);
+  assert.equal(tokens.get("ci")?.expires, Date.UTC(2030, 0, 31));
+  assert.deepEqual(parseAccessFile("users.yml", "").users, new Map());
+});
+
+test("all faults of a file are named with their places", () => {
+  const text = `users:
+  alice: {role: boss}
+  "a:b": {role: viewer}
+  carl: {role: viewer, password: secret}
+  dora: {role: viewer, shoe: 43}
+  emil: {role: viewer, certificate: emil}
+tokens:
+  a_b: {role: viewer, hash: "${tokenHash}"}
+  c: {role: viewer}
+  d: {role: viewer, hash: "${tokenHash}", areas: [moon]}
+  e: {role: viewer, hash: "${tokenHash}", expires: soon}
+groups: {}
+`;
+  const wanted = [
+    /^users\.yml:2:11: role must be one of viewer, editor, admin$/,
+    /^users\.yml:3:3: a user's name has no colon/,
+    /^users\.yml:4:24: password must be a hash, as `netgloss user set` writes it$/,
+    /^users\.yml:5:24: shoe is not known here: role, password, certificate$/,
+    /^users\.yml:6:3: certificate must be like CN=alice,O=Example, not emil$/,
+    /^users\.yml:8:3: a token's name/,
+    /^users\.yml:9:3: token c needs a hash/,
+    /^users\.yml:10:3: area moon is not known: metadata, flow, snmp, collector$/,
+    /^users\.yml:11:\d+: expires must be a time/,
+    /^users\.yml:12:1: groups is not known here: users, tokens$/,
+  ];
+  const faults = faultsOf(text);
+  assert.equal(faults.length, wanted.length, faults.join("\n"));
+  for (const [i, pattern] of wanted.entries()) assert.match(faults[i] ?? "", pattern);
+  assert.match(faultsOf("users: [")[0] ?? "", /^users\.yml:\d+:\d+: /);
+  assert.match(faultsOf("users: 3")[0] ?? "", /expected a mapping/);
+});
+
+test("a hash that would take too much memory is refused", () => {
+  for (const bad of [
+    hash.replace("ln=15", "ln=25"),
+    hash.replace("r=8", "r=99"),
+    hash.replace("p=1", "p=9"),
+    "$scrypt$x",
+  ]) {
+    assert.equal(faultsOf(`users: {a: {role: viewer, password: "${bad}"}}`).length, 1, bad);
+  }
+});
+
+test("an edit changes one user or token and keeps the others with all their fields", () => {
+  const first = editAccessFile("u", "", "users", "alice", { role: "viewer", password: hash }) ?? "";
+  const second = editAccessFile("u", first, "tokens", "ci", { role: "editor", areas: ["flow"], hash: tokenHash }) ?? "";
+  const third = editAccessFile("u", second, "users", "alice", { role: "admin" }) ?? "";
+  const { users, tokens } = parseAccessFile("u", third);
+  assert.deepEqual([users.get("alice")?.role, users.get("alice")?.password !== undefined], ["admin", true]);
+  assert.deepEqual(tokens.get("ci")?.areas, ["flow"]);
+  const last = editAccessFile("u", third, "users", "alice", undefined) ?? "";
+  assert.deepEqual([...parseAccessFile("u", last).users.keys()], []);
+  assert.equal(editAccessFile("u", last, "users", "alice", undefined), undefined);
+  assert.throws(() => editAccessFile("u", "users: 3", "users", "a", { role: "viewer" }), AccessFileError);
+  assert.throws(() => editAccessFile("u", "", "users", "a:b", { role: "viewer" }), AccessFileError);
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { request } from "node:https";
+import { before, test, type TestContext } from "node:test";
+import {
+  createToken,
+  createIdentities,
+  hashPassword,
+  parseAccessFile,
+  type Identities,
+} from "../../src/server/index.ts";
+import { systemClock } from "../../src/base/report/index.ts";
+import type { UdmStore, WriteOrigin } from "../../src/metadata/index.ts";
+import { createMemoryStore } from "../support/memory-store.ts";
+import { selfSignedFiles } from "../support/self-signed.ts";
+import { contractPath, postJson, startApi, type ApiFixture } from "./api-fixture.ts";
+import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
+
+const basicAuth = { username: "operator", password: "contract" };
+const [all, flows] = [createToken("all"), createToken("flows")];
+let file = "";
+before(async () => {
+  file = `users:
+  vera: {role: viewer, password: "${await hashPassword("v")}"}
+  ed: {role: editor, password: "${await hashPassword("e")}"}
+  local: {role: editor, certificate: CN=localhost}
+tokens:
+  all: {role: editor, hash: "${all.hash}"}
+  flows: {role: editor, areas: [flow], hash: "${flows.hash}"}
+`;
+});
+
+const basic = (user: string, password: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
+});
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+function identities(): Identities {
+  const known = createIdentities(systemClock);
+  known.replace(parseAccessFile("users.yml", file));
+  return known;
+}
+
+const create = { udm: { key: "10.0.0.1" } };
+
+async function start(t: TestContext): Promise<ApiFixture> {
+  return startApi(t, { basicAuth, identities: identities() });
+}
+
+test("each role may do what it is for, on every path of a method", async (t) => {
+  const { url, lines } = await start(t);
+  const status = async (path: string, headers: Record<string, string>, body: unknown = {}): Promise<number> =>
+    (await postJson(url + path, body, headers)).status;
+  const root = "/udm.v1.UdmService";
+  for (const prefix of [contractPath, root]) {
+    assert.equal(await status(`${prefix}/CountUdms`, {}), 401);
+    assert.equal(await status(`${prefix}/CountUdms`, basic("vera", "x")), 401);
+    for (const headers of [basic("vera", "v"), basic("ed", "e"), basic("operator", "contract"), bearer(all.token)]) {
+      assert.equal(await status(`${prefix}/CountUdms`, headers), 200);
+    }
+    assert.equal(await status(`${prefix}/CreateUdm`, basic("vera", "v"), create), 403);
+    assert.equal(
+      await status(`${prefix}/CreateUdm`, basic("ed", "e"), { udm: { key: `10.${prefix.length}.0.1` } }),
+      200,
+    );
+  }
+  assert.equal(await status("/api/v1/snmp/apply-definitions", basic("ed", "e")), 403);
+  assert.equal(await status("/api/v1/snmp/apply-definitions", basic("operator", "contract")), 503);
+  assert.equal(await status("/api/v1/snmp/rediscover-device", basic("ed", "e"), { ip: "192.0.2.1", port: 161 }), 503);
+  assert.equal(await status("/api/v1/snmp/discover-networks", basic("ed", "e"), {}), 403);
+  const refused = await postJson(`${url}${contractPath}/DeleteUdm`, { key: "10.0.0.1" }, basic("vera", "v"));
+  assert.deepEqual(
+    [refused.body["code"], refused.body["message"]],
+    ["permission_denied", "vera has the role viewer, this needs editor"],
+  );
+  const audit = lines.filter(({ message }) => message === "operation refused or failed").map(({ fields }) => fields);
+  const line = audit.find(({ method, user }) => method === "DeleteUdm" && user === "vera");
+  assert.deepEqual(
+    [line?.["result"], line?.["reason"], line?.["by"], line?.["peer"]],
+    ["permission_denied", "vera has the role viewer, this needs editor", "basic", "127.0.0.1"],
+  );
+  assert.ok(audit.some(({ method, result }) => method === "snmp/apply-definitions" && result === "unavailable"));
+});
+
+test("refusals are those of each transport", async (t) => {
+  const { url } = await start(t);
+  const session = openHttp2(t, url);
+  const call = (headers: Record<string, string>): ReturnType<typeof postHttp2> =>
+    postHttp2(session, "/udm.v1.UdmService/CreateUdm", "application/grpc", envelope(""), headers);
+  assert.equal((await call(basic("vera", "v"))).headers["grpc-status"], "7");
+  assert.equal((await call({})).headers["grpc-status"], "16");
+  assert.equal((await call(bearer(flows.token))).headers["grpc-status"], "7");
+});
+
+test("a token for an area is refused elsewhere; a wrong one everywhere", async (t) => {
+  const { url } = await start(t);
+  const { status, body } = await postJson(`${url}${contractPath}/CountUdms`, {}, bearer(flows.token));
+  assert.deepEqual([status, body["message"]], [403, "flows is for flow, this is metadata"]);
+  assert.equal((await fetch(`${url}/openapi.json`, { headers: bearer(flows.token) })).status, 200);
+  assert.equal((await fetch(`${url}/openapi.json`, { headers: bearer(`${flows.token}x`) })).status, 401);
+});
+
+test("who writes is the author that the store is given", async (t) => {
+  const store = createMemoryStore();
+  const origins: (WriteOrigin | undefined)[] = [];
+  const commit: UdmStore["commit"] = (writes, origin) => {
+    origins.push(origin);
+    return store.commit(writes);
+  };
+  const { url } = await startApi(t, { basicAuth, identities: identities(), udm: { ...store, commit } });
+  await postJson(`${url}${contractPath}/CreateUdm`, create, bearer(all.token));
+  assert.deepEqual(origins.at(-1), { method: "CreateUdm", user: "all", peer: "127.0.0.1" });
+});
+
+test("a client that guesses is told to wait, while others, and known passwords, pass", async (t) => {
+  const clock = { now: () => systemClock.now(), monotonic: () => 0 };
+  const { url, metrics } = await startApi(t, { basicAuth, identities: identities(), clock });
+  const count = async (headers: Record<string, string>): Promise<number> =>
+    (await postJson(`${url}${contractPath}/CountUdms`, {}, headers)).status;
+  assert.equal(await count(basic("vera", "v")), 200);
+  for (let i = 0; i < 10; i++) assert.equal(await count(basic("vera", `guess ${i}`)), 401);
+  assert.equal(await count(basic("vera", "one more")), 429);
+  assert.equal(await count(basic("ed", "e")), 429, "its password was not seen before");
+  assert.equal(await count(basic("vera", "v")), 200);
+  assert.equal(await count(basic("operator", "contract")), 200);
+  assert.equal(await count(bearer(all.token)), 200);
+  assert.equal(await metrics.value("netgloss_api_rejected_total", { reason: "auth" }), 12);
+});
+
+test("guesses for a user from many clients are slowed down, also for the user of the settings; a trusted proxy names the client", async (t) => {
+  const clock = { now: () => systemClock.now(), monotonic: () => 0 };
+  const { url, lines } = await startApi(t, {
+    basicAuth,
+    identities: identities(),
+    clock,
+    trustedProxies: ["127.0.0.0/8"],
+  });
+  const count = async (client: string, headers: Record<string, string>): Promise<number> =>
+    (await postJson(`${url}${contractPath}/CountUdms`, {}, { "x-forwarded-for": client, ...headers })).status;
+  assert.equal(await count("192.0.2.1", basic("operator", "contract")), 200);
+  // What stands before the address that the proxy has added is the client's own invention.
+  for (let i = 0; i < 10; i++) assert.equal(await count(`10.0.0.${i}, 192.0.2.9`, basic("vera", "x")), 401);
+  assert.equal(await count("10.0.0.77, 192.0.2.9", basic("vera", "x")), 429);
+  assert.equal(await count("192.0.2.10, 127.0.0.2", basic("vera", "v")), 200);
+  for (let i = 0; i < 30; i++) assert.equal(await count(`198.51.100.${i}`, basic("operator", `${i}`)), 401);
+  for (const guess of ["contract", "wrong"]) {
+    assert.equal(await count("198.51.100.99", basic("operator", guess)), 429, "right or not");
+  }
+  assert.equal(await count("192.0.2.9", basic("vera", "v")), 429, "although the password is remembered");
+  assert.equal(await count("192.0.2.1", basic("operator", "contract")), 200, "where they have signed in");
+  await postJson(`${url}${contractPath}/CreateUdm`, create, {
+    "x-forwarded-for": "[2001:db8::1]:99",
+    ...basic("vera", "v"),
+  });
+  assert.equal(lines.findLast(({ fields }) => fields["user"] === "vera")?.fields["peer"], "2001:db8::1");
+  const direct = await startApi(t, { basicAuth, identities: identities(), trustedProxies: ["192.0.2.0/24"] });
+  await postJson(`${direct.url}${contractPath}/CreateUdm`, create, {
+    "x-forwarded-for": "192.0.2.1",
+    ...basic("vera", "v"),
+  });
+  assert.equal(direct.lines.findLast(({ fields }) => fields["user"] === "vera")?.fields["peer"], "127.0.0.1");
+});
+
+test("a client's certificate that is trusted is its user", async (t) => {
+  const files = selfSignedFiles(t);
+  const { port } = await startApi(t, { identities: identities(), tls: { ...files, clientCaPath: files.certPath } });
+  const ask = (client: { cert?: string; key?: string }): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const body = JSON.stringify(create);
+      const headers = { "content-type": "application/json" };
+      const options = {
+        port,
+        host: "localhost",
+        path: `${contractPath}/CreateUdm`,
+        method: "POST",
+        headers,
+        ca: files.cert,
+      };
+      request({ ...options, ...client, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      })
+        .on("error", reject)
+        .end(body);
+    });
+  assert.equal(await ask({ cert: files.cert, key: files.key }), 200);
+  assert.equal(await ask({}), 401);
+  const { cert, key } = selfSignedFiles(t);
+  assert.equal(await ask({ cert, key }), 401, "nobody we trust has signed it");
+});
