@@ -93,12 +93,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "exporters/state",
     ".",
   ],
-  enrich: [
-    ["place-fields.ts", "recent-cache.ts", "files"],
-    "address",
-    ["apps", "dns", "mmdb", "names", "netif", "sampling"],
-    ".",
-  ],
+  enrich: [["place-fields.ts", "recent-cache.ts", "files"], "address", ["apps", "dns", "mmdb", "names", "netif"], "."],
   server: [
     "access",
     "error",

@@ -10,13 +10,20 @@ export {
 } from "./address/address-enricher.ts";
 export { createAddressSelection, type AddressSelection } from "./address/address-source.ts";
 export { createAppEnds, type AppEnds } from "./apps/app-ends.ts";
-export { readAppEnds, type AppHost } from "./apps/read-app-ends.ts";
-export { readAppIds, type AppIds } from "./apps/read-app-ids.ts";
+export { appEndsShape, appIdsShape, readAppEnds, readAppIds, type AppHost, type AppIds } from "./apps/read-apps.ts";
 export { createSelectedSource } from "./address/address-source.ts";
-export { readHostNames, type HostNames } from "./dns/user-host-names.ts";
+export { hostNamesShape, readHostNames, type HostNames } from "./dns/user-host-names.ts";
 export { createUserHostNames } from "./dns/user-host-names.ts";
-export { readSelection, type SelectionLists } from "./files/read-selection.ts";
-export { readSampleRates } from "./sampling/read-sample-rates.ts";
+export {
+  FileFindings,
+  formatFinding,
+  readSampleRates,
+  readSelection,
+  sampleRatesShape,
+  selectionShape,
+  type ReadFile,
+  type SelectionLists,
+} from "./files/operator-file.ts";
 export { createHostNameSource, type HostNameOptions, type HostNameSource } from "./dns/host-name-source.ts";
 export { createResolver, type Resolver } from "./dns/host-name-source.ts";
 export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";
@@ -25,7 +32,13 @@ export { readDatabase } from "./mmdb/mmdb-source.ts";
 export { createKeyConflicts } from "./address/merge-entries.ts";
 export { createMapFile, registerMapFiles, type MapFile, type MapFileOptions } from "./files/map-file.ts";
 export { createNameEnricher } from "./names/name-enricher.ts";
-export { joinPortNames, knownPortNames, readPortNames, servicePorts, type PortNames } from "./names/name-enricher.ts";
+export {
+  joinPortNames,
+  knownPortNames,
+  portNamesShape,
+  readPortNames,
+  servicePorts,
+  type PortNames,
+} from "./names/name-enricher.ts";
 export { createNetifEnricher } from "./netif/netif-enricher.ts";
-export { readNetifs, type NetifExporter } from "./netif/netif-enricher.ts";
-export { FileFindings, formatFinding, type ReadFile } from "./files/read-map-file.ts";
+export { netifsShape, readNetifs, type NetifExporter } from "./netif/netif-enricher.ts";

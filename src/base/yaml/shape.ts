@@ -110,7 +110,7 @@ export class FileNode {
   }
 
   /** Reports what is ignored. */
-  warn(message: string, suggestion?: string, side: "key" | "value" = "value"): void {
+  warn(message: string, suggestion?: string, side: "key" | "value" = "value"): undefined {
     this.#add("warning", message, suggestion, side);
   }
 
@@ -124,12 +124,21 @@ export class FileNode {
     this.error(`expected ${what}, found ${describe(this.node)}`, undefined, this.isNull ? "key" : "value");
   }
 
+  /** Whether it stands behind a key of a record, whose messages its parts may do without. */
+  get isField(): boolean {
+    return typeof this.step === "string" && this.#each === undefined;
+  }
+
+  /** Names what leads here, in words. */
   about(): string[] {
     if (this.#parent === undefined || this.step === undefined) return [];
     const above = this.#parent.about();
     const step = typeof this.step === "number" ? String(this.step + 1) : shownKey(this.step);
-    const of = this.#each ?? (typeof this.step === "number" ? (above.at(-1) ?? "item") : undefined);
-    return of === undefined ? [...above, step] : [...above.slice(0, -1), `${of} ${step}`];
+    const isList = typeof this.step === "number";
+    const of = this.#each ?? (isList ? (this.#parent.isField && above.at(-1)) || "item" : undefined);
+    if (of === undefined) return [...above, step];
+    // The key of a list or mapping says no more than what each of its parts is called.
+    return [...(this.#parent.isField ? above.slice(0, -1) : above), `${of} ${step}`];
   }
 
   /** Gives what stands in it, with merges resolved. */
@@ -293,7 +302,7 @@ export function list<T>(item: Shape<T>, each?: string): Shape<T[]> {
   const read = (at: FileNode): T[] | undefined =>
     at.node.kind === "sequence"
       ? at.children(each).flatMap((child) => mapped(item.read(child), (value) => [value]) ?? [])
-      : at.expected("a list");
+      : at.expected(expected);
   return new Shape(expected, read, below("[]", item.rows));
 }
 
