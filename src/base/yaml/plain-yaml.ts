@@ -1,5 +1,5 @@
 import { createPlainCursor } from "./plain-cursor.ts";
-import { unsupported, UnsupportedYaml } from "./unsupported-yaml.ts";
+import { unsupported, UnsupportedYaml } from "./plain-cursor.ts";
 import type { YamlMapping, YamlNode, YamlPair, YamlScalar, YamlSequence } from "./yaml-node.ts";
 
 /** What the fast reader found in a text. */

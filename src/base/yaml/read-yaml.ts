@@ -7,7 +7,7 @@ import {
   parseEvents,
   YAMLException,
 } from "js-yaml";
-import { YamlFault, positionAt, type TextPosition } from "./yaml-fault.ts";
+import { YamlFault, positionAt, type TextPosition } from "./yaml-node.ts";
 import {
   type YamlMapping,
   type YamlNode,

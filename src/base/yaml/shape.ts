@@ -1,7 +1,7 @@
 import { nearName, quote } from "../text/index.ts";
-import { mergedPairs } from "./merged-pairs.ts";
+import { mergedPairs } from "./yaml-node.ts";
 import { readYaml } from "./read-yaml.ts";
-import { createPositions, YamlFault, type TextPosition } from "./yaml-fault.ts";
+import { createPositions, YamlFault, type TextPosition } from "./yaml-node.ts";
 import { isNullNode, type YamlNode } from "./yaml-node.ts";
 
 /** Something wrong with a file that is read by a {@link Shape}. */
