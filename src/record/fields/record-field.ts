@@ -20,21 +20,6 @@ export type FieldType = (typeof fieldTypes)[number];
 const groups = ["export", "flow", "packet", "sflow", "counters", "enriched", "ends", "rollup", "snmp", "mibs"] as const;
 export type FieldGroup = (typeof groups)[number];
 
-/** An information element whose value a field has. */
-export interface FieldElement {
-  /** IANA's number; from 32768 on, of NetFlow v9 alone. */
-  readonly id: number;
-  /** A conversion by name; `value` goes by the element's abstract data type. */
-  readonly conversion: string;
-}
-
-/** A short name that filters take for a field. */
-export interface FieldShortName {
-  readonly name: string;
-  /** Undefined where a later field with the same short name describes it. */
-  readonly description: string | undefined;
-}
-
 /** One name that records may have, and what its value is: a row of `definitions/fields.tsv`, which explains the columns. */
 export interface RecordField {
   readonly group: FieldGroup;
@@ -44,8 +29,11 @@ export interface RecordField {
   readonly isArray: boolean;
   /** Such as `bytes`; empty where there is none. */
   readonly unit: string;
-  /** The elements that claim the name, the most preferred first. */
-  readonly elements: readonly FieldElement[];
+  /**
+   * The elements that claim the name, the most preferred first: IANA's number, from 32768 on that of NetFlow v9 alone, and a conversion by
+   * name; `value` goes by the element's abstract data type.
+   */
+  readonly elements: readonly (readonly [id: number, conversion: string])[];
   /** Name in the Elastic Common Schema, where it has a field of the same meaning and the same form of value. */
   readonly ecs: string | undefined;
   /** The Elastic Common Schema wants its values in small letters. */
@@ -58,7 +46,8 @@ export interface RecordField {
   readonly exploreRank: number | undefined;
   /** Rollups of Explore keep it: it has few values. */
   readonly isRolledUp: boolean;
-  readonly shortNames: readonly FieldShortName[];
+  /** Names that filters take for it; of a name of several fields, the last one has the description. */
+  readonly shortNames: readonly (readonly [name: string, description: string | undefined])[];
   /** All texts that the field can have, where they are words of the collector itself. */
   readonly values: readonly string[] | undefined;
   /** As it stands in a line. */
@@ -111,9 +100,9 @@ function readField(cell: (column: string) => string): RecordField {
   const name = cell("name");
   const group = groups.find((each) => each === cell("group"));
   if (type === undefined || group === undefined) throw new TypeError(`${name}: no type or no group of fields`);
-  const elements = words(cell("elements")).map((word): FieldElement => {
+  const elements = words(cell("elements")).map((word): RecordField["elements"][number] => {
     const [id = "", conversion = "value"] = word.split(":");
-    return { id: Number(id), conversion };
+    return [Number(id), conversion];
   });
   const [ecs, letters] = words(cell("ecs"));
   return {
@@ -133,7 +122,7 @@ function readField(cell: (column: string) => string): RecordField {
       .filter((each) => each !== "")
       .map((each) => {
         const [short = "", description] = each.split("=");
-        return { name: short, description };
+        return [short, description];
       }),
     values: cell("values") === "" ? undefined : cell("values").split(","),
     example: exampleOf(type, isArray, cell("example")),
@@ -143,9 +132,9 @@ function readField(cell: (column: string) => string): RecordField {
 }
 
 /** Joins the elements that claim a name with what else its value comes from. */
-function sourceOf(elements: readonly FieldElement[], from: string): string {
+function sourceOf(elements: RecordField["elements"], from: string): string {
   if (elements.length === 0) return from;
-  const ids = elements.map(({ id }) => id).join(", ");
+  const ids = elements.map(([id]) => id).join(", ");
   const separator = from.startsWith("IE ") ? ", " : "; ";
   return from === "" ? `IE ${ids}` : `IE ${ids}${separator}${from.replace(/^IE /, "")}`;
 }

@@ -154,7 +154,7 @@ export type FieldName = readonly [element: number, name: string, conversion: Con
  * the first to its value; the others are derived from it.
  */
 export const fieldNames: readonly FieldName[] = recordFields.flatMap(({ name, elements }) =>
-  elements.map(({ id, conversion }): FieldName => [id, name, conversionOf(conversion)]),
+  elements.map(([id, conversion]): FieldName => [id, name, conversionOf(conversion)]),
 );
 
 function conversionOf(name: string): Conversion {

@@ -12,9 +12,9 @@ interface ShortName {
 
 /** In the order of the table of fields; a name of several fields stands at the last of them. */
 export const shortNames: readonly ShortName[] = recordFields.flatMap((field) =>
-  field.shortNames.flatMap(({ name, description }) => {
+  field.shortNames.flatMap(([name, description]) => {
     if (description === undefined) return [];
-    const fields = recordFields.filter((each) => each.shortNames.some((short) => short.name === name));
+    const fields = recordFields.filter((each) => each.shortNames.some(([short]) => short === name));
     return [{ name, fields: fields.map((each) => each.name), description }];
   }),
 );
