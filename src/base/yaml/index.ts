@@ -30,5 +30,6 @@ export {
   type ShapeFinding,
   type ShapeResult,
   type ShapeRow,
+  type ShapeValue,
   type Values,
 } from "./shape.ts";

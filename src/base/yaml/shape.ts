@@ -239,6 +239,9 @@ function mapped<T, U>(value: T | undefined, make: (value: T) => U | undefined): 
   return value === undefined ? undefined : make(value);
 }
 
+/** What a shape reads. */
+export type ShapeValue<S> = S extends Shape<infer T> ? T : never;
+
 /** How a scalar is read. */
 interface ScalarOptions {
   /** Names of which a near one is suggested. */
@@ -380,7 +383,7 @@ export function optional<T>(shape: Shape<T>, doc: string, also: readonly string[
 }
 
 /** A key that stands for a value when it is not there. */
-export function defaulted<T>(shape: Shape<T>, absent: T, doc: string): Field<T, true> {
+export function defaulted<T>(shape: Shape<T>, absent: NoInfer<T>, doc: string): Field<T, true> {
   return { shape, isAlways: true, isRequired: false, absent, text: doc, also: [] };
 }
 

@@ -1,8 +1,7 @@
-import { compareKeys, compareSpecificity, type Key } from "../../base/ip/index.ts";
-import { mapOf, optional, pairsOf, record, scalar, Shape, text } from "../../base/yaml/index.ts";
+import { mapOf, optional, pairsOf, record, scalar, Shape, text, type ShapeValue } from "../../base/yaml/index.ts";
 import { checkValues } from "../../metadata/index.ts";
 import { renderFields, type Value } from "../../record/index.ts";
-import { byAddresses, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
+import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 
 /** What a file says of an application. */
 export interface App {
@@ -66,20 +65,6 @@ function appOf(takesPlain: boolean): Shape<App> {
     .orEmpty();
 }
 
-/** Applications at an address by their ports. */
-export interface AppHost {
-  readonly key: Key;
-  /** The narrowest range first. */
-  readonly ports: readonly AppPorts[];
-}
-
-export interface AppPorts {
-  readonly first: number;
-  /** Inclusive. */
-  readonly last: number;
-  readonly app: App;
-}
-
 const ports = scalar("a port from 0 to 65535, or a range as in 8000-8099", (given) => {
   const [first = Number.NaN, last = first] = /^\d{1,5}(?:-\d{1,5})?$/.test(given) ? given.split("-").map(Number) : [];
   return first <= last && last <= 65_535 ? { first, last } : undefined;
@@ -90,16 +75,15 @@ export const appEndsShape = byAddresses(
   pairsOf(ports, appOf(true), { each: "port", identity: ({ first, last }) => `${first}-${last}` })
     .to((pairs) =>
       pairs
-        .map(([range, app]): AppPorts => ({ ...range, app }))
+        .map(([range, app]) => ({ ...range, app }))
         .toSorted((a, b) => a.last - a.first - (b.last - b.first) || a.first - b.first),
     )
     .orEmpty(),
   "address",
-).to((pairs) => pairs.map(([key, of]): AppHost => ({ key, ports: of })).toSorted(compareHosts));
+).to((pairs) => pairs.map(([key, of]) => ({ key, ports: of })).toSorted(byPlace));
 
-function compareHosts(a: AppHost, b: AppHost): number {
-  return a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key);
-}
+/** Applications at an address by their ports, the narrowest range first. */
+export type AppHost = ShapeValue<typeof appEndsShape>[number];
 
 /** Reads hosts, the most specific first. */
 export const readAppEnds: (bytes: Uint8Array) => ReadFile<readonly AppHost[]> = fileReader(appEndsShape);

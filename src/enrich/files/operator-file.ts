@@ -1,4 +1,4 @@
-import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import { compareKeys, compareSpecificity, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
 import {
   decodeUtf8,
   defaulted,
@@ -12,6 +12,7 @@ import {
   YamlFault,
   type Shape,
   type ShapeFinding,
+  type ShapeValue,
 } from "../../base/yaml/index.ts";
 
 export { formatShapeFinding as formatFinding };
@@ -66,6 +67,11 @@ export function byAddresses<T>(value: Shape<T>, each: string): Shape<[Key, T][]>
   return pairsOf(addresses, value, { each, name: "<address>", identity: ({ text }) => text });
 }
 
+/** Orders keys of one family by how specific they are. */
+export function byPlace(a: { readonly key: Key }, b: { readonly key: Key }): number {
+  return a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key);
+}
+
 /** A text of one line. */
 export function lineOf(maxLength: number): Shape<string> {
   return scalar(`a text of one line, at most ${maxLength} characters`, (given) =>
@@ -80,10 +86,7 @@ export const selectionShape = record({
 });
 
 /** Which addresses a look-up is for, as an operator lists them. */
-export interface SelectionLists {
-  readonly include: readonly Key[];
-  readonly exclude: readonly Key[];
-}
+export type SelectionLists = ShapeValue<typeof selectionShape>;
 
 export const readSelection: (bytes: Uint8Array) => ReadFile<SelectionLists> = fileReader(selectionShape);
 

@@ -1,17 +1,8 @@
-import {
-  compareKeys,
-  compareSpecificity,
-  type Key,
-  addressKey,
-  formatAddress,
-  keyContains,
-  parseAddress,
-  unmapAddress,
-} from "../../base/ip/index.ts";
+import { type Key, addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { checkValues } from "../../metadata/index.ts";
 import { list, mapOf, optional, record, scalar, Shape, text, type FileNode } from "../../base/yaml/index.ts";
 import type { Fact } from "../address/address-source.ts";
-import { byAddresses, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
+import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 import {
   renderFields,
   type Enricher,
@@ -105,11 +96,7 @@ const ifIndex = scalar("an ifIndex, a number below 2^32", (given) => {
 export const netifsShape = byAddresses(
   mapOf(ifIndex, netif, { each: "interface", name: "<ifIndex>" }).orEmpty(),
   "exporter",
-).to((pairs) =>
-  pairs
-    .map(([key, netifs]): NetifExporter => ({ key, netifs }))
-    .toSorted((a, b) => (a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key))),
-);
+).to((pairs) => pairs.map(([key, netifs]): NetifExporter => ({ key, netifs })).toSorted(byPlace));
 
 /** Reads exporters, the most specific first. */
 export const readNetifs: (bytes: Uint8Array) => ReadFile<readonly NetifExporter[]> = fileReader(netifsShape);
