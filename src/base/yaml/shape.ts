@@ -173,6 +173,11 @@ export class FileNode {
     return new FileNode(this.report, node, this.#parent, this.step, this.#keyAt, this.#each);
   }
 
+  /** Tells whether there is a value behind a key. */
+  has(step: string): boolean {
+    return this.children().some((child) => child.step === step && !child.isAbsent);
+  }
+
   /** Gives the node that a key, or a number in a list, leads to; itself when there is none. */
   below(step: string | number): FileNode {
     return this.children().find((child) => child.step === step) ?? this;
@@ -274,7 +279,7 @@ export function scalar<T>(
 const plainText = "a text";
 
 /** One line of text that is not empty. What it says is not repeated in a message, because it may be a secret. */
-export const text: Shape<string> = new Shape(plainText, (at) => {
+export const textLine: Shape<string> = new Shape(plainText, (at) => {
   const { node } = at;
   return node.kind === "scalar" && !at.isAbsent && !node.text.includes("\n") ? node.text : at.expected(plainText);
 });
@@ -318,13 +323,13 @@ export function oneOrList<T>(item: Shape<T>): Shape<T[]> {
 }
 
 /** What is read as one shape when it is a mapping, and as another one when it is none. */
-export function mappingOr<T, U>(mapping: Shape<T>, other: Shape<U>): Shape<T | U> {
-  const expected = `${other.expected}, or ${mapping.expected}`;
+export function mappingOr<T, U>(whole: Shape<T>, other: Shape<U>): Shape<T | U> {
+  const expected = `${other.expected}, or ${whole.expected}`;
   const read = (at: FileNode): T | U | undefined => {
-    if (at.node.kind === "mapping") return mapping.read(at);
+    if (at.node.kind === "mapping") return whole.read(at);
     return at.isAbsent ? at.expected(expected) : other.read(at);
   };
-  return new Shape(expected, read, [...other.rows, ...mapping.rows]);
+  return new Shape(expected, read, [...other.rows, ...whole.rows]);
 }
 
 /** A mapping of which each pair says the same kind of thing. */
@@ -360,7 +365,7 @@ export function mapOf<K, V>(key: Shape<K>, value: Shape<V>, options: PairsOption
   return pairsOf(key, value, options).to((pairs) => new Map(pairs));
 }
 
-/** A key of a {@link record}. `Always` says whether a value is always there. */
+/** A key of a {@link mapping}. `Always` says whether a value is always there. */
 export interface Field<T, Always extends boolean> {
   readonly shape: Shape<T>;
   readonly isAlways: Always;
@@ -391,7 +396,7 @@ type Fields = Readonly<Record<string, Field<unknown, boolean>>>;
 type ValueOf<F> = F extends Field<infer T, boolean> ? T : never;
 type AlwaysOf<F extends Fields> = { [K in keyof F]: F[K]["isAlways"] extends true ? K : never }[keyof F];
 
-/** What a {@link record} reads. */
+/** What a {@link mapping} reads. */
 export type Values<F extends Fields> = { readonly [K in AlwaysOf<F>]: ValueOf<F[K]> } & {
   readonly [K in Exclude<keyof F, AlwaysOf<F>>]?: ValueOf<F[K]>;
 };
@@ -409,7 +414,7 @@ interface RecordOptions<F extends Fields> {
 const fewKeys = 12;
 
 /** A mapping with known keys. It gives nothing when anything in it is wrong. */
-export function record<F extends Fields>(
+export function mapping<F extends Fields>(
   fields: F,
   { unknown = "error", isStrict = false, check }: RecordOptions<F> = {},
 ): Shape<Values<F>> {

@@ -1,4 +1,4 @@
-import { mapOf, optional, pairsOf, record, scalar, Shape, text, type ShapeValue } from "../../base/yaml/index.ts";
+import { mapOf, optional, pairsOf, mapping, scalar, Shape, textLine, type ShapeValue } from "../../base/yaml/index.ts";
 import { checkValues } from "../../metadata/index.ts";
 import { renderFields, type Value } from "../../record/index.ts";
 import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
@@ -39,13 +39,13 @@ function metadataText(takesPlain: boolean): Shape<string> {
 
 /** @param takesPlain whether metadata may have names of its own; else they are ignored with a warning. */
 function appOf(takesPlain: boolean): Shape<App> {
-  return record(
+  return mapping(
     {
       name: optional(attribute, "`app.name`"),
       category: optional(attribute, "`app.category.name`"),
       subcategory: optional(attribute, "`app.subcategory.name`"),
       metadata: optional(
-        mapOf(text, metadataText(takesPlain), { each: "metadata", name: "<key>" }),
+        mapOf(textLine, metadataText(takesPlain), { each: "metadata", name: "<key>" }),
         takesPlain ? "`.x` becomes `app.x`, another key a field of its own." : "`.x` becomes `app.x`.",
       ),
     },

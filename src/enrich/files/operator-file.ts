@@ -7,7 +7,7 @@ import {
   list,
   pairsOf,
   readShape,
-  record,
+  mapping,
   scalar,
   YamlFault,
   type Shape,
@@ -80,7 +80,7 @@ export function lineOf(maxLength: number): Shape<string> {
 }
 
 /** The file that says which addresses a look-up is for. */
-export const selectionShape = record({
+export const selectionShape = mapping({
   include: defaulted(list(addresses), [], "Addresses that are looked up. Left out or empty: all."),
   exclude: defaulted(list(addresses), [], "Addresses that are not."),
 });

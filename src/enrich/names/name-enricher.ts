@@ -1,4 +1,4 @@
-import { mapOf, optional, record, scalar } from "../../base/yaml/index.ts";
+import { mapOf, optional, mapping, scalar } from "../../base/yaml/index.ts";
 import { fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 import { privilegedServices, serviceNames } from "./service-names.gen.ts";
 import {
@@ -59,14 +59,19 @@ export function joinPortNames(first: PortNames, second: PortNames): PortNames {
   );
 }
 
-const port = scalar("a port from 0 to 65535", (given) => {
+const portNumber = scalar("a port from 0 to 65535", (given) => {
   const number = /^(0|[1-9][0-9]{0,4})$/.test(given) ? Number(given) : Number.NaN;
   return number <= 65_535 ? number : undefined;
 });
-const ports = optional(mapOf(port, lineOf(255), { name: "<port>" }), "Names of its ports.");
+const namesOfPorts = optional(mapOf(portNumber, lineOf(255), { name: "<port>" }), "Names of its ports.");
 
 /** The file of names of ports: `{tcp: {8443: portal}, udp: {…}, sctp: {…}, dccp: {…}}`. */
-export const portNamesShape = record({ tcp: ports, udp: ports, dccp: ports, sctp: ports }).to(
+export const portNamesShape = mapping({
+  tcp: namesOfPorts,
+  udp: namesOfPorts,
+  dccp: namesOfPorts,
+  sctp: namesOfPorts,
+}).to(
   (names) => new Map(Object.entries(names).map(([protocol, of]) => [protocolNumbers[protocol as ProtocolName], of])),
 );
 

@@ -1,6 +1,6 @@
 import { type Key, addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { checkValues } from "../../metadata/index.ts";
-import { list, mapOf, optional, record, scalar, Shape, text, type FileNode } from "../../base/yaml/index.ts";
+import { list, mapOf, optional, mapping, scalar, Shape, textLine, type FileNode } from "../../base/yaml/index.ts";
 import type { Fact } from "../address/address-source.ts";
 import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 import {
@@ -34,7 +34,7 @@ const netifSuffixes = [".name", ".descr", ".alias", ".type.name", ".speed", ".ta
 
 const attribute = lineOf(1024);
 
-const speed = scalar("a whole number of bits a second", (given): number | bigint | undefined => {
+const bitsPerSecond = scalar("a whole number of bits a second", (given): number | bigint | undefined => {
   const number = /^[0-9]{1,19}$/.test(given) ? BigInt(given) : undefined;
   return number !== undefined && number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : number;
 });
@@ -62,23 +62,23 @@ const metadataText: Shape<string> = new Shape("a text", (at) => {
   return judge({ metadata: [[key, given]] }, at, "key") ? given : undefined;
 });
 
-const netif = record(
+const netifShape = mapping(
   {
     name: optional(attribute, "`flow.in.netif.name`, `flow.out.netif.name`", ["ifName"]),
     descr: optional(attribute, "`….descr`", ["description", "ifDescr"]),
     alias: optional(attribute, "`….alias`", ["ifAlias"]),
     type: optional(attribute, "`….type.name`", ["ifType"]),
-    speed: optional(speed, "`….speed`", ["ifSpeed"]),
+    speed: optional(bitsPerSecond, "`….speed`", ["ifSpeed"]),
     tags: optional(list(tag), "`….tags`"),
     metadata: optional(
-      mapOf(text, metadataText, { each: "metadata", name: "<key>" }),
+      mapOf(textLine, metadataText, { each: "metadata", name: "<key>" }),
       "`.x` becomes `flow.in.netif.x`, another key a field of its own.",
     ),
   },
   { unknown: "warning" },
 )
-  .to(({ name, descr, alias, type, speed: bits, tags = [], metadata = new Map<string, string>() }): Netif => {
-    const values = [name, descr, alias, type, bits, tags.length === 0 ? undefined : [...new Set(tags)]];
+  .to(({ name, descr, alias, type, speed, tags = [], metadata = new Map<string, string>() }): Netif => {
+    const values = [name, descr, alias, type, speed, tags.length === 0 ? undefined : [...new Set(tags)]];
     const fields = netifSuffixes.flatMap((suffix, i): Fact[] => {
       const value = values[i];
       return value === undefined ? [] : [[suffix, value]];
@@ -94,7 +94,7 @@ const ifIndex = scalar("an ifIndex, a number below 2^32", (given) => {
 
 /** The file of interfaces: exporter (address, CIDR or range) → ifIndex → `{name, descr, alias, type, speed, tags, metadata}`. */
 export const netifsShape = byAddresses(
-  mapOf(ifIndex, netif, { each: "interface", name: "<ifIndex>" }).orEmpty(),
+  mapOf(ifIndex, netifShape, { each: "interface", name: "<ifIndex>" }).orEmpty(),
   "exporter",
 ).to((pairs) => pairs.map(([key, netifs]): NetifExporter => ({ key, netifs })).toSorted(byPlace));
 

@@ -10,7 +10,7 @@ import {
   optional,
   readShape,
   readYaml,
-  record,
+  mapping,
   required,
   scalar,
   stringScalar,
@@ -123,7 +123,7 @@ const tokenName = scalar("a name of letters, digits, dots and dashes", (name) =>
 const strict = { isStrict: true };
 const hidden = { isHidden: true };
 
-const user = record(
+const user = mapping(
   {
     role: required(oneOf(roles), "What the user may do."),
     password: optional(
@@ -138,7 +138,7 @@ const user = record(
   strict,
 );
 
-const token = record(
+const token = mapping(
   {
     role: required(oneOf(roles), "What may be done with it."),
     areas: optional(oneOrList(oneOf(areas)), "What it is for. Left out: all."),
@@ -152,7 +152,7 @@ const token = record(
 );
 
 /** The file of users and tokens. */
-export const accessShape = record({
+export const accessShape = mapping({
   users: defaulted(mapOf(userName, user, { each: "user" }).to(named), new Map(), "Users by name."),
   tokens: defaulted(mapOf(tokenName, token, { each: "token" }).to(named), new Map(), "API tokens by name."),
 });

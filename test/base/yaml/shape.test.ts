@@ -15,10 +15,10 @@ import {
   optional,
   pairsOf,
   readShape,
-  record,
+  mapping,
   required,
   scalar,
-  text,
+  textLine,
   type Shape,
 } from "../../../src/base/yaml/index.ts";
 import { runs } from "../../support/runs.ts";
@@ -27,7 +27,7 @@ function findingsOf(source: string, shape: Shape<unknown>): string[] {
   return readShape(source, shape).findings.map(formatShapeFinding);
 }
 
-const host = record(
+const host = mapping(
   {
     ip: required(
       scalar("an address", (given) => (given.includes(".") ? given : undefined)),
@@ -35,14 +35,14 @@ const host = record(
     ),
     port: defaulted(integer(1, 65_535), 161, "Its port."),
     kind: optional(oneOf(["router", "switch"]), "What it is."),
-    tags: optional(oneOrList(text), "Its tags."),
+    tags: optional(oneOrList(textLine), "Its tags."),
     ping: optional(bool, "Whether it is asked.", ["icmp"]),
-    rates: optional(mapOf(integer(0, 9), text, { each: "rate" }), "By number."),
-    users: optional(list(record({ name: required(text, "") }), "user"), "Who."),
+    rates: optional(mapOf(integer(0, 9), textLine, { each: "rate" }), "By number."),
+    users: optional(list(mapping({ name: required(textLine, "") }), "user"), "Who."),
   },
   { check: ({ port, kind }, at) => port === 1 && kind === "switch" && at.below("port").error("not of a switch") },
 );
-const hosts = mapOf(text, host, { each: "host" });
+const hosts = mapOf(textLine, host, { each: "host" });
 
 test("a text is read into its typed value", () => {
   const source = `a: {ip: 1.2, tags: x, icmp: True}
@@ -127,24 +127,24 @@ test("a key that is there twice is named beside other findings, and the first on
 });
 
 test("unknown keys are errors, warnings, or errors only when they are near a known one", () => {
-  const fields = { name: optional(text, "") };
-  assert.deepEqual(findingsOf("nam: x\nother: y", record(fields, { unknown: "warning" })), [
+  const fields = { name: optional(textLine, "") };
+  assert.deepEqual(findingsOf("nam: x\nother: y", mapping(fields, { unknown: "warning" })), [
     '1:1: nam: unknown key is ignored (did you mean "name"?)',
     "2:1: other: unknown key is ignored",
   ]);
-  const { findings } = readShape("nam: x\nother: y", record(fields, { unknown: "hint" }));
+  const { findings } = readShape("nam: x\nother: y", mapping(fields, { unknown: "hint" }));
   assert.deepEqual(
     findings.map(({ severity }) => severity),
     ["error", "warning"],
   );
-  assert.deepEqual(readShape("name: x\nother: y", record(fields, { unknown: "warning" })).value, { name: "x" });
+  assert.deepEqual(readShape("name: x\nother: y", mapping(fields, { unknown: "warning" })).value, { name: "x" });
 });
 
 test("a value that may be a secret is not repeated", () => {
   const secret = scalar("a hash", () => undefined, { isHidden: true });
-  assert.deepEqual(findingsOf("p: hunter2", mapOf(text, secret)), ["1:4: p: expected a hash"]);
-  assert.deepEqual(findingsOf("p: [hunter2]", mapOf(text, text)), ["1:4: p: expected a text, found a list"]);
-  assert.deepEqual(findingsOf('p: "hunter\\n2"', mapOf(text, text)), [
+  assert.deepEqual(findingsOf("p: hunter2", mapOf(textLine, secret)), ["1:4: p: expected a hash"]);
+  assert.deepEqual(findingsOf("p: [hunter2]", mapOf(textLine, textLine)), ["1:4: p: expected a text, found a list"]);
+  assert.deepEqual(findingsOf('p: "hunter\\n2"', mapOf(textLine, textLine)), [
     "1:4: p: expected a text, found a text of several lines",
   ]);
 });
@@ -155,7 +155,7 @@ test("a parser that says what is wrong is not doubted", () => {
 });
 
 test("null is an empty mapping, or an error, where a format says so", () => {
-  const maps = mapOf(text, mapOf(text, text).orEmpty());
+  const maps = mapOf(textLine, mapOf(textLine, textLine).orEmpty());
   assert.deepEqual(
     readShape("a:\nb: {c: d}", maps).value,
     new Map([
@@ -163,13 +163,13 @@ test("null is an empty mapping, or an error, where a format says so", () => {
       ["b", new Map([["c", "d"]])],
     ]),
   );
-  const strict = record({ name: optional(text, "") }, { isStrict: true });
+  const strict = mapping({ name: optional(textLine, "") }, { isStrict: true });
   assert.deepEqual(findingsOf("name: ~", strict), ["1:1: name: expected a text, found nothing"]);
   assert.deepEqual(findingsOf('name: ""', strict), ["1:7: name: expected a text, found an empty text"]);
 });
 
 test("keys are the same when their identities are", () => {
-  const cased = pairsOf(text, text, { identity: (key) => key.toLowerCase() });
+  const cased = pairsOf(textLine, textLine, { identity: (key) => key.toLowerCase() });
   assert.deepEqual(findingsOf("a: x\nA: y", cased), ["2:1: A: is there twice"]);
   assert.deepEqual(readShape("b: x\na: y", cased).value, [
     ["b", "x"],
@@ -180,8 +180,8 @@ test("keys are the same when their identities are", () => {
 test("one shape or another is read by the kind of the node", () => {
   const both = list(
     mappingOr(
-      record({ to: required(text, "") }).to(({ to }) => to),
-      text,
+      mapping({ to: required(textLine, "") }).to(({ to }) => to),
+      textLine,
     ),
   );
   assert.deepEqual(readShape("[{to: a}, b]", both).value, ["a", "b"]);
@@ -200,7 +200,7 @@ test("a hostile file has a bounded number of findings of a bounded length", () =
   assert.ok(finding.length < 1500, String(finding.length));
   assert.ok(!finding.includes("\u001b"));
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghi".replaceAll(/./g, (name) => `${name}: &${name} [${`*${String.fromCodePoint(name.charCodeAt(0) - 1)},`.repeat(9)}]\n`)}`;
-  assert.match(findingsOf(bomb, mapOf(text, list(text)))[0] ?? "", /aliases stand for more than/);
+  assert.match(findingsOf(bomb, mapOf(textLine, list(textLine)))[0] ?? "", /aliases stand for more than/);
 });
 
 /** What a shape may be, as data, for the model. */
@@ -212,17 +212,17 @@ type Plan =
   | { readonly is: "record"; readonly fields: Readonly<Record<string, { need: "must" | "may"; of: Plan }>> };
 
 const names = ["alpha", "beta", "gamma"];
-const scalars = { text, bool, small: integer(0, 9), word: oneOf(["up", "down"]) };
+const scalars = { text: textLine, bool, small: integer(0, 9), word: oneOf(["up", "down"]) };
 
 function shapeOf(plan: Plan): Shape<unknown> {
   if (plan.is === "list") return list(shapeOf(plan.of));
   if (plan.is === "oneOrList") return oneOrList(shapeOf(plan.of));
-  if (plan.is === "map") return mapOf(text, shapeOf(plan.of));
+  if (plan.is === "map") return mapOf(textLine, shapeOf(plan.of));
   if (plan.is !== "record") return scalars[plan.is];
   const fields = Object.entries(plan.fields).map(
     ([name, { need, of }]) => [name, need === "must" ? required(shapeOf(of), "") : optional(shapeOf(of), "")] as const,
   );
-  return record(Object.fromEntries(fields));
+  return mapping(Object.fromEntries(fields));
 }
 
 type Path = readonly (string | number)[];
