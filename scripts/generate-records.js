@@ -1,4 +1,4 @@
-// Writes the tables of docs/records.md from the table of record fields. Builds first, for the table is TypeScript.
+// Writes the tables of docs/reference/records.md from the table of record fields. Builds first, for the table is TypeScript.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ if (status !== 0) console.error("there are type errors; the tables are generated
 const built = (path) => import(pathToFileURL(join("dist/src", path)).href);
 const { fieldsPage } = await built("record/index.js");
 const { findElement } = await built("flow/elements/registry/registry.js");
-const page = "docs/records.md";
+const page = "docs/reference/records.md";
 writeFileSync(
   page,
   fieldsPage(readFileSync(page, "utf8"), (id) => findElement(0, id)?.name ?? ""),

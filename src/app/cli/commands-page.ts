@@ -48,7 +48,9 @@ function sectionOf({ name, command }: NamedCommand, ofClients: readonly Option[]
     `## ${name}`,
     fenced(helpOf(command, isLeftOut)),
     ...(all.some(isSetting) ? ["Each [setting](settings.md) is a flag, too: `SVC_API_PORT` is `--svc-api-port`."] : []),
-    ...(asksCollector ? ["And the [options that say which collector is asked](#options-of-commands-that-ask-a-collector)."] : []),
+    ...(asksCollector
+      ? ["And the [options that say which collector is asked](#options-of-commands-that-ask-a-collector)."]
+      : []),
   ];
 }
 
