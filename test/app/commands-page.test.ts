@@ -34,7 +34,12 @@ test("the help of every command is in the page, word for word", async () => {
     assert.equal(await runProgram(terminal), 0, words.join(" "));
     const help = terminal.written.out;
     const isSetting = (block: string): boolean => /^ {2}--svc-/m.test(block);
-    let whole = inOneLine(help.split("\n\n").filter((block) => !isSetting(block)).join("\n\n"));
+    let whole = inOneLine(
+      help
+        .split("\n\n")
+        .filter((block) => !isSetting(block))
+        .join("\n\n"),
+    );
     const shown = helpInPage(words.join(" "));
     // The page says once what all commands have that ask a collector.
     for (const option of optionsOf(help)) {
