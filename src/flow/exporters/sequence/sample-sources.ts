@@ -51,7 +51,7 @@ const maxJump = 0x1000_0000;
 /** A count of drops that is ahead by more at once is another count. */
 const maxDrops = 0x10_0000;
 /** A number that lies back by less is a sample overtaken on its way. */
-const maxLate = 4096;
+const maxLateSamples = 4096;
 
 /**
  * @param budgets how many data sources the exporter may have in all its domains, and all exporters together.
@@ -97,7 +97,7 @@ export function createSampleSources(
 
   const accountSequence = (source: SampleSource, sequence: number): void => {
     const distance = source.sequence < 0 ? 0 : (sequence - source.sequence - 1) | 0;
-    if (distance < 0 && distance >= -maxLate) {
+    if (distance < 0 && distance >= -maxLateSamples) {
       if (all.missing === 0) return;
       all.missing--;
       step.recovered = 1;

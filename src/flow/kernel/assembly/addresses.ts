@@ -36,7 +36,7 @@ import { moveNoted, note, noteText } from "./noted";
 import { locate } from "./imports";
 import { countMissed, foundBefore } from "./missing-addresses";
 import { placeOfNumber, setPlace, slot } from "./slots";
-import { copy, putText, writeUint32, writeUint64 } from "./values";
+import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
 
 let hits: i32 = 0;
 let matches: i32 = 0;
@@ -179,7 +179,6 @@ export function writeLabels(p: usize): usize {
   return writeLabel(1, slot(destinationAsSlot), destinationLabelText, p);
 }
 
-const maxSafe: u64 = 9_007_199_254_740_991;
 
 /** Copies what follows from both ends. */
 export function finish(p: usize): usize {

@@ -1,12 +1,8 @@
 // Names and numbers that follow from the fields of a line.
 import * as L from "../layout";
 import { slot } from "./slots";
-import { copy, putText, writeUint64 } from "./values";
+import { closingBracket, comma, copy, maxSafe, putText, quote, writeUint64 } from "./values";
 
-const closingBracket: u8 = 0x5d;
-const comma: u8 = 0x2c;
-const quote: u8 = 0x22;
-const maxSafe: u64 = 9_007_199_254_740_991;
 
 /** The names of type and code of ICMP. */
 export function writeIcmpNames(p: usize): usize {

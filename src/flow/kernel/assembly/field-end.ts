@@ -1,8 +1,5 @@
 // Where values and fields of a line end.
-const quote: u8 = 0x22;
-const opened: u8 = 0x5b;
-const closed: u8 = 0x5d;
-const backslash: u8 = 0x5c;
+import { quote, openingBracket, closingBracket, backslash } from "./values";
 
 /** The closing quote of a text from a place within it on. */
 @inline
@@ -25,9 +22,9 @@ function closingQuote(at: usize): usize {
 export function valueEnd(at: usize, to: usize): usize {
   const first = load<u8>(at);
   if (first == quote) return closingQuote(at + 1) + 1;
-  if (first == opened) {
+  if (first == openingBracket) {
     at++;
-    while (load<u8>(at) != closed) at = load<u8>(at) == quote ? closingQuote(at + 1) + 1 : at + 1;
+    while (load<u8>(at) != closingBracket) at = load<u8>(at) == quote ? closingQuote(at + 1) + 1 : at + 1;
     return at + 1;
   }
   while (at < to) {
@@ -62,7 +59,7 @@ export function fieldEnd(name: usize, to: usize): usize {
     return closing != 0 ? name + ctz(closing) + 1 : valueEnd(value, to);
   }
   const offset = <u32>(value - name);
-  if (start == opened || offset >= 32) return valueEnd(value, to);
+  if (start == openingBracket || offset >= 32) return valueEnd(value, to);
   const commas =
     <u32>i8x16.bitmask(i8x16.eq(first, i8x16.splat(0x2c))) |
     (<u32>i8x16.bitmask(i8x16.eq(second, i8x16.splat(0x2c))) << 16);

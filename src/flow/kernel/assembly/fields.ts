@@ -1,7 +1,7 @@
 // Where the fields of a record are, and which of several counts.
 import * as L from "../layout";
 import { hasValue } from "./imports";
-import { readUint, secondOfNtp } from "./values";
+import { maxSafe, readUint, secondOfNtp } from "./values";
 
 /** The exporter's uptime for the record under way. */
 let uptime: i64 = 0;
@@ -44,7 +44,6 @@ export function beginUptime(): void {
   uptimeIsKnown = load<u8>(L.uptimeIsKnown) != 0;
 }
 
-export const maxSafe: u64 = 9_007_199_254_740_991;
 
 /** Takes the exporter's start time of a record, where its template has it and the header has no uptime. */
 export function readBootTime(program: usize, from: usize, varies: bool): void {

@@ -1,13 +1,8 @@
 // Fields that have the values of both ends, each once.
 import * as L from "../layout";
 import { valueEnd } from "./field-end";
-import { copy } from "./values";
+import { backslash, closingBracket, comma, copy, openingBracket, quote } from "./values";
 
-const quote: u8 = 0x22;
-const comma: u8 = 0x2c;
-const opened: u8 = 0x5b;
-const closed: u8 = 0x5d;
-const backslash: u8 = 0x5c;
 
 /** A bit for each field to be joined, at the position of its number. */
 export let wantedJoins: u32 = 0;
@@ -119,7 +114,7 @@ function bitsOf(at: usize, character: u8): u64 {
 
 /** Adds a value, or those of an array, to the array under way from `from` to `p`, each once. */
 function addElements(p: usize, from: usize, value: usize, end: usize): usize {
-  if (load<u8>(value) != opened) return addElement(p, from, value, <i32>(end - value));
+  if (load<u8>(value) != openingBracket) return addElement(p, from, value, <i32>(end - value));
   let at = value + 1;
   const last = end - 1;
   // Texts without escapes in a short array are between their quotes.
@@ -148,7 +143,7 @@ function addElements(p: usize, from: usize, value: usize, end: usize): usize {
 function areSingle(source: usize, destination: usize): bool {
   const first = <usize>load<u32>(source);
   const second = <usize>load<u32>(destination);
-  return first != 0 && second != 0 && load<u8>(first) != opened && load<u8>(second) != opened;
+  return first != 0 && second != 0 && load<u8>(first) != openingBracket && load<u8>(second) != openingBracket;
 }
 
 /** Writes two such values, once if they are the same, and closes the array. */
@@ -165,7 +160,7 @@ function writeBoth(p: usize, source: usize, destination: usize): usize {
     copy(p, second, other);
     p += other;
   }
-  store<u8>(p, closed);
+  store<u8>(p, closingBracket);
   return p + 1;
 }
 
@@ -186,7 +181,7 @@ export function writeJoins(p: usize): usize {
     elements = 0;
     if (load<u32>(source) != 0) p = addElements(p, from, load<u32>(source), load<u32>(source, 4));
     if (load<u32>(destination) != 0) p = addElements(p, from, load<u32>(destination), load<u32>(destination, 4));
-    store<u8>(p, closed);
+    store<u8>(p, closingBracket);
     p++;
   }
   return p;

@@ -34,8 +34,8 @@ export function half(at: usize): u32 {
   return <u32>bswap(load<u16>(at));
 }
 
-const ofIpv4: u32 = 0x0800;
-const ofIpv6: u32 = 0x86dd;
+const ethernetIpv4: u32 = 0x0800;
+const ethernetIpv6: u32 = 0x86dd;
 
 @inline
 function isTag(type: u32): bool {
@@ -105,8 +105,8 @@ export function readFrame(at: usize, end: usize): bool {
     else innerTag = half(position);
     etherType = half(position + 2);
   }
-  if (etherType == ofIpv4) return readIpv4(position, end);
-  return etherType == ofIpv6 && readIpv6(position, end);
+  if (etherType == ethernetIpv4) return readIpv4(position, end);
+  return etherType == ethernetIpv6 && readIpv6(position, end);
 }
 
 /** The same for a packet of IP. */

@@ -1,10 +1,7 @@
 // Lists of values of one length (RFC 6313, basicList) whose names are known.
 import * as L from "../layout";
-import { copy, readUint, writeByte, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
+import { closingBracket, comma, copy, quote, readUint, writeByte, writeHex, writeIpv4, writeIpv6, writeMac, writeUint32, writeUint64 } from "./values";
 
-const comma: u8 = 0x2c;
-const quote: u8 = 0x22;
-const closingBracket: u8 = 0x5d;
 
 /** The bytes of a list's head before the enterprise number. */
 const shortHead = 5;
@@ -16,7 +13,7 @@ function hasHead(shape: usize, at: usize, head: i32): bool {
 }
 
 @inline
-function writeValue(p: usize, code: i32, at: usize, length: i32): usize {
+function writeItem(p: usize, code: i32, at: usize, length: i32): usize {
   switch (code) {
     case L.opUint8:
       return writeByte(p, load<u8>(at));
@@ -59,7 +56,7 @@ export function writeList(p: usize, shapes: usize, at: usize, length: i32): usiz
     for (let i = 0; i < count; i++, at += size) {
       if (i > 0) store<u8>(p++, comma);
       if (isQuoted) store<u8>(p++, quote);
-      p = writeValue(p, code, at, size);
+      p = writeItem(p, code, at, size);
       if (isQuoted) store<u8>(p++, quote);
     }
     if (isMany) store<u8>(p++, closingBracket);

@@ -1,7 +1,7 @@
 // Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
 import { forgetNoted, note, noteAnywhere, notePiece } from "./noted";
-import { maxSafe, readUptime, select, timeOfUptime } from "./fields";
+import { readUptime, select, timeOfUptime } from "./fields";
 import { isLineWanted } from "./filter";
 import { help, writeValue } from "./imports";
 import { writeLabels } from "./labels";
@@ -11,21 +11,7 @@ import { noteSeen } from "./seen-flows";
 import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
 import { writeSteps } from "./steps";
 import { writeText } from "./texts";
-import {
-  copy,
-  copyLong,
-  readUint,
-  writeByte,
-  writeHex,
-  writeIpv4,
-  writeIpv6,
-  writeMac,
-  writeMilliseconds,
-  writeNtp,
-  writeSeconds,
-  writeUint32,
-  writeUint64,
-} from "./values";
+import { copy, copyLong, maxSafe, readUint, writeByte, writeHex, writeIpv4, writeIpv6, writeMac, writeMilliseconds, writeNtp, writeSeconds, writeUint32, writeUint64 } from "./values";
 
 /** What {@link writeRecord} returns for a line without additions, and where there is no room for what a helper writes. */
 export const bare: usize = 0;

@@ -21,16 +21,16 @@ let added: u64 = 0;
 /** Whether it got an application. */
 let hasApp: bool = false;
 
-const maxSafe: f64 = 9_007_199_254_740_991;
+const maxRate: f64 = 9_007_199_254_740_991;
 
 /** Writes what a rate gives to each line that has it: its text, its factor, and which counters it can be applied to. */
 function renderRate(rate: f64): void {
   store<f64>(L.renderedRate, rate);
-  const isWhole = Math.trunc(rate) == rate && rate <= maxSafe;
+  const isWhole = Math.trunc(rate) == rate && rate <= maxRate;
   const factor = isWhole ? <u64>rate : 0;
   store<u64>(L.rateFactor, factor);
   // Exact as long as the product is: a double is then an integer below 2^53.
-  store<i64>(L.largestCounter, isWhole ? <i64>(<u64>maxSafe / max(factor, 1)) : i64.MIN_VALUE);
+  store<i64>(L.largestCounter, isWhole ? <i64>(<u64>maxRate / max(factor, 1)) : i64.MIN_VALUE);
   if (!isWhole) return;
   const end = writeUint64(putText(L.rateTexts, L.rateText), factor);
   store<u32>(L.rateTextLength, <u32>(end - L.rateTexts));

@@ -3,24 +3,8 @@ import * as L from "../layout";
 import { note } from "./noted";
 import { keep, keepNumber } from "./slots";
 import { writeText } from "./texts";
-import {
-  copy,
-  copyLong,
-  copyPair,
-  readUint,
-  writeHex,
-  writeIpv4,
-  writeIpv6,
-  writeMac,
-  writeSmall,
-  writeUint32,
-  writeUint64,
-} from "./values";
+import { blank, colon, comma, copy, copyLong, copyPair, quote, readUint, writeHex, writeIpv4, writeIpv6, writeMac, writeSmall, writeUint32, writeUint64 } from "./values";
 
-const quote: u8 = 0x22;
-const comma: u8 = 0x2c;
-const colon: u8 = 0x3a;
-const blank: u8 = 0x20;
 
 @inline
 function word(at: usize): u32 {

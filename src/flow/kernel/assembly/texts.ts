@@ -1,8 +1,7 @@
 // Text in JSON, as src/flow/elements/mapping/convert-type.ts reads it.
 import { hexPairTable } from "../layout";
+import { quote, backslash } from "./values";
 
-const quote: u8 = 0x22;
-const backslash: u8 = 0x5c;
 
 /** Whether all bytes of a range are UTF-8 (RFC 3629): the shortest forms, no surrogates, nothing above U+10FFFF. */
 function isUtf8(at: usize, end: usize): bool {

@@ -18,6 +18,18 @@ import {
 } from "../layout";
 import { fillSecond } from "./imports";
 
+/** Characters of JSON. */
+export const quote: u8 = 0x22;
+export const comma: u8 = 0x2c;
+export const colon: u8 = 0x3a;
+export const blank: u8 = 0x20;
+export const openingBracket: u8 = 0x5b;
+export const closingBracket: u8 = 0x5d;
+export const backslash: u8 = 0x5c;
+
+/** The largest whole number that every reader of JSON takes as it is. */
+export const maxSafe: u64 = 9_007_199_254_740_991;
+
 // The engine looks at its stack where a loop begins, so what mostly takes no turn does not come to its loop.
 
 /** Copies whole pieces of sixteen bytes, one at least. */
@@ -152,7 +164,6 @@ export function writeIpv4(p: usize, address: u32): usize {
   return writeByte(p, address & 255);
 }
 
-const colon: u8 = 0x3a;
 
 @inline
 function isZero(at: usize, group: i32): u32 {

@@ -10,7 +10,7 @@ export function forwardName(rest: string): string {
   return roots.has(rest.slice(0, rest.indexOf("."))) ? rest : `flow.${rest}`;
 }
 
-const opposites = new Map([
+const oppositeSegments = new Map([
   ["src", "dst"],
   ["dst", "src"],
   ["in", "out"],
@@ -30,7 +30,7 @@ export function swapSides(name: string): string {
   const segments = name.split(".");
   if (segments[0] !== "flow") return name;
   const at = segments[1] === "outer" || segments[1] === "middle" ? 2 : 1;
-  const opposite = opposites.get(segments[at] ?? "");
+  const opposite = oppositeSegments.get(segments[at] ?? "");
   if (opposite === undefined) return name;
   const swapped = segments.with(at, opposite);
   if (opposite === "src" || opposite === "dst") return swapped.join(".");

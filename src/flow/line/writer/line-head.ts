@@ -16,8 +16,8 @@ export interface LineHead {
 }
 
 const maxNames = 256;
-const quote = 0x22;
-const backslash = 0x5c;
+export const quote = 0x22;
+export const backslash = 0x5c;
 
 /**
  * @param memory where it is written, from `at` on.

@@ -1,4 +1,5 @@
 import { createLineBuffer, type RecordFields, type Scalar, type Value, type Workspace } from "../../../record/index.ts";
+import { backslash, quote } from "./line-head.ts";
 import { writeAscii, writeSafeInteger } from "../text/write-values.ts";
 
 /** Writes values into a line of the kernel. */
@@ -9,8 +10,6 @@ export interface ValueWriter {
   fields(fields: RecordFields): Uint8Array;
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
 const comma = 0x2c;
 const scratchBytes = 64 * 1024;
 /** The brace and the line feed behind the fields of a line. */

@@ -10,7 +10,7 @@ import {
 /** What all records of version 1 begin with ("NetFlow Export Datagram Format", Cisco). */
 const fields: FixedLayout = [...flowFields, [padding, 2], [4, 1], [5, 1], [6, 1]];
 /** Seven reserved bytes make it 48; some exporters send eleven. */
-const layout: FixedLayout = [...fields, [padding, 7]];
+const netflow1Layout: FixedLayout = [...fields, [padding, 7]];
 const longLayout: FixedLayout = [...fields, [padding, 11]];
 const headerLength = 16;
 const longRecordLength = 52;
@@ -24,7 +24,7 @@ export function createNetflow1Decoder(parts: FixedRecordParts): Decoder {
     headerLength,
     maxRecords: 24,
     layout: (count: number, bytes: number) =>
-      count > 0 && bytes === headerLength + count * longRecordLength ? longLayout : layout,
+      count > 0 && bytes === headerLength + count * longRecordLength ? longLayout : netflow1Layout,
     readHeader: () => header,
   } as const;
   return createFixedRecordDecoder(format, parts);

@@ -9,7 +9,7 @@ import {
 import type { RecordHead } from "../decoder/record-head.ts";
 
 /** The record of version 5 ("NetFlow Export Datagram Format", Cisco): 48 bytes. */
-const layout: FixedLayout = [
+const netflow5Layout: FixedLayout = [
   ...flowFields,
   [padding, 1],
   [6, 1],
@@ -29,7 +29,7 @@ export function createNetflow5Decoder(parts: FixedRecordParts): Decoder {
     version: 5,
     headerLength: 24,
     maxRecords: 30,
-    layout: () => layout,
+    layout: () => netflow5Layout,
     readHeader(bytes: Buffer, head: RecordHead) {
       const engine = { type: bytes.readUInt8(20), id: bytes.readUInt8(21) };
       const sampling = { mode: bytes.readUInt8(22) >> 6, interval: bytes.readUInt16BE(22) & 0x3fff };

@@ -7,7 +7,7 @@ import {
 } from "../fixed-record/fixed-record-decoder.ts";
 
 /** The record of version 7 ("NetFlow Export Datagram Format", Cisco): 52 bytes. */
-const layout: FixedLayout = [
+const netflow7Layout: FixedLayout = [
   ...flowFields,
   [{ name: "flow.netflow7.flags.fields", type: "unsigned16" }, 1],
   [6, 1],
@@ -28,7 +28,7 @@ export function createNetflow7Decoder(parts: FixedRecordParts): Decoder {
     version: 7,
     headerLength: 24,
     maxRecords: 28,
-    layout: () => layout,
+    layout: () => netflow7Layout,
     readHeader: (bytes: Buffer) => ({ sequence: bytes.readUInt32BE(16), domain: 0, rate: undefined }),
   } as const;
   return createFixedRecordDecoder(format, parts);
