@@ -1,6 +1,6 @@
 // A stack of MPLS labels (RFC 3032): 20 bits of label, three of experimental use, one at the bottom of the stack.
 import * as L from "../layout";
-import { putText, readUint, writeByte, writeUint32 } from "./values";
+import { comma, putText, readUint, writeByte, writeUint32 } from "./values";
 
 @inline
 function entry(i: i32): u32 {
@@ -24,22 +24,22 @@ export function writeLabels(p: usize, pairs: usize, count: i32, from: usize, var
   }
   if (last == 0) return p;
   p = putText(p, L.labelText);
-  for (let i = 0; i < last; i++) p = comma(writeUint32(p, entry(i) >>> 4));
+  for (let i = 0; i < last; i++) p = putComma(writeUint32(p, entry(i) >>> 4));
   p = putText(p - 1, L.labelExpText);
-  for (let i = 0; i < last; i++) p = comma(writeByte(p, (entry(i) >>> 1) & 7));
+  for (let i = 0; i < last; i++) p = putComma(writeByte(p, (entry(i) >>> 1) & 7));
   p = putText(p - 1, L.labelBottomText);
   for (let i = 0; i < last; i++) {
     const isBottom = (entry(i) & 1) == 1;
     // "true", "fals" and "e"
     store<u32>(p, isBottom ? 0x65757274 : 0x736c6166);
     if (!isBottom) store<u8>(p, 0x65, 4);
-    p = comma(p + (isBottom ? 4 : 5));
+    p = putComma(p + (isBottom ? 4 : 5));
   }
   return writeUint32(putText(p - 1, L.topLabelText), entry(0) >>> 4);
 }
 
 @inline
-function comma(p: usize): usize {
-  store<u8>(p, 0x2c);
+function putComma(p: usize): usize {
+  store<u8>(p, comma);
   return p + 1;
 }
