@@ -3,7 +3,7 @@ import type { CountDrop } from "./relay-counts.ts";
 import type { RelayScope } from "./relay-scope.ts";
 import type { AddressField } from "./relay-template.ts";
 
-const headerLength = 24;
+const netflow5HeaderLength = 24;
 const recordLength = 48;
 /** Templates are given again after this, milliseconds: a target may have started since. */
 const announceEveryMs = 30_000;
@@ -55,11 +55,11 @@ export interface Netflow5Context {
  */
 export function netflow5ToIpfix(bytes: Buffer, context: Netflow5Context): Buffer[] {
   const { scope, field, maxBytes, generation, now, drop } = context;
-  if (bytes.length < headerLength) {
+  if (bytes.length < netflow5HeaderLength) {
     drop("short_header");
     return [];
   }
-  const there = Math.floor((bytes.length - headerLength) / recordLength);
+  const there = Math.floor((bytes.length - netflow5HeaderLength) / recordLength);
   const said = bytes.readUInt16BE(2);
   const count = Math.min(said, there);
   if (said > there) drop("bad_length");
@@ -73,15 +73,15 @@ export function netflow5ToIpfix(bytes: Buffer, context: Netflow5Context): Buffer
   if (scope.generation !== generation || now - scope.announcedAt >= announceEveryMs) {
     scope.generation = generation;
     scope.announcedAt = now;
-    writer.add(ipfixForm.templateSet, template(plainId, specifiers, field));
-    writer.add(ipfixForm.templateSet, template(sampledId, [...specifiers, ...sampling], field));
+    writer.add(ipfixForm.templateSet, templateRecord(plainId, specifiers, field));
+    writer.add(ipfixForm.templateSet, templateRecord(sampledId, [...specifiers, ...sampling], field));
   }
   const rate = bytes.readUInt16BE(22);
   const tail = Buffer.concat([bytes.subarray(20, 22), samplingOf(rate), field.value]);
   const setId = (rate & 0x3fff) > 0 ? sampledId : plainId;
   const boot = bootTime(bytes);
   for (let i = 0; i < count; i++) {
-    const at = headerLength + i * recordLength;
+    const at = netflow5HeaderLength + i * recordLength;
     writer.add(setId, ...recordParts(bytes, at, boot), tail);
   }
   let next = sequence;
@@ -95,7 +95,7 @@ export function netflow5ToIpfix(bytes: Buffer, context: Netflow5Context): Buffer
 
 /** The observation domain: engine type and id. */
 export function netflow5Domain(bytes: Buffer): number {
-  return bytes.length < headerLength ? 0 : bytes.readUInt16BE(20);
+  return bytes.length < netflow5HeaderLength ? 0 : bytes.readUInt16BE(20);
 }
 
 /** When the uptime was 0, milliseconds since the epoch. */
@@ -128,7 +128,7 @@ function recordParts(bytes: Buffer, at: number, boot: ReturnType<typeof bootTime
   return [part(0, 24), times, part(32, 36), part(37, 46)];
 }
 
-function template(id: number, fields: typeof specifiers, field: AddressField): Buffer {
+function templateRecord(id: number, fields: typeof specifiers, field: AddressField): Buffer {
   const record = Buffer.alloc(4 + 4 * fields.length);
   record.writeUInt16BE(id);
   record.writeUInt16BE(fields.length + 1, 2);

@@ -95,7 +95,7 @@ export function createSampleSources(
     return source;
   };
 
-  const accountSequence = (source: SampleSource, sequence: number): void => {
+  const accountSamples = (source: SampleSource, sequence: number): void => {
     const distance = source.sequence < 0 ? 0 : (sequence - source.sequence - 1) | 0;
     if (distance < 0 && distance >= -maxLateSamples) {
       if (all.missing === 0) return;
@@ -116,7 +116,7 @@ export function createSampleSources(
       step.missing = step.recovered = step.drops = 0;
       const source = sourceOf(key);
       source.rate = rate;
-      accountSequence(source, sequence);
+      accountSamples(source, sequence);
       if (drops === undefined || step.recovered > 0) return step;
       const more = moreDrops(source, drops);
       if (more > 0 && more <= maxDrops) {

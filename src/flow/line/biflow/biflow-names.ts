@@ -30,9 +30,9 @@ export function swapSides(name: string): string {
   const segments = name.split(".");
   if (segments[0] !== "flow") return name;
   const at = segments[1] === "outer" || segments[1] === "middle" ? 2 : 1;
-  const opposite = oppositeSegments.get(segments[at] ?? "");
-  if (opposite === undefined) return name;
-  const swapped = segments.with(at, opposite);
-  if (opposite === "src" || opposite === "dst") return swapped.join(".");
+  const other = oppositeSegments.get(segments[at] ?? "");
+  if (other === undefined) return name;
+  const swapped = segments.with(at, other);
+  if (other === "src" || other === "dst") return swapped.join(".");
   return swapped.map((segment, i) => (i > at ? (ends.get(segment) ?? segment) : segment)).join(".");
 }

@@ -71,7 +71,7 @@ const turnedNames: ReadonlySet<string> = new Set([
   "flow.biflow.direction.name",
 ]);
 
-function opposite(convert: Convert, pairs: ReadonlyMap<unknown, string | number>): Convert {
+function convertBack(convert: Convert, pairs: ReadonlyMap<unknown, string | number>): Convert {
   return (source, at, length) => {
     const value = convert(source, at, length);
     return value === undefined ? undefined : (pairs.get(value) ?? value);
@@ -83,7 +83,7 @@ const [bySource, byDestination] = [1, 2].map((id) => enumerations.biflowDirectio
 const opposites = new Map<Convert, Convert>([
   [
     convertField.directionName,
-    opposite(
+    convertBack(
       convertField.directionName,
       new Map([
         ["ingress", "egress"],
@@ -93,7 +93,7 @@ const opposites = new Map<Convert, Convert>([
   ],
   [
     convertType.unsigned8,
-    opposite(
+    convertBack(
       convertType.unsigned8,
       new Map([
         [1, 2],
@@ -103,7 +103,7 @@ const opposites = new Map<Convert, Convert>([
   ],
   [
     convertField.biflowDirectionName,
-    opposite(
+    convertBack(
       convertField.biflowDirectionName,
       new Map([
         [bySource, byDestination],

@@ -13,7 +13,7 @@ export interface AppWriter {
   done(): void;
 }
 
-const name = "app.name";
+const appName = "app.name";
 
 /** @param values of the record under way. */
 export function createAppWriter(
@@ -32,7 +32,7 @@ export function createAppWriter(
       view.setUint8(layout.hasApps, now === undefined ? 0 : 1);
     },
     write(at, source, sourceLength, sourcePort, destination, destinationLength, destinationPort) {
-      if (of === undefined || values.isTaken(name)) return at;
+      if (of === undefined || values.isTaken(appName)) return at;
       const found = of.find(view, source, sourceLength, sourcePort, destination, destinationLength, destinationPort);
       if (found === undefined) return at;
       if (found.needsFields || values.isTaken(moreOfApplication)) return -1;

@@ -38,7 +38,7 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
   let lastEnd = 0;
 
   /** `,"name":` */
-  const nameText = (name: string): string => {
+  const labelOf = (name: string): string => {
     const known = names.get(name);
     if (known !== undefined) return known;
     if (names.size >= maxNames) names.clear();
@@ -111,7 +111,7 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
       const behind = isFollowed ? view.getInt32(fieldEnd) : 0;
       const more = isFollowed ? view.getInt32(fieldEnd + 4) : 0;
       if (last === undefined || last[0] !== name) {
-        const label = nameText(name);
+        const label = labelOf(name);
         if (end + 3 * label.length > maxLength) return false;
         starts[i] = writeText(end, label);
       }
