@@ -1,4 +1,4 @@
-// Writers of values, as src/flow/line/text/write-values.ts has them: each writes at `p` and returns where it ends; up to
+// Writers of values, as src/flow/line/line-head.ts has them: each writes at `p` and returns where it ends; up to
 // fifteen bytes behind may be overwritten, 63 by `copyLong`.
 import {
   cachedSeconds,
@@ -16,7 +16,7 @@ import {
   textLength,
   texts,
 } from "../layout";
-import { fillSecond } from "./imports";
+import { fillSecond } from "./memory";
 
 /** Characters of JSON. */
 export const quote: u8 = 0x22;
