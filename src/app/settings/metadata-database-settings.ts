@@ -10,7 +10,7 @@ export const metadataDatabaseSettings = {
     group,
     oneOf(["file", "postgresql"]),
     "file",
-    "Where the metadata is kept: in the file, or in a PostgreSQL database that several collectors share; see docs/postgresql.md.",
+    "Where the metadata is kept: in the file, or in a PostgreSQL database that several collectors share; see docs/fleet.md#metadata-in-postgresql.",
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: row(
     group,

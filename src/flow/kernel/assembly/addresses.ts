@@ -1,10 +1,55 @@
-import { controlArena, controlMask, controlNow, controlSlots, controlTag, fieldsBytes, maxProbes, objectMask, slotBytes, slotExpires, slotStart, slotTag, textHead, listedBytes, controlFinish, controlHasFinish, controlHits, controlIsOn, controlMatches, headNumberLength, headOrganisationLength, headSystem, lengthMask, localityMask, localityShift, metadataBit, slotLengths, systemBit, withVlanShift } from "../../../record/address-layout";
-import { hashes, maxPrefetched, filterKeeps, filterStart, missingAddresses, destinationAsSlot, destinationLabelText, isAbsent, joinOfLabel, markDestination, markJoinShift, markSource, sourceAsSlot, sourceLabelText } from "../layout";
+import {
+  controlArena,
+  controlMask,
+  controlNow,
+  controlSlots,
+  controlTag,
+  fieldsBytes,
+  maxProbes,
+  objectMask,
+  slotBytes,
+  slotExpires,
+  slotStart,
+  slotTag,
+  textHead,
+  listedBytes,
+  controlFinish,
+  controlHasFinish,
+  controlHits,
+  controlIsOn,
+  controlMatches,
+  headNumberLength,
+  headOrganisationLength,
+  headSystem,
+  lengthMask,
+  localityMask,
+  localityShift,
+  metadataBit,
+  slotLengths,
+  systemBit,
+  withVlanShift,
+} from "../../../record/address-layout";
+import {
+  hashes,
+  maxPrefetched,
+  filterKeeps,
+  filterStart,
+  missingAddresses,
+  destinationAsSlot,
+  destinationLabelText,
+  isAbsent,
+  joinOfLabel,
+  markDestination,
+  markJoinShift,
+  markSource,
+  sourceAsSlot,
+  sourceLabelText,
+} from "../layout";
 import { keepsFields, locateAll, moveNoted, note, noteText, locate, placeOfNumber, setPlace, slot } from "./memory";
 import { moveDigest } from "./community-id";
 import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
 
-// Searches the table of addresses, as src/enrich/address/table/address-slots.ts does, in the same memory.
+// Searches the table of addresses, as src/enrich/address/change-history.ts does, in the same memory.
 
 /** The place of the table's control block; 0 for none. */
 let control: usize = 0;
@@ -169,7 +214,7 @@ function foundBefore(hits: i32): i32 {
   return hits - ahead;
 }
 
-// Looks up what is known of addresses, as src/enrich/address/table/address-table.ts does, in the same memory.
+// Looks up what is known of addresses, as src/enrich/address/address-table.ts does, in the same memory.
 
 let hits: i32 = 0;
 let matches: i32 = 0;

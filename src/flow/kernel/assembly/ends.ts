@@ -1,6 +1,13 @@
 import { quote, openingBracket, closingBracket, backslash, comma, copy, copyPair } from "./values";
 import * as L from "../layout";
-import { fieldMask, fieldsBytes, fieldShift, maxKeptFields, textHead, tooManyFields } from "../../../record/address-layout";
+import {
+  fieldMask,
+  fieldsBytes,
+  fieldShift,
+  maxKeptFields,
+  textHead,
+  tooManyFields,
+} from "../../../record/address-layout";
 import { isAnywhere, keepsFields, notedEnd } from "./memory";
 
 // Where values and fields of a line end.

@@ -1,6 +1,41 @@
 import * as L from "../layout";
-import { comma, putText, readUint, writeByte, writeUint32, closingBracket, copy, quote, writeHex, writeIpv4, writeIpv6, writeMac, writeUint64, copyLong, maxSafe, writeMilliseconds, writeNtp, writeSeconds } from "./values";
-import { forgetNoted, note, noteAnywhere, notePiece, help, writeValue, clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./memory";
+import {
+  comma,
+  putText,
+  readUint,
+  writeByte,
+  writeUint32,
+  closingBracket,
+  copy,
+  quote,
+  writeHex,
+  writeIpv4,
+  writeIpv6,
+  writeMac,
+  writeUint64,
+  copyLong,
+  maxSafe,
+  writeMilliseconds,
+  writeNtp,
+  writeSeconds,
+} from "./values";
+import {
+  forgetNoted,
+  note,
+  noteAnywhere,
+  notePiece,
+  help,
+  writeValue,
+  clearIcmp,
+  clearSlots,
+  keep,
+  keepNumber,
+  keepUint,
+  register,
+  setPlace,
+  setRegister,
+  slot,
+} from "./memory";
 import { readUptime, select, timeOfUptime, writeSteps, writeText } from "./steps";
 import { isLineWanted } from "./filter";
 import { unwanted, writeRest } from "./rest";

@@ -1,5 +1,16 @@
 import * as L from "../layout";
-import { beginAddresses, beginRecord, endAddresses, endRecord, hashSlot, prefetchSlots, prefetchTexts, listMissing, listsMissing, locateMissing } from "./addresses";
+import {
+  beginAddresses,
+  beginRecord,
+  endAddresses,
+  endRecord,
+  hashSlot,
+  prefetchSlots,
+  prefetchTexts,
+  listMissing,
+  listsMissing,
+  locateMissing,
+} from "./addresses";
 import { beginDigests, writeDigests } from "./community-id";
 import { forgetNoted, clearSlots } from "./memory";
 import { isLineWanted } from "./filter";

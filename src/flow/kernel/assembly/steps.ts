@@ -1,6 +1,25 @@
 import * as L from "../layout";
 import { hexPairTable } from "../layout";
-import { quote, backslash, maxSafe, readUint, secondOfNtp, blank, colon, comma, copy, copyLong, copyPair, writeHex, writeIpv4, writeIpv6, writeMac, writeSmall, writeUint32, writeUint64 } from "./values";
+import {
+  quote,
+  backslash,
+  maxSafe,
+  readUint,
+  secondOfNtp,
+  blank,
+  colon,
+  comma,
+  copy,
+  copyLong,
+  copyPair,
+  writeHex,
+  writeIpv4,
+  writeIpv6,
+  writeMac,
+  writeSmall,
+  writeUint32,
+  writeUint64,
+} from "./values";
 import { hasValue, note, keep, keepNumber } from "./memory";
 
 // Text in JSON, as src/flow/elements/mapping/convert-type.ts reads it.
