@@ -1,4 +1,4 @@
-import { fieldNames } from "../elements/mapping/field-names.ts";
+import { fieldNames } from "../elements/mapping/element-names.ts";
 import type { Convert } from "../elements/mapping/field-source.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import { convertType } from "../elements/mapping/convert-type.ts";
