@@ -14,11 +14,4 @@ const { findElement } = await built("src/flow/elements/registry/registry.js");
 const pages = ["docs/reference/records.md", "docs/filters.md"];
 const elementName = (id) => findElement(0, id)?.name ?? "";
 for (const page of pages) writeFileSync(page, fieldsPage(readFileSync(page, "utf8"), elementName));
-const folder = "src/record/fields";
-const table = ["definitions/fields.tsv", `${folder}/fields.gen.ts`];
-writeChecksums(join(folder, checksumFile), [
-  ...pages,
-  ...table,
-  `${folder}/field-table.ts`,
-  `${folder}/record-field.ts`,
-]);
+writeChecksums(join("src/record/fields", `records-${checksumFile}`), pages);

@@ -1,4 +1,4 @@
-// Generated from definitions/fields.tsv by scripts/generate-fields.js; do not edit.
+// Generated from definitions/fields.tsv by scripts/generate-definitions.js; do not edit.
 export const fieldsTable = `group	name	type	unit	elements	ecs	distinct	label	explore	short	values	example	text	from
 export	@timestamp	date					time received	1	time=when the record was received		2026-11-22T04:00:00.250Z	when the datagram was received; of SNMP, when the answer came	all
 export	flow.export.ip.addr	ip			host.ip		address	38r	exporter=address of the exporter		192.0.2.254	the exporter: the sender of the datagram	all
