@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { houseFigures } from "../scripts/house-figures.ts";
-import { changedNumbers, figuresTable } from "./support/figures-table.ts";
+import { risenNumbers, figuresTable } from "./support/figures-table.ts";
 
 /** What each room under `src/` may import. The table in docs/house.md explains the house; this one is the law. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -253,7 +253,7 @@ test("the pages are thin: they import no room and few packages, and a page knows
 });
 
 test("the figures of the house only fall", () => {
-  assert.deepEqual(changedNumbers(figuresTable, houseFigures(root)), []);
+  assert.deepEqual(risenNumbers(figuresTable, houseFigures(root)), []);
 });
 
 test("codecs are in the folders that may have them, and each of these has one", () => {
