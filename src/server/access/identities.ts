@@ -1,9 +1,15 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../base/report/index.ts";
-import type { AccessList, AccessToken, AccessUser } from "./access-file.ts";
-import { isTokenSecret, parseToken } from "./api-token.ts";
-import { isPassword, parsePasswordHash } from "./password-hash.ts";
+import {
+  type AccessList,
+  type AccessToken,
+  type AccessUser,
+  isTokenSecret,
+  parseToken,
+  isPassword,
+  parsePasswordHash,
+} from "./access-file.ts";
 import type { Principal } from "./role.ts";
 
 /** Passwords that are hashed at a time, and those that wait for it. */
