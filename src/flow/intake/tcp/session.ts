@@ -1,0 +1,212 @@
+import type { Socket } from "node:net";
+import type { Clock, Log } from "../../../base/report/index.ts";
+import { senderPort, sessionEnd } from "./session-port.ts";
+import { closeReasons, type CloseReason, type StreamCounts, type Transport } from "./stream-counts.ts";
+
+/** Why a stream cannot be cut into messages any more. */
+type FramingFault = "bad_version" | "bad_length";
+
+/** Cuts a stream of bytes into IPFIX messages by the length in their headers (RFC 7011 section 3.1). */
+interface MessageFramer {
+  /** Adds what was received. The bytes are kept, not copied, while nothing else is held. */
+  push(chunk: Buffer): void;
+  /**
+   * The next message whole; it is valid until the next push. Undefined while it is not complete.
+   * A fault when the next header is none of IPFIX: nothing behind it can be found.
+   */
+  peek(): Buffer | FramingFault | undefined;
+  /** Leaves the message that {@link peek} showed. */
+  skip(): void;
+  /** Bytes received and not left yet: less than a message when all messages have been left. */
+  readonly held: number;
+}
+
+const headerLength = 16;
+const version = 10;
+const nothing = Buffer.alloc(0);
+
+export function createMessageFramer(): MessageFramer {
+  let bytes: Buffer = nothing;
+  let start = 0;
+  let end = 0;
+
+  return {
+    push(chunk) {
+      const rest = end - start;
+      if (rest === 0) {
+        bytes = chunk;
+        start = 0;
+        end = chunk.length;
+        return;
+      }
+      if (end + chunk.length > bytes.length) {
+        // Powers of two: a sender of single bytes costs no copy for each of them.
+        const room = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(2 * rest + chunk.length)));
+        bytes.copy(room, 0, start, end);
+        bytes = room;
+        start = 0;
+        end = rest;
+      }
+      chunk.copy(bytes, end);
+      end += chunk.length;
+    },
+    peek() {
+      const rest = end - start;
+      if (rest < 2) return rest === 1 && bytes[start] !== 0 ? "bad_version" : undefined;
+      if (bytes.readUInt16BE(start) !== version) return "bad_version";
+      if (rest < 4) return undefined;
+      const length = bytes.readUInt16BE(start + 2);
+      if (length < headerLength) return "bad_length";
+      return rest < length ? undefined : bytes.subarray(start, start + length);
+    },
+    skip() {
+      start += bytes.readUInt16BE(start + 2);
+      if (start < end) return;
+      // A connection that is idle holds nothing.
+      bytes = nothing;
+      start = end = 0;
+    },
+    get held() {
+      return end - start;
+    },
+  };
+}
+
+/**
+ * Takes a message with its sender's address and {@link sessionPort}; without bytes it ends the session.
+ *
+ * @returns false when there is no room: the same is to be offered again.
+ */
+export type OfferMessage = (bytes: Uint8Array, address: string, port: number) => boolean;
+
+export interface SessionOptions {
+  readonly socket: Socket;
+  /** Of the sender, as the socket gives it. */
+  readonly address: string;
+  /** See {@link sessionPort}. */
+  readonly port: number;
+  readonly transport: Transport;
+  readonly offer: OfferMessage;
+  /** Called when there is no room: {@link Session.pump} is to be called again later. */
+  readonly wait: () => void;
+  /** Called once, when all that came has been handed over. */
+  readonly ended: () => void;
+  readonly counts: StreamCounts;
+  /** Limited in rate. */
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** One connection of an exporter. */
+export interface Session {
+  readonly address: string;
+  /** Bytes received and not handed over. */
+  readonly held: number;
+  /** Hands over what is complete; the socket is read on when all of it was taken. */
+  pump(): void;
+  /** Ends the connection. What is complete is still handed over. */
+  close(reason: CloseReason): void;
+  /** Ends the connection if it is idle, or its message takes too long. Not while it waits for room itself. */
+  sweep(now: number, idleMs: number, messageMs: number): void;
+}
+
+/**
+ * Nothing of a connection is dropped when decoding is behind: its socket is not read then, and TCP makes the exporter wait.
+ * The end of the session goes the same way as its messages, after the last of them.
+ */
+export function createSession(options: SessionOptions): Session {
+  const { socket, address, port, transport, offer, wait, ended, counts, log, clock } = options;
+  const framer = createMessageFramer();
+  let reason: CloseReason | undefined;
+  let isWaiting = false;
+  let isClosed = false;
+  let hasEnded = false;
+  /** When something came last, and when the message that is not complete began; monotonic milliseconds. */
+  let lastAt = clock.monotonic();
+  let beganAt = lastAt;
+
+  const put = (bytes: Uint8Array): boolean => {
+    if (offer(bytes, address, port)) return true;
+    if (!isWaiting) {
+      isWaiting = true;
+      counts.pauses++;
+      socket.pause();
+    }
+    wait();
+    return false;
+  };
+  /** @returns whether nothing that is complete is left. */
+  const handOver = (): boolean => {
+    for (;;) {
+      const message = framer.peek();
+      if (message === undefined) return true;
+      if (typeof message === "string") {
+        close(message);
+        return true;
+      }
+      if (!put(message)) return false;
+      framer.skip();
+      counts.messages++;
+      beganAt = clock.monotonic();
+    }
+  };
+  const end = (): void => {
+    if (!put(sessionEnd)) return;
+    hasEnded = true;
+    const why = reason === "peer" && framer.held > 0 ? "cut_message" : (reason ?? "peer");
+    counts.open--;
+    counts.closed[why]++;
+    counts.lost += framer.held;
+    const detail = { transport, exporter: address, port: senderPort(port), reason: closeReasons[why] };
+    if (why === "peer" || why === "stopped") log.info(detail, "connection of an exporter closed");
+    else log.warn(detail, "connection of an exporter closed");
+    ended();
+  };
+  const pump = (): void => {
+    if (hasEnded || !handOver()) return;
+    if (isClosed) end();
+    else if (isWaiting) {
+      isWaiting = false;
+      lastAt = beganAt = clock.monotonic();
+      socket.resume();
+    }
+  };
+  const close = (why: CloseReason): void => {
+    reason ??= why;
+    socket.destroy();
+  };
+
+  socket.on("data", (chunk: Buffer) => {
+    // What comes behind a fault is nobody's.
+    if (reason !== undefined) {
+      counts.lost += chunk.length;
+      return;
+    }
+    lastAt = clock.monotonic();
+    if (framer.held === 0) beganAt = lastAt;
+    framer.push(chunk);
+    if (!isWaiting) pump();
+  });
+  socket.on("error", () => (reason ??= "error"));
+  socket.on("close", () => {
+    reason ??= "peer";
+    isClosed = true;
+    pump();
+  });
+  counts.open++;
+  counts.opened++;
+
+  return {
+    address,
+    get held() {
+      return framer.held;
+    },
+    pump,
+    close,
+    sweep(now, idleMs, messageMs) {
+      if (isWaiting || isClosed) return;
+      if (framer.held > 0 && now - beganAt > messageMs) close("slow_message");
+      else if (framer.held === 0 && now - lastAt > idleMs) close("idle");
+    },
+  };
+}
