@@ -1,4 +1,4 @@
-// Writes the table of makes in docs/snmp-makes.md from the definitions. With --check it only says whether the table is right.
+// Writes the table of vendors in docs/reference/snmp-vendors.md from the definitions. With --check it only says whether the table is right.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -29,12 +29,12 @@ const columns = {
 };
 
 const isStandard = (group) => /^(?:ietf|ieee|netsnmp)_/.test(group);
-const makes = Object.entries(deviceGroups)
-  .map(([make, { object_groups: groups }]) => [make, groups.filter((group) => !isStandard(group))])
+const vendors = Object.entries(deviceGroups)
+  .map(([vendor, { object_groups: groups }]) => [vendor, groups.filter((group) => !isStandard(group))])
   .filter(([, groups]) => groups.length > 0)
   .toSorted(([a], [b]) => (a < b ? -1 : 1));
 
-function rowOf([make, groups]) {
+function rowOf([vendor, groups]) {
   const ids = groups.flatMap((group) => objectGroups[group].objects);
   const cells = Object.values(columns).map((isOf) => {
     const modules = ids
@@ -42,15 +42,15 @@ function rowOf([make, groups]) {
       .map((id) => id.split("::")[0]);
     return [...new Set(modules)].toSorted((a, b) => (a < b ? -1 : 1)).join(", ");
   });
-  return `| \`${make}\` | ${cells.join(" | ")} |`;
+  return `| \`${vendor}\` | ${cells.join(" | ")} |`;
 }
 
 const table = [
   `| group | ${Object.keys(columns).join(" | ")} |`,
   `|${"---|".repeat(Object.keys(columns).length + 1)}`,
-  ...makes.map(rowOf),
+  ...vendors.map(rowOf),
 ].join("\n");
-const page = "docs/snmp-makes.md";
+const page = "docs/reference/snmp-vendors.md";
 const text = readFileSync(page, "utf8");
 const [start, end] = ["<!-- table -->\n\n", "\n\n<!-- end of the table -->"];
 const made = text.slice(0, text.indexOf(start) + start.length) + table + text.slice(text.indexOf(end));
