@@ -1,11 +1,20 @@
-export { decodeUtf8 } from "./yaml-node.ts";
-export { createPositions, positionAt, YamlFault, type TextPosition } from "./yaml-node.ts";
-export { isNullNode, type YamlMapping, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
+export {
+  createPositions,
+  decodeUtf8,
+  isNullNode,
+  mergedPairs,
+  positionAt,
+  YamlFault,
+  type Fail,
+  type TextPosition,
+  type YamlMapping,
+  type YamlNode,
+  type YamlPair,
+  type YamlScalar,
+} from "./yaml-node.ts";
 export { readYaml, readYamlParts, readYamlSteps, type YamlPart } from "./read-yaml.ts";
 export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
-export { hasUnprintable, quotedScalar, stringScalar } from "./write-yaml.ts";
-export { renderKey, renderPair } from "./write-yaml.ts";
-export { mergedPairs, type Fail } from "./yaml-node.ts";
+export { hasUnprintable, quotedScalar, renderKey, renderPair, stringScalar } from "./yaml-writer.ts";
 export {
   bool,
   defaulted,

@@ -1,12 +1,5 @@
-import type { YamlScalar } from "./yaml-node.ts";
-import { hasUnprintable } from "./write-yaml.ts";
-
-/** Thrown by the fast reader at what it does not know for certain, faults included: the library reads the text then. */
-export class UnsupportedYaml extends Error {}
-
-export function unsupported(): never {
-  throw new UnsupportedYaml();
-}
+import { unsupported, type YamlScalar } from "./yaml-node.ts";
+import { hasUnprintable } from "./yaml-writer.ts";
 
 /** What stands between double quotes, with the escapes that are common. @throws UnsupportedYaml for others. */
 function unescape(raw: string): string {
@@ -30,7 +23,7 @@ const shortEscapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\
  * Reads scalars off a text, line by line. Whatever could mean anything but what it seems to (a value that goes on in the
  * next line, an anchor, a tag, a tab) throws {@link UnsupportedYaml}.
  */
-interface PlainCursor {
+export interface PlainCursor {
   /** Begins at the start of a text. */
   begin(text: string): void;
   /** Whether a sign stands here. */

@@ -1,8 +1,6 @@
 import { nearName, quote } from "../text/index.ts";
-import { mergedPairs } from "./yaml-node.ts";
 import { readYaml } from "./read-yaml.ts";
-import { createPositions, YamlFault, type TextPosition } from "./yaml-node.ts";
-import { isNullNode, type YamlNode } from "./yaml-node.ts";
+import { createPositions, isNullNode, mergedPairs, YamlFault, type TextPosition, type YamlNode } from "./yaml-node.ts";
 
 /** Something wrong with a file that is read by a {@link Shape}. */
 export interface ShapeFinding extends TextPosition {

@@ -3,8 +3,12 @@ import { mapOf, scalar } from "../../base/yaml/index.ts";
 import { addressNumber, setWords, type AddressNumber } from "../address/address-limbs.ts";
 import { fileReader, type ReadFile } from "../files/operator-file.ts";
 import { readHostName, namedObjects } from "./host-name-source.ts";
-import { createFactRenderer } from "../address/address-source.ts";
-import { createListeners, type AddressSource, type FactRenderer } from "../address/address-source.ts";
+import {
+  createFactRenderer,
+  createListeners,
+  type AddressSource,
+  type FactRenderer,
+} from "../address/address-source.ts";
 
 /** Host names by address. */
 export type HostNames = ReadonlyMap<AddressNumber, string>;
@@ -19,7 +23,7 @@ const hostAddress = scalar("an IP address", (given): AddressNumber | undefined =
 });
 
 /** The file of host names: `192.0.2.1: db.example`. IPv4-mapped addresses are the IPv4 ones. */
-export const hostNamesShape = mapOf(
+const hostNamesShape = mapOf(
   hostAddress,
   scalar("a host name: letters, digits, - and _ in labels between dots", readHostName),
   { each: "address" },

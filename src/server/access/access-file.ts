@@ -63,7 +63,7 @@ const maxMemory = 2 ** 27;
 const hashLength = 32;
 
 /** A hash of scrypt (RFC 7914) with what it was made with. */
-interface PasswordHash {
+export interface PasswordHash {
   readonly ln: number;
   readonly r: number;
   readonly p: number;
@@ -152,7 +152,7 @@ const token = mapping(
 );
 
 /** The file of users and tokens. */
-export const accessShape = mapping({
+const accessShape = mapping({
   users: defaulted(mapOf(userName, user, { each: "user" }).to(named), new Map(), "Users by name."),
   tokens: defaulted(mapOf(tokenName, token, { each: "token" }).to(named), new Map(), "API tokens by name."),
 });

@@ -199,7 +199,7 @@ const sources = list(source, "source").to((given, at) => {
 });
 
 /** The file of sources: a list, or a mapping with one as `sources`. */
-export const sourcesShape = mappingOr(
+const sourcesShape = mappingOr(
   mapping({ sources: defaulted(sources, [], "The sources.") }).to((given) => given.sources),
   sources,
 );
