@@ -63,5 +63,5 @@ test("all that is wrong is found at once, with its line", () => {
     "9:51: source 9: token_env: token_file and token_env exclude one another",
     "10:3: source 10: expected a mapping, found a text",
   ]);
-  assert.match(findingsOf("a: [")[0] ?? "", /^1: /);
+  assert.match(findingsOf("a: [")[0] ?? "", /^1:5: /);
 });
