@@ -7,6 +7,7 @@ import {
   createWorkspace,
   createWorkspaceMemory,
   createLineBuffer,
+  type Filter,
 } from "../record/index.ts";
 import { type SamplingRates, type RatesFile, createManualRates } from "./exporters/sampling/manual-rates.ts";
 import type { Applications } from "./exporters/options/name-table.ts";
@@ -15,7 +16,6 @@ import type { CustomElement } from "./elements/custom/custom-element.ts";
 import type { Protocol } from "./protocol.ts";
 import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
 import { type Limits, defaultLimits } from "./exporters/limits/limits.ts";
-import type { Filter } from "../record/index.ts";
 import {
   type Log,
   type Metrics,

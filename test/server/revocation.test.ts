@@ -2,9 +2,15 @@ import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { createClient, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { createIdentities, createSignIn, createToken, hashPassword, parseAccessFile } from "../../src/server/index.ts";
+import {
+  createIdentities,
+  createSignIn,
+  createToken,
+  hashPassword,
+  parseAccessFile,
+  type StreamPage,
+} from "../../src/server/index.ts";
 import { UdmToolsService } from "../../src/server/gen/udm/v1/tools_pb.ts";
-import type { StreamPage } from "../../src/server/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { oidcTestConfig, startIssuer } from "../support/oidc-issuer.ts";
 import { until } from "./api-fixture.ts";

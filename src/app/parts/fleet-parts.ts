@@ -10,7 +10,7 @@ import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from ".
 import type { Reporting } from "./reporting.ts";
 import { runAfter } from "../../base/file/index.ts";
 import { limitLog } from "../../base/report/index.ts";
-import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
+import { fleetDatabaseAccess, fleetMemberName } from "../databases.ts";
 import type { Settings } from "../settings/index.ts";
 
 interface DeviceSharingOptions extends Reporting {

@@ -1,7 +1,7 @@
 import { createDecoders } from "../../../src/flow/wire/decoders.ts";
 import { createExporterTable } from "../../../src/flow/exporters/exporter-table.ts";
 import { defaultLimits } from "../../../src/flow/exporters/limits/limits.ts";
-import { registerExporterMetrics } from "../../../src/flow/flow-listener.ts";
+import { registerExporterMetrics, templateSettings } from "../../../src/flow/flow-listener.ts";
 import { createFlowCounts } from "../../../src/flow/flow-counts.ts";
 import { registerFlowMetrics, registerLineMetrics, registerSharedMetrics } from "../../../src/flow/flow-metrics.ts";
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
@@ -14,7 +14,6 @@ import { createRelays } from "../../../src/flow/exporters/relays.ts";
 import { createTrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
 import { createManualRates } from "../../../src/flow/exporters/sampling/manual-rates.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/writer/slow-fields.ts";
-import { templateSettings } from "../../../src/flow/flow-listener.ts";
 import { createRecordReader } from "../../../src/flow/wire/template/record-reader.ts";
 import { createSampleLines } from "../../../src/flow/line/writer/sample-lines.ts";
 import { createLineBuffer, createWorkspace, createWorkspaceMemory } from "../../../src/record/index.ts";
