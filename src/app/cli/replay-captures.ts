@@ -19,11 +19,11 @@ import {
   startComponents,
   stopComponents,
   systemClock,
+  type Reporting,
   type Metrics,
 } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
-import type { Reporting } from "../parts/reporting.ts";
 import { decodingOptions } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment/enrichment.ts";
 import { flowElements } from "../flow-elements.ts";

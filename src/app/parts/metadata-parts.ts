@@ -1,3 +1,4 @@
+import type { Reporting } from "../../base/report/index.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import {
@@ -15,7 +16,6 @@ import { createCollidingKeysLog } from "../enrichment/enrichment-files.ts";
 import { metadataDatabaseOptions } from "../databases.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { startUdmFileThread } from "../start-udm-file-thread.ts";
-import type { Reporting } from "./reporting.ts";
 
 /**
  * The store of metadata: owned when the API may change it, else only read; undefined when there is to be none.

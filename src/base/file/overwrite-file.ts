@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
-import { ifThere, isInode, writeAll, type KeepReason, type KeptFile } from "./keep-file.ts";
 import {
+  ifThere,
+  isInode,
+  writeAll,
+  type KeepReason,
+  type KeptFile,
   attempt,
   saveFile,
   SaveError,
