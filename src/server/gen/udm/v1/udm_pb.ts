@@ -5,8 +5,10 @@
 /* eslint-disable */
 // @ts-nocheck
 
-import { type GenFile, type GenMessage, type GenService, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import { type EmptySchema, type FieldMask, type FieldMaskJson, file_google_protobuf_empty, file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { EmptySchema, FieldMask, FieldMaskJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
