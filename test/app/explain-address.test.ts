@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
-import { explainObject, type ExplainedEnrichers } from "../../src/app/explain-objects.ts";
+import { explainObject, type ExplainedEnrichers } from "../../src/app/enrichment/explain-objects.ts";
 import { explainAddress, rawFields } from "../../src/server/tools/explain-address.ts";
 import { createToolsContext } from "../../src/server/tools/tools-context.ts";
 import {

@@ -10,9 +10,7 @@ import {
 } from "../../snmp/index.ts";
 import { packagePath } from "../package-root.ts";
 import type { ApiClient } from "./client/api-call.ts";
-import { CommandError } from "./command-error.ts";
-import type { Terminal } from "./terminal.ts";
-import { textTable } from "./text-table.ts";
+import { CommandError, type Terminal, textTable } from "./terminal.ts";
 
 export interface DiscoverOptions {
   readonly dryRun?: boolean;
