@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createMetrics, silentLog, silentProgress, systemClock } from "../../base/report/index.ts";
 import {
   createDefinitionsLoader,
-  createNetworkDiscovery,
+  NetworkDiscovery,
   definitionPathsIn,
   type CandidateView,
   type DiscoveryReport,
@@ -62,7 +62,7 @@ export async function discoverFromHere(file: string, options: DiscoverOptions, t
     metrics: createMetrics(),
     clock: systemClock,
   });
-  const discovery = createNetworkDiscovery({
+  const discovery = new NetworkDiscovery({
     settings: {
       networksPath: file,
       devicesDirectory: out ?? "",

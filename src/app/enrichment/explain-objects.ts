@@ -2,7 +2,7 @@ import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../../serve
 import type { WatchAddresses } from "../../enrich/index.ts";
 import { renderFields, type Enricher, type RecordFields, type RenderedFields } from "../../record/index.ts";
 import { createMetrics, type Clock, type Component, type Log } from "../../base/report/index.ts";
-import { createInterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
+import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
@@ -47,7 +47,7 @@ export function createObjectExplainer(
     const small = { ...settings, SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: cached };
     const enrichment = createEnrichment(small, metadata, { log, clock, metrics }, { forFlows: true });
     for (const component of enrichment.components) await component.start();
-    const directory = createInterfaceDirectory();
+    const directory = new InterfaceDirectory();
     const unwatch = watchInterfaces?.((change) => directory.change(change));
     const interfaces = watchInterfaces && createInterfaceEnricher(directory, metrics);
     return {

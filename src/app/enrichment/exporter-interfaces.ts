@@ -2,7 +2,7 @@ import type { ExporterView } from "../../flow/index.ts";
 import type { Enricher } from "../../record/index.ts";
 import { createMetrics, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import {
-  createInterfaceDirectory,
+  InterfaceDirectory,
   createInterfaceEnricher,
   createSnmpClient,
   formatDisplayString,
@@ -68,7 +68,7 @@ export function createExporterInterfaces(options: ExporterInterfacesOptions): Ex
   );
   const { openSocket } = options;
   const client = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
-  const directory = createInterfaceDirectory();
+  const directory = new InterfaceDirectory();
   const enricher = createInterfaceEnricher(directory, metrics);
   /** Ids of polled devices by their addresses. */
   const polledIps = new Map<string, string>();

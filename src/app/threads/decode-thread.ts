@@ -195,7 +195,7 @@ const sampled =
   });
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
-const directory = named?.createInterfaceDirectory();
+const directory = named && new named.InterfaceDirectory();
 const metadata = handle && createThreadMetadata(openSharedIndex(handle));
 const enrichment = createEnrichment(
   settings,
