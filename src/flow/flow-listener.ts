@@ -289,7 +289,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   });
   const samples = createSampleLines({
     lines,
-    enricher: enricher.lines,
+    enricher,
     communityId,
     filter,
     workspace,
@@ -301,7 +301,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   registerFlowMetrics(metrics, counts, exporters, states.restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
   registerSharedMetrics(metrics, states.adopted, questions);
-  const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
+  const traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
   registerLineMetrics(metrics, ends, {
     filtered: () => filter?.dropped ?? 0,
     icmpSwapped: () => flows.icmpSwapped(),
@@ -324,8 +324,6 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher,
     lines,
     sink,
-    communityId,
-    communityIdSeed,
     questions,
     shape: options.shape,
     ends,

@@ -1,4 +1,11 @@
-import { type NumberTable, scopedNumber, type LineEnricher, type Workspace, lineObjects } from "../../record/index.ts";
+import {
+  type NumberTable,
+  scopedNumber,
+  type Enricher,
+  type LineEnricher,
+  type Workspace,
+  lineObjects,
+} from "../../record/index.ts";
 import type { KernelImports } from "../kernel/kernel.ts";
 import { type RecordFilter, filterFields, filterProgram } from "./filter-program.ts";
 import { parseAddress } from "../../base/ip/index.ts";
@@ -189,10 +196,10 @@ interface KernelContext {
 const slack = 64;
 
 /** An enricher of which the kernel does nothing: what it adds is added to the fields of the line. */
-export const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
+const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
 
 /** Whether the kernel can do what an enricher adds: one table of addresses, one of applications, and not too many numbers. */
-export function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
+function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   return (
     apps.length <= 1 &&
     addresses.length <= 1 &&
@@ -203,7 +210,12 @@ export function canEnrich({ numbers, apps = [], addresses }: LineEnricher): bool
   );
 }
 
-/** @param enricher one that {@link canEnrich}. */
+/** Returns what the kernel is to do of an enricher: all of it, or nothing. */
+export function kernelEnricher({ lines }: Enricher): LineEnricher {
+  return lines !== undefined && canEnrich(lines) ? lines : bareEnricher;
+}
+
+/** @param enricher of {@link kernelEnricher}. */
 export function createKernelContext(
   { view, bytes: memory }: Workspace,
   { numbers, addresses }: LineEnricher,

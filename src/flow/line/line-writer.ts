@@ -25,13 +25,7 @@ import type { Plan, RecordContext } from "../exporters/plan.ts";
 import { createStepBook, type StepBook } from "../wire/steps/step-book.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans, createProgramMemory } from "./compiled-plans.ts";
-import {
-  enrichmentImports,
-  createExporterAdditions,
-  bareEnricher,
-  canEnrich,
-  createKernelContext,
-} from "./kernel-context.ts";
+import { enrichmentImports, createExporterAdditions, kernelEnricher, createKernelContext } from "./kernel-context.ts";
 import { createLineHead, createValueWriter, copyText } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";
 import { createOptionNames } from "./option-names.ts";
@@ -74,7 +68,7 @@ const maxSlab = layout.longLineEnd - layout.longLine;
  * @param memory of the workspace.
  * @param slack bytes behind a line that may be overwritten.
  */
-function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number, slack: number): Pieces {
+export function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number, slack: number): Pieces {
   return {
     open(bytes) {
       const at = lines.open(Math.min(bytes, maxSlab));
@@ -92,6 +86,19 @@ function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number,
       }
     },
   };
+}
+
+/** Completes a line that the kernel left without additions. @param start where it begins in the workspace. @param rendered is used for what is added. */
+export function completeLine(
+  { workspace, enricher, ends, lines }: Pick<LineWriterOptions, "workspace" | "enricher" | "ends" | "lines">,
+  start: number,
+  rendered: RenderedFields[],
+): void {
+  const fields = readLine(workspace.bytes, start, workspace.view.getUint32(layout.resultRest, true));
+  rendered.length = 0;
+  enricher.enrich(fields, rendered);
+  ends.complete(fields, rendered, ends.clientOfLine());
+  lines.append(fields, rendered);
 }
 
 interface LineWriterOptions {
@@ -136,8 +143,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const { reader, times, lines, workspace, communityId, filter, ends, counters, counts } = options;
   if (!workspace.takeKernel()) throw new TypeError("a workspace has one kernel");
   const { bytes: memory, view } = workspace;
-  const { lines: ofLines } = options.enricher;
-  const enricher = ofLines !== undefined && canEnrich(ofLines) ? ofLines : bareEnricher;
+  const enricher = kernelEnricher(options.enricher);
   const context = createKernelContext(workspace, enricher, communityId, filter, counters);
   view.setUint16(layout.communityIdSeed, options.communityIdSeed);
   const { slots, nameBits } = context;
@@ -258,11 +264,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   /** Adds to a line what the kernel cannot. */
   const completeBare = (start: number): void => {
     counts.enrichment++;
-    const fields = readLine(memory, start, view.getUint32(layout.resultRest, true));
-    rendered.length = 0;
-    options.enricher.enrich(fields, rendered);
-    ends.complete(fields, rendered, ends.clientOfLine());
-    lines.append(fields, rendered);
+    completeLine(options, start, rendered);
   };
 
   const read: FlowReader["read"] = (of, { bytes, start, end }, record, sources, output) => {

@@ -1,5 +1,5 @@
+import type { Value } from "../../record/index.ts";
 import { eachCounter, type CounterNames } from "../elements/mapping/counter-names.ts";
-import { cutEstimate, largestEstimate, scaleCounter } from "../exporters/scale-counters.ts";
 import { nameText, putText } from "./line-head.ts";
 import { writeAscii, writeSafeInteger } from "./line-head.ts";
 
@@ -40,4 +40,27 @@ export function createWriteEstimates(names: CounterNames): WriteEstimates {
     if (isCut) end = putText(out, end, overflowText);
     return rate === undefined ? putText(out, end, assumedText) : end;
   };
+}
+
+/** Stores have whole numbers of 64 bits. */
+export const largestEstimate = 2n ** 64n - 1n;
+
+/** An estimate, or the largest one where it is larger. */
+export function cutEstimate(scaled: number | bigint): number | bigint {
+  return scaled > largestEstimate ? largestEstimate : scaled;
+}
+
+/** Rates that are no whole numbers are applied to bigints in parts of a millionth. */
+const millionths = 1_000_000;
+
+/** The estimate by a counter; undefined where there is none. */
+export function scaleCounter(value: Value, rate: number): number | bigint | undefined {
+  if (typeof value === "number") {
+    const scaled = Math.round(value * rate);
+    if (Number.isSafeInteger(scaled)) return scaled;
+  }
+  if (typeof value !== "number" && typeof value !== "bigint") return undefined;
+  if (Number.isInteger(rate)) return BigInt(value) * BigInt(rate);
+  const parts = Math.round(rate * millionths);
+  return Number.isFinite(parts) ? (BigInt(value) * BigInt(parts)) / BigInt(millionths) : undefined;
 }

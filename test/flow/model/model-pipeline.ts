@@ -16,10 +16,18 @@ import { createManualRates } from "../../../src/flow/exporters/sampling.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/line-writer.ts";
 import { templateSettings } from "../../../src/flow/flow-listener.ts";
 import { createRecordReader } from "../../../src/flow/wire/records/record-reader.ts";
-import { createSampleLines } from "../../../src/flow/line/sample-lines.ts";
-import { createLineBuffer, createWorkspace, createWorkspaceMemory } from "../../../src/record/index.ts";
+import {
+  type RenderedFields,
+  createLineBuffer,
+  createWorkspace,
+  createWorkspaceMemory,
+} from "../../../src/record/index.ts";
 import { limitLog } from "../../../src/base/report/index.ts";
-import { createModelReader } from "./model-reader.ts";
+import { createCommunityId } from "./community-id.ts";
+import { createNameEnds } from "./model-ends.ts";
+import { createModelReader, type TakeFlow } from "./model-reader.ts";
+import { createModelSamples } from "./model-samples.ts";
+import { createTrafficModel } from "./model-traffic.ts";
 import { seenOf } from "./model-seen.ts";
 
 /** What is compared of a pipeline and its model. */
@@ -62,28 +70,36 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   registerSharedMetrics(metrics, { taken: 0, restarted: 0, stale: 0 }, undefined);
   const lines = createLineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));
-  const ends = createFlowEnds(options.ends, undefined);
+  const ends = createFlowEnds(options.ends, workspace);
   let source: Exporter | undefined;
-  const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
+  const traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
+  const communityIdOf = createCommunityId(options.communityIdSeed ?? 0);
+  const nameEnds = createNameEnds(options.ends, workspace);
+  const noteTraffic = createTrafficModel(workspace, counters);
+  const rendered: RenderedFields[] = [];
+  const takeFlow: TakeFlow = (record, output, began) => {
+    const seen = seenOf(record);
+    if (seen !== undefined) source?.noteSeen(seen.hash, seen.directions);
+    noteTraffic(record);
+    const id = communityId ? communityIdOf(record) : undefined;
+    if (id !== undefined) record.set("flow.community.id", id);
+    const client = nameEnds(record, began);
+    rendered.length = 0;
+    enricher.enrich(record, rendered);
+    ends.complete(record, rendered, client);
+    lines.append(record, rendered);
+    output.wrote(1);
+  };
   // The model drops nothing, and does not count what was swapped.
   registerLineMetrics(metrics, ends, { filtered: () => 0, icmpSwapped: () => 0, unmeasured: () => traffic.lost() });
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,
       reader,
-      flows: createModelReader(reader, counters, options.applications),
+      flows: createModelReader(reader, counters, takeFlow, options.applications),
       counters,
       ...(options.sflowSamples !== undefined && { sflowSamples: options.sflowSamples }),
-      samples: createSampleLines({
-        lines,
-        enricher: undefined,
-        communityId,
-        workspace,
-        ends,
-        counters,
-        book: undefined,
-        counts: samples,
-      }),
+      samples: createModelSamples(counters, takeFlow),
       settings,
     }),
     exporters,
@@ -91,8 +107,6 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
     enricher,
     lines,
     sink,
-    communityId,
-    communityIdSeed: options.communityIdSeed ?? 0,
     ends,
     workspace,
     traffic: {
@@ -100,11 +114,6 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
       use(exporter) {
         source = exporter;
         traffic.use(exporter);
-      },
-      note(record) {
-        const seen = seenOf(record);
-        if (seen !== undefined) source?.noteSeen(seen.hash, seen.directions);
-        traffic.note(record);
       },
     },
     optionsRecords,

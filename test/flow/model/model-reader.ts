@@ -1,11 +1,21 @@
-import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
+import { addIcmp, completeFlow } from "./complete-flow.ts";
+import type { Began } from "./model-ends.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
-import { bootTimeOf, rateSources, recordSampling, type FlowReader } from "../../../src/flow/wire/records/decoder.ts";
+import {
+  bootTimeOf,
+  rateSources,
+  recordSampling,
+  type DecodeOutput,
+  type FlowReader,
+} from "../../../src/flow/wire/records/decoder.ts";
 import { addNames, type Applications } from "../../../src/flow/exporters/options.ts";
 import { flowRate } from "../../../src/flow/exporters/sampling.ts";
 import type { RecordReader } from "../../../src/flow/wire/records/record-reader.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
 import { splitBiflow } from "./split-biflow.ts";
+
+/** Takes a flow, complete but for what enrichment adds and what is said of both ends. */
+export type TakeFlow = (record: RecordFields, output: DecodeOutput, began?: Began) => void;
 
 /**
  * The slow and obvious way from a record's bytes to a flow, which the kernel is compared with: every field becomes one of a Map, step
@@ -14,6 +24,7 @@ import { splitBiflow } from "./split-biflow.ts";
 export function createModelReader(
   reader: RecordReader,
   counters: CounterNames,
+  takeFlow: TakeFlow,
   applications?: () => Applications | undefined,
 ): FlowReader {
   return {
@@ -25,7 +36,7 @@ export function createModelReader(
         addIcmp(record, sources.icmp);
         completeFlow(record, flowRate(record, recordSampling(plan), rates), counters);
         if (own !== undefined) addNames(record, own.names, whole?.names, applications?.());
-        output.flow(record, { hasInitiator: plan.hasInitiator, isReverse });
+        takeFlow(record, output, { hasInitiator: plan.hasInitiator, isReverse });
       };
       const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
       const take = (record: RecordFields): void => {

@@ -2,7 +2,7 @@ import { plausibleRate } from "../../../src/flow/exporters/sampling.ts";
 import { formatAddressBytes } from "../../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
 import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
-import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
+import { addIcmp, completeFlow } from "./complete-flow.ts";
 import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/wire/packet/parse-packet.ts";
 import type { PacketHeader } from "../../../src/flow/wire/packet/packet-header.ts";

@@ -1,6 +1,6 @@
-import { parseAddress } from "../../base/ip/index.ts";
-import type { FieldValues } from "../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import { parseAddress } from "../../../src/base/ip/index.ts";
+import type { FieldValues } from "../../../src/record/index.ts";
+import * as layout from "../../../src/flow/kernel/layout.ts";
 
 /** An address as two numbers of 64 bits; IPv4 in its mapped form. */
 export interface EndAddress {

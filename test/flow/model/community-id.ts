@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { parseAddress } from "../../base/ip/index.ts";
-import type { RecordFields, Value } from "../../record/index.ts";
-import { icmpPartners, icmpV6Partners } from "../kernel/icmp-types.ts";
+import { parseAddress } from "../../../src/base/ip/index.ts";
+import type { RecordFields, Value } from "../../../src/record/index.ts";
+import { icmpPartners, icmpV6Partners } from "../../../src/flow/kernel/kernel.ts";
 
 const icmp = 1;
 const icmpV6 = 58;

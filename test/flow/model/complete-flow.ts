@@ -1,9 +1,9 @@
-import type { RecordFields, Value } from "../../record/index.ts";
-import { icmpName } from "../kernel/icmp-names.ts";
-import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import { isSwappedIcmpV6 } from "../kernel/icmp-types.ts";
-import type { IcmpOrder } from "../exporters/exporter.ts";
-import { scaleCounters } from "../exporters/scale-counters.ts";
+import type { RecordFields, Value } from "../../../src/record/index.ts";
+import { icmpName } from "../../../src/flow/kernel/icmp-names.ts";
+import { eachCounter, type CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
+import { icmpV6Types } from "../../../src/flow/kernel/kernel.ts";
+import type { IcmpOrder } from "../../../src/flow/exporters/exporter.ts";
+import { cutEstimate, largestEstimate, scaleCounter } from "../../../src/flow/line/write-estimates.ts";
 
 /**
  * Adds what follows from the fields of a flow: the IP version by its addresses where the exporter does not give it, its name, the
@@ -79,4 +79,43 @@ function addIcmpNumbers(record: RecordFields, order: IcmpOrder | undefined): voi
   const isSwapped = protocol === icmpV6 && isSwappedIcmpV6(first, second, order);
   record.set("icmp.type.id", isSwapped ? second : first);
   record.set("icmp.code.id", isSwapped ? first : second);
+}
+
+/**
+ * Adds the rate, and the estimates of what really passed: counter times rate, rounded to a whole number. Estimates of
+ * whole rates are exact. A rate that is not known counts as 1, and `flow.sampling.assumed` says so: sums of estimates then need
+ * no case distinction. An estimate beyond {@link largestEstimate} is cut there, and `flow.sampling.overflow` says so.
+ */
+function scaleCounters(record: RecordFields, rate: number | undefined, counters: CounterNames): void {
+  const counted = eachCounter(counters).filter(({ exported }) => isCounter(record.get(exported)));
+  if (rate === undefined && counted.length === 0) return;
+  record.set("flow.sample_rate", rate ?? 1);
+  let isCut = false;
+  for (const { exported, estimate } of counted) {
+    const value = record.get(exported);
+    const scaled = value === undefined ? undefined : scaleCounter(value, rate ?? 1);
+    if (scaled === undefined) continue;
+    record.set(estimate, cutEstimate(scaled));
+    isCut ||= scaled > largestEstimate;
+  }
+  if (isCut) record.set("flow.sampling.overflow", true);
+  if (rate === undefined) record.set("flow.sampling.assumed", true);
+}
+
+function isCounter(value: Value | undefined): boolean {
+  return (typeof value === "number" || typeof value === "bigint") && value >= 0;
+}
+
+/**
+ * Whether type and code of ICMPv6 arrived in each other's place, as Cisco IOS XR sends them. Where only one of them is an assigned type,
+ * that shows it; where both are, the exporter's order decides.
+ *
+ * @param order of the exporter; what is shown here is noted in it.
+ */
+function isSwappedIcmpV6(type: number, code: number, order?: IcmpOrder): boolean {
+  const isType = icmpV6Types[type] === 1;
+  const isCodeType = icmpV6Types[code] === 1;
+  if (isType === isCodeType) return isType && order?.isSwapped === true;
+  if (order !== undefined) order.isSwapped = isCodeType;
+  return isCodeType;
 }
