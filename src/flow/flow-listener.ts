@@ -45,7 +45,7 @@ import { createStateExchange } from "./exporters/state/state-exchange.ts";
 import { createOpenQuestions } from "./exporters/open-questions.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
 import { createRecordReader } from "./wire/records/record-reader.ts";
-import { copyingLines } from "./line/copying-lines.ts";
+import { copyingLines } from "./line/line-writer.ts";
 import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
 import { createSlowFieldCounts } from "./line/line-writer.ts";
 import type { PathCounts } from "./wire/records/decoder.ts";

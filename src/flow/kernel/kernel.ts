@@ -294,9 +294,9 @@ export const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type
 );
 
 /** ICMP types that come as request and reply, each with its partner (Community ID specification, "ICMP"). */
-export const icmpPartners = partners([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
-export const icmpV6Partners = partners([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
+export const icmpPartners = bothWays([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
+export const icmpV6Partners = bothWays([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
 
-function partners(...pairs: [number, number][]): ReadonlyMap<number, number> {
+function bothWays(...pairs: [number, number][]): ReadonlyMap<number, number> {
   return new Map(pairs.flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));
 }

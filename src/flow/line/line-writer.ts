@@ -1,10 +1,13 @@
 import {
+  copyLines,
+  type AllocateSlab,
+  type Sink,
+  type Workspace,
   type LineBuffer,
   readLine,
   type Enricher,
   type RecordFields,
   type RenderedFields,
-  type Workspace,
 } from "../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
 import {
@@ -25,14 +28,40 @@ import type { Plan, RecordContext } from "../exporters/plan.ts";
 import { createStepBook, type StepBook } from "../wire/steps/step-book.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import { createCompiledPlans, type CompiledPlan, type CompiledPlans, createProgramMemory } from "./compiled-plans.ts";
-import { enrichmentImports, createExporterAdditions, kernelEnricher, createKernelContext } from "./kernel-context.ts";
+import {
+  enrichmentImports,
+  createExporterAdditions,
+  kernelEnricher,
+  createKernelContext,
+  createWriteEstimates,
+} from "./kernel-context.ts";
 import { createLineHead, createValueWriter, copyText } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";
 import { createOptionNames } from "./option-names.ts";
 import { createAppWriter, createRecordSlots } from "./record-slots.ts";
 import type { RecordFilter } from "./filter-program.ts";
 import type { FlowEnds } from "./flow-ends.ts";
-import { createWriteEstimates } from "./write-estimates.ts";
+
+/** Memory of a workspace for lines that a sink may keep: it is used again and again, and the sink gets copies. */
+export function copyingLines(
+  { bytes: memory }: Workspace,
+  sink: Sink,
+): { readonly allocate: AllocateSlab; readonly sink: Sink } {
+  const slab = memory.subarray(layout.lines, layout.linesEnd);
+  return {
+    allocate: (bytes) => (bytes <= slab.length ? slab : Buffer.allocUnsafeSlow(bytes)),
+    sink: {
+      ...sink,
+      write: (written, count) => sink.write(written.buffer === memory.buffer ? copyOf(written) : written, count),
+    },
+  };
+}
+
+function copyOf(written: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(written.length);
+  copyLines(written, 0, written.length, copy, 0);
+  return copy;
+}
 
 /** What the kernel leaves to the other side, within its lines. */
 const slowFieldReasons = ["value", "repeated", "list", "packet", "estimate", "enrichment"] as const;

@@ -9,7 +9,7 @@ import { createAppWriter } from "./record-slots.ts";
 import { createExporterAdditions } from "./kernel-context.ts";
 import * as layout from "../kernel/layout.ts";
 import { createLineHead, type LineHead } from "./line-head.ts";
-import { createWriteEstimates } from "./write-estimates.ts";
+import { createWriteEstimates } from "./kernel-context.ts";
 import { type KernelImports, createKernel } from "../kernel/kernel.ts";
 import { maxNumberAddition } from "./kernel-context.ts";
 import { copyText } from "./line-head.ts";

@@ -3,7 +3,7 @@ import { icmpName } from "../../../src/flow/kernel/icmp-names.ts";
 import { eachCounter, type CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { icmpV6Types } from "../../../src/flow/kernel/kernel.ts";
 import type { IcmpOrder } from "../../../src/flow/exporters/exporter.ts";
-import { cutEstimate, largestEstimate, scaleCounter } from "../../../src/flow/line/write-estimates.ts";
+import { cutEstimate, largestEstimate, scaleCounter } from "../../../src/flow/line/kernel-context.ts";
 
 /**
  * Adds what follows from the fields of a flow: the IP version by its addresses where the exporter does not give it, its name, the
