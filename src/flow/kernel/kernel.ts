@@ -260,8 +260,10 @@ export function createKernel(workspace: Workspace, imports: KernelImports, count
     view.setBigInt64(at, BigInt(second), true);
     bytes.write(`"${new Date(second * 1000).toISOString().slice(0, 19)}`, at + 8);
   };
-  const module = compile(Buffer.from(lineKernel, "base64"));
-  const { exports } = new WebAssembly.Instance(module, { env: { memory: wasm }, kernel: { ...imports, fillSecond } });
+  const { exports } = new WebAssembly.Instance(compile(), {
+    env: { memory: wasm },
+    kernel: { ...imports, fillSecond },
+  });
   return exports as unknown as Kernel;
 }
 
@@ -269,12 +271,15 @@ export function createKernel(workspace: Workspace, imports: KernelImports, count
 export function checkKernel(): void {
   if (!hasWebAssembly()) throw new KernelError("no_webassembly");
   if (createWorkspaceMemory(0).wasm === undefined) throw new KernelError("no_memory");
-  compile(Buffer.from(lineKernel, "base64"));
+  compile();
 }
 
-function compile(bytes: Uint8Array): WebAssembly.Module {
+/** Holds the code of all kernels of this thread. */
+let compiled: WebAssembly.Module | undefined;
+
+function compile(): WebAssembly.Module {
   try {
-    return new WebAssembly.Module(bytes);
+    return (compiled ??= new WebAssembly.Module(Buffer.from(lineKernel, "base64")));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) throw new KernelError("no_simd", { cause: error });
     throw error;

@@ -54,7 +54,7 @@ const maxMemory = 2 ** 27;
 const hashLength = 32;
 
 /** A hash of scrypt (RFC 7914) with what it was made with. */
-interface PasswordHash {
+export interface PasswordHash {
   readonly ln: number;
   readonly r: number;
   readonly p: number;

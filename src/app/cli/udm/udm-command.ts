@@ -61,7 +61,7 @@ const ofCollector: readonly CommandRow[] = [
   },
   {
     usage: "import <file>",
-    description: "create and replace entries from a sheet (CSV), JSON or YAML, after showing what changes",
+    description: "create and replace entries from a table (CSV), JSON or YAML, after showing what changes",
     load: async () => (await exchangeCommands()).defineImport,
   },
   {
