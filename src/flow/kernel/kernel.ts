@@ -287,7 +287,7 @@ function compile(): WebAssembly.Module {
 }
 
 /** Types of ICMPv6 that are assigned (IANA, "ICMPv6 Parameters"), 1 each; reserved and unassigned ones are 0. */
-export const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type) =>
+const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type) =>
   (type >= 1 && type <= 4) ||
   type === 100 ||
   type === 101 ||
@@ -299,8 +299,8 @@ export const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type
 );
 
 /** ICMP types that come as request and reply, each with its partner (Community ID specification, "ICMP"). */
-export const icmpPartners = bothWays([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
-export const icmpV6Partners = bothWays([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
+const icmpPartners = bothWays([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
+const icmpV6Partners = bothWays([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
 
 function bothWays(...pairs: [number, number][]): ReadonlyMap<number, number> {
   return new Map(pairs.flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));

@@ -57,10 +57,10 @@ export function createWriteEstimates(names: CounterNames): WriteEstimates {
 }
 
 /** Stores have whole numbers of 64 bits. */
-export const largestEstimate = 2n ** 64n - 1n;
+const largestEstimate = 2n ** 64n - 1n;
 
 /** An estimate, or the largest one where it is larger. */
-export function cutEstimate(scaled: number | bigint): number | bigint {
+function cutEstimate(scaled: number | bigint): number | bigint {
   return scaled > largestEstimate ? largestEstimate : scaled;
 }
 
@@ -68,7 +68,7 @@ export function cutEstimate(scaled: number | bigint): number | bigint {
 const millionths = 1_000_000;
 
 /** The estimate by a counter; undefined where there is none. */
-export function scaleCounter(value: Value, rate: number): number | bigint | undefined {
+function scaleCounter(value: Value, rate: number): number | bigint | undefined {
   if (typeof value === "number") {
     const scaled = Math.round(value * rate);
     if (Number.isSafeInteger(scaled)) return scaled;

@@ -1,18 +1,242 @@
-import type { FieldValues, RecordFields, Workspace } from "../../../src/record/index.ts";
-import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/end-names.ts";
+import { parseAddress } from "../../../src/base/ip/index.ts";
+import type { FieldValues, RecordFields, Value, Workspace } from "../../../src/record/index.ts";
 import * as layout from "../../../src/flow/kernel/layout.ts";
+import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
+import { seenAt, trafficKey } from "../../../src/flow/index.ts";
+import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/end-names.ts";
 import type { FlowEndsOptions } from "../../../src/flow/line/flow-ends.ts";
-import {
-  createServerSketch,
-  endAddresses,
-  endKey,
-  ownSketch,
-  ownSketchBytes,
-  portOf,
-  protocolsWithPorts,
-  type EndAddress,
-  type ServerSketch,
-} from "./server-sketch.ts";
+
+/** An address as two numbers of 64 bits; IPv4 in its mapped form. */
+interface EndAddress {
+  readonly upper: bigint;
+  readonly lower: bigint;
+  readonly family: 4 | 6;
+}
+
+const mapped = 0xffff_0000_0000n;
+const maxLower = 0xffff_ffff_ffff_ffffn;
+
+/** The addresses of both ends; undefined unless there are two of one family. */
+function endAddresses(record: FieldValues): readonly [source: EndAddress, destination: EndAddress] | undefined {
+  const source = endAddress(record, "flow.src.ip.addr");
+  const destination = endAddress(record, "flow.dst.ip.addr");
+  if (source === undefined || source.family !== destination?.family) return undefined;
+  return [source, destination];
+}
+
+function endAddress(record: FieldValues, name: string): EndAddress | undefined {
+  const text = record.get(name);
+  const address = typeof text === "string" ? parseAddress(text) : undefined;
+  if (address === undefined) return undefined;
+  const { family, value } = address;
+  if (family === 4) return { upper: 0n, lower: mapped | value, family };
+  return { upper: value >> 64n, lower: value & maxLower, family };
+}
+
+/** A number of sixteen bits that a record has; -1 for any other value. */
+function portOf(record: FieldValues, name: string): number {
+  const value = record.get(name);
+  return typeof value === "number" && value >= 0 && value <= 0xffff ? value : -1;
+}
+
+/** Protocols whose ports distinguish an end from others of its address: TCP, UDP, SCTP. */
+const protocolsWithPorts: ReadonlySet<unknown> = new Set([6, 17, 132]);
+
+/** An end of a flow: its address, port and protocol as two hashes, and its host. */
+interface EndKey {
+  readonly hash: number;
+  readonly tag: number;
+  /** The bit of its address alone: the ports of a host are one peer. */
+  readonly host: number;
+}
+
+type EndMark = "client" | "server";
+
+/**
+ * Remembers which ends are servers, in a memory of a fixed size: those that are known to be, and those that many hosts talked to. What
+ * nobody asks for is forgotten after half an hour. It is laid out as {@link layout} says, for the kernel uses the same.
+ */
+interface ServerSketch {
+  /** Keeps that an end is known to be a client or a server. */
+  mark(key: EndKey, as: EndMark): void;
+  /** Keeps that the host of `peer` talked to an end. */
+  addPeer(key: EndKey, peer: EndKey): void;
+  /** Whether an end is a server or a client by what is kept; undefined where that does not say it. */
+  find(key: EndKey): EndMark | undefined;
+}
+
+const bits: Readonly<Record<EndMark, number>> = { client: layout.markClient, server: layout.markServer };
+
+/** Where a sketch is in a memory, and the bytes of its tags. */
+interface SketchPlace {
+  readonly cells: number;
+  readonly tags: number;
+}
+
+const cellBytes = layout.sketchBuckets * layout.sketchBucket;
+/** In memory of its own. */
+const ownSketch: SketchPlace = { cells: 0, tags: cellBytes };
+const ownSketchBytes = cellBytes + layout.sketchBuckets * layout.cellsOfBucket;
+
+/** @param tick the time, in units of `tickMs`. */
+function createServerSketch(view: DataView, at: SketchPlace, tick: () => number): ServerSketch {
+  const word = (cell: number, offset: number): number => view.getUint32(cell + offset, true);
+  const put = (cell: number, offset: number, value: number): void => view.setUint32(cell + offset, value >>> 0, true);
+  const isOld = (cell: number): boolean => (tick() - word(cell, layout.cellTick)) >>> 0 > layout.maxCellAge;
+
+  const cellsOf = ({ hash }: EndKey): number[] => {
+    const bucket = at.cells + layout.sketchBucket * (hash & (layout.sketchBuckets - 1));
+    return Array.from({ length: layout.cellsOfBucket }, (_, i) => bucket + layout.sketchCell * i);
+  };
+  const find = (key: EndKey): number | undefined => {
+    const cell = cellsOf(key).find((each) => word(each, 0) === key.tag && !isOld(each));
+    if (cell !== undefined) put(cell, layout.cellTick, tick());
+    return cell;
+  };
+  const weight = (cell: number): number => {
+    if (word(cell, 0) === 0 || isOld(cell)) return -1;
+    const marks = word(cell, layout.cellMarks);
+    const ofServer = (marks & layout.markServer) === 0 ? 0 : layout.serverWeight;
+    return countBits(word(cell, layout.cellPeers)) + ofServer + (marks & layout.markClient);
+  };
+  const take = (key: EndKey): number => {
+    const known = find(key);
+    if (known !== undefined) return known;
+    const cells = cellsOf(key);
+    const weights = cells.map(weight);
+    const index = weights.indexOf(Math.min(...weights));
+    const cell = cells[index] as number;
+    const tagsOfBucket = at.tags + layout.cellsOfBucket * (key.hash & (layout.sketchBuckets - 1));
+    view.setUint8(tagsOfBucket + index, (key.tag >>> layout.tagByteShift) & 0xff);
+    put(cell, 0, key.tag);
+    put(cell, layout.cellPeers, 0);
+    put(cell, layout.cellTick, tick());
+    put(cell, layout.cellMarks, 0);
+    return cell;
+  };
+
+  return {
+    mark(key, as) {
+      const cell = take(key);
+      put(cell, layout.cellMarks, word(cell, layout.cellMarks) | bits[as]);
+    },
+    addPeer(key, peer) {
+      const cell = take(key);
+      put(cell, layout.cellPeers, word(cell, layout.cellPeers) | peer.host);
+    },
+    find(key) {
+      const cell = find(key);
+      if (cell === undefined) return undefined;
+      const marks = word(cell, layout.cellMarks);
+      const hasPeers = countBits(word(cell, layout.cellPeers)) >= layout.leastPeers;
+      if ((marks & layout.markClient) === 0) return marks !== 0 || hasPeers ? "server" : undefined;
+      return marks === layout.markClient ? "client" : undefined;
+    },
+  };
+}
+
+/** The key of an end. */
+function endKey({ upper, lower }: EndAddress, port: number, protocol: number): EndKey {
+  const [a, b, c, d] = [upper >> 32n, upper, lower >> 32n, lower].map((part) => Number(BigInt.asUintN(32, part)));
+  const [first, second, third, last] = [a ?? 0, b ?? 0, c ?? 0, d ?? 0];
+  const address = last ^ Math.imul(third, 0x2c1b3c6d) ^ Math.imul(second, 0x297a2d39) ^ Math.imul(first, 0x1b873593);
+  let x = Math.imul(address, 0x9e3779b1);
+  const host = 1 << (Math.imul(x ^ (x >>> 15), 0x85ebca6b) >>> 27);
+  x = Math.imul(x ^ (x >>> 15) ^ (port << 8) ^ protocol, 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  x ^= x >>> 16;
+  const tag = (Math.imul(x ^ last, 0x27d4eb2f) + port * 31 + protocol) | 1;
+  return { hash: x >>> 0, tag: tag >>> 0, host };
+}
+
+function countBits(value: number): number {
+  let count = 0;
+  for (let rest = value; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
+
+const numberUnit = 2n ** BigInt(layout.trafficKeyShift);
+const two32 = 2 ** 32;
+
+/** Adds what a flow says passed interfaces to the table that the kernel has: in the first cell that is free. */
+export function createTrafficModel({ view }: Pick<Workspace, "view">, counters: CounterNames) {
+  const addDouble = (at: number, value: number): void => view.setFloat64(at, view.getFloat64(at, true) + value, true);
+  const add = (index: Value | undefined, way: "in" | "out", said: unknown, values: readonly number[]): void => {
+    if (typeof index !== "number" || index <= 0 || index >= two32) return;
+    const seen = said === "ingress" ? seenAt.ingress : said === "egress" ? seenAt.egress : seenAt.unknown;
+    const number = BigInt(view.getUint32(layout.trafficExporter, true));
+    const key = number * numberUnit + BigInt(trafficKey({ index, way, seen }));
+    for (let cell = 0; cell < layout.trafficCells; cell++) {
+      const at = layout.trafficTable + layout.trafficCell * cell;
+      const found = view.getBigUint64(at, true);
+      if (found !== 0n && found !== key) continue;
+      view.setBigUint64(at, key, true);
+      values.forEach((value, i) => addDouble(at + layout.trafficBytes + 8 * i, value));
+      return;
+    }
+    view.setUint32(layout.trafficLost, view.getUint32(layout.trafficLost, true) + 1, true);
+  };
+  return (record: RecordFields): void => {
+    if (view.getUint32(layout.trafficExporter, true) === 0) return;
+    const [input, output] = [record.get("flow.in.netif.index"), record.get("flow.out.netif.index")];
+    const said = record.get("flow.direction.name");
+    const known = record.get("flow.sample_rate");
+    const rate = typeof known === "number" ? known : 1;
+    const of = (name: { readonly exported: string }): number => numberOf(record.get(name.exported));
+    const addBoth = (from: typeof input, to: typeof input, octets: number, packets: number): void => {
+      if (octets <= 0) return;
+      const values = [octets * rate, octets, Math.max(0, packets) * rate];
+      add(from, "in", said, values);
+      add(to, "out", said, values);
+    };
+    addBoth(input, output, of(counters.bytes), of(counters.packets));
+    addBoth(output, input, of(counters.reverseBytes), of(counters.reversePackets));
+  };
+}
+
+function numberOf(value: Value | undefined): number {
+  return typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
+}
+
+const mask = (1n << 64n) - 1n;
+const mix = (hash: bigint, value: bigint): bigint => {
+  const mixed = ((hash ^ value) * 0x9e37_79b9_7f4a_7c15n) & mask;
+  return mixed ^ (mixed >> 29n);
+};
+
+/** What is noted of a flow by which exporters are compared; undefined where it is not of the sample. */
+export function seenOf(record: RecordFields): { readonly hash: number; readonly directions: number } | undefined {
+  const ends = ["flow.src", "flow.dst"].map((end) => {
+    const text = record.get(`${end}.ip.addr`);
+    return {
+      address: typeof text === "string" ? parseAddress(text) : undefined,
+      port: record.get(`${end}.l4.port.id`),
+    };
+  });
+  const [source, destination] = ends;
+  const protocol = record.get("l4.proto.id");
+  if (source?.address === undefined || destination?.address === undefined) return undefined;
+  if (source.address.family !== destination.address.family) return undefined;
+  if (!isBelow(source.port, 65_536) || source.port === 0 || !isBelow(destination.port, 65_536)) return undefined;
+  if (!isBelow(protocol, 256)) return undefined;
+  const ports = source.port * 65_536 + destination.port;
+  // One pair of ports in 64.
+  if (((BigInt(ports) * 0x9e37_79b1n) & 0xffff_ffffn) >> 26n !== 1n) return undefined;
+  let hash = 0n;
+  for (const { address } of ends) {
+    // IPv4 addresses as the IPv6 addresses that map them.
+    const value = (address?.value ?? 0n) | (address?.family === 4 ? 0xffff_0000_0000n : 0n);
+    hash = mix(mix(hash, value >> 64n), value & mask);
+  }
+  hash = mix(hash, (BigInt(protocol) << 32n) | BigInt(ports));
+  hash = ((hash ^ (hash >> 32n)) * 0xd6e8_feb8_6659_fd93n) & mask;
+  const said = record.get("flow.direction.name");
+  return { hash: Number(hash >> 32n), directions: said === "ingress" ? 1 : said === "egress" ? 2 : 0 };
+}
+
+function isBelow(value: unknown, limit: number): value is number {
+  return typeof value === "number" && value >= 0 && value < limit;
+}
 
 /** What the plan of a record says of who began the flow. */
 export interface Began {
@@ -248,7 +472,7 @@ function hashOf(seed: number, values: readonly bigint[]): string {
 }
 
 /** Adds the rule that says which end is the client, and identifiers. @returns the client, where it is known. */
-export type NameEnds = (record: RecordFields, began?: Began) => Client | undefined;
+type NameEnds = (record: RecordFields, began?: Began) => Client | undefined;
 
 /** Names ends as the kernel does, in a sketch of its own. @param view where the time is, and the counts of the rules. */
 export function createNameEnds(options: FlowEndsOptions | undefined, { view }: Pick<Workspace, "view">): NameEnds {
