@@ -1,5 +1,4 @@
-import { recordVocabulary } from "../record/index.ts";
-import { ecsNames } from "../record/index.ts";
+import { recordVocabulary, ecsNames } from "../record/index.ts";
 import { instanceSetting, storeWords, type PlainSettings, type StoreWord } from "./settings/index.ts";
 
 type DropSetting = `SVC_OUTPUT_${StoreWord}_DROP_FIELDS`;

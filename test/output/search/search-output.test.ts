@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
-import type { SearchOutputConfig } from "../../../src/output/index.ts";
+import {
+  createAdapter,
+  type OutputAdapter,
+  type RecordBatch,
+  type SearchOutputConfig,
+} from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
 import { systemClock } from "../../../src/base/report/index.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
