@@ -29,8 +29,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   base: [
-    ["text", "report", "yaml"],
-    ["ip", "file", "postgresql"],
+    ["text", "report"],
+    ["ip", "file", "postgresql", "yaml"],
   ],
   record: [
     "fields",
@@ -93,12 +93,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "exporters/state",
     ".",
   ],
-  enrich: [
-    ["place-fields.ts", "recent-cache.ts", "files"],
-    "address",
-    ["apps", "dns", "mmdb", "names", "netif", "sampling"],
-    ".",
-  ],
+  enrich: [["place-fields.ts", "recent-cache.ts", "files"], "address", ["apps", "dns", "mmdb", "names", "netif"], "."],
   server: [
     "access",
     "api-error.ts",

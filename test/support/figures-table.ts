@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 700,
-  singleUserFiles: 107,
-  interfaces: 1579,
-  interfacesWithOneImplementation: 325,
-  longFunctions: 124,
+  files: 692,
+  singleUserFiles: 106,
+  interfaces: 1570,
+  interfacesWithOneImplementation: 324,
+  longFunctions: 123,
   testImportsPastDoors: 259,
 } as const;
 
