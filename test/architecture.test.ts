@@ -79,7 +79,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "cli",
     ["main.ts", "index.ts"],
   ],
-  explore: [["explore-error.ts", "columns", "sampling"], "intake", "query", "status.ts", ["duckdb", "clickhouse"], "."],
+  explore: [["column.ts", "sampling"], "block.ts", "intake.ts", "query", "status.ts", ["duckdb", "clickhouse"], "."],
   flow: [
     "protocol.ts",
     "capture",
