@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileFormatsPage } from "../../src/app/checks/file-formats-page.ts";
-import { settingsTable } from "../../src/app/settings/index.ts";
+import { fileFormatsPage, settingsTable } from "../../src/app/index.ts";
 
 test("the page of file formats is what the shapes say, and names settings that there are", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/reference/file-formats.md"), "utf8");
