@@ -26,10 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  * Every folder directly in a room that has a row is named by the row.
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
-  base: [
-    ["text", "report", "yaml"],
-    ["ip", "file", "postgresql"],
-  ],
+  base: [["text", "report", "yaml"], ["ip", "file", "postgresql"], "settings"],
   record: [
     "fields",
     ["filter/filter.ts", "filter/filter-error.ts"],
@@ -128,8 +125,12 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
 /** Circles that are left: in the row of app, files of one folder have different places; the codecs of a session know its types. */
 const knownCircles = /^(?:app|snmp\/session)(?:\/|$)/;
 
-/** Doors of a part of a room, for a thread that would load all of the room for it. Each part of base has one, too. */
-const secondDoors: ReadonlySet<string> = new Set(["flow/intake/index.ts", "explore/sampling/index.ts"]);
+/** Doors of a part of a room, for a thread or a command that would load all of the room for it. Each part of base has one, too. */
+const secondDoors: ReadonlySet<string> = new Set([
+  "flow/intake/index.ts",
+  "explore/sampling/index.ts",
+  "output/kinds.ts",
+]);
 
 /** The parts of the pages in order: each may import those before it. What several pages share is in `ui`. */
 const webParts: readonly string[] = ["format", "navigation", "api", "ui", "pages", "app", "main.tsx"];

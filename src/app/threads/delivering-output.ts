@@ -7,7 +7,7 @@ import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
 import { superviseThread } from "./supervise-thread.ts";
 import { startThread } from "./thread.ts";
 
-export interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "store"> {
+export interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly metrics: Metrics;
@@ -37,7 +37,7 @@ const spoolMs = 2000;
  * time on a store that is slow or away. When more is lent than the output's queue may hold, lines are dropped and counted.
  */
 export function createDeliveringOutput(options: DeliveringOutputOptions): DeliveringOutput {
-  const { delivery, store, log, logLevel, metrics, outputMetrics, health } = options;
+  const { delivery, word, settings, log, logLevel, metrics, outputMetrics, health } = options;
   const name = `output ${delivery.name}`;
   const lender = createLineLender({
     maxBytes: delivery.queueBytes,
@@ -64,7 +64,7 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
       startThread({
         name,
         entry: new URL("./output-thread.js", import.meta.url),
-        data: { delivery, store, instance: newInstance(), logLevel } satisfies OutputThreadData,
+        data: { delivery, word, settings, instance: newInstance(), logLevel } satisfies OutputThreadData,
         log,
         onNote: (note) => take(note as OutputNote),
         onDeath,

@@ -2,7 +2,7 @@ import type { LogLevel } from "../../base/report/index.ts";
 import type { StoreOutput } from "../outputs/store-outputs.ts";
 
 /** What the thread of an output to a store is given. */
-export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "store"> {
+export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
   /** Begins the identities of the records that it delivers. */
   readonly instance: string;
   readonly logLevel: LogLevel;

@@ -1,10 +1,9 @@
+import type { SpoolMode } from "./settings.ts";
 import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
 import { errorCode, reasonOf } from "../errno.ts";
 import type { Batch } from "./batch.ts";
 import type { HeldBatch } from "./held-batch.ts";
 import type { Spool } from "./spool.ts";
-
-export type SpoolMode = "off" | "overflow" | "always";
 
 export interface DeliveryQueueOptions {
   readonly mode: SpoolMode;

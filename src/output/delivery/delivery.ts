@@ -3,8 +3,9 @@ import { copyLines, type ShapeLines, ecsLowered, ecsNames } from "../../record/i
 import { type MatchesLine, compileLineFilter, parseFilter, recordVocabulary } from "../../record/index.ts";
 import { type Thinning, createThinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
-import { recordTypeOf, recordTypes, type RecordType } from "./record-type.ts";
-import { type SpoolMode, createDeliveryQueue } from "./delivery-queue.ts";
+import { recordTypeOf } from "./record-type.ts";
+import { createDeliveryQueue } from "./delivery-queue.ts";
+import { recordTypes, type RecordType, type SpoolMode } from "./settings.ts";
 import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";

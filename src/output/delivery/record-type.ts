@@ -1,9 +1,6 @@
 import { ecsName } from "../../record/index.ts";
 import { fieldKey, findIn, isFieldAt } from "./line-fields.ts";
-
-/** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
-export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
-export type RecordType = (typeof recordTypes)[number];
+import type { RecordType } from "./settings.ts";
 
 const exporterTypeKey = fieldKey(ecsName("flow.export.type"));
 const typeKey = fieldKey("flow.record.type");

@@ -6,7 +6,8 @@ import { kafkaCode, topicFailure } from "./kafka-failure.ts";
 import { compressor } from "../delivery/compress.ts";
 import { createKeyFinder } from "../delivery/key-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
-import type { KafkaOutputConfig } from "./kafka-config.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { KafkaSettings } from "./settings.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 
 const multiplier = 0x5bd1_e995;
@@ -328,16 +329,17 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
  * @throws Error when this Node cannot compress as wanted.
  */
 export function createKafkaOutput(
-  config: KafkaOutputConfig,
-  createClient: (config: KafkaOutputConfig) => Promise<KafkaClient> = loadClient,
+  settings: KafkaSettings,
+  { nameOf }: Pick<AdapterContext, "nameOf">,
+  createClient: (settings: KafkaSettings) => Promise<KafkaClient> = loadClient,
 ): OutputAdapter {
   // Throws where this Node has none.
-  if (config.compression === "zstd") compressor("zstd");
-  const findKey = createKeyFinder(config.keyFields);
-  const topics = createKafkaTopics(config.topics);
+  if (settings.PRODUCER_COMPRESSION === "zstd") compressor("zstd");
+  const findKey = createKeyFinder(settings.PARTITION_KEY.map(nameOf));
+  const topics = createKafkaTopics(settings);
   const free: KafkaLane[] = [];
   const held = new Map<string, KafkaLane>();
-  let isIdempotent = config.isIdempotent && config.acks === -1;
+  let isIdempotent = settings.PRODUCER_IDEMPOTENCE_ENABLE && settings.PRODUCER_REQUIRED_ACKS === "all";
   let client: KafkaClient | undefined;
 
   const planOf = async (of: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> => {
@@ -346,13 +348,13 @@ export function createKafkaOutput(
       name,
       partitions: used.has(number) ? (await of.leaders(name)).length : 0,
     }));
-    const { maxMessageBytes } = config;
+    const { PRODUCER_MAX_MESSAGE_BYTES: maxMessageBytes } = settings;
     return planChunks(batch, lines, { topics: await Promise.all(counted), maxMessageBytes });
   };
 
   return {
     async open() {
-      client ??= await createClient(config);
+      client ??= await createClient(settings);
       for (const topic of topics.names) await client.leaders(topic);
       const warnings: string[] = [];
       if (isIdempotent && (await client.newProducer()) === undefined) {
@@ -387,9 +389,9 @@ export function createKafkaOutput(
 }
 
 /** The library is large: threads that deliver nothing to Kafka do not load it. */
-async function loadClient(config: KafkaOutputConfig): Promise<KafkaClient> {
+async function loadClient(settings: KafkaSettings): Promise<KafkaClient> {
   const { createKafkaClient } = await import("./kafka-client.ts");
-  return createKafkaClient(config);
+  return createKafkaClient(settings);
 }
 
 function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {

@@ -16,8 +16,8 @@ import {
 import type { DeliveryError } from "../delivery/delivery-error.ts";
 import { readNamedFile } from "../delivery/read-named-file.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
-import type { NatsCredentials, NatsOutputConfig } from "./nats-config.ts";
 import { connectionLost, natsFailure } from "./nats-failure.ts";
+import { natsTls, serversOf, type NatsSettings } from "./settings.ts";
 
 /** A message for a stream. */
 export interface StreamMessage {
@@ -65,9 +65,9 @@ interface Call {
 }
 
 /** @throws DeliveryError */
-export async function connectNats(config: NatsOutputConfig): Promise<NatsPublisher> {
-  const place = config.servers.join(", ");
-  const connection = await connect(connectOptions(config)).catch((error: unknown) => {
+export async function connectNats(settings: NatsSettings): Promise<NatsPublisher> {
+  const place = serversOf(settings).join(", ");
+  const connection = await connect(connectOptions(settings)).catch((error: unknown) => {
     throw natsFailure(error, place);
   });
   return createPublisher(connection, place);
@@ -180,27 +180,29 @@ function readAnswer(message: Msg): PublishAnswer {
   return { isStored: false, code: err_code ?? code, text: description };
 }
 
-function connectOptions(config: NatsOutputConfig): ConnectionOptions {
-  const { tls, isTlsFirst } = config;
+function connectOptions(settings: NatsSettings): ConnectionOptions {
+  const tls = natsTls(settings);
   return {
-    servers: [...config.servers],
+    servers: serversOf(settings),
     name: "netgloss",
     reconnect: false,
     ignoreClusterUpdates: true,
-    timeout: config.timeoutMs,
+    timeout: 1000 * settings.TIMEOUT,
     noAsyncTraces: true,
-    ...authenticatorOf(config.credentials),
+    ...authenticatorOf(settings),
     // The library hands these to Node, which takes bytes as well.
     ...(tls !== undefined && {
-      tls: { ...tlsOptions(tls), handshakeFirst: isTlsFirst } as ConnectionOptions["tls"] & {},
+      tls: { ...tlsOptions(tls), handshakeFirst: settings.TLS_HANDSHAKE_FIRST } as ConnectionOptions["tls"] & {},
     }),
   };
 }
 
-function authenticatorOf(given: NatsCredentials): { readonly authenticator?: Authenticator } {
-  if (given.kind === "none") return {};
-  if (given.kind === "token") return { authenticator: tokenAuthenticator(given.token) };
-  if (given.kind === "nkey") return { authenticator: nkeyAuthenticator(Buffer.from(given.seed)) };
-  if (given.kind === "file") return { authenticator: credsAuthenticator(readNamedFile(given.path)) };
-  return { authenticator: usernamePasswordAuthenticator(given.username, given.password) };
+/** Who the client is: the first that is set counts. */
+function authenticatorOf(settings: NatsSettings): { readonly authenticator?: Authenticator } {
+  const { TOKEN: token, NKEY_SEED: seed, CREDENTIALS_FILEPATH: path, USERNAME: username } = settings;
+  // The file is read at each connection.
+  if (path !== "") return { authenticator: credsAuthenticator(readNamedFile(path)) };
+  if (seed !== "") return { authenticator: nkeyAuthenticator(Buffer.from(seed)) };
+  if (token !== "") return { authenticator: tokenAuthenticator(token) };
+  return username === "" ? {} : { authenticator: usernamePasswordAuthenticator(username, settings.PASSWORD) };
 }

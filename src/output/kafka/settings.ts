@@ -1,25 +1,39 @@
-import { Secret } from "../../base/text/index.ts";
-import { MiB, row } from "./setting-row.ts";
 import {
   bool,
+  brokerAddress,
   int,
   list,
   listOrNone,
+  MiB,
   oneOf,
   orEmpty,
   path,
   plainText,
+  row,
   secret,
   size,
   wordOrNumber,
-} from "./setting-type.ts";
-import { brokerAddress } from "./address-types.ts";
-import { topicName } from "./name-types.ts";
+  type SettingType,
+} from "../../base/settings/index.ts";
+import { Secret } from "../../base/text/index.ts";
+import { zstdFault } from "../delivery/compress.ts";
+import { commonRows } from "../delivery/settings.ts";
+import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
+import { outputKind, type OwnSettings } from "../output-kind.ts";
 
 const group = "Outputs";
 
-/** Settings that only the output to Kafka has. */
-export const kafkaRows = {
+/** A topic of Kafka. */
+const topicName: SettingType<string> = {
+  expected: "a topic: letters, digits, dots, dashes and underscores, 249 at most",
+  parse: (value) => (/^[A-Za-z0-9._-]{1,249}$/.test(value) && !/^\.\.?$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
+const userMechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
+
+const rows = {
+  ...commonRows("Kafka", "BROKERS"),
   BROKERS: row(
     group,
     list(brokerAddress),
@@ -72,6 +86,7 @@ export const kafkaRows = {
     wordOrNumber({ none: "0", gzip: "1", snappy: "2", lz4: "3", zstd: "4" }),
     "lz4",
     "The compression of records. zstd needs Node 22.15 or later.",
+    { fault: zstdFault },
   ),
   PRODUCER_MAX_MESSAGE_BYTES: row(
     group,
@@ -97,13 +112,13 @@ export const kafkaRows = {
     10,
     "How long a leader waits for its replicas. At most half of TIMEOUT, so that it can still say so; 0 is that half.",
   ),
-  SASL_ENABLE: row(group, bool, false, "Authenticates by SASL."),
-  SASL_MECHANISM: row(
-    group,
-    oneOf(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]),
-    "PLAIN",
-    "The SASL mechanism.",
-  ),
+  SASL_ENABLE: row(group, bool, false, "Authenticates by SASL.", {
+    needs: [
+      { when: { SASL_MECHANISM: ["OAUTHBEARER"] }, must: { SASL_TOKEN_FILEPATH: "set" } },
+      { when: { SASL_MECHANISM: userMechanisms }, must: { SASL_USERNAME: "set", SASL_PASSWORD: "set" } },
+    ],
+  }),
+  SASL_MECHANISM: row(group, oneOf([...userMechanisms, "OAUTHBEARER"]), "PLAIN", "The SASL mechanism."),
   SASL_USERNAME: row(group, orEmpty(plainText), "", "The user name for PLAIN and SCRAM.", "netgloss"),
   SASL_PASSWORD: row(group, secret, new Secret(""), "The password for PLAIN and SCRAM."),
   SASL_TOKEN_FILEPATH: row(
@@ -113,4 +128,19 @@ export const kafkaRows = {
     "A file with the token for OAUTHBEARER. It is read at each connection.",
     "/run/secrets/kafka-token",
   ),
+  ...tlsRows,
+  ...clientCertificateRows,
 };
+export type KafkaSettings = OwnSettings<typeof rows>;
+
+export const kafka = outputKind(rows, {
+  word: "KAFKA",
+  name: "kafka",
+  addresses: "BROKERS",
+  tls: (settings) => (settings.TLS_ENABLE ? tlsOf(settings) : undefined),
+  maxBatchRecords({ PRODUCER_FLUSH_MESSAGES, PRODUCER_FLUSH_MAX_MESSAGES }) {
+    const limits = [PRODUCER_FLUSH_MESSAGES, PRODUCER_FLUSH_MAX_MESSAGES].filter((limit) => limit > 0);
+    return Math.min(...limits);
+  },
+  load: async () => (await import("./kafka-output.ts")).createKafkaOutput,
+});

@@ -1,4 +1,4 @@
-import { Secret } from "../../base/text/index.ts";
+import { Secret } from "../text/index.ts";
 
 /** How the text of a setting becomes a value. Every source of settings carries text. */
 export interface SettingType<T> {
@@ -126,6 +126,22 @@ export function orNone(type: SettingType<string>): SettingType<string> {
     expected: `${type.expected}, or none`,
     parse: (value) => (value === "none" ? "" : type.parse(value)),
     format: (value) => (value === "" ? "none" : value),
+  };
+}
+
+/** A user name for HTTP basic authentication, where a colon ends the name (RFC 7617). May be empty. */
+export const userName: SettingType<string> = {
+  expected: "text without a colon",
+  parse: (value) => (hasControl(value) || value.includes(":") ? undefined : value),
+  format: (value) => value,
+};
+
+/** Takes a word without blanks, such as a name in the head of a message of syslog (RFC 5424, 6). */
+export function printable(maxLength: number): SettingType<string> {
+  return {
+    expected: `printable ASCII without blanks, ${maxLength} at most`,
+    parse: (value) => (/^[!-~]+$/.test(value) && value.length <= maxLength ? value : undefined),
+    format: (value) => value,
   };
 }
 

@@ -1,7 +1,7 @@
-import { row } from "./setting-row.ts";
-import { brokerAddress } from "./address-types.ts";
-import { list, oneOf, orEmpty, wordOrNumber } from "./setting-type.ts";
-import { printable } from "./name-types.ts";
+import { bool, brokerAddress, list, oneOf, orEmpty, printable, row, wordOrNumber } from "../../base/settings/index.ts";
+import { commonRows } from "../delivery/settings.ts";
+import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
+import { outputKind, type OwnSettings } from "../output-kind.ts";
 
 const group = "Outputs";
 
@@ -39,14 +39,8 @@ const severities = {
   debug: "7",
 };
 
-/** The number of a facility or severity by its word (RFC 5424, 6.2.1). */
-export const syslogNumber = {
-  facility: (word: keyof typeof facilities): number => Number(facilities[word]),
-  severity: (word: keyof typeof severities): number => Number(severities[word]),
-};
-
-/** Settings that only the output by syslog has. */
-export const syslogRows = {
+const rows = {
+  ...commonRows("receivers of syslog"),
   ADDRESSES: row(
     group,
     list(brokerAddress),
@@ -71,4 +65,21 @@ export const syslogRows = {
     "The HOSTNAME of the messages. Empty is the name of this host.",
     "netgloss-1.example.com",
   ),
+  ...tlsRows,
+  TLS_ENABLE: row(group, bool, false, "Uses TLS over TCP.", { needs: [{ must: { PROTOCOL: "tcp" } }] }),
+  ...clientCertificateRows,
 };
+export type SyslogSettings = OwnSettings<typeof rows>;
+
+/** The number of the facility and the severity, which a message begins with (RFC 5424, 6.2.1). */
+export function priorityOf({ FACILITY, SEVERITY }: Pick<SyslogSettings, "FACILITY" | "SEVERITY">): number {
+  return 8 * Number(facilities[FACILITY]) + Number(severities[SEVERITY]);
+}
+
+export const syslog = outputKind(rows, {
+  word: "SYSLOG",
+  name: "syslog",
+  addresses: "ADDRESSES",
+  tls: (settings) => (settings.TLS_ENABLE ? tlsOf(settings) : undefined),
+  load: async () => (await import("./syslog-output.ts")).createSyslogOutput,
+});

@@ -1,9 +1,38 @@
-import { row, type Setting } from "./setting-row.ts";
-import { bool, int, oneOf, orEmpty, orNone, path, plainText } from "./setting-type.ts";
-import { indexPart } from "./name-types.ts";
+import {
+  bool,
+  int,
+  oneOf,
+  orEmpty,
+  orNone,
+  path,
+  plainText,
+  row,
+  type Setting,
+  type SettingType,
+} from "../../base/settings/index.ts";
+import { commonRows } from "../delivery/settings.ts";
+import { addressesRow, credentialRows, tlsRows } from "../http/server-settings.ts";
+import type { TlsConfig } from "../delivery/tls-options.ts";
+import type { OwnSettings } from "../output-kind.ts";
 
 const group = "Outputs";
 
+/** A part of the name of an index. */
+const indexPart: SettingType<string> = {
+  expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, the first a letter or digit",
+  parse: (value) => (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
+/** The settings of servers that understand the API of Elasticsearch. @param user the name of the usual user. */
+export const serverRows = (store: string, user: string) => ({
+  ...commonRows(store),
+  ADDRESSES: addressesRow(["127.0.0.1:9200"]),
+  ...tlsRows,
+  ...credentialRows(user),
+});
+
+/** The settings of indices, which stand behind those of the server. */
 export const searchRows = {
   CLIENT_CA_CERT_FILEPATH: row(
     group,
@@ -63,3 +92,14 @@ export const policyRow = (kind: string): Setting<string> =>
     "netgloss",
     `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. none is no policy.`,
   );
+
+export type SearchSettings = OwnSettings<ReturnType<typeof serverRows> & typeof searchRows>;
+
+export function searchTls(settings: SearchSettings): TlsConfig {
+  return {
+    caPath: settings.TLS_CA_CERT_FILEPATH || settings.CLIENT_CA_CERT_FILEPATH,
+    certPath: settings.CLIENT_CERT_FILEPATH,
+    keyPath: settings.CLIENT_KEY_FILEPATH,
+    skipVerification: settings.TLS_SKIP_VERIFICATION,
+  };
+}

@@ -1,5 +1,5 @@
 import type { SettingType } from "./setting-type.ts";
-import { parseAddress, formatAddress, unmapAddress, parseKey } from "../../base/ip/index.ts";
+import { parseAddress, formatAddress, unmapAddress, parseKey } from "../ip/index.ts";
 
 /** An address to listen on. */
 export const listenAddress: SettingType<string> = {
@@ -41,33 +41,10 @@ export const serverAddress: SettingType<string> = {
   format: (value) => value,
 };
 
-/** The Cloud ID of Elastic Cloud: `<name>:<base64 of host$elasticsearch$kibana>`. */
-export const cloudId: SettingType<string> = {
-  expected: "a Cloud ID, <name>:<base64>, or empty",
-  parse: (value) => (value === "" || cloudIdUrl(value) !== undefined ? value : undefined),
-  format: (value) => value,
-};
-
-/** The URL of Elasticsearch that a Cloud ID names; undefined when it names none. */
-export function cloudIdUrl(id: string): string | undefined {
-  const encoded = id.slice(id.lastIndexOf(":") + 1);
-  const [host = "", part = ""] = Buffer.from(encoded, "base64").toString("utf8").split("$");
-  const [, domain = "", port = "443"] = /^([a-z0-9.-]+)(?::([0-9]{1,5}))?$/i.exec(host) ?? [];
-  const [, name = "", ownPort = port] = /^([a-z0-9-]+)(?::([0-9]{1,5}))?$/i.exec(part) ?? [];
-  return domain === "" || name === "" ? undefined : `https://${name}.${domain}:${ownPort}`;
-}
-
-/** A broker of Kafka. */
+/** `host:port`, such as a broker of Kafka. */
 export const brokerAddress: SettingType<string> = {
   expected: "<host>:<port>",
   parse: (value) => (value.includes("/") ? undefined : serverAddress.parse(value)),
-  format: (value) => value,
-};
-
-/** A server of NATS. */
-export const natsAddress: SettingType<string> = {
-  expected: "<host>:<port>, nats://<host>:<port> or tls://<host>:<port>",
-  parse: (value) => (brokerAddress.parse(value.replace(/^(nats|tls):\/\//, "")) === undefined ? undefined : value),
   format: (value) => value,
 };
 

@@ -1,16 +1,17 @@
-import type { RecordType, SpoolMode } from "../../output/index.ts";
-import { GiB, MiB, row } from "./setting-row.ts";
-import { bool, filterText, int, list, oneOf, plainText, size } from "./setting-type.ts";
+import { bool, filterText, GiB, int, list, MiB, oneOf, plainText, row, size } from "../../base/settings/index.ts";
 
 const group = "Outputs";
 
-// All of output's; its room is too large to be loaded for their names.
-const recordTypes = keysOf<RecordType>({ flow: 1, flow_option: 1, telemetry: 1, as_path_hop: 1 });
-const spoolModes = keysOf<SpoolMode>({ off: 1, overflow: 1, always: 1 });
+/** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
+export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
+export type RecordType = (typeof recordTypes)[number];
 
-/** Settings that every output to a store has. */
-export const commonRows = (store: string) => ({
-  ENABLE: row(group, bool, false, `Sends records to ${store}.`),
+const spoolModes = ["off", "overflow", "always"] as const;
+export type SpoolMode = (typeof spoolModes)[number];
+
+/** The settings that every output to a store has, whose name `store` is. */
+export const commonRows = (store: string, addresses = "ADDRESSES") => ({
+  ENABLE: row(group, bool, false, `Sends records to ${store}.`, { needs: [{ must: { [addresses]: "set" } }] }),
   ALLOWED_RECORD_TYPES: row(
     group,
     list(oneOf(recordTypes)),
@@ -79,6 +80,7 @@ export const commonRows = (store: string) => ({
     oneOf(spoolModes),
     "overflow",
     "Where batches wait. `off`: in memory. `overflow`: on disk while half the queue is full or the store does not answer. `always`: on disk, synced. Without SVC_STATE_DIRECTORY_PATH it is `off`.",
+    { needs: [{ is: "always", must: { SVC_STATE_DIRECTORY_PATH: "set" } }] },
   ),
   SPOOL_MAX_SIZE: row(group, size(8 * MiB, 1024 * GiB), 4 * GiB, "The most bytes of the spool on disk."),
   SPOOL_WHEN_FULL: row(
@@ -109,6 +111,4 @@ export const commonRows = (store: string) => ({
   RETRY_BACKOFF_MAX: row(group, int(1, 3_600_000, "milliseconds"), 30_000, "The longest wait between retries."),
 });
 
-function keysOf<Key extends string>(keys: Readonly<Record<Key, 1>>): readonly Key[] {
-  return Object.keys(keys) as Key[];
-}
+export type CommonRows = ReturnType<typeof commonRows>;
