@@ -1,8 +1,8 @@
 import type { AsyncHook } from "node:async_hooks";
 import { setFlagsFromString } from "node:v8";
 
-/** V8 of Node 26 has no such flag. */
-const hasInterruptBudget = Number(process.versions.node.split(".")[0]) < 26;
+/** V8 of Node 24 and later has no such flag. */
+const hasInterruptBudget = Number(process.versions.node.split(".")[0]) < 24;
 
 /**
  * Loads `node:test` so that it costs tests little. To be called before anything else imports it.

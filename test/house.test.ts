@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
-import ts from "typescript";
 import { tempDirectory } from "./support/temp-directory.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -46,11 +45,10 @@ test("the recipe for an output works: a folder and a line bring its settings, it
   assert.equal(blocks.length, 2);
   const program = copyProgram(t);
   for (const [, path = "", indented = ""] of blocks) {
-    const compilerOptions = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
-    const { outputText } = ts.transpileModule(indented.replace(/^ {3}/gm, ""), { compilerOptions });
-    program.write(path.replace(/\.ts$/, ".js"), outputText.replaceAll(/\.ts"/g, '.js"'));
+    // The bundler takes the types away.
+    program.write(path, indented.replace(/^ {3}/gm, "").replaceAll(/(from "\.\.\/.*)\.ts"/g, '$1.js"'));
   }
-  program.edit("output/kinds.js", /^/, () => 'import { example } from "./example/settings.js";\n');
+  program.edit("output/kinds.js", /^/, () => 'import { example } from "./example/settings.ts";\n');
   program.edit("output/kinds.js", /export const outputKinds = \[/, (first) => `${first} example,`);
   program.build();
   const run = (...argv: string[]): string =>
@@ -60,9 +58,9 @@ test("the recipe for an output works: a folder and a line bring its settings, it
   assert.match(run("config", "check"), /SVC_OUTPUT_EXAMPLE__EDGE__ENABLE is not set: this output is off/);
   assert.match(
     run("output", "test", "example"),
-    /an example of 7 records[^]*example: one record was sent and acknowledged/,
+    /one record was sent and acknowledged\nwarning: an example of 7 records/,
   );
-  assert.match(run("output", "test", "example-edge"), /an example of 3 records[^]*acknowledged/);
+  assert.match(run("output", "test", "example-edge"), /acknowledged\nwarning: an example of 3 records/);
 });
 
 /** A copy of the built program, to be changed where a reader would change it. */

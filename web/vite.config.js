@@ -17,6 +17,6 @@ export default {
     license: { fileName: "licences.json" },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  // For work on the pages: `npx vite web` next to a running collector.
+  // For work on the pages: `npm run dev` in web/, next to a running collector.
   server: { proxy: { "^/(api|livez|readyz|metrics|session|login|logout|openapi.json)": "http://127.0.0.1:8080" } },
 };

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
+import { chromium, type Browser } from "../../test/support/browser.ts";
 import { startCollectorProcess } from "../../test/support/collector-process.ts";
 import { reportRow } from "../support/bench-report.ts";
 

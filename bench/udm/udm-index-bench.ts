@@ -12,12 +12,12 @@ import {
   type UdmIndex,
 } from "../../src/metadata/index.ts";
 import { createCoveringSearch } from "../../src/metadata/index/covering-entries.ts";
-import { addressWords } from "../../src/metadata/index/key-words.ts";
-import { layouts } from "../../src/metadata/index/node-layout.ts";
-import { createSnapshotPin } from "../../src/metadata/index/reader-slots.ts";
-import { firstState } from "../../src/metadata/index/view-table.ts";
-import { rootOf } from "../../src/metadata/index/snapshot-record.ts";
-import { createCursor } from "../../src/metadata/index/tree-cursor.ts";
+import { addressWords } from "../../src/metadata/index/key-limbs.ts";
+import { layouts } from "../../src/metadata/index/tree-nodes.ts";
+import { createSnapshotPin } from "../../src/metadata/index/snapshots.ts";
+import { firstState } from "../../src/metadata/index/snapshots.ts";
+import { rootOf } from "../../src/metadata/index/snapshots.ts";
+import { createCursor } from "../../src/metadata/index/tree-nodes.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { createRandom } from "../support/random.ts";

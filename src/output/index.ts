@@ -50,7 +50,7 @@ export { createKafkaOutput } from "./kafka/kafka-output.ts";
 export { cloudIdUrl } from "./elasticsearch/settings.ts";
 export { createAdapter } from "./create-adapter.ts";
 export type { TlsConfig } from "./delivery/tls-options.ts";
-export type { SettingsOf, StoreWord } from "./kinds.ts";
+export { outputKinds, type SettingsOf, type StoreWord } from "./kinds.ts";
 export type { AdapterContext } from "./output-kind.ts";
 export { createClickHouseClient } from "./clickhouse/clickhouse-output.ts";
 export { createRecordTap, type RecordTap, type TapCounts, type TapListener } from "./record-tap.ts";

@@ -41,5 +41,5 @@ export function outputKind<const Word extends string, Rows extends CommonRows & 
   rows: Rows,
   kind: Omit<OutputKind<Word, NoInfer<Rows>>, "rows">,
 ): OutputKind<Word, Rows> {
-  return { rows, ...kind };
+  return Object.assign({ rows }, kind);
 }

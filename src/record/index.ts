@@ -41,9 +41,13 @@ export {
   type WorkspaceMemory,
 } from "./enricher.ts";
 export * as addressLayout from "./address-layout.ts";
-export { createFindConflict, type FieldConflict } from "./fields/field-conflict.ts";
-export { fieldGroups, findField, recordFields } from "./fields/field-table.ts";
-export { ecsLowered, ecsName, ecsNames } from "./fields/fields-page.ts";
-export { fieldPatterns } from "./fields/field-patterns.ts";
-export { fieldsPage } from "./fields/fields-page.ts";
+export {
+  createFindConflict,
+  fieldGroups,
+  fieldPatterns,
+  findField,
+  recordFields,
+  type FieldConflict,
+} from "./fields/field-table.ts";
+export { ecsLowered, ecsName, ecsNames } from "./fields/ecs.ts";
 export type { FieldPattern, FieldType, RecordField } from "./fields/record-field.ts";

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseSettingsFile, readSettings, settingNames, settingOf, settingsPage } from "../../src/app/index.ts";
-import { outputKinds } from "../../src/output/kinds.ts";
+import { outputKinds } from "../../src/output/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -1,4 +1,4 @@
-import { setWords } from "../../src/enrich/address/words/address-words.ts";
+import { setWords } from "../../src/enrich/address/address-limbs.ts";
 import { parseAddress, unmapAddress } from "../../src/base/ip/index.ts";
 import { gatherValues, placeFields } from "../../src/enrich/place-fields.ts";
 import { decodedSegments, type RecordFields, type Value } from "../../src/record/index.ts";

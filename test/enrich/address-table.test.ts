@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { setWords } from "../../src/enrich/address/words/address-words.ts";
+import { setWords } from "../../src/enrich/address/address-limbs.ts";
 import {
   addressTableBytes,
   createAddressEnricher,

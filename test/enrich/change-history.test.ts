@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { setWords } from "../../src/enrich/address/words/address-words.ts";
-import { createChangeHistory, isLater, type ChangeHistory } from "../../src/enrich/address/table/change-history.ts";
+import { setWords } from "../../src/enrich/address/address-limbs.ts";
+import { createChangeHistory, isLater, type ChangeHistory } from "../../src/enrich/address/change-history.ts";
 import { parseKey, type Address } from "../../src/base/ip/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";

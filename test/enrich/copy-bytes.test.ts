@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { copyBytes } from "../../src/enrich/address/words/copy-bytes.ts";
+import { copyBytes } from "../../src/enrich/address/address-limbs.ts";
 
 /** Text whose bytes cover the ends of each length in UTF-8. U+10FFFF begins with F4 8F, which is the most that a lead byte and its next can be. */
 const texts = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { enrichedObjects } from "../../src/enrich/address/objects/enriched-object.ts";
+import { enrichedObjects } from "../../src/enrich/address/enriched-object.ts";
 import { lineObjects } from "../../src/record/index.ts";
 
 test("objects have the same positions for writers of lines as for the enricher", () => {

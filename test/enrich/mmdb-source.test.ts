@@ -17,7 +17,7 @@ import {
 } from "../../src/enrich/index.ts";
 import { formatAddress, keyContains, addressKey, parseKey } from "../../src/base/ip/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
-import { setWords } from "../../src/enrich/address/words/address-words.ts";
+import { setWords } from "../../src/enrich/address/address-limbs.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { askFacts } from "../support/address-facts.ts";
 import { mmdbFile, type MmdbValue } from "../support/mmdb-file.ts";

@@ -11,7 +11,7 @@ import {
   readSampleRates,
   readSelection,
 } from "../../src/enrich/index.ts";
-import { setWords } from "../../src/enrich/address/words/address-words.ts";
+import { setWords } from "../../src/enrich/address/address-limbs.ts";
 import { addressKey, keyContains, parseKey, type Address } from "../../src/base/ip/index.ts";
 import { askFacts, findBy } from "../support/address-facts.ts";
 import { runs } from "../support/runs.ts";

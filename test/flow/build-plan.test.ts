@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
+import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import { reversePen } from "../../src/flow/elements/registry/registry.ts";
 import { buildPlan } from "../../src/flow/exporters/templates/build-plan.ts";
 import type { Step } from "../../src/flow/exporters/templates/plan.ts";

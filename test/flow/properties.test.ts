@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
+import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import type { DataType, InformationElement } from "../../src/flow/elements/registry/information-element.ts";
 import { knownElements } from "../../src/flow/elements/registry/registry.ts";
 import { formatAddress } from "../../src/base/ip/index.ts";

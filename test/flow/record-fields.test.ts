@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
-import { fieldNames } from "../../src/flow/elements/mapping/field-names.ts";
+import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import { packetNames } from "../../src/flow/wire/packet/packet-steps.ts";
 import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";

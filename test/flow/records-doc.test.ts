@@ -7,7 +7,8 @@ import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
 import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";
-import { fieldGroups, fieldsPage } from "../../src/record/index.ts";
+import { fieldGroups } from "../../src/record/index.ts";
+import { fieldsPage } from "../../scripts/records-page.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { createMemoryExporterTables } from "../support/memory-exporter-table.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { createChangeLog, readChanges } from "../../src/metadata/store/change-log.ts";
+import { createChangeLog, readChanges } from "../../src/metadata/store/udm-pages.ts";
 import { runs } from "../support/runs.ts";
 import { denseKeyText } from "../support/udm-entry.ts";
 

@@ -1,5 +1,11 @@
-import { fieldNames, type AdapterContext, type OutputAdapter } from "../../src/output/index.ts";
-import { outputKinds, type SettingsOf, type StoreWord } from "../../src/output/kinds.ts";
+import {
+  fieldNames,
+  outputKinds,
+  type AdapterContext,
+  type OutputAdapter,
+  type SettingsOf,
+  type StoreWord,
+} from "../../src/output/index.ts";
 import { reveal, type SettingRows } from "../../src/base/settings/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createFactRenderer, type AddressFacts, type AddressSource, type FoundFacts } from "../../src/enrich/index.ts";
-import { addressOf, setWords } from "../../src/enrich/address/words/address-words.ts";
+import { addressOf, setWords } from "../../src/enrich/address/address-limbs.ts";
 import { parseAddress, type Address } from "../../src/base/ip/index.ts";
 import { lineObjects, type Value } from "../../src/record/index.ts";
 

@@ -1,9 +1,17 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type * as playwright from "../../web/node_modules/playwright-core/index.js";
+import type { Browser, Page } from "../../web/node_modules/playwright-core/index.js";
 import { cleanUp } from "./clean-up.ts";
 import { requireProgram } from "./require-program.ts";
+
+export type { Browser, Locator, Page } from "../../web/node_modules/playwright-core/index.js";
+
+/** Finds the packages of the pages, with which a browser is driven too. */
+const web = createRequire(join(import.meta.dirname, "../../../web/package.json"));
+export const { chromium } = web("playwright-core") as typeof playwright;
 
 /** A page that is watched: what its console says, and whom it asks. */
 export interface WatchedPage {
@@ -53,7 +61,7 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
   };
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axeSource = readFileSync(web.resolve("axe-core/axe.min.js"), "utf8");
 
 interface AxeFinding {
   readonly id: string;

@@ -1,4 +1,4 @@
-// docs/postgresql.md as it is written: tables, roles, a copy, two collectors; and what a role, a certificate, a fail-over does.
+// The part of docs/fleet.md about PostgreSQL, as it is written: tables, roles, a copy, two collectors; and what a role, a certificate, a fail-over does.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,8 @@ import { udmEntry } from "../support/udm-entry.ts";
 import { until } from "../support/until.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const page = readFileSync(join(root, "docs/postgresql.md"), "utf8");
+const [, page = ""] =
+  /^## Metadata in PostgreSQL\n([^]*?)^## /m.exec(readFileSync(join(root, "docs/fleet.md"), "utf8")) ?? [];
 const run = promisify(execFile);
 const programs = ((): string => {
   const versions = readdirSync("/usr/lib/postgresql").toSorted((a, b) => Number(b) - Number(a));

@@ -161,7 +161,7 @@ function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
     advice:
       blame === "operator"
         ? `Mend what the sentence says at the store or in the settings of this output; nothing is refused meanwhile. \`netgloss output test ${name}\` tries it.`
-        : `Look at the store and the way to it; \`netgloss output test ${name}\` tries it. Records wait as docs/delivery.md says, then they are lost.`,
+        : `Look at the store and the way to it; \`netgloss output test ${name}\` tries it. Records wait as docs/outputs.md says, then they are lost.`,
   };
 }
 

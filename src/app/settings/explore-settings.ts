@@ -56,7 +56,7 @@ export const exploreSettings = {
     group,
     list(plainText),
     [],
-    "Fields that are kept in addition to those of docs/explore.md.",
+    "Fields that are kept in addition to those of docs/pages.md#explore.",
     "flow.src.mac.addr,flow.dst.mac.addr",
   ),
   SVC_EXPLORE_ROLLUP_MAX_AGE: row(
@@ -75,7 +75,7 @@ export const exploreSettings = {
     group,
     list(plainText),
     [],
-    "Fields that rollups keep in addition to those of docs/explore.md. Explore must keep them. Each value makes rows of its own.",
+    "Fields that rollups keep in addition to those of docs/pages.md#explore. Explore must keep them. Each value makes rows of its own.",
     "flow.dst.l4.port.id",
   ),
   SVC_EXPLORE_METADATA_FIELDS: row(

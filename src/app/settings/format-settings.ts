@@ -231,5 +231,5 @@ Settings come from several places. A later one overrides an earlier one:
 - A file that only adds to records (interfaces, port names, a database) may be missing: that is a warning, and \`/readyz\` says \`degraded\`.
 - \`netgloss config print\` shows every value and where it comes from.
 - The metadata API needs \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE\`, \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE\` and
-  \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\` (or a database, see [postgresql.md](postgresql.md)). Without them its methods answer \`unimplemented\` and name what is missing.
+  \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\` (or a database, see [fleet.md](fleet.md#metadata-in-postgresql)). Without them its methods answer \`unimplemented\` and name what is missing.
 `;

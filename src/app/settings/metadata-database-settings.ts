@@ -9,7 +9,7 @@ export const metadataDatabaseSettings = {
     group,
     oneOf(["file", "postgresql"]),
     "file",
-    "Where the metadata is kept: in the file, or in a PostgreSQL database that several collectors share; see docs/postgresql.md.",
+    "Where the metadata is kept: in the file, or in a PostgreSQL database that several collectors share; see docs/fleet.md#metadata-in-postgresql.",
     { needs: [{ is: "postgresql", must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: row(

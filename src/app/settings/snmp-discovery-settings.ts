@@ -8,7 +8,7 @@ export const snmpDiscoverySettings = {
     group,
     path,
     "",
-    "A YAML file of networks that are searched for SNMP devices; see docs/discovery.md. Empty: none are.",
+    "A YAML file of networks that are searched for SNMP devices; see docs/snmp.md#finding-devices. Empty: none are.",
     { example: "/etc/netgloss/networks.yml", needs: [{ must: { SVC_INPUT_SNMP_ENABLE: true } }] },
   ),
   SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH: row(

@@ -1,13 +1,13 @@
 import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../base/report/index.ts";
-import { type AddressTable, addressTableBytes, createAddressTable } from "./table/address-table.ts";
+import { type AddressTable, addressTableBytes, createAddressTable } from "./address-table.ts";
 import { createWorkspace, createWorkspaceMemory, type Enricher, type Workspace } from "../../record/index.ts";
 import type { AddressIndex, AddressRange } from "../../metadata/index.ts";
-import type { AddressSource } from "./sources/address-source.ts";
-import { createChangeHistory } from "./table/change-history.ts";
-import { createFindAddressText } from "./text/find-address-text.ts";
-import { createLineAddresses } from "./apply/line-addresses.ts";
-import { createReadAddress } from "./apply/read-address.ts";
-import { createRecordAddresses } from "./apply/record-addresses.ts";
+import type { AddressSource } from "./address-source.ts";
+import { createChangeHistory } from "./change-history.ts";
+import { createFindAddressText } from "./find-fragment.ts";
+import { createLineAddresses } from "./apply-addresses.ts";
+import { createReadAddress } from "./apply-addresses.ts";
+import { createRecordAddresses } from "./apply-addresses.ts";
 import { quote } from "../../base/text/index.ts";
 
 /** What is counted while addresses are added to lines and records. */

@@ -1,7 +1,7 @@
-import { enrichedObjects } from "../address/objects/enriched-object.ts";
+import { enrichedObjects } from "../address/enriched-object.ts";
 import type { FoundValues, Wanted } from "./data-reader.ts";
-import type { FieldWriter } from "./field-writer.ts";
-import { isName, maxNameBytes, maxStart, starts, writeText } from "./place-names.ts";
+import type { FieldWriter } from "./record-renderer.ts";
+import { isName, maxNameBytes, maxStart, starts, writeText } from "./record-renderer.ts";
 import type { WriteFacts } from "./record-renderer.ts";
 
 /** What can be said of a place; the values of the setting. */

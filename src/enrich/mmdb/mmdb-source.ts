@@ -1,21 +1,16 @@
 import { Reader, type Response } from "maxmind";
-import { asLabel } from "../address/objects/as-label.ts";
-import { enrichedObjects } from "../address/objects/enriched-object.ts";
+import { asLabel } from "../address/enriched-object.ts";
+import { enrichedObjects } from "../address/enriched-object.ts";
 import { type FoundValues, type Wanted, createDataReader, type ReadData } from "./data-reader.ts";
-import { isName, maxNameBytes, maxStart, writeText } from "./place-names.ts";
+import { isName, maxNameBytes, maxStart, writeText } from "./record-renderer.ts";
 import { type WriteFacts, createRecordRenderer } from "./record-renderer.ts";
 import { quote } from "../../base/text/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
-import { addressScope } from "../address/words/address-scope.ts";
-import {
-  createListeners,
-  endpointObjects,
-  type AddressSource,
-  type FactRenderer,
-} from "../address/sources/address-source.ts";
-import type { AddressSelection } from "../address/sources/address-selection.ts";
-import { createFieldWriter } from "./field-writer.ts";
+import { addressScope } from "../address/address-limbs.ts";
+import { createListeners, endpointObjects, type AddressSource, type FactRenderer } from "../address/address-source.ts";
+import type { AddressSelection } from "../address/address-source.ts";
+import { createFieldWriter } from "./record-renderer.ts";
 import { createWritePlaces, geoValues, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
 
 /** The shape of a search tree, of a database's metadata. */

@@ -1,6 +1,104 @@
-import type { FactRenderer, RenderedFacts } from "../address/sources/address-source.ts";
 import type { FoundValues, ReadData } from "./data-reader.ts";
-import { createFieldWriter, type FieldWriter } from "./field-writer.ts";
+import type { FactRenderer, RenderedFacts } from "../address/address-source.ts";
+
+/** Writes fields as they stand in a line, one behind the other, into memory of its own. */
+export interface FieldWriter {
+  readonly view: DataView;
+  /** Where the next byte goes. */
+  readonly end: number;
+  /** Begins again at the start of its memory. */
+  clear(): void;
+  /** @param start a comma, the name in quotes, a colon. */
+  start(start: Uint8Array): void;
+  /** A text in UTF-8 as JSON has it. */
+  text(from: Buffer, start: number, end: number): void;
+  /** Goes on with the text that was written last: plain ASCII that JSON has as it is. */
+  extend(value: string): void;
+  /** What JSON has as it is: a number, or a text in quotes. */
+  plain(value: string): void;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const [firstPrintable, firstBeyond] = [0x20, 0x80];
+
+/** @param size bytes; no more than that may be written between two calls of `clear`. */
+export function createFieldWriter(size: number): FieldWriter {
+  const bytes = Buffer.alloc(size);
+  let end = 0;
+
+  /** Copies what needs no escape. @returns whether that was all of it. */
+  const putPlain = (from: Buffer, start: number, after: number): boolean => {
+    let to = end;
+    bytes[to++] = quote;
+    for (let i = start; i < after; i++) {
+      const byte = from[i] as number;
+      if (byte < firstPrintable || byte >= firstBeyond || byte === quote || byte === backslash) return false;
+      bytes[to++] = byte;
+    }
+    bytes[to++] = quote;
+    end = to;
+    return true;
+  };
+
+  /** By letter: for short texts that is many times faster than asking the engine. */
+  const putLetters = (value: string): void => {
+    for (let i = 0; i < value.length; i++) bytes[end++] = value.charCodeAt(i);
+  };
+
+  return {
+    view: new DataView(bytes.buffer, bytes.byteOffset, size),
+    get end() {
+      return end;
+    },
+    clear() {
+      end = 0;
+    },
+    start(start) {
+      for (let i = 0; i < start.length; i++) bytes[end++] = start[i] as number;
+    },
+    text(from, start, after) {
+      if (!putPlain(from, start, after)) end += bytes.write(JSON.stringify(from.toString("utf8", start, after)), end);
+    },
+    extend(value) {
+      end--;
+      putLetters(value);
+      bytes[end++] = quote;
+    },
+    plain: putLetters,
+  };
+}
+
+/** Longer texts are no names of places or organisations. */
+const maxText = 255;
+/** A byte of a text is at most six in JSON (`\u0001`), and UTF-8 has at most three bytes for a unit of a text. */
+export const maxNameBytes = 6 * 3 * maxText + 2;
+/** The name of a field is no longer, with its quotes, comma and colon. */
+export const maxStart = 64;
+
+/** Whether the text in a slot is a name. */
+export function isName(found: FoundValues, slot: number): boolean {
+  const length = found.length(slot);
+  if (length === 0 || length > 3 * maxText) return false;
+  const start = found.start(slot);
+  return length <= maxText || found.bytes.toString("utf8", start, start + length).length <= maxText;
+}
+
+export function writeText(found: FoundValues, slot: number, into: FieldWriter): void {
+  const start = found.start(slot);
+  into.text(found.bytes, start, start + found.length(slot));
+}
+
+/** The starts of fields below an object, as they stand in a line. */
+export function starts<Name extends string>(
+  object: string,
+  suffixes: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Uint8Array>> {
+  const entries = Object.entries<string>(suffixes);
+  return Object.fromEntries(
+    entries.map(([name, suffix]) => [name, Buffer.from(`,${JSON.stringify(object + suffix)}:`)]),
+  ) as unknown as Record<Name, Uint8Array>;
+}
 
 /** Writes what the data of a database says, below the object at a position. */
 export interface WriteFacts {
@@ -13,7 +111,7 @@ export interface WriteFacts {
   organisation(found: FoundValues, position: number, into: FieldWriter): void;
 }
 
-export interface RecordRendererOptions {
+interface RecordRendererOptions {
   readonly generation: number;
   readonly read: ReadData;
   readonly write: WriteFacts;

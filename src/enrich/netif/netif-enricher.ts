@@ -10,7 +10,7 @@ import {
 } from "../../base/ip/index.ts";
 import { checkValues } from "../../metadata/index.ts";
 import { isNullNode, type YamlMapping, type YamlNode } from "../../base/yaml/index.ts";
-import type { Fact } from "../address/sources/address-facts.ts";
+import type { Fact } from "../address/address-source.ts";
 import { readKey } from "../files/read-key.ts";
 import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
 import { quote } from "../../base/text/index.ts";

@@ -27,61 +27,11 @@ const columnTypes: Readonly<Record<FieldType, ColumnType>> = {
 /** When a record was received. Every column store has it. */
 export const timeField = "@timestamp";
 
-/** A field of both ends of a flow. */
-export const ofEnds = (rest: string): readonly string[] => [`flow.src.${rest}`, `flow.dst.${rest}`];
-/** A field of both interfaces. */
-export const ofWays = (rest: string): readonly string[] => [`flow.in.${rest}`, `flow.out.${rest}`];
-
 /** The fields that are kept in any case, in the order in which people choose among them. */
-const defaultFields: readonly string[] = [
-  timeField,
-  ...ofEnds("ip.subnet.name"),
-  ...ofEnds("ip.subnet.tags"),
-  ...ofEnds("ip.addr"),
-  ...ofEnds("host.name"),
-  ...ofEnds("l4.port.id"),
-  ...ofEnds("l4.port.name"),
-  "l4.proto.name",
-  "l4.proto.id",
-  "app.name",
-  "flow.client.ip.addr",
-  "flow.server.ip.addr",
-  "flow.client.ip.subnet.name",
-  "flow.server.ip.subnet.name",
-  "flow.server.l4.port.id",
-  "flow.server.l4.port.name",
-  ...ofEnds("isInternal"),
-  ...ofEnds("locality"),
-  "flow.locality",
-  ...ofEnds("as.asn"),
-  ...ofEnds("as.label"),
-  ...ofEnds("geo.country.code"),
-  ...ofEnds("geo.country.name"),
-  ...ofEnds("geo.city.name"),
-  "flow.export.ip.addr",
-  "flow.export.ip.subnet.name",
-  "flow.export.ip.subnet.tags",
-  "flow.export.type",
-  ...ofWays("netif.index"),
-  ...ofWays("netif.name"),
-  ...ofWays("netif.alias"),
-  "flow.direction.name",
-  "flow.next_hop.ip.addr",
-  ...ofEnds("vlan.tag.id"),
-  ...ofEnds("sec.threat.name"),
-  "ip.version.ver",
-  "ip.dscp.name",
-  "tcp.flags.bits",
-  "tcp.flags.tags",
-  "icmp.type.id",
-  "flow.sample_rate",
-  "flow.start.timestamp",
-  "flow.end.timestamp",
-  "flow.bytes",
-  "flow.packets",
-  "flow.scaled.bytes",
-  "flow.scaled.packets",
-];
+const defaultFields: readonly string[] = recordFields
+  .filter(({ exploreRank }) => exploreRank !== undefined)
+  .toSorted((a, b) => Number(a.exploreRank) - Number(b.exploreRank))
+  .map(({ name }) => name);
 
 /** A column for a field by its name; undefined when records have no such name, or it may be of any type. */
 export function columnOf(field: string): Column | undefined {
@@ -127,4 +77,39 @@ export function isMetadataName(name: string): boolean {
   if (inTable.has(name) || !ends.some((end) => name.startsWith(end))) return false;
   const found = findField(name);
   return found !== undefined && "pattern" in found && found.type === "keyword";
+}
+
+/** Whether rollups keep a field that records have. Keys of metadata are kept. */
+export function createRollupFields(further: readonly string[]): (field: string) => boolean {
+  const named = new Set(further);
+  return (field) => rolledUp.has(field) || named.has(field) || isMetadataName(field);
+}
+
+/**
+ * Fields that have few values. No address of an end of a flow and no port of a client is among them, for then a minute would have nearly as
+ * many rows as records.
+ */
+const rolledUp: ReadonlySet<string> = new Set(
+  recordFields.filter(({ isRolledUp }) => isRolledUp).map(({ name }) => name),
+);
+
+const beginnings: readonly (readonly [string, string])[] = [
+  ["flow.src.", "source"],
+  ["flow.dst.", "destination"],
+  ["flow.client.", "client"],
+  ["flow.server.", "server"],
+  ["flow.export.", "exporter"],
+  ["flow.in.", "input"],
+  ["flow.out.", "output"],
+  ["flow.", ""],
+];
+
+const labels: ReadonlyMap<string, string> = new Map(recordFields.map(({ name, label }) => [name, label]));
+
+/** A name of a field for people: `flow.src.ip.subnet.name` is `Source name`, `flow.src.site.name` is `Source site name`. */
+export function fieldLabel(field: string): string {
+  const [beginning = "", word = ""] = beginnings.find(([each]) => field.startsWith(each)) ?? [];
+  const rest = labels.get(field) || field.slice(beginning.length).replaceAll(/[._]/g, " ");
+  const text = `${word} ${rest}`.trim();
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

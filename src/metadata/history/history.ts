@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { parseKey, compareKeys } from "../../base/ip/index.ts";
-import { isChange, type EntryChange } from "../model/apply-writes.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
-import type { UdmIndex } from "../model/udm-index.ts";
-import type { UdmChange, ChangeHead } from "./history-contract.ts";
-import { limitLog } from "../../base/report/index.ts";
-import { nextTurn } from "../model/next-turn.ts";
+import type { FileIo } from "../../base/file/index.ts";
+import { type Clock, type Health, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
+import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
 import {
+  type UdmHistory,
+  type UdmChange,
+  type ChangeHead,
   encodeEpoch,
   encodeLine,
   encodeMark,
@@ -18,13 +18,67 @@ import {
   readMark,
   type LineHead,
   type SavedMark,
-} from "./change-line.ts";
-import { BaseFile, differencesOf, type BaseEntry } from "./base-state.ts";
-import { createHistoryFiles, type Segment } from "./history-files.ts";
-import { createHistoryMetrics } from "./history-metrics.ts";
-import { createKeptChanges, type KeptChange } from "./kept-changes.ts";
-import { createKeyTable } from "./key-table.ts";
-import type { HistoryOptions, NewChange, NewLayerChange, StoreHistory } from "./store-history.ts";
+} from "./change.ts";
+import { parseKey, compareKeys } from "../../base/ip/index.ts";
+import type { UdmEntry } from "../model/entry.ts";
+import { BaseFile, differencesOf, type BaseEntry, createHistoryFiles, type Segment } from "./history-files.ts";
+import { createHistoryMetrics, createKeptChanges, type KeptChange, createKeyTable } from "./kept-changes.ts";
+
+/** A commit that is about to be saved. */
+interface NewChange {
+  readonly author: string;
+  readonly method: string;
+  readonly changes: readonly EntryChange[];
+}
+
+/** What a source has made of its layer. */
+export interface NewLayerChange extends NewChange {
+  readonly layer: string;
+  /** How many entries differ; `changes` may have fewer. */
+  readonly entries: number;
+}
+
+/** The history of a store, which writes it. Calls that change it follow one another. */
+interface StoreHistory extends UdmHistory {
+  /**
+   * Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history.
+   *
+   * @param stamp of the file; another one than at the last stop: a person may have edited it.
+   */
+  open(index: UdmIndex, stamp: string): Promise<void>;
+  /**
+   * Keeps the commits of a group durably, before the file is saved: what is in the file is in the history, too.
+   *
+   * @returns the number of each; undefined for those that change nothing, and without a history.
+   * @throws the errors of the system; nothing is kept then.
+   */
+  append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]>;
+  /**
+   * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
+   * Not between {@link append} and what ends it.
+   */
+  note(change: NewLayerChange): Promise<void>;
+  /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
+  keep(): Promise<void>;
+  /** The file could not be saved: what was appended is taken back. */
+  takeBack(): Promise<void>;
+  /** @param stamp of the file, as it was saved last. */
+  close(stamp: string): Promise<void>;
+}
+
+interface HistoryOptions {
+  readonly io: FileIo;
+  /** Of the paths of its files; a number is added. */
+  readonly path: string;
+  /** Of all files together; 0 for no history. */
+  readonly maxBytes: number;
+  /** The state with all changes that are kept; undefined before there is one. */
+  readonly current: () => UdmIndex | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: Health;
+}
 
 /** What happened to each key in all of the changes. */
 function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {

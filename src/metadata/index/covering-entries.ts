@@ -9,9 +9,9 @@ import {
   leafBit,
   leafRowHead,
   rowWords,
-} from "./node-layout.ts";
+} from "./tree-nodes.ts";
 import type { Family } from "../../base/ip/index.ts";
-import { rootOf } from "./snapshot-record.ts";
+import { rootOf } from "./snapshots.ts";
 
 // Written out for each family, without objects or loops over the words of an address: these run for every address of a
 // flow that no cache knows. A processor guesses badly where an address lies among others; so places are counted with

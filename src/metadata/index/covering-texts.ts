@@ -1,9 +1,9 @@
 import { parseKey, type Family } from "../../base/ip/index.ts";
-import type { CoveringEntryTexts } from "../model/udm-index.ts";
+import type { CoveringEntryTexts } from "../model/udm-store.ts";
 import { createCoveringSearch } from "./covering-entries.ts";
 import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord } from "./entry-block.ts";
-import { setPlainWords } from "./key-words.ts";
-import { blockOf } from "./node-layout.ts";
+import { setPlainWords } from "./key-limbs.ts";
+import { blockOf } from "./tree-nodes.ts";
 
 /**
  * Finds the texts of the entries that cover addresses in states that are held or pinned. All addresses are searched for, then what covers

@@ -1,9 +1,9 @@
 import { parseKey, type Family } from "../../base/ip/index.ts";
-import { parseUdmJson, udmJson } from "../model/entry-json.ts";
-import { udmContexts, type UdmContext, type UdmEntry, type UdmFileOnly } from "../model/udm-entry.ts";
+import { parseUdmJson, udmJson } from "../model/render-entry.ts";
+import { udmContexts, type UdmContext, type UdmEntry, type UdmFileOnly } from "../model/entry.ts";
 import { renderEntry } from "../model/render-entry.ts";
 import { entryPart, type Heap } from "./heap.ts";
-import type { KeyWords } from "./key-words.ts";
+import type { KeyWords } from "./key-limbs.ts";
 
 // The block of an entry, in words:
 //   0  size class, part, bit 9 for IPv6, bit 10 for what the file alone knows, from bit 16 on the bits that first and last address

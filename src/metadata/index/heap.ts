@@ -1,4 +1,84 @@
-import { bigClass, classOfUnits, classWords, maxSmallWords, slabBytes, slabShift, slabWords } from "./size-classes.ts";
+import { UdmError } from "../model/udm-store.ts";
+
+const slabWords = 16_384;
+const slabShift = 14;
+export const slabBytes = slabWords * 4;
+
+/** Bigger blocks get slabs of their own. */
+const maxSmallWords = slabWords / 4;
+/** Sizes of blocks in words: steps of 4 up to 64, then 16 steps for each doubling, so that little is lost by rounding. */
+const classWords: readonly number[] = makeClasses();
+/** The size class of a block that has slabs of its own. */
+const bigClass = 255;
+/** By the number of 4-word units: the smallest class that holds them. */
+const classOfUnits = makeClassTable();
+
+function makeClasses(): number[] {
+  const sizes: number[] = [];
+  for (let words = 4; words <= 64; words += 4) sizes.push(words);
+  for (let base = 64; base < maxSmallWords; base *= 2) {
+    for (let step = 1; step <= 16; step++) sizes.push(base + (base / 16) * step);
+  }
+  return sizes;
+}
+
+function makeClassTable(): Uint8Array {
+  const table = new Uint8Array(maxSmallWords / 4 + 1);
+  let sizeClass = 0;
+  for (let units = 0; units < table.length; units++) {
+    while ((classWords[sizeClass] as number) < units * 4) sizeClass++;
+    table[units] = sizeClass;
+  }
+  return table;
+}
+
+/** Generous for an entry of address plans, and for two states that differ in all of them. */
+const bytesAnEntry = 1024;
+const leastBytes = 16 * 1024 * 1024;
+/** What one view of a buffer may cover in every supported version of Node, less a slab. */
+const mostBytes = 2 ** 32 - slabBytes;
+
+/**
+ * Address space for this many entries. Where the system refuses it, half of that, and so on.
+ *
+ * @param onSmaller is called when it became less.
+ * @throws Error when there is not even a little.
+ */
+export function reserveHeap(
+  maxEntries: number,
+  onSmaller: (bytes: number, askedFor: number) => void = () => {},
+): SharedArrayBuffer {
+  const wanted = Math.min(Math.max(maxEntries * bytesAnEntry, leastBytes), mostBytes);
+  const askedFor = Math.ceil(wanted / slabBytes) * slabBytes;
+  for (let bytes = askedFor; bytes >= leastBytes; bytes = Math.ceil(bytes / 2 / slabBytes) * slabBytes) {
+    try {
+      const buffer = new SharedArrayBuffer(bytes);
+      if (bytes < askedFor) onSmaller(bytes, askedFor);
+      return buffer;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  throw new Error(`the system gives no memory for metadata, not even ${leastBytes / 1024 / 1024} MB`);
+}
+
+/** What is said when there is no room for an entry. */
+export interface IndexLimits {
+  readonly maxEntries: number;
+  /** What a message says of how to raise it. */
+  readonly limitName: string;
+}
+
+export function fullError({ buffer }: Heap, { limitName }: IndexLimits): UdmError {
+  return new UdmError(
+    "resource_exhausted",
+    `the memory for metadata is full (${Math.round(buffer.byteLength / 1e6)} MB): raise ${limitName}`,
+  );
+}
+
+export function tooManyError({ maxEntries, limitName }: IndexLimits): UdmError {
+  return new UdmError("resource_exhausted", `there may be ${maxEntries} metadata entries at most: raise ${limitName}`);
+}
 
 /**
  * Memory of blocks in one shared buffer. All threads may read it; one thread allocates and frees. What is free and what
@@ -52,11 +132,11 @@ export interface HeapReturn {
 }
 
 /** A heap on slabs that were lent. */
-export interface LentHeap extends Heap {
+interface LentHeap extends Heap {
   giveBack(): HeapReturn;
 }
 
-export type HeapPart = 0 | 1;
+type HeapPart = 0 | 1;
 export const treePart = 0;
 export const entryPart = 1;
 

@@ -1,13 +1,24 @@
 import { excessOf, measureEntry } from "./check-udm.ts";
-import { itemsATurn, nextTurn } from "./next-turn.ts";
-import type { UdmEntry, UdmValues } from "./udm-entry.ts";
-import { maxViolations, UdmError, type UdmErrorCode, type UdmViolation } from "./udm-error.ts";
-import type { UdmEdit } from "./udm-index.ts";
-import type { UdmWrite } from "./udm-store.ts";
+import { type UdmEntry, type UdmValues, sameEntry } from "./entry.ts";
+import {
+  maxViolations,
+  UdmError,
+  type UdmErrorCode,
+  type UdmViolation,
+  type UdmEdit,
+  type UdmWrite,
+} from "./udm-store.ts";
 import type { Key } from "../../base/ip/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { renderEntry } from "./render-entry.ts";
-import { sameEntry } from "./same-entry.ts";
+
+/** Items worked on between two turns of the event loop: a millisecond or two of it. */
+export const itemsATurn = 100;
+
+/** Lets other work of the event loop go first. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** What a write did to its key; undefined is no entry. */
 export interface EntryChange {

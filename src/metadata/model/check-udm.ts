@@ -1,6 +1,6 @@
 import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
-import { udmFields, type UdmField, type UdmFileOnly, type UdmValues } from "./udm-entry.ts";
-import { maxViolations, type UdmViolation } from "./udm-error.ts";
+import { udmFields, type UdmField, type UdmFileOnly, type UdmValues } from "./entry.ts";
+import { maxViolations, type UdmViolation } from "./udm-store.ts";
 import { quote } from "../../base/text/index.ts";
 
 /** One entry as a client sends it, with the types of the schema and nothing checked yet. */

@@ -1,19 +1,130 @@
-import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import type { UdmContext, UdmEntry } from "./entry.ts";
 import { quote } from "../../base/text/index.ts";
 import {
-  createPositions,
-  type Fail,
   isNullNode,
+  mergedPairs,
+  type Fail,
+  type YamlNode,
+  renderPair,
+  createPositions,
   readYaml,
   type TextPosition,
   YamlFault,
   type YamlScalar,
 } from "../../base/yaml/index.ts";
-import { readEntry } from "./read-entry.ts";
-import type { UdmEntry } from "./udm-entry.ts";
+import { type Key, isMappedSpelling, KeyError, parseKey } from "../../base/ip/index.ts";
+
+const plainTags: ReadonlySet<string> = new Set(["!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"]);
+
+/** The text of a scalar as it is spelt; null and an absent value are the empty text. */
+function readText(node: YamlNode, what: string, fail: Fail): string {
+  if (node.kind !== "scalar") return fail(`${what} must be a text, not a ${nodeNames[node.kind]}`, node.at);
+  if (node.tag !== undefined && !plainTags.has(node.tag)) return fail(`${what} has the tag ${node.tag}`, node.at);
+  return isNullNode(node) ? "" : node.text;
+}
+
+const nodeNames = { scalar: "text", sequence: "list", mapping: "mapping" } as const;
+
+/** A list of texts; a single text is a list of one, null an empty one. */
+function readTexts(node: YamlNode, what: string, fail: Fail): string[] {
+  if (isNullNode(node)) return [];
+  if (node.kind === "sequence") return node.items.map((item, i) => readText(item, `${what}[${i}]`, fail));
+  if (node.kind === "scalar") return [readText(node, what, fail)];
+  return fail(`${what} must be a list, not a mapping`, node.at);
+}
+
+const maxVlan = 2n ** 64n - 1n;
+
+/** A decimal integer, quoted or not. Other spellings (`0x10`, `010`, `1e3`) mean different numbers to different readers. */
+function readVlan(node: YamlNode, fail: Fail): bigint {
+  const text = readText(node, "vlan", fail);
+  if (text === "") return 0n;
+  const vlan = /^(?:0|[1-9][0-9]{0,19})$/.test(text) ? BigInt(text) : -1n;
+  if (vlan < 0n || vlan > maxVlan) {
+    fail(`vlan must be a decimal integer from 0 to ${maxVlan}, not ${quote(text)}`, node.at);
+  }
+  return vlan;
+}
+
+const trueTexts: ReadonlySet<string> = new Set(["true", "yes", "on", "y"]);
+const falseTexts: ReadonlySet<string> = new Set(["false", "no", "off", "n", ""]);
+
+/** A bool in the spellings of YAML 1.1, in any case, quoted or not. */
+function readBool(node: YamlNode, what: string, fail: Fail): boolean {
+  const text = readText(node, what, fail).toLowerCase();
+  if (trueTexts.has(text)) return true;
+  if (falseTexts.has(text)) return false;
+  return fail(`${what} must be true or false, not ${quote(text)}`, node.at);
+}
+
+/** String to string; every value as it is spelt. */
+function readTextMap(node: YamlNode, what: string, fail: Fail): ReadonlyMap<string, string> {
+  if (isNullNode(node)) return new Map();
+  if (node.kind !== "mapping") return fail(`${what} must be a mapping, not a ${nodeNames[node.kind]}`, node.at);
+  return new Map(
+    mergedPairs(node, fail).map(({ key, value }) => [
+      key.text,
+      readText(value, `${what}[${JSON.stringify(key.text)}]`, fail),
+    ]),
+  );
+}
+
+/** Undefined without a limit. A context that is not known limits the entry all the same: it applies nowhere. */
+function readContexts(node: YamlNode, fail: Fail): readonly UdmContext[] | undefined {
+  const texts = readTexts(node, "contexts", fail);
+  return texts.length === 0 ? undefined : texts.filter((text) => text === "exporter" || text === "endpoint");
+}
+
+/**
+ * What the value of a key in a metadata file says. Rules on length and characters are not checked here.
+ *
+ * @param unknownFields counts fields that are kept but mean nothing here.
+ */
+export function readEntry(key: Key, node: YamlNode, fail: Fail, unknownFields: Map<string, number>): UdmEntry {
+  let name = "";
+  let tags: readonly string[] = [];
+  let vlan = 0n;
+  let internal = false;
+  let metadata: ReadonlyMap<string, string> = new Map();
+  let contexts: readonly UdmContext[] | undefined;
+  let yaml = "";
+
+  if (node.kind !== "mapping" && !isNullNode(node)) fail(`the entry of ${key.text} must be a mapping`, node.at);
+  for (const pair of node.kind === "mapping" ? mergedPairs(node, fail) : []) {
+    const { value } = pair;
+    switch (pair.key.text) {
+      case "name":
+        name = readText(value, "name", fail);
+        break;
+      case "tags":
+        tags = readTexts(value, "tags", fail);
+        break;
+      case "vlan":
+        vlan = readVlan(value, fail);
+        break;
+      case "internal":
+        internal = readBool(value, "internal", fail);
+        break;
+      case "metadata":
+        metadata = readTextMap(value, "metadata", fail);
+        break;
+      case "contexts":
+        contexts = readContexts(value, fail);
+        yaml += renderPair(pair, "  ");
+        break;
+      default:
+        unknownFields.set(pair.key.text, (unknownFields.get(pair.key.text) ?? 0) + 1);
+        yaml += renderPair(pair, "  ");
+    }
+  }
+
+  const values = { key, name, tags, vlan, internal, metadata };
+  if (yaml === "") return values;
+  return { ...values, fileOnly: contexts === undefined ? { yaml } : { yaml, contexts } };
+}
 
 /** What a metadata file says. */
-export interface UdmFileContent {
+interface UdmFileContent {
   /** In the order of the file. */
   readonly entries: readonly UdmEntry[];
   /** Names of fields that are kept but mean nothing here, and how many entries have them. */

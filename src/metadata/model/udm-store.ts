@@ -1,7 +1,153 @@
-import type { Key } from "../../base/ip/index.ts";
-import type { UdmEntry, UdmField, UdmValues } from "./udm-entry.ts";
-import type { UdmErrorCode } from "./udm-error.ts";
-import type { AddressRange, UdmIndex } from "./udm-index.ts";
+import type { Address, Key } from "../../base/ip/index.ts";
+import type { UdmEntry, UdmField, UdmValues } from "./entry.ts";
+
+/** Addresses from one to another, both included; keys are such. */
+export type AddressRange = Pick<Key, "family" | "first" | "last">;
+
+/** Metadata of addresses: a snapshot of it, or as it is now. */
+export interface AddressIndex {
+  /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
+  covering(address: Address): UdmEntry[];
+  /**
+   * The JSON texts of the entries that cover addresses, all of one view; the most specific comes first ({@link compareSpecificity}). What
+   * the addresses wait for, they wait for together.
+   *
+   * @param addresses four words of each, IPv4 in its mapped form.
+   * @param use gets what reads the texts of the address at a position; it must not keep what it is given.
+   * @returns what `use` returns.
+   */
+  texts<T>(addresses: Int32Array, count: number, use: (read: (i: number) => CoveringEntryTexts) => T): T;
+}
+
+/** Texts of entries as {@link udmJson} has them, where they lie. */
+export interface EntryTexts {
+  readonly bytes: Uint8Array;
+  /** The first byte of each. */
+  readonly starts: readonly number[];
+  /** The byte after its last. */
+  readonly ends: readonly number[];
+  readonly count: number;
+}
+
+/** The texts of the entries that cover an address. */
+export interface CoveringEntryTexts extends EntryTexts {
+  /** Two numbers for each text: while {@link EntryTexts.bytes} is the same object, the same two numbers mean the same text. */
+  readonly ids: readonly number[];
+  /** Where each entry applies: a bit for each of {@link udmContexts}, in their order. */
+  readonly contexts: readonly number[];
+  /** Whether the most specific entry is an IP, so that no other address has the same entries. */
+  readonly isOfOneAddress: boolean;
+}
+
+/**
+ * A snapshot of all entries. Immutable: a reader that holds one sees the same entries for as long as it holds it. Every answer
+ * is in list order ({@link compareKeys}).
+ */
+export interface UdmIndex extends AddressIndex {
+  /** Grows with every change of the database; equal versions of one store mean equal entries. */
+  readonly version: number;
+  readonly size: number;
+  /** The entry with exactly this key. */
+  get(key: Key): UdmEntry | undefined;
+  /** Every entry whose first and last address lie within those of `bounds`, `bounds` itself included. */
+  within(bounds: Key): Iterable<UdmEntry>;
+  /** All entries. */
+  entries(): Iterable<UdmEntry>;
+  /**
+   * A text of each of some entries, in UTF-8, without making objects of them. The state stays for as long as the iterator
+   * that is given out.
+   *
+   * @param separator what stands between two texts, in the same piece as the second.
+   * @param maxBytes of a piece, unless one text alone is longer.
+   */
+  render(selection: UdmSelection, text: UdmText, separator: string, maxBytes: number): Generator<Uint8Array, void>;
+  /**
+   * The JSON texts of some entries where they lie, some at a time. What is given must be read before more is asked for. The state
+   * stays for as long as the iterator that is given out.
+   *
+   * @param maxBytes of what is given at a time, unless one text alone is longer.
+   */
+  jsonTexts(selection: UdmSelection, maxBytes: number): Generator<EntryTexts, void>;
+  /** Begins a set of changes on top of this index, which itself stays as it is. */
+  edit(): UdmEdit;
+}
+
+/** Entries as the questions of a {@link UdmIndex} find them: all, the one of a key, and so on. */
+export type UdmSelection = "all" | { readonly key: Key } | { readonly within: Key } | { readonly covering: Address };
+
+/** Of an entry: `json` as {@link udmJson} has it, `key` its key as a JSON string, `yaml` its lines in the file. */
+export type UdmText = "json" | "key" | "yaml";
+
+/** Changes on top of an index. One that is dropped, or forgotten, leaves no trace. */
+export interface UdmEdit {
+  /** How many entries there are with the changes. */
+  readonly size: number;
+  get(key: Key): UdmEntry | undefined;
+  /**
+   * Adds the entry or replaces the one with its key.
+   *
+   * @param yaml its text in the file; "" for an entry that never goes there. Left out: what `renderEntry` makes.
+   * @throws UdmError `resource_exhausted` when there is no room; nothing has changed then.
+   */
+  put(entry: UdmEntry, yaml?: string): void;
+  /** @returns whether there was such an entry. */
+  delete(key: Key): boolean;
+  /** Remembers the edit as it is. One of the two calls must follow, and no other mark be open meanwhile. */
+  mark(): UdmMark;
+  /** The changed index, its version one higher. The edit must not be used afterwards. */
+  done(): UdmIndex;
+  /** Gives the changes up. The edit must not be used afterwards. */
+  drop(): void;
+}
+
+/** The state of an edit that can be gone back to. */
+export interface UdmMark {
+  /** Takes back what was changed since. */
+  undo(): void;
+  keep(): void;
+}
+
+/**
+ * The closed set of ways in which the store refuses.
+ * - `invalid_argument`: the request breaks a rule, or names one key twice.
+ * - `not_found`, `already_exists`: as the state is after the writes before this one.
+ * - `unavailable`: the file could not be read at start, or cannot be saved; nothing has changed.
+ * - `failed_precondition`: others have changed what the write was made for.
+ * - `resource_exhausted`: a configured limit would be exceeded.
+ */
+export type UdmErrorCode =
+  | "invalid_argument"
+  | "not_found"
+  | "already_exists"
+  | "failed_precondition"
+  | "unavailable"
+  | "resource_exhausted";
+
+/** One thing that is wrong with one write of a batch. */
+export interface UdmViolation {
+  /** Position of the write in the batch. */
+  readonly index: number;
+  /** `key`, `name`, `tags[2]`, `metadata[".site"]`, … */
+  readonly field: string;
+  /** A sentence that names the offending value. */
+  readonly description: string;
+}
+
+export class UdmError extends Error {
+  readonly code: UdmErrorCode;
+  /** All violations of a batch, in order, at most {@link maxViolations}. */
+  readonly violations: readonly UdmViolation[];
+
+  constructor(code: UdmErrorCode, message: string, violations: readonly UdmViolation[] = [], options?: ErrorOptions) {
+    super(message, options);
+    this.name = "UdmError";
+    this.code = code;
+    this.violations = violations.slice(0, maxViolations);
+  }
+}
+
+/** How many violations an error lists at most. */
+export const maxViolations = 100;
 
 /** One change. Keys and values have been checked by the rules of `checkUdm`. */
 export type UdmWrite =

@@ -1,7 +1,9 @@
+import type { Sql } from "postgres";
 import { messageOf } from "../../base/postgresql/index.ts";
-import type { EntryChange } from "../model/apply-writes.ts";
-import { entryTextPair, readEntryTexts } from "../model/entry-texts.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
+import { type EntryChange, nextTurn } from "../model/apply-writes.ts";
+import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
+import { type UdmEntry, sameEntry } from "../model/entry.ts";
+import { channel } from "./schema.ts";
 
 /** Both sides of a change as columns of `udm_change`. */
 export interface ChangeColumns {
@@ -12,7 +14,7 @@ export interface ChangeColumns {
   readonly afterFileOnly: string | null;
 }
 
-export function changeColumns({ before, after }: EntryChange): ChangeColumns {
+function changeColumns({ before, after }: EntryChange): ChangeColumns {
   const old = before && entryTextPair(before);
   const now = after && entryTextPair(after);
   return {
@@ -52,7 +54,7 @@ export function readRow(key: string, json: string, fileOnly: string | null): Udm
 }
 
 /** About what a change takes in the database, in bytes: its texts, and rows and index entries around them. */
-export function bytesOf({ key, before, after }: ChangeColumns): number {
+function bytesOf({ key, before, after }: ChangeColumns): number {
   return 100 + 2 * key.length + (before?.length ?? 0) + (after?.length ?? 0);
 }
 
@@ -67,7 +69,7 @@ export function arrayLiteral(texts: readonly (string | number | boolean | null)[
 }
 
 /** Texts as one parameter: for keys and JSON, which have no control characters. The server takes it apart by {@link listed}. */
-export function joinTexts(texts: readonly (string | number | null)[]): string {
+function joinTexts(texts: readonly (string | number | null)[]): string {
   return texts.map((text) => text ?? nothing).join(separator);
 }
 
@@ -77,9 +79,214 @@ export function joinTexts(texts: readonly (string | number | null)[]): string {
  *
  * @param parameter its number
  */
-export function listed(parameter: number): string {
+function listed(parameter: number): string {
   return `string_to_array($${parameter}::text, E'\\x01', E'\\x02')`;
 }
 
 const separator = "\u0001";
 const nothing = "\u0002";
+
+/** An entry of the database is not what the log of changes makes it: somebody has changed the table by hand. */
+export class DivergenceError extends Error {
+  override readonly name = "DivergenceError";
+}
+
+/** A row of the log. */
+interface LogRow extends ChangeColumns {
+  /** Of the commit. */
+  readonly number: number;
+  readonly position: number;
+}
+
+/** Writes rows of the log. */
+function writeLog(sql: Sql, rows: readonly LogRow[]): Promise<unknown>[] {
+  if (rows.length === 0) return [];
+  const query = `insert into netgloss.udm_change (number, position, key, before, before_file_only, after, after_file_only)
+    select number::bigint, position::int, key, before::json, before_file_only::json, after::json, after_file_only::json
+    from ${tableOf("number", "position", "key", "before", "before_file_only", "after", "after_file_only")}`;
+  return [ask(sql, query, rows, ["number", "position", "key", "before", "beforeFileOnly", "after", "afterFileOnly"])];
+}
+
+/** Writes entries; each must be there as the log says it was. @throws DivergenceError in one of the results */
+function writeEntries(sql: Sql, net: readonly ChangeColumns[]): Promise<unknown>[] {
+  const created = net.filter(({ before, after }) => before === null && after !== null);
+  const changed = net.filter(({ before, after }) => before !== null && after !== null);
+  const gone = net.filter(({ before, after }) => before !== null && after === null);
+  const steps: Promise<unknown>[] = [];
+  if (created.length > 0) {
+    const query = `insert into netgloss.udm_entry (key, entry, file_only) select key, after::json, after_file_only::json
+      from ${tableOf("key", "after", "after_file_only")} on conflict do nothing`;
+    steps.push(expect(ask(sql, query, created, ["key", "after", "afterFileOnly"]), created));
+  }
+  const isAsKnown =
+    "e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only";
+  if (changed.length > 0) {
+    const query = `update netgloss.udm_entry e set entry = u.after::json, file_only = u.after_file_only::json
+      from ${tableOf("key", "before", "before_file_only", "after", "after_file_only")} where ${isAsKnown}`;
+    const columns = ["key", "before", "beforeFileOnly", "after", "afterFileOnly"] as const;
+    steps.push(expect(ask(sql, query, changed, columns), changed));
+  }
+  if (gone.length > 0) {
+    const query = `delete from netgloss.udm_entry e using ${tableOf("key", "before", "before_file_only")} where ${isAsKnown}`;
+    steps.push(expect(ask(sql, query, gone, ["key", "before", "beforeFileOnly"]), gone));
+  }
+  return steps;
+}
+
+/** Lists of the parameters, in their order, as a table `u` with these columns of texts. */
+function tableOf(...columns: readonly string[]): string {
+  return `unnest(${columns.map((_, i) => listed(i + 1)).join(", ")}) as u (${columns.join(", ")})`;
+}
+
+/** Asks with a list for each column. It is on its way at once. */
+function ask<C extends string>(
+  sql: Sql,
+  query: string,
+  rows: readonly Readonly<Record<C, string | number | null>>[],
+  columns: readonly C[],
+): Promise<{ readonly count: number }> {
+  const lists = columns.map((name) => joinTexts(rows.map((row) => row[name])));
+  return sql.unsafe(query, lists, { prepare: true }).execute();
+}
+
+async function expect(query: Promise<{ readonly count: number }>, rows: readonly ChangeColumns[]): Promise<void> {
+  const { count } = await query;
+  if (count === rows.length) return;
+  const keys = rows.length === 1 ? `the entry ${JSON.stringify(rows[0]?.key)}` : `${rows.length - count} entries`;
+  throw new DivergenceError(`${keys} of the table netgloss.udm_entry were changed by hand`);
+}
+
+/**
+ * Spells entries of the table as a collector does, where they say the same.
+ *
+ * @throws DivergenceError when one says something else.
+ */
+async function respell(sql: Sql, net: readonly ChangeColumns[]): Promise<void> {
+  const known = new Map(net.flatMap((one) => (one.before === null ? [] : [[one.key, one] as const])));
+  if (known.size === 0) return;
+  const rows = await sql<{ key: string; entry: string; fileOnly: string | null }[]>`
+    select key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry
+    where key = any(${arrayLiteral([...known.keys()])}::text::text[])`;
+  for (const { key, entry, fileOnly } of rows) {
+    const { before, beforeFileOnly } = known.get(key) as ChangeColumns;
+    if (entry === before && fileOnly === beforeFileOnly) continue;
+    if (before === null || !sameEntry(readRow(key, entry, fileOnly), readRow(key, before, beforeFileOnly))) {
+      throw new DivergenceError(`the entry ${JSON.stringify(key)} of the table netgloss.udm_entry was changed by hand`);
+    }
+    await sql`update netgloss.udm_entry set entry = ${before}::text::json, file_only = ${beforeFileOnly}::text::json where key = ${key}`;
+  }
+}
+
+/** A commit to be made. */
+export interface NewCommit {
+  readonly number: number;
+  readonly author: string;
+  readonly method: string;
+  readonly layer: string | undefined;
+  /** How many entries differ; `changes` may have fewer, of a layer. */
+  readonly entries: number;
+  readonly changes: readonly EntryChange[];
+}
+
+/** What one transaction adds. */
+interface NewCommits {
+  /** An id that nothing else has. */
+  readonly save: string;
+  readonly collector: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** Whether entries may be spelt otherwise than a collector spells them: they are read before they are written over. */
+  readonly isSpeltFreely: boolean;
+  readonly commits: readonly NewCommit[];
+}
+
+/** Rows that are made into texts at a time, between two turns of the event loop. */
+const rowsOfPart = 2500;
+
+/**
+ * Puts commits into the open transaction, which must hold the row of `udm_state`: the log, the entries, the number, the notification.
+ *
+ * @throws DivergenceError, or an error of the database.
+ */
+export async function saveCommits(
+  sql: Sql,
+  { save, collector, time, isSpeltFreely, commits }: NewCommits,
+): Promise<void> {
+  const log = commits.flatMap(({ number, changes }) =>
+    changes.map((change, position) => ({ change, number, position })),
+  );
+  const net = netChanges(commits);
+  const bytes = new Map<number, number>();
+  /** The part that the server works on while the texts of the next are made. */
+  let sent: Promise<unknown> = Promise.resolve();
+  const parts = Math.ceil(Math.max(log.length, net.length) / rowsOfPart);
+  for (let part = 0; part < parts; part++) {
+    const [from, to] = [part * rowsOfPart, (part + 1) * rowsOfPart];
+    const columnsOf = rememberColumns();
+    const entries = net.slice(from, to).map(columnsOf);
+    const rows = log.slice(from, to).map(({ change, number, position }): LogRow => {
+      const { key, before, beforeFileOnly, after, afterFileOnly } = columnsOf(change);
+      return { number, position, key, before, beforeFileOnly, after, afterFileOnly };
+    });
+    for (const row of rows) bytes.set(row.number, (bytes.get(row.number) ?? 0) + bytesOf(row));
+    if (isSpeltFreely) await respell(sql, entries);
+    const written = allDone([...writeEntries(sql, entries), ...writeLog(sql, rows)]);
+    written.catch(() => {});
+    if (part < parts - 1) {
+      await sent;
+      await nextTurn();
+    }
+    sent = allDone([sent, written]);
+    sent.catch(() => {});
+  }
+  const last = commits.at(-1)?.number ?? 0;
+  const bytesOfCommits = commits.map(({ number }) => bytes.get(number) ?? 0);
+  // All of a small transaction is on its way before any of it is answered.
+  await allDone([
+    sent,
+    sql`insert into netgloss.udm_commit (number, save, at, author, method, collector, layer, entries, is_cut, bytes)
+      select n, ${save}::uuid, to_timestamp(${time / 1000}::float8), author, method, ${collector}, layer, entries, is_cut, bytes
+      from unnest(${arrayLiteral(commits.map(({ number }) => number))}::text::bigint[],
+        ${arrayLiteral(commits.map(({ author }) => author))}::text::text[],
+        ${arrayLiteral(commits.map(({ method }) => method))}::text::text[],
+        ${arrayLiteral(commits.map(({ layer }) => layer ?? null))}::text::text[],
+        ${arrayLiteral(commits.map(({ entries }) => entries))}::text::int[],
+        ${arrayLiteral(commits.map(({ entries, changes }) => entries > changes.length))}::text::boolean[],
+        ${arrayLiteral(bytesOfCommits)}::text::bigint[]) as c (n, author, method, layer, entries, is_cut, bytes)`,
+    sql`update netgloss.udm_state set last_number = ${last}, log_bytes = log_bytes + ${bytesOfCommits.reduce((a, b) => a + b, 0)}`,
+    sql`select pg_notify(${channel}, ${last}::text || ' ' || (extract(epoch from clock_timestamp()) * 1000)::bigint::text)`,
+  ]);
+}
+
+/**
+ * Waits for all questions of a transaction.
+ *
+ * @throws the error of the first that failed. Those behind it fail, too, because the transaction is aborted, and may be known earlier.
+ */
+async function allDone(questions: readonly PromiseLike<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(questions)) if (result.status === "rejected") throw result.reason;
+}
+
+/** {@link changeColumns}, which makes the texts of a change once. */
+function rememberColumns(): (change: EntryChange) => ChangeColumns {
+  const made = new Map<EntryChange, ChangeColumns>();
+  return (change) => {
+    const known = made.get(change) ?? changeColumns(change);
+    made.set(change, known);
+    return known;
+  };
+}
+
+/** What all changes together do to each key; what layers say is in no entry. */
+function netChanges(commits: readonly NewCommit[]): readonly EntryChange[] {
+  const own = commits.filter(({ layer }) => layer === undefined);
+  // A commit has each key once.
+  if (own.length === 1) return own[0]?.changes ?? [];
+  const byKey = new Map<string, EntryChange>();
+  for (const now of own.flatMap(({ changes }) => changes)) {
+    const key = (now.after ?? now.before)?.key.text ?? "";
+    const earlier = byKey.get(key);
+    byKey.set(key, earlier === undefined ? now : { before: earlier.before, after: now.after });
+  }
+  return [...byKey.values()];
+}

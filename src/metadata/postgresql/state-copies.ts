@@ -8,14 +8,14 @@ import {
   resolveTarget,
 } from "../../base/file/index.ts";
 import { emptyFileText } from "../model/render-entry.ts";
-import type { UdmIndex } from "../model/udm-index.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
 import type { Position } from "./fetch-commits.ts";
 import type { Log } from "../../base/report/index.ts";
-import type { SharedIndex } from "../index/index-contract.ts";
+import type { SharedIndex } from "../index/shared-index.ts";
 import { createFileThread } from "../store/file-thread-client.ts";
-import { loadBytes } from "../store/load-bytes.ts";
-import type { FailureStep, PostgresqlMetrics } from "./postgresql-metrics.ts";
-import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
+import { loadBytes } from "../store/file-thread-client.ts";
+import type { FailureStep, PostgresqlMetrics } from "./database-reporting.ts";
+import type { UdmPostgresqlStoreOptions } from "./schema.ts";
 
 /** What the first line of a copy says. */
 interface CopyHead extends Position {

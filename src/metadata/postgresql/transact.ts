@@ -1,18 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
-import { messageOf, stateOf, type DatabaseAccess, type Session } from "../../base/postgresql/index.ts";
+import {
+  messageOf,
+  nextDelay,
+  openSession,
+  type DatabaseAccess,
+  type Session,
+  stateOf,
+} from "../../base/postgresql/index.ts";
+import { readState, type DatabaseState, type Position } from "./fetch-commits.ts";
 import type { Log } from "../../base/report/index.ts";
-import type { UdmChange } from "../history/history-contract.ts";
-import { UdmError } from "../model/udm-error.ts";
-import type { UdmIndex } from "../model/udm-index.ts";
-import { beginTransaction, keepTransaction, rollBack, type Writer } from "./commit-transaction.ts";
-import type { Position } from "./fetch-commits.ts";
+import type { UdmChange } from "../history/change.ts";
+import { UdmError, type UdmIndex } from "../model/udm-store.ts";
 import { ReloadNeeded, type Mirror } from "./mirror.ts";
-import type { PostgresqlMetrics } from "./postgresql-metrics.ts";
-import { saveCommits, type NewCommit } from "./save-commits.ts";
-import { DivergenceError } from "./write-rows.ts";
+import type { PostgresqlMetrics } from "./database-reporting.ts";
+import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";
+
+/** What a transaction whose answer was lost has become. */
+type LostAnswer = "committed" | "not_committed" | "unknown";
+
+/** The session through which is written. */
+interface Writer {
+  /** Opens it if need be. @throws Error */
+  session(): Promise<Session>;
+  /**
+   * Finds out what happened to a commit whose answer was lost. While the transaction may still be about to commit, it holds the row that this
+   * takes first: whatever is found then is final.
+   */
+  outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer>;
+  close(): void;
+}
+
+export function createWriter(access: DatabaseAccess, random: () => number): Writer {
+  let open: Session | undefined;
+  let stopping = new AbortController();
+
+  const session = async (): Promise<Session> => {
+    if (open?.isOpen() !== true) open = await openSession(access, stopping.signal);
+    return open;
+  };
+
+  return {
+    session,
+    async outcomeOf(number, save, limitMs) {
+      const late = AbortSignal.any([stopping.signal, AbortSignal.timeout(limitMs)]);
+      for (let attempt = 0; !late.aborted; attempt++) {
+        try {
+          const asked = await session();
+          const found = await beginTransaction(asked, number);
+          await rollBack(asked);
+          return found.save === save ? "committed" : "not_committed";
+        } catch {
+          await rollBack(open);
+          await sleep(nextDelay(attempt, random), undefined, { signal: late }).catch(() => {});
+        }
+      }
+      return "unknown";
+    },
+    close() {
+      stopping.abort(new Error("the collector stops"));
+      open?.close();
+      open = undefined;
+      stopping = new AbortController();
+    },
+  };
+}
+
+/** Begins a transaction that holds the row whoever commits must have. @param number of the commit whose id is asked for. */
+export async function beginTransaction(session: Session, number: number): Promise<DatabaseState> {
+  const [, state] = await session.ask((sql) => {
+    // Without `execute` a query is sent when it is awaited: the others would be before it.
+    const begun = sql.unsafe("begin isolation level read committed read write").execute();
+    return Promise.all([begun, readState(sql, number, true)]);
+  });
+  return state;
+}
+
+/** So often a transaction in which nothing happens says that it lives: the server ends one that is silent for ten seconds. */
+const signOfLifeMs = 3000;
+
+/** Keeps an open transaction while work of this side is done. It must not use the session. */
+async function keepTransaction<T>(session: Session, work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {
+    // A failure closes the session, so the next request on it fails.
+    session.ask((sql) => sql.unsafe("select")).catch(() => {});
+  }, signOfLifeMs);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Ends a transaction without a trace; a session that cannot is of no use any more. */
+export async function rollBack(session: Session | undefined): Promise<void> {
+  if (session?.isOpen() !== true) return;
+  try {
+    await session.ask((sql) => sql.unsafe("rollback"));
+  } catch (error) {
+    session.close(new Error(messageOf(error)));
+  }
+}
 
 /** What a transaction is to save. */
-export interface Plan {
+interface Plan {
   readonly commits: readonly NewCommit[];
   /** The state with them. */
   readonly next: UdmIndex;
@@ -44,7 +135,7 @@ export interface TransactOptions {
  * @param plan what to save, given the state with all commits; undefined for nothing. It may be called again.
  * @throws UdmError; nothing has changed then, or the message says that it is not known.
  */
-export type Transact = (plan: (from: Position) => Promise<Plan | undefined>) => Promise<void>;
+type Transact = (plan: (from: Position) => Promise<Plan | undefined>) => Promise<void>;
 
 /** How long a write waits to learn what happened to a commit whose answer was lost. */
 const lostAnswerMs = 60_000;

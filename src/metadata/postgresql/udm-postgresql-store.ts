@@ -1,10 +1,10 @@
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import type { UdmCommit } from "../model/udm-store.ts";
-import type { NewLayerChange } from "../history/store-history.ts";
-import { applyBatches } from "../store/apply-batches.ts";
+import type { NewLayerChange } from "../history/history.ts";
+import { applyBatches } from "../store/commit-queue.ts";
 import { type Outcome, createCommitQueue } from "../store/commit-queue.ts";
-import { entriesOf, originOf, type Batch, createSubmit } from "../store/submit-writes.ts";
-import type { NewCommit } from "./save-commits.ts";
+import { entriesOf, originOf, type Batch, createSubmit } from "../store/commit-queue.ts";
+import type { NewCommit } from "./entry-rows.ts";
 import { createTransact, type TransactOptions } from "./transact.ts";
 import {
   type Session,
@@ -18,23 +18,23 @@ import {
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { limitLog } from "../../base/report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import { UdmError } from "../model/udm-error.ts";
-import type { UdmIndex } from "../model/udm-index.ts";
-import { createAddressWatch } from "../store/address-watch.ts";
-import { logWrite } from "../store/audit-log.ts";
-import type { CollectorUdmStore } from "../store/file-store-contract.ts";
-import { createPublishedState } from "../store/published-state.ts";
+import { UdmError } from "../model/udm-store.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
+import { createAddressWatch } from "../store/store-contract.ts";
+import { logWrite } from "../store/store-reporting.ts";
+import type { CollectorUdmStore } from "../store/store-contract.ts";
+import { createPublishedState } from "../store/store-contract.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
-import { WriteHealth } from "../store/write-health.ts";
-import { createStoreMetrics } from "../store/udm-store-metrics.ts";
-import { createCatchUp } from "./catch-up.ts";
-import { beginTransaction, createWriter, rollBack } from "./commit-transaction.ts";
-import { createDatabaseHealth } from "./database-health.ts";
+import { WriteHealth } from "../store/store-reporting.ts";
+import { createStoreMetrics } from "../store/store-reporting.ts";
+import { createCatchUp } from "./mirror.ts";
+import { beginTransaction, createWriter, rollBack } from "./transact.ts";
+import { createDatabaseHealth } from "./database-reporting.ts";
 import { createMirror, ReloadNeeded } from "./mirror.ts";
-import { createPostgresqlMetrics } from "./postgresql-metrics.ts";
-import type { UdmPostgresqlStoreOptions } from "./postgresql-store-contract.ts";
+import { createPostgresqlMetrics } from "./database-reporting.ts";
+import type { UdmPostgresqlStoreOptions } from "./schema.ts";
 import { channel, trialRows, udmSchema } from "./schema.ts";
-import { createSharedHistory } from "./shared-history.ts";
+import { createSharedHistory } from "./fetch-commits.ts";
 import { createStateCopies } from "./state-copies.ts";
 
 /** What happened to a group of batches. */

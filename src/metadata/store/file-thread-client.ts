@@ -1,4 +1,7 @@
 import type { MessagePort, Worker } from "node:worker_threads";
+import type { SharedIndex } from "../index/shared-index.ts";
+import { type UdmIndex, UdmError, type UdmErrorCode } from "../model/udm-store.ts";
+import { loadState, type LoadedState } from "./load-state.ts";
 import {
   SaveError,
   errorCode,
@@ -12,11 +15,57 @@ import {
   replayImage,
 } from "../../base/file/index.ts";
 import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
-import { loadState, type LoadedState } from "./load-state.ts";
 import { createPageWriter, type LineQuestion, type PageWriter } from "./page-writer.ts";
-import type { IndexLoan } from "../index/lent-builder.ts";
-import { UdmError, type UdmErrorCode } from "../model/udm-error.ts";
+import type { IndexLoan } from "../index/index-builder.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
+
+/** What a file says. */
+interface FileState extends Omit<LoadedState, "built"> {
+  readonly index: UdmIndex;
+  /** Whether the thread has kept the bytes. */
+  readonly isInThread: boolean;
+}
+
+/** Of a file of this part of the size of a big one a load could hold the event loop for tens of milliseconds, before the code is compiled. */
+const loadShare = 8;
+
+interface BytesLoaderOptions {
+  readonly shared: SharedIndex;
+  readonly thread: FileThread | undefined;
+  /** A file of this many bytes is a big one. */
+  readonly threadBytes: number;
+}
+
+/**
+ * {@link loadState}, in the thread if the file is not small.
+ *
+ * @param before the current state, which is given back when the file says the same.
+ * @param keep whether the thread is to keep the bytes of a big file for saves.
+ * @throws YamlFault; UdmError `resource_exhausted`
+ */
+export async function loadBytes(
+  { shared, thread, threadBytes }: BytesLoaderOptions,
+  bytes: Uint8Array,
+  before: UdmIndex | undefined,
+  keep: boolean,
+): Promise<FileState> {
+  const { length } = bytes;
+  const loader = length >= Math.max(threadBytes / loadShare, 1) ? thread : undefined;
+  const isInThread = loader !== undefined && length >= threadBytes;
+  const loan = shared.lend(before);
+  let loaded: LoadedState;
+  try {
+    loaded = loader === undefined ? loadState(loan, bytes) : await loader.load(bytes, loan, keep && isInThread);
+  } catch (error) {
+    shared.takeBack(loan);
+    throw error;
+  }
+  const { built, ...rest } = loaded;
+  if (built === undefined) shared.takeBack(loan);
+  const index = built === undefined ? (before ?? shared.empty()) : shared.adopt(loan, built);
+  if (!isInThread) await loader?.stop();
+  return { ...rest, index, isInThread };
+}
 
 /** What the thread is asked; each request is answered before the next is taken. */
 type ThreadRequest =
@@ -120,7 +169,7 @@ export interface FileThread extends PageWriter {
   stop(): Promise<void>;
 }
 
-export interface FileThreadOptions {
+interface FileThreadOptions {
   /** Starts a thread that runs {@link serveFileThread}. */
   readonly start: () => Worker;
   readonly io: FileIo;

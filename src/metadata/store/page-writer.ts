@@ -1,8 +1,8 @@
 import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
-import { createKeyScanner } from "../index/key-scanner.ts";
-import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-words.ts";
-import { readChanges } from "./change-log.ts";
+import { createKeyScanner } from "../index/key-limbs.ts";
+import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
+import { readChanges } from "./udm-pages.ts";
 import {
   replaceFile,
   sameStamp,

@@ -1,55 +1,70 @@
 import { parseKey, type Family, type Key } from "../../base/ip/index.ts";
-import { createKeyScanner } from "../index/key-scanner.ts";
+import { createKeyScanner, type KeyWords } from "../index/key-limbs.ts";
 import type { RenderedTexts } from "../index/entry-block.ts";
-import type { KeyWords } from "../index/key-words.ts";
-import {
-  backslash,
-  blank,
-  closingBrace,
-  closingBracket,
-  colon,
-  comma,
-  dot,
-  emptyEntry,
-  hash,
-  inner,
-  internalField,
-  internalJson,
-  itemStart,
-  jsonRoom,
-  keyJson,
-  kinds,
-  letter,
-  letterE,
-  lineFeed,
-  longestEntry,
-  longestReserved,
-  maxName,
-  maxPairs,
-  maxText,
-  maxValue,
-  metadataField,
-  metadataJson,
-  nameField,
-  nameJson,
-  nine,
-  openingBracket,
-  pairStart,
-  quote,
-  reservedStarts,
-  safe,
-  tagsField,
-  tagsJson,
-  tagsLine,
-  vlanField,
-  vlanJson,
-  yamlRoom,
-  zero,
-} from "./entry-signs.ts";
 import { stringScalar } from "../../base/yaml/index.ts";
 
+// What entries of the file are made of, for the reader of bytes.
+
+const lineFeed = 0x0a;
+const blank = 0x20;
+const quote = 0x22;
+const hash = 0x23;
+const comma = 0x2c;
+const dot = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
+const colon = 0x3a;
+const openingBracket = 0x5b;
+const backslash = 0x5c;
+const closingBracket = 0x5d;
+const closingBrace = 0x7d;
+
+/** Bytes of an entry up to its last item; the YAML of flow lists is four times as long as they are. */
+const longestEntry = 8 * 1024;
+const yamlRoom = 64 * 1024;
+const jsonRoom = 128 * 1024;
+const maxPairs = 32;
+/** Of names and tags, of names of metadata (short enough to be written plain), of their values. */
+const maxText = 255;
+const maxName = 255;
+const maxValue = 4096;
+/** Length of the longest text that some reader takes for a bool or null. */
+const longestReserved = 5;
+/** With digits behind it, however many, it is a float to some. */
+const letterE = 0x65;
+
+/** First letters of texts that some reader takes for a bool, null or a float (those behind a dot). */
+const reservedStarts = new Uint8Array(256);
+for (const sign of "yYnNoOtTfFiIeE_") reservedStarts[sign.charCodeAt(0)] = 1;
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const keyJson = encode('{"key":"');
+const nameJson = encode(',"name":');
+const tagsJson = encode(',"tags":[');
+const vlanJson = encode(',"vlan":"');
+const internalJson = encode(',"internal":true');
+const metadataJson = encode(',"metadata":{');
+const nameField = encode("  name: ");
+const tagsField = encode("  tags:");
+const vlanField = encode("  vlan: ");
+const internalField = encode("  internal: true\n");
+const tagsLine = encode("  tags:\n");
+const metadataField = encode("  metadata:\n");
+const itemStart = encode("    - ");
+const pairStart = encode("    ");
+const emptyEntry = encode(" {}\n");
+
+/** What a sign may be in a plain scalar: not its first, any, and one that it stays plain with as its first. */
+const inner = 1;
+const safe = 2;
+const letter = 3;
+const kinds = new Uint8Array(256);
+for (const sign of "-@") kinds[sign.charCodeAt(0)] = inner;
+for (const sign of "0123456789./()") kinds[sign.charCodeAt(0)] = safe;
+for (const sign of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") kinds[sign.charCodeAt(0)] = letter;
+
 /** Makes the texts of entries of the YAML that was read, bytes of bytes. */
-export interface PlainEntryScanner extends RenderedTexts {
+interface PlainEntryScanner extends RenderedTexts {
   /**
    * Reads the entry that starts here.
    *

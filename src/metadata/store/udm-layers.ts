@@ -1,14 +1,14 @@
 import { compareSpecificity, type Address, type Key } from "../../base/ip/index.ts";
-import { mostChanges } from "../index/change-ring.ts";
-import type { LayerPlaces } from "../index/layer-places.ts";
-import type { SharedIndex } from "../index/index-contract.ts";
-import { nextTurn } from "../model/next-turn.ts";
+import { mostChanges } from "../index/shared-reader.ts";
+import type { LayerPlaces } from "../index/snapshots.ts";
+import type { SharedIndex } from "../index/shared-index.ts";
+import { nextTurn } from "../model/apply-writes.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
-import type { NewLayerChange } from "../history/store-history.ts";
-import { sameEntry } from "../model/same-entry.ts";
-import type { UdmEntry } from "../model/udm-entry.ts";
-import { UdmError } from "../model/udm-error.ts";
-import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-index.ts";
+import type { NewLayerChange } from "../history/history.ts";
+import { sameEntry } from "../model/entry.ts";
+import type { UdmEntry } from "../model/entry.ts";
+import { UdmError } from "../model/udm-store.ts";
+import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-store.ts";
 
 /** Entries that no person wrote, kept apart from all others. */
 export interface UdmLayer {

@@ -16,9 +16,9 @@ import {
   type SavedFile,
 } from "../../base/file/index.ts";
 import type { FileThread } from "./file-thread-client.ts";
-import { nextTurn } from "../model/next-turn.ts";
+import { nextTurn } from "../model/apply-writes.ts";
 import { createPageWriter, type PageWriter } from "./page-writer.ts";
-import type { UdmIndex } from "../model/udm-index.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
 
 /** What a saver reports. */
 interface SaverMetrics {

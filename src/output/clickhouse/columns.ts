@@ -27,12 +27,6 @@ export interface TableLayout {
 /** They are part of the order, so they are never NULL: without a value an address is `::`. */
 const keyFields: ReadonlySet<string> = new Set(["@timestamp", "flow.export.ip.addr", "system.ip.addr"]);
 
-/** Texts of which there are about as many as there are records, so that a dictionary does not help. */
-const isDistinct = (name: string): boolean =>
-  /\.mac\.addrs?$|^snmp\.object\.entity$|\.bssid$|^flow\.((community|conversation|session)\.id|url\.text|http\.referer|bgp\.as_path)$/.test(
-    name,
-  );
-
 const scalarTypes: Readonly<Record<Exclude<FieldType, "keyword">, string>> = {
   ip: "IPv6",
   long: "Int64",
@@ -44,9 +38,9 @@ const scalarTypes: Readonly<Record<Exclude<FieldType, "keyword">, string>> = {
   geo_point: "LowCardinality(String)",
 };
 
-function columnOf({ name, type, isArray }: RecordField, nameOf: NameOf): Column {
+function columnOf({ name, type, isArray, isDistinct }: RecordField, nameOf: NameOf): Column {
   const field = nameOf(name);
-  const text = isDistinct(name) ? "String" : "LowCardinality(String)";
+  const text = isDistinct ? "String" : "LowCardinality(String)";
   const scalar = type === "keyword" ? text : scalarTypes[type];
   // A text that is absent is empty; zero and "absent" are different numbers.
   const isNullable = !isArray && type !== "keyword" && type !== "geo_point" && !keyFields.has(name);

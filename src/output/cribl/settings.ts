@@ -3,7 +3,7 @@ import { Secret } from "../../base/text/index.ts";
 import { commonRows } from "../delivery/settings.ts";
 import { addressesRow, clientCertificateRows, postConfig, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { bodyRows } from "../http/settings.ts";
-import { outputKind, type OwnSettings } from "../output-kind.ts";
+import { outputKind } from "../output-kind.ts";
 
 const group = "Outputs";
 
@@ -15,7 +15,6 @@ const rows = {
   TOKEN: row(group, secret, new Secret(""), "The token of the HTTP source, sent as `Authorization: <token>`."),
   ...bodyRows,
 };
-export type CriblSettings = OwnSettings<typeof rows>;
 
 export const cribl = outputKind(rows, {
   word: "CRIBL",

@@ -1,7 +1,7 @@
 import { row, secret, type SettingType } from "../../base/settings/index.ts";
 import { Secret } from "../../base/text/index.ts";
 import { basicAuthorization, urlsOf } from "../http/server-settings.ts";
-import { outputKind, type OwnSettings } from "../output-kind.ts";
+import { outputKind } from "../output-kind.ts";
 import { policyRow, searchRows, searchTls, serverRows } from "../search/search-settings.ts";
 
 const group = "Outputs";
@@ -35,7 +35,6 @@ const rows = {
   ...searchRows,
   INDEX_TEMPLATE_ILM_LIFECYCLE: policyRow("ILM"),
 };
-export type ElasticsearchSettings = OwnSettings<typeof rows>;
 
 export const elasticsearch = outputKind(rows, {
   word: "ELASTICSEARCH",

@@ -1,16 +1,4 @@
-import {
-  bool,
-  filterText,
-  GiB,
-  int,
-  list,
-  MiB,
-  path,
-  plainText,
-  row,
-  size,
-  type ValuesOf,
-} from "../../base/settings/index.ts";
+import { bool, filterText, GiB, int, list, MiB, path, plainText, row, size } from "../../base/settings/index.ts";
 
 const group = "Outputs";
 
@@ -59,5 +47,3 @@ export const fileRows = {
     "The queue for a slow disk. When it is full, records are dropped and counted.",
   ),
 };
-
-export type FileSettings = ValuesOf<typeof fileRows>;

@@ -1,5 +1,5 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { lengthOf, recordOverhead, type BatchLines, readLines } from "./kafka-lines.ts";
+import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./kafka-lines.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
@@ -8,7 +8,6 @@ import { createKeyFinder } from "../delivery/key-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { KafkaSettings } from "./settings.ts";
-import { createKafkaTopics } from "./kafka-topics.ts";
 
 const multiplier = 0x5bd1_e995;
 const seed = 0x9747_b28c;

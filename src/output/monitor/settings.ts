@@ -1,4 +1,4 @@
-import { bool, int, row, type ValuesOf } from "../../base/settings/index.ts";
+import { bool, int, row } from "../../base/settings/index.ts";
 
 const group = "Outputs";
 
@@ -6,5 +6,3 @@ export const monitorRows = {
   ENABLE: row(group, bool, false, "Logs how many records passed, and how many a second. It sends them nowhere."),
   INTERVAL: row(group, int(1, 86_400, "seconds"), 60, "How often the numbers of records are logged."),
 };
-
-export type MonitorSettings = ValuesOf<typeof monitorRows>;

@@ -1,5 +1,5 @@
 import { basicAuthorization, urlsOf } from "../http/server-settings.ts";
-import { outputKind, type OwnSettings } from "../output-kind.ts";
+import { outputKind } from "../output-kind.ts";
 import { policyRow, searchRows, searchTls, serverRows } from "../search/search-settings.ts";
 
 const rows = {
@@ -7,7 +7,6 @@ const rows = {
   ...searchRows,
   INDEX_TEMPLATE_ISM_POLICY: policyRow("ISM"),
 };
-export type OpensearchSettings = OwnSettings<typeof rows>;
 
 export const opensearch = outputKind(rows, {
   word: "OPENSEARCH",

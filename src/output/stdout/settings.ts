@@ -1,16 +1,4 @@
-import {
-  bool,
-  filterText,
-  GiB,
-  int,
-  list,
-  MiB,
-  oneOf,
-  plainText,
-  row,
-  size,
-  type ValuesOf,
-} from "../../base/settings/index.ts";
+import { bool, filterText, GiB, int, list, MiB, oneOf, plainText, row, size } from "../../base/settings/index.ts";
 
 const group = "Outputs";
 
@@ -49,5 +37,3 @@ export const stdoutRows = {
     "The queue for a slow reader of the standard output. When it is full, records are dropped and counted.",
   ),
 };
-
-export type StdoutSettings = ValuesOf<typeof stdoutRows>;

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import type { Locator, Page } from "playwright-core";
-import { axeFindings, openBrowser, openPage, type WatchedPage } from "../../support/browser.ts";
+import {
+  axeFindings,
+  openBrowser,
+  openPage,
+  type Locator,
+  type Page,
+  type WatchedPage,
+} from "../../support/browser.ts";
 import { until } from "../../support/until.ts";
 import { startWithFlows, type CollectorWithFlows } from "./collector-with-flows.ts";
 

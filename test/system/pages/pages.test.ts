@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Locator } from "playwright-core";
-import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
+import { axeFindings, openBrowser, openPage, type Locator } from "../../support/browser.ts";
 import { startWithFlows } from "./collector-with-flows.ts";
 
 /** Explore is off here: its page says so, and the browser notes the 404. */

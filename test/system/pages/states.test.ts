@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Browser, Page } from "playwright-core";
 import { cleanUp } from "../../support/clean-up.ts";
-import { axeFindings, openBrowser, openPage } from "../../support/browser.ts";
+import { axeFindings, openBrowser, openPage, type Browser, type Page } from "../../support/browser.ts";
 import { metadataSettings, startCollectorProcess } from "../../support/collector-process.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { startWithFlows } from "./collector-with-flows.ts";

@@ -1,6 +1,6 @@
 import { convertType } from "../mapping/convert-type.ts";
 import { registeredElements, reverseNames, type ElementNames, type ElementSource } from "../mapping/element-names.ts";
-import { fieldNames } from "../mapping/field-names.ts";
+import { fieldNames } from "../mapping/element-names.ts";
 import { elementKey, reversePen } from "../registry/registry.ts";
 import type { CustomElement } from "./custom-element.ts";
 

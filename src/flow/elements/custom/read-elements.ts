@@ -14,7 +14,7 @@ import { reversePen, elementKey, findElement, knownElements } from "../registry/
 import type { CustomElement } from "./custom-element.ts";
 import { quote } from "../../../base/text/index.ts";
 import { decodedSegments } from "../../../record/index.ts";
-import { fieldNames } from "../mapping/field-names.ts";
+import { fieldNames } from "../mapping/element-names.ts";
 
 /** An element and where a file has it: `file:line:column`. */
 interface PlacedElement extends CustomElement {

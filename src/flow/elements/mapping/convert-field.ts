@@ -2,7 +2,6 @@ import { formatAddressBytes } from "../../../base/ip/index.ts";
 import { enumerations } from "../registry/enumerations.gen.ts";
 import { protocolNames } from "../registry/protocol-names.gen.ts";
 import { toUnsigned } from "./convert-type.ts";
-import type { Conversion } from "./field-names.ts";
 import type { Convert } from "./field-source.ts";
 
 /** Bits of the TCP header, lowest first (IANA, "TCP Header Flags"). */
@@ -106,8 +105,8 @@ const constant =
 
 const nameOf = (names: ReadonlyMap<number, string>): Convert => ofNumber((value) => names.get(value));
 
-/** The conversions of {@link fieldNames} beyond the plain value. */
-export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert>> = {
+/** The conversions that the table of fields names, beyond the plain value. */
+export const convertField = {
   /**
    * Uptime in milliseconds, modulo 2^32: how long before the export it was is reckoned first, so that a wrap between
    * the two does no harm. What lies ahead of the export by less than half the circle is in the future. In eight bytes the
@@ -192,4 +191,7 @@ export const convertField: Readonly<Record<Exclude<Conversion, "value">, Convert
     if (selector === undefined) return undefined;
     return penLength === 0 ? `${engine}:${selector}` : `${engine}:${source.view.getUint32(at + 1)}:${selector}`;
   },
-};
+} satisfies Readonly<Record<string, Convert>>;
+
+/** How an element's bytes become a field's value. `value` goes by the element's abstract data type. */
+export type Conversion = "value" | keyof typeof convertField;

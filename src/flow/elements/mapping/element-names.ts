@@ -1,10 +1,10 @@
+import { recordFields } from "../../../record/index.ts";
 import { enumerations } from "../registry/enumerations.gen.ts";
-import { tcpOptionsFull, convertField } from "./convert-field.ts";
+import { tcpOptionsFull, convertField, type Conversion } from "./convert-field.ts";
 import { formatText, convertType, toHex, toUnsigned } from "./convert-type.ts";
 import type { Convert } from "./field-source.ts";
 import type { DataType, InformationElement } from "../registry/information-element.ts";
 import { findElement, reversePen } from "../registry/registry.ts";
-import { fieldNames, type Conversion } from "./field-names.ts";
 
 /** A name for some of an element's values. */
 interface TaggedName {
@@ -142,6 +142,25 @@ export const registeredElements: ElementSource = {
   names: (pen, id) => elementNames(pen, id),
   type: (pen, id) => findElement(pen, id)?.type,
 };
+
+/** One element under one of our names. */
+export type FieldName = readonly [element: number, name: string, conversion: Conversion];
+
+/**
+ * Our names for IANA's elements (and for those of NetFlow v9 alone, from 32768 on), as the table of fields has them. An element that is not
+ * here comes out as `flow.ie.<IANA name>`.
+ *
+ * Where several elements of a template claim one name, their order here is the order of preference. An element with several names gives
+ * the first to its value; the others are derived from it.
+ */
+export const fieldNames: readonly FieldName[] = recordFields.flatMap(({ name, elements }) =>
+  elements.map(([id, conversion]): FieldName => [id, name, conversionOf(conversion)]),
+);
+
+function conversionOf(name: string): Conversion {
+  if (name === "value" || Object.hasOwn(convertField, name)) return name as Conversion;
+  throw new TypeError(`no conversion of a field: ${name}`);
+}
 
 const namesByElement = new Map<number, ElementName[]>();
 fieldNames.forEach(([id, name, conversion], preference) => {

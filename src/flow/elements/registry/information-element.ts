@@ -29,6 +29,9 @@ export type ListStructure = "basicList" | "subTemplateList" | "subTemplateMultiL
 /** One line of a registry of information elements (RFC 7012 section 4). */
 export type ElementRow = readonly [id: number, name: string, type: DataType, semantics: string, units: string];
 
+/** An element of a vendor that publishes no registry: id, name, abstract data type. */
+export type VendorRow = readonly [id: number, name: string, type: DataType];
+
 /** What a field of a template means. */
 export interface InformationElement {
   /** Private enterprise number; 0 is IANA. */

@@ -1,7 +1,7 @@
-import type { ElementRow, InformationElement } from "./information-element.ts";
+import type { ElementRow, InformationElement, VendorRow } from "./information-element.ts";
 import { ianaElements } from "./iana-elements.gen.ts";
 import { vendorElements } from "./vendor-elements.gen.ts";
-import { vendorTypes, type VendorRow } from "./vendor-types.ts";
+import { vendorTypes } from "./vendor-types.gen.ts";
 
 /**
  * Field types that exist in NetFlow v9 alone: from 32768 on, where IPFIX has its enterprise bit. 33000 to 40005 are sent by

@@ -1,4 +1,4 @@
-// Searches the table of addresses, as src/enrich/address/table/address-slots.ts does, in the same memory.
+// Searches the table of addresses, as src/enrich/address/change-history.ts does, in the same memory.
 import {
   controlArena,
   controlMask,

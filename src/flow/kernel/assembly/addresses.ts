@@ -1,4 +1,4 @@
-// Looks up what is known of addresses, as src/enrich/address/table/address-table.ts does, in the same memory.
+// Looks up what is known of addresses, as src/enrich/address/address-table.ts does, in the same memory.
 import {
   controlArena,
   controlFinish,

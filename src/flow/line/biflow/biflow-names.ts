@@ -1,4 +1,4 @@
-import { fieldNames } from "../../elements/mapping/field-names.ts";
+import { fieldNames } from "../../elements/mapping/element-names.ts";
 
 /** First segments of names that are not below `flow`. */
 const roots = new Set(

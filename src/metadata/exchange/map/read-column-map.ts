@@ -1,6 +1,6 @@
 import { nearName, quote } from "../../../base/text/index.ts";
-import { udmContexts, type UdmContext } from "../../model/udm-entry.ts";
-import { ExchangeError } from "../exchange-error.ts";
+import { udmContexts, type UdmContext } from "../../model/entry.ts";
+import { ExchangeError } from "../import-rows.ts";
 import { isObject } from "../rows/json-rows.ts";
 import {
   metadataColumn,
@@ -11,7 +11,7 @@ import {
   type FixedValues,
   type Target,
 } from "./column-map.ts";
-import { readyMap, readyMapNames, type ReadyMapName } from "./ready-maps.ts";
+import { readyMap, readyMapNames, type ReadyMapName } from "./column-map.ts";
 
 const mapFields = ["ready", "columns", "defaults", "constants", "rest", "where", "duplicates"] as const;
 const ruleFields = ["to", "mask", "until", "take", "split", "default", "values", "optional"] as const;

@@ -1,8 +1,185 @@
-import { ExchangeError } from "../exchange-error.ts";
+import {
+  ExchangeError,
+  type FaultList,
+  charactersOfABlock,
+  longestRow,
+  rowsOfABlock,
+  type Row,
+  type RowBlocks,
+  rowIsTooLong,
+} from "../import-rows.ts";
 import { quote } from "../../../base/text/index.ts";
-import type { FaultList } from "../fault-list.ts";
-import { JsonTooLong, JsonWalker, JsonWalkError, type JsonExtent } from "./json-walker.ts";
-import { charactersOfABlock, longestRow, rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
+
+/** Deeper nesting than any row has: what goes through values by recursion must not die of a megabyte of brackets. */
+const maxDepth = 100;
+
+/** A value of a JSON text: where it is, and a name that one of its objects has twice. */
+interface JsonExtent {
+  readonly start: number;
+  readonly end: number;
+  readonly twice: string | undefined;
+}
+
+/** Where a text is no JSON. Not every fault is found: that is left to who parses the values. */
+class JsonWalkError extends Error {}
+
+/** A value is longer than it may be. */
+class JsonTooLong extends Error {
+  constructor(text: string, start: number, most: number) {
+    const line = text.slice(0, start).split("\n").length;
+    super(`a row or value at line ${line} takes more than ${most} characters: "${text.slice(start, start + 40)}…"`);
+  }
+}
+
+/** Walks over a JSON text without making values of it, so that a long one can be read a value at a time. */
+class JsonWalker {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The sign that begins the next value, or stands in its place; "" at the end. */
+  peek(): string {
+    while (/\s/.test(this.#text[this.#at] ?? "")) this.#at++;
+    return this.#text[this.#at] ?? "";
+  }
+
+  /** Walks over the next value. @throws JsonWalkError, and {@link JsonTooLong} for a collection of more characters than `most`. */
+  value(most = Infinity): JsonExtent {
+    const first = this.peek();
+    const start = this.#at;
+    let twice: string | undefined;
+    if (first === "{" || first === "[") twice = this.#collection(most);
+    else if (first === '"') this.#string();
+    else {
+      while (!/[\s,\]}]|^$/.test(this.#text[this.#at] ?? "")) this.#at++;
+      if (this.#at === start) this.#fail("a value is missing");
+    }
+    return { start, end: this.#at, twice };
+  }
+
+  /** Walks over the items of the next value, which is an array. @throws as {@link value} does. */
+  *items(most: number): Generator<JsonExtent, void> {
+    this.#skip("[");
+    if (this.peek() === "]") return this.#skip("]");
+    for (;;) {
+      yield this.value(most);
+      if (this.peek() === "]") return this.#skip("]");
+      this.#skip(",");
+    }
+  }
+
+  /**
+   * Walks over the names of the next value, which is an object. After each one its value must be walked over.
+   *
+   * @throws JsonWalkError
+   */
+  *members(): Generator<string, void> {
+    this.#skip("{");
+    if (this.peek() === "}") return this.#skip("}");
+    for (;;) {
+      if (this.peek() !== '"') this.#fail("a name is missing");
+      const start = this.#at;
+      this.#string();
+      const name = this.#nameOf(start);
+      this.#skip(":");
+      yield name;
+      if (this.peek() === "}") return this.#skip("}");
+      this.#skip(",");
+    }
+  }
+
+  /** @throws JsonWalkError when there is more. */
+  end(): void {
+    if (this.peek() !== "") this.#fail("there is something behind the value");
+  }
+
+  #skip(sign: string): void {
+    if (this.peek() !== sign) this.#fail(`${sign} is missing`);
+    this.#at++;
+  }
+
+  /** @returns a name that an object has twice. */
+  #collection(most: number): string | undefined {
+    const text = this.#text;
+    const first = this.#at;
+    /** The names of each object that is open; undefined for an array. */
+    const open: (Set<string> | undefined)[] = [];
+    let isName = false;
+    let twice: string | undefined;
+    do {
+      if (this.#at - first > most) throw new JsonTooLong(text, first, most);
+      switch (text.charCodeAt(this.#at)) {
+        case quoteByte: {
+          const start = this.#at;
+          this.#string();
+          if (!isName) break;
+          const name = this.#nameOf(start);
+          const names = open.at(-1);
+          if (names?.has(name) === true) twice ??= name;
+          names?.add(name);
+          isName = false;
+          break;
+        }
+        case openingBrace:
+        case openingBracket:
+          isName = text.charCodeAt(this.#at++) === openingBrace;
+          if (open.push(isName ? new Set() : undefined) > maxDepth) this.#fail(`nested deeper than ${maxDepth} levels`);
+          break;
+        case closingBrace:
+        case closingBracket:
+          open.pop();
+          isName = false;
+          this.#at++;
+          break;
+        case comma:
+          isName = open.at(-1) !== undefined;
+          this.#at++;
+          break;
+        default:
+          if (++this.#at > text.length) this.#fail("it ends too early");
+      }
+    } while (open.length > 0);
+    return twice;
+  }
+
+  #string(): void {
+    const text = this.#text;
+    for (let end = text.indexOf('"', this.#at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+      let before = end - 1;
+      while (text.charCodeAt(before) === backslash) before--;
+      if ((end - before) % 2 === 0) continue;
+      this.#at = end + 1;
+      return;
+    }
+    this.#fail("it ends too early");
+  }
+
+  /** The name in quotes from here to where the walker is. */
+  #nameOf(start: number): string {
+    const text = this.#text.slice(start, this.#at);
+    if (!text.includes("\\")) return text.slice(1, -1);
+    try {
+      return JSON.parse(text) as string;
+    } catch {
+      return text;
+    }
+  }
+
+  #fail(what: string): never {
+    throw new JsonWalkError(what);
+  }
+}
+
+const quoteByte = 0x22;
+const comma = 0x2c;
+const openingBracket = 0x5b;
+const backslash = 0x5c;
+const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
 
 /** Says that an object of a JSON text, or of lines of JSON, has a name twice; undefined when none has. */
 export function repeatedName(text: string): string | undefined {
@@ -28,7 +205,7 @@ export function requireDifferentNames(text: string): void {
   }
 }
 
-export function nameTwice(name: string): string {
+function nameTwice(name: string): string {
   return `the name ${quote(name)} is given twice in one object`;
 }
 
@@ -159,4 +336,64 @@ export async function* blocksOf(rows: readonly unknown[], faults: FaultList): Ro
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The objects of a text that has one on each line. A line that cannot be read is a fault of its own; empty ones are skipped.
+ *
+ * @param unit what a line is to the user; only of their own lines the number is said.
+ */
+export async function* ndjsonRows(
+  text: AsyncIterable<string>,
+  faults: FaultList,
+  unit: "line" | "row" = "line",
+): RowBlocks {
+  let number = 0;
+  let block: Row[] = [];
+  let length = 0;
+  for await (const line of linesOf(text)) {
+    number++;
+    if (line.trim() === "") continue;
+    const values = readLine(line, number, faults, unit);
+    if (values !== undefined) block.push({ number, line: unit === "line" ? number : 0, header: undefined, values });
+    length += line.length;
+    if (block.length < rowsOfABlock && length < charactersOfABlock) continue;
+    yield block;
+    block = [];
+    length = 0;
+  }
+  yield block;
+}
+
+function readLine(line: string, number: number, faults: FaultList, unit: "line" | "row"): unknown {
+  const fault = (reason: string): undefined => {
+    faults.add({ row: number, line: unit === "line" ? number : 0, column: "", field: "", reason });
+    return undefined;
+  };
+  if (line.length > longestRow) return fault(rowIsTooLong);
+  try {
+    const values = parseJson(line);
+    const { twice } = new JsonWalker(line).value();
+    if (twice !== undefined) return fault(nameTwice(twice));
+    return isObject(values) ? values : fault(`the ${unit} is not an object`);
+  } catch (error) {
+    if (error instanceof JsonWalkError) return fault(`the line cannot be read: ${error.message}`);
+    if (!(error instanceof ExchangeError)) throw error;
+    return fault(error.message.replace("the text is not JSON: ", "the line is not JSON: ").replace("line 1, ", ""));
+  }
+}
+
+async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let rest = "";
+  for await (const piece of text) {
+    const parts = piece.split("\n");
+    for (const [i, part] of parts.entries()) {
+      // One that is too long is so without the rest of it.
+      if (rest.length <= longestRow) rest += part;
+      if (i === parts.length - 1) break;
+      yield rest;
+      rest = "";
+    }
+  }
+  if (rest !== "") yield rest;
 }

@@ -8,10 +8,10 @@ import {
   type YamlNode,
   type YamlPart,
 } from "../../../base/yaml/index.ts";
-import { udmFields } from "../../model/udm-entry.ts";
-import { ExchangeError } from "../exchange-error.ts";
-import type { FaultList } from "../fault-list.ts";
-import { rowsOfABlock, type Row, type RowBlocks } from "./row.ts";
+import { udmFields } from "../../model/entry.ts";
+import { ExchangeError } from "../import-rows.ts";
+import type { FaultList } from "../import-rows.ts";
+import { rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
 
 /**
  * The rows of a YAML text: the items of a list, or the entries of a mapping, whose name is the row's `key`, as in the

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ExchangeError } from "../../exchange/exchange-error.ts";
+import { ExchangeError } from "../../exchange/import-rows.ts";
 import { exchangeFormats } from "../../exchange/export-entries.ts";
 import { readColumnMap, readFixed } from "../../exchange/map/read-column-map.ts";
 import type { CsvOptions } from "../../exchange/rows/csv-rows.ts";

@@ -1,5 +1,5 @@
 import type { ColumnMap } from "../../exchange/map/column-map.ts";
-import { SourceFault } from "../source-fault.ts";
+import { SourceFault } from "../source-config.ts";
 import {
   aThird,
   at,

@@ -1,11 +1,11 @@
 import { cloudKinds } from "./clouds.ts";
-import { infoblox } from "./infoblox.ts";
+import { infoblox } from "./ipam.ts";
 import { kubernetes } from "./kubernetes.ts";
-import { leaseKinds } from "./leases.ts";
-import { list } from "./list.ts";
-import { netbox } from "./netbox.ts";
-import { phpipam } from "./phpipam.ts";
-import { rowKinds } from "./rows.ts";
+import { leaseKinds } from "./documents.ts";
+import { list } from "./documents.ts";
+import { netbox } from "./ipam.ts";
+import { phpipam } from "./ipam.ts";
+import { rowKinds } from "./documents.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** All kinds of sources, by the name that the file has. */

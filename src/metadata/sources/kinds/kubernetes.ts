@@ -1,5 +1,5 @@
-import type { SourceReader } from "../fetch/source-reader.ts";
-import { SourceFault } from "../source-fault.ts";
+import type { SourceReader } from "../source-reader.ts";
+import { SourceFault } from "../source-config.ts";
 import { at, listAt, mapOf, minutes, optionOf, type SourceKind } from "./source-kind.ts";
 
 type KubernetesObject = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
 import type { ColumnMap, ColumnRule, Target } from "../../exchange/map/column-map.ts";
 import type { ImportResult } from "../../exchange/export-entries.ts";
 import type { Select } from "../../exchange/rows/selection.ts";
-import { readyMap } from "../../exchange/map/ready-maps.ts";
+import { readyMap } from "../../exchange/map/column-map.ts";
 import type { SourceConfig } from "../source-config.ts";
-import type { SourceReader } from "../fetch/source-reader.ts";
+import type { SourceReader } from "../source-reader.ts";
 
 /** What a kind is given to read. */
 export interface KindContext {

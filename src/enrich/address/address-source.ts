@@ -1,0 +1,221 @@
+import type { Key, Address } from "../../base/ip/index.ts";
+import { addressOf, isIpv4, addressScope } from "./address-limbs.ts";
+import { renderFields, type RenderedFields, type Value } from "../../record/index.ts";
+import { asLabel, enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
+
+/** Which addresses something is asked about. */
+export interface AddressSelection {
+  /** @param a to d: the words of the address, IPv4 in its mapped form. */
+  has(a: number, b: number, c: number, d: number): boolean;
+}
+
+interface Intervals {
+  /** First and last addresses, ascending, without overlap. */
+  readonly firsts: readonly (number | bigint)[];
+  readonly lasts: readonly (number | bigint)[];
+}
+
+/**
+ * Selects addresses: those of `include`, all where it is empty, without those of `exclude`.
+ */
+export function createAddressSelection(include: readonly Key[], exclude: readonly Key[]): AddressSelection {
+  const includes = [intervalsOf(include, 4), intervalsOf(include, 6)] as const;
+  const excludes = [intervalsOf(exclude, 4), intervalsOf(exclude, 6)] as const;
+  return {
+    has(a, b, c, d) {
+      const is4 = isIpv4(a, b, c);
+      const address = is4 ? d >>> 0 : addressOf(a, b, c, d).value;
+      const family = is4 ? 0 : 1;
+      return (include.length === 0 || isIn(includes[family], address)) && !isIn(excludes[family], address);
+    },
+  };
+}
+
+function intervalsOf(keys: readonly Key[], family: Key["family"]): Intervals {
+  const own = keys.filter((key) => key.family === family).toSorted((a, b) => (a.first < b.first ? -1 : 1));
+  const merged: { first: bigint; last: bigint }[] = [];
+  for (const { first, last } of own) {
+    const before = merged.at(-1);
+    if (before === undefined || first > before.last + 1n) merged.push({ first, last });
+    else if (last > before.last) before.last = last;
+  }
+  const plain = (value: bigint): number | bigint => (family === 4 ? Number(value) : value);
+  return { firsts: merged.map(({ first }) => plain(first)), lasts: merged.map(({ last }) => plain(last)) };
+}
+
+function isIn({ firsts, lasts }: Intervals, address: number | bigint): boolean {
+  let low = 0;
+  let high = firsts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((firsts[middle] as number | bigint) <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && address <= (lasts[low - 1] as number | bigint);
+}
+
+/** What is known of an address, rendered below an object: its fields, each with a comma before it. */
+export interface RenderedFacts {
+  readonly from: DataView;
+  readonly start: number;
+  readonly fieldsEnd: number;
+  /** The number of the autonomous system follows the other fields, because exporters report it, too; then its organisation. */
+  readonly numberEnd: number;
+  readonly end: number;
+  /** That number; 0 for none. */
+  readonly system: number;
+}
+
+/** Renders facts when they are written, which for addresses that share a text is once. */
+export interface FactRenderer {
+  /**
+   * Where facts follow from their number: a number that no other renderer of the source ever has. Addresses with the same facts may
+   * then share a text. Undefined where each address is one of its own.
+   */
+  readonly generation: number | undefined;
+  /**
+   * @param fact what was added together with the renderer.
+   * @param position of the object in `enrichedObjects`.
+   * @returns what may be read until the next call.
+   */
+  render(fact: number, position: number): RenderedFacts;
+}
+
+/** Takes what sources know of an address. */
+export interface FoundFacts {
+  /** No field of these facts is given by a decoder, nor by another source. */
+  add(renderer: FactRenderer, fact: number): void;
+}
+
+/** Something that knows addresses. It answers at once with what it knows, and reports when it would answer differently. */
+export interface AddressSource {
+  /** The objects whose addresses it is asked about: `flow.src`, … */
+  readonly objects: ReadonlySet<string>;
+  /**
+   * Adds what it knows of an address of four words, IPv4 in its mapped form.
+   *
+   * @returns for how many milliseconds that holds; infinite: until it reports a change.
+   */
+  find(a: number, b: number, c: number, d: number, found: FoundFacts): number;
+  /** @param changed gets the address of which something else is known now; undefined for all addresses. */
+  watch(changed: (address: Address | undefined) => void): () => void;
+}
+
+/** The two ends of a flow. */
+export const endpointObjects: ReadonlySet<string> = new Set(["flow.src", "flow.dst"]);
+
+/** Listeners of a source. */
+interface Listeners {
+  readonly add: AddressSource["watch"];
+  readonly report: (address: Address | undefined) => void;
+}
+
+export function createListeners(): Listeners {
+  const listeners = new Set<(address: Address | undefined) => void>();
+  return {
+    add(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    report(address) {
+      for (const listener of listeners) listener(address);
+    },
+  };
+}
+
+/** A source that is asked about some addresses only. */
+interface SelectedSource extends AddressSource {
+  /** Takes the selection of a file that was read. Before the first all addresses are asked about. */
+  use(selection: AddressSelection): void;
+}
+
+export function createSelectedSource(source: AddressSource): SelectedSource {
+  const listeners = createListeners();
+  let selection: AddressSelection | undefined;
+  return {
+    objects: source.objects,
+    find(a, b, c, d, found) {
+      if (selection?.has(a, b, c, d) === false) return Number.POSITIVE_INFINITY;
+      return source.find(a, b, c, d, found);
+    },
+    watch(changed) {
+      const ends = [listeners.add(changed), source.watch(changed)];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    use(given) {
+      selection = given;
+      listeners.report(undefined);
+    },
+  };
+}
+
+/** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
+export type Fact = readonly [suffix: string, value: Value];
+
+interface AutonomousSystem {
+  readonly number: number;
+  readonly organisation: string | undefined;
+}
+
+/** What one source knows of an address. */
+export interface AddressFacts {
+  readonly fields: readonly Fact[];
+  readonly as?: AutonomousSystem | undefined;
+  /** In place of the system's: the label where the exporter names no system. */
+  readonly label?: string;
+}
+
+const nothing: RenderedFields = new Uint8Array();
+
+/** Renders the facts of one address, or of all with the same: they have a generation. */
+export function createFactRenderer(facts: AddressFacts, generation?: number): FactRenderer {
+  const rendered: RenderedFacts[] = [];
+  return {
+    generation,
+    render: (_, position) => (rendered[position] ??= renderFacts(facts, enrichedObjects[position] as EnrichedObject)),
+  };
+}
+
+function renderFacts({ fields, as, label }: AddressFacts, object: EnrichedObject): RenderedFacts {
+  const own = renderFields(fields.map(([suffix, value]) => [object.name + suffix, value]));
+  const number = as === undefined ? nothing : renderFields([[object.asNumberName, as.number]]);
+  const organisation =
+    as !== undefined
+      ? renderSystem(as, object)
+      : label === undefined
+        ? nothing
+        : renderFields([[object.asLabelName, label]]);
+  const all = Uint8Array.from([...own, ...number, ...organisation]);
+  const numberEnd = own.length + number.length;
+  return {
+    from: new DataView(all.buffer),
+    start: 0,
+    fieldsEnd: own.length,
+    numberEnd,
+    end: all.length,
+    system: as?.number ?? 0,
+  };
+}
+
+/** What names a system: its organisation, where that is known, and its label. */
+function renderSystem({ number, organisation }: AutonomousSystem, object: EnrichedObject): RenderedFields {
+  const label = [object.asLabelName, asLabel(number, organisation)] as const;
+  return renderFields(organisation === undefined ? [label] : [[object.asOrganisationName, organisation], label]);
+}
+
+const privateSystem = "PRIVATE";
+
+/** Says of private addresses at the ends of flows that they are of the system `PRIVATE`, as NetObserv does. */
+export function createPrivateSystems(): AddressSource {
+  const renderer = createFactRenderer({ fields: [[".as.org", privateSystem]], label: privateSystem }, 1);
+  return {
+    objects: endpointObjects,
+    find(a, b, c, d, found) {
+      if (addressScope(a, b, c, d) === "private") found.add(renderer, 0);
+      return Number.POSITIVE_INFINITY;
+    },
+    watch: () => () => {},
+  };
+}

@@ -1,0 +1,253 @@
+import type { Address, Family, Key, KeyKind } from "../../base/ip/index.ts";
+
+/** A key as words that compare as signed numbers: of each address the highest first, its highest bit flipped. */
+export interface KeyWords {
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+  readonly written: Int32Array;
+  /** Its place among kinds in lists: CIDR 0, range 1, IP 2. */
+  rank: number;
+}
+
+const ranks: Readonly<Record<KeyKind, number>> = { cidr: 0, range: 1, ip: 2 };
+const flip = 0x8000_0000;
+
+export function createKeyWords(): KeyWords {
+  return { first: new Int32Array(4), last: new Int32Array(4), written: new Int32Array(4), rank: 0 };
+}
+
+export function setKeyWords(words: KeyWords, key: Key): KeyWords {
+  setAddressWords(words.first, key.family, key.first);
+  setAddressWords(words.last, key.family, key.last);
+  setAddressWords(words.written, key.family, key.written);
+  words.rank = ranks[key.kind];
+  return words;
+}
+
+export function addressWords({ family, value }: Address): Int32Array {
+  const words = new Int32Array(4);
+  setAddressWords(words, family, value);
+  return words;
+}
+
+/** Of IPv4 only the first word is set. */
+export function setAddressWords(words: Int32Array, family: Family, value: bigint): void {
+  if (family === 4) {
+    words[0] = Number(value) ^ flip;
+    return;
+  }
+  words[0] = Number(value >> 96n) ^ flip;
+  words[1] = Number(BigInt.asUintN(32, value >> 64n)) ^ flip;
+  words[2] = Number(BigInt.asUintN(32, value >> 32n)) ^ flip;
+  words[3] = Number(BigInt.asUintN(32, value)) ^ flip;
+}
+
+/** Sets an address of four plain words at a position of others, IPv4 in its mapped form. @returns its family. */
+export function setPlainWords(words: Int32Array, plain: Int32Array, at: number): Family {
+  if (plain[at] === 0 && plain[at + 1] === 0 && plain[at + 2] === 0xffff) {
+    words[0] = (plain[at + 3] as number) ^ flip;
+    return 4;
+  }
+  for (let w = 0; w < 4; w++) words[w] = (plain[at + w] as number) ^ flip;
+  return 6;
+}
+
+/** The address back from its words. */
+export function addressValue(words: Int32Array, family: Family): bigint {
+  let value = 0n;
+  for (let w = 0; w < (family === 4 ? 1 : 4); w++) value = (value << 32n) | BigInt(((words[w] as number) ^ flip) >>> 0);
+  return value;
+}
+
+/** Reads 4 or 16 bytes in network order. */
+export function setBytesWords(words: Int32Array, family: Family, bytes: Uint8Array, offset: number): void {
+  const count = family === 4 ? 1 : 4;
+  for (let i = 0; i < count; i++) {
+    const at = offset + 4 * i;
+    const high = (bytes[at] as number) ^ 0x80;
+    words[i] =
+      (high << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
+  }
+}
+
+/** Reads keys in canonical text off bytes, without making strings or big integers of them. */
+interface KeyScanner {
+  /** What was read last. */
+  readonly family: Family;
+  readonly words: KeyWords;
+  /** Whether it is a prefix whose address as written is not the first of its network. */
+  hasHostBits(): boolean;
+  /** @returns the offset behind the key that starts here; -1 for what is none, or not in canonical text. */
+  scan(at: number): number;
+}
+
+const dot = 0x2e;
+const slash = 0x2f;
+const colon = 0x3a;
+const dash = 0x2d;
+
+/** It takes nothing that {@link parseKey} would not take, and means the same by it. */
+export function createKeyScanner(bytes: Uint8Array): KeyScanner {
+  const words = createKeyWords();
+  const groups = new Int32Array(8);
+  let family: Family = 4;
+  let width = 1;
+  let at = 0;
+
+  /** A decimal number of this many digits at most, without leading zeros; -1 for none. */
+  const decimal = (digits: number): number => {
+    const start = at;
+    let value = 0;
+    for (; at < start + digits; at++) {
+      const digit = (bytes[at] as number) - 0x30;
+      if (!(digit >= 0 && digit <= 9)) break;
+      if (at > start && value === 0) return -1;
+      value = value * 10 + digit;
+    }
+    return at === start ? -1 : value;
+  };
+
+  const ipv4 = (into: Int32Array): boolean => {
+    let value = 0;
+    for (let part = 0; part < 4; part++) {
+      if (part > 0 && bytes[at++] !== dot) return false;
+      const number = decimal(3);
+      if (number < 0 || number > 255) return false;
+      value = (value << 8) | number;
+    }
+    into[0] = value ^ flip;
+    return true;
+  };
+
+  /** A group of an IPv6 address; -1 for none. */
+  const group = (): number => {
+    const start = at;
+    let value = 0;
+    for (; at < start + 4; at++) {
+      const digit = hexDigit(bytes[at]);
+      if (digit < 0) break;
+      if (at > start && value === 0) return -1;
+      value = (value << 4) | digit;
+    }
+    return at === start ? -1 : value;
+  };
+
+  const ipv6 = (into: Int32Array): boolean => {
+    let count = 0;
+    let gap = -1;
+    if (bytes[at] === colon) {
+      if (bytes[at + 1] !== colon) return false;
+      gap = 0;
+      at += 2;
+    }
+    while (count < 8) {
+      if (gap === count && hexDigit(bytes[at]) < 0) break;
+      const value = group();
+      if (value < 0) return false;
+      groups[count++] = value;
+      if (bytes[at] !== colon) break;
+      if (bytes[at + 1] === colon) {
+        if (gap >= 0) break;
+        gap = count;
+        at += 2;
+      } else {
+        // The last colon may be the one behind the key.
+        if (count === 8 || hexDigit(bytes[at + 1]) < 0) break;
+        at++;
+      }
+    }
+    if (gap < 0 ? count !== 8 : count > 6) return false;
+    if (gap >= 0) {
+      groups.copyWithin(gap + 8 - count, gap, count);
+      groups.fill(0, gap, gap + 8 - count);
+    }
+    if (!isCanonicalGap(groups, gap, 8 - count)) return false;
+    for (let w = 0; w < 4; w++) into[w] = ((groups[2 * w] as number) << 16) ^ (groups[2 * w + 1] as number) ^ flip;
+    return true;
+  };
+
+  const address = (into: Int32Array): boolean => (family === 4 ? ipv4(into) : ipv6(into));
+
+  const setNetwork = (length: number): void => {
+    for (let w = 0; w < width; w++) {
+      const bits = Math.min(Math.max(length - 32 * w, 0), 32);
+      const hostMask = bits === 32 ? 0 : -1 >>> bits;
+      // The highest bit is flipped; flipped back and again, it is that of the network.
+      const plain = (words.written[w] as number) ^ flip;
+      words.first[w] = (plain & ~hostMask) ^ flip;
+      words.last[w] = (plain | hostMask) ^ flip;
+    }
+  };
+
+  const isBackward = (): boolean => {
+    for (let w = 0; w < width; w++) {
+      const difference = (words.last[w] as number) - (words.first[w] as number);
+      if (difference !== 0) return difference < 0;
+    }
+    return false;
+  };
+
+  const isIpv4 = (): boolean => {
+    for (let i = at; i < at + 4; i++) if (bytes[i] === dot) return true;
+    return false;
+  };
+
+  return {
+    words,
+    get family() {
+      return family;
+    },
+    hasHostBits() {
+      if (words.rank !== 0) return false;
+      for (let w = 0; w < width; w++) if (words.first[w] !== words.written[w]) return true;
+      return false;
+    },
+    scan(start) {
+      at = start;
+      family = isIpv4() ? 4 : 6;
+      width = family === 4 ? 1 : 4;
+      if (!address(words.written)) return -1;
+      if (bytes[at] === slash) {
+        at++;
+        const length = decimal(3);
+        if (length < 0 || length > 32 * width) return -1;
+        words.rank = 0;
+        setNetwork(length);
+        return at;
+      }
+      for (let w = 0; w < width; w++) words.first[w] = words.last[w] = words.written[w] as number;
+      words.rank = 2;
+      if (bytes[at] !== dash) return at;
+      at++;
+      words.rank = 1;
+      if (isIpv4() !== (family === 4)) return -1;
+      return address(words.last) && !isBackward() ? at : -1;
+    },
+  };
+}
+
+/** Lower case only, as canonical text has it. */
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : -1;
+}
+
+/**
+ * RFC 5952 section 4.2: the first of the longest runs of two and more zero groups is what `::` stands for. An address that is
+ * written with a dotted tail is none of ours.
+ */
+function isCanonicalGap(groups: Int32Array, gap: number, gapLength: number): boolean {
+  let best = -1;
+  let bestLength = 1;
+  let length = 0;
+  for (let i = 0; i < 8; i++) {
+    length = groups[i] === 0 ? length + 1 : 0;
+    if (length > bestLength) {
+      bestLength = length;
+      best = i - length + 1;
+    }
+  }
+  if (best === 0 && bestLength === 5 && groups[5] === 0xffff) return false;
+  return best === gap && (gap < 0 || bestLength === gapLength);
+}

@@ -1,0 +1,384 @@
+import type { Family } from "../../base/ip/index.ts";
+import { writtenWord } from "./entry-block.ts";
+import type { KeyWords } from "./key-limbs.ts";
+
+/**
+ * How the nodes of the tree of one family lie in the words of a heap. Keys are intervals, ordered as lists are; every
+ * branch knows the least and the greatest last address of each of its children, so that a search passes by whatever holds
+ * no answer:
+ *
+ *     children  10.0.0.0/8 … 10.9.0.0/16      10.9.1.0/24 … 10.40.0.7     172.16.0.0/12 … 192.0.2.9
+ *     last      10.9.255.255 – 10.255.255.255  10.9.1.255 – 10.47.255.255  172.31.255.255 – 192.0.2.255
+ *
+ *     what covers 10.200.0.1?  into the first child (greatest last ≥ 10.200.0.1), past the second (greatest last is
+ *     less), and no further than the third, which starts after it
+ *
+ * What a search costs is mostly waiting for memory. So what decides lies side by side at the start of a node, and what
+ * is rarely asked for behind it:
+ *
+ *     word 0   size class, part, 1 for a leaf in bit 9, c in bits 10 and 11, 1 for last addresses in bit 12, n from bit 16
+ *     word 1   how many nodes, snapshots and edits refer to it
+ *     c words  with which all n first addresses begin; at least one word of them is left
+ *     n words  the next word of the first addresses
+ *
+ *     a leaf   n half words: the length of the prefix that first and last address have in common (bits 0 to 7); the link,
+ *              1 + the place of the nearest item before this one that reaches its first address, 0 for none (bits 8 to 15)
+ *              n rows: the item, the further words of the first address
+ *              n rows, unless all keys are as large as those prefixes: the last address
+ *     a branch n rows: the item, the greatest last below it, how far the children before it reach; both in the word of
+ *              address that is next after the c, the highest there is when the c are others
+ *              n rows: the further words of the first address, the greatest last below, the least last below
+ *
+ * An item of a branch is a node. An item of a leaf is an entry's block, with the rank of its kind of key in the two lowest bits.
+ * The 32-bit words of an address have their highest bit flipped: compared as signed numbers, which need no memory of their own in
+ * JavaScript, they then have the order of addresses.
+ */
+export interface NodeLayout {
+  readonly family: Family;
+  /** Words of an address. */
+  readonly width: 1 | 4;
+  /** Words of an item that was taken out of a leaf ({@link NodeItems}): first and last address, item. */
+  readonly leafStride: number;
+  /** Of a branch: the same, the last one being the greatest below, and the least last address below. */
+  readonly branchStride: number;
+}
+
+export const layouts: Readonly<Record<Family, NodeLayout>> = {
+  4: { family: 4, width: 1, leafStride: 3, branchStride: 4 },
+  6: { family: 6, width: 4, leafStride: 9, branchStride: 13 },
+};
+
+export const headWords = 2;
+export const leafBit = 0x200;
+export const commonShift = 10;
+export const lastsBit = 0x1000;
+/** Most items of a leaf and of a branch. Every node but the root has at least a quarter of it. */
+export const maxLeafItems = 24;
+export const maxBranchItems = 48;
+/** More than a tree of 2^31 entries has. */
+export const maxLevels = 12;
+/** What precedes the further words in a row of a leaf, and all of the first rows of a branch. */
+export const leafRowHead = 1;
+export const branchRow = 3;
+
+export function isLeaf(words: Int32Array, node: number): boolean {
+  return ((words[node] as number) & leafBit) !== 0;
+}
+
+export function itemCount(words: Int32Array, node: number): number {
+  return (words[node] as number) >>> 16;
+}
+
+/** With how many equal words the first addresses of a node begin. */
+export function commonWords(head: number): number {
+  return (head >>> commonShift) & 3;
+}
+
+/** Words of what a leaf says of each item: the length of its prefix in bits 0 to 7, its link from bit 8. */
+export function infoWords(count: number): number {
+  return (count + 1) >>> 1;
+}
+
+/** Words of a row that holds an item. */
+export function rowWords({ width }: NodeLayout, head: number): number {
+  return (head & leafBit) === 0 ? branchRow : leafRowHead + width - 1 - commonWords(head);
+}
+
+/** Index of the first word of the rows that hold the items. */
+export function rowsOf(words: Int32Array, node: number): number {
+  const head = words[node] as number;
+  const count = head >>> 16;
+  return node + headWords + commonWords(head) + count + ((head & leafBit) === 0 ? 0 : infoWords(count));
+}
+
+export function itemAt(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
+  return words[rowsOf(words, node) + i * rowWords(layout, words[node] as number)] as number;
+}
+
+/** Words of the second rows of a branch. */
+export function boundsWords({ width }: NodeLayout, head: number): number {
+  return 3 * width - 1 - commonWords(head);
+}
+
+export function nodeWords(layout: NodeLayout, head: number): number {
+  const count = head >>> 16;
+  const columns = headWords + commonWords(head) + count;
+  if ((head & leafBit) === 0) return columns + count * (branchRow + boundsWords(layout, head));
+  const lasts = (head & lastsBit) === 0 ? 0 : layout.width;
+  return columns + infoWords(count) + count * (rowWords(layout, head) + lasts);
+}
+
+export function retain(words: Int32Array, block: number): void {
+  (words[block + 1] as number)++;
+}
+
+/** The block of an entry that an item of a leaf stands for. */
+export function blockOf(item: number): number {
+  return item & ~3;
+}
+
+// The addresses in a node, word by word. What runs for every address of a flow does without this: find-covering.ts.
+
+const flip = 0x8000_0000;
+
+/** A word of a first address with all bits set that are behind the first ones: that of the last address of the prefix. */
+export function withHosts(word: number, bits: number): number {
+  if (bits >= 32) return word;
+  return ((word ^ flip) | (bits <= 0 ? -1 : -1 >>> bits)) ^ flip;
+}
+
+/** Compares the first address of an item with another. */
+export function compareFirst(
+  words: Int32Array,
+  layout: NodeLayout,
+  node: number,
+  i: number,
+  other: Int32Array,
+): number {
+  const common = commonWords(words[node] as number);
+  const start = node + headWords;
+  for (let w = 0; w <= common; w++) {
+    const a = words[w === common ? start + w + i : start + w] as number;
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  if (common + 1 === layout.width) return 0;
+  const further = furtherWords(words, layout, node, i) - common - 1;
+  for (let w = common + 1; w < layout.width; w++) {
+    const a = words[further + w] as number;
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Compares the last address of an item, in a branch the greatest below it, with another. */
+function compareLast(words: Int32Array, layout: NodeLayout, node: number, i: number, other: Int32Array): number {
+  const head = words[node] as number;
+  if ((head & leafBit) === 0) return compareRow(words, greatestWords(words, layout, node, i), layout, other);
+  if ((head & lastsBit) !== 0) return compareRow(words, lastWords(words, layout, node, i), layout, other);
+  const common = commonWords(head);
+  const length = prefixLength(words, node, i);
+  const start = node + headWords;
+  const further = furtherWords(words, layout, node, i) - common - 1;
+  for (let w = 0; w < layout.width; w++) {
+    const at = w > common ? further + w : w === common ? start + w + i : start + w;
+    const a = withHosts(words[at] as number, length - 32 * w);
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Compares the least last address below an item of a branch with another. */
+function compareLeast(words: Int32Array, layout: NodeLayout, node: number, i: number, other: Int32Array): number {
+  return compareRow(words, greatestWords(words, layout, node, i) + layout.width, layout, other);
+}
+
+function compareRow(words: Int32Array, at: number, { width }: NodeLayout, other: Int32Array): number {
+  for (let w = 0; w < width; w++) {
+    const a = words[at + w] as number;
+    const b = other[w] as number;
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Length of the prefix that first and last address of an item of a leaf have in common. */
+export function prefixLength(words: Int32Array, node: number, i: number): number {
+  const head = words[node] as number;
+  const infos = node + headWords + commonWords(head) + (head >>> 16);
+  return ((words[infos + (i >>> 1)] as number) >>> ((i & 1) << 4)) & 255;
+}
+
+/** Where the words of a first address are that come after the one in the column. */
+export function furtherWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
+  const head = words[node] as number;
+  const rows = rowsOf(words, node);
+  if ((head & leafBit) !== 0) return rows + i * rowWords(layout, head) + leafRowHead;
+  return rows + (head >>> 16) * branchRow + i * boundsWords(layout, head);
+}
+
+/** Where a row of last addresses of a leaf is. */
+export function lastWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
+  const head = words[node] as number;
+  return rowsOf(words, node) + (head >>> 16) * rowWords(layout, head) + i * layout.width;
+}
+
+/** Where the greatest last address below an item of a branch is; the least one follows. */
+export function greatestWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
+  return furtherWords(words, layout, node, i) + layout.width - 1 - commonWords(words[node] as number);
+}
+
+/** The item of the entry with this key; 0 when there is none. @param root 0 for an empty tree. */
+export function findKey(words: Int32Array, layout: NodeLayout, root: number, key: KeyWords): number {
+  let node = root;
+  if (node === 0) return 0;
+  while (!isLeaf(words, node)) node = itemAt(words, layout, node, childFor(words, layout, node, key));
+  const i = placeInLeaf(words, layout, node, key);
+  if (i === itemCount(words, node) || compareLeafItem(words, layout, node, i, key) !== 0) return 0;
+  return itemAt(words, layout, node, i);
+}
+
+/** The last child that starts at or before the key, else the first. */
+export function childFor(words: Int32Array, layout: NodeLayout, node: number, key: KeyWords): number {
+  let low = 0;
+  let high = itemCount(words, node) - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (compareChild(words, layout, node, middle, key) <= 0) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Where the key is in a leaf, or would be put. */
+export function placeInLeaf(words: Int32Array, layout: NodeLayout, node: number, key: KeyWords): number {
+  let low = 0;
+  let high = itemCount(words, node);
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareLeafItem(words, layout, node, middle, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The order of lists, {@link compareKeys}. */
+export function compareLeafItem(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
+  const first = compareFirst(words, layout, node, i, key.first);
+  if (first !== 0) return first;
+  const last = compareLast(words, layout, node, i, key.last);
+  if (last !== 0) return -last;
+  const item = itemAt(words, layout, node, i);
+  if ((item & 3) !== key.rank) return (item & 3) - key.rank;
+  for (let w = 0; w < layout.width; w++) {
+    const word = words[blockOf(item) + writtenWord + w] as number;
+    const other = key.written[w] as number;
+    if (word !== other) return word < other ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Compares the first key below a child; the child itself knows only where that starts. */
+function compareChild(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
+  const first = compareFirst(words, layout, node, i, key.first);
+  if (first !== 0) return first;
+  let child = itemAt(words, layout, node, i);
+  while (!isLeaf(words, child)) child = itemAt(words, layout, child, 0);
+  return compareLeafItem(words, layout, child, 0, key);
+}
+
+/** Reads the entries of one tree in list order, some at a time. */
+export interface TreeCursor {
+  /**
+   * Writes the next items into `out`.
+   *
+   * @returns how many; fewer than `out` holds only at the end.
+   */
+  next(out: Int32Array): number;
+}
+
+/** Of entries to read: those whose first and last address lie within these words. */
+interface Bounds {
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+}
+
+/** The tree must not be given up while the cursor is used. @param bounds undefined for all. */
+export function createCursor(words: Int32Array, layout: NodeLayout, root: number, bounds?: Bounds): TreeCursor {
+  // The way from the root down, and in each of its nodes the next place.
+  const nodes = [root];
+  const places = [root === 0 || bounds === undefined ? 0 : startIn(words, layout, root, bounds.first)];
+  let level = root === 0 ? -1 : 0;
+  /** From which level on all lies within the bounds. */
+  let wholeFrom = bounds === undefined ? 0 : maxLevels;
+
+  return {
+    next(out) {
+      let filled = 0;
+      while (level >= 0 && filled < out.length) {
+        if (level < wholeFrom && bounds !== undefined) wholeFrom = maxLevels;
+        const isWhole = level >= wholeFrom;
+        const node = nodes[level] as number;
+        if (isLeaf(words, node)) {
+          const count = itemCount(words, node);
+          const row = rowWords(layout, words[node] as number);
+          let i = places[level] as number;
+          for (let at = rowsOf(words, node) + i * row; i < count && filled < out.length; i++, at += row) {
+            if (!isWhole && bounds !== undefined) {
+              if (compareFirst(words, layout, node, i, bounds.last) > 0) {
+                level = -1;
+                return filled;
+              }
+              if (compareLast(words, layout, node, i, bounds.last) > 0) continue;
+            }
+            out[filled++] = words[at] as number;
+          }
+          places[level] = i;
+          if (i === count) level--;
+          continue;
+        }
+        const i = places[level] as number;
+        if (i === itemCount(words, node)) {
+          level--;
+          continue;
+        }
+        places[level] = i + 1;
+        const child = itemAt(words, layout, node, i);
+        if (bounds === undefined || isWhole) {
+          nodes[++level] = child;
+          places[level] = 0;
+          continue;
+        }
+        if (compareFirst(words, layout, node, i, bounds.last) > 0) {
+          level = -1;
+          return filled;
+        }
+        // All below it end after the bounds.
+        if (compareLeast(words, layout, node, i, bounds.last) > 0) continue;
+        const startsIn = compareFirst(words, layout, node, i, bounds.first) >= 0;
+        if (startsIn && compareLast(words, layout, node, i, bounds.last) <= 0) wholeFrom = level + 1;
+        nodes[++level] = child;
+        places[level] = startsIn ? 0 : startIn(words, layout, child, bounds.first);
+      }
+      return filled;
+    },
+  };
+}
+
+/** Gives items that were found already. */
+export function cursorOver(items: ArrayLike<number>): TreeCursor {
+  let from = 0;
+  return {
+    next(out) {
+      let filled = 0;
+      while (filled < out.length && from < items.length) out[filled++] = items[from++] as number;
+      return filled;
+    },
+  };
+}
+
+/** Where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
+function startIn(words: Int32Array, layout: NodeLayout, node: number, first: Int32Array): number {
+  const head = words[node] as number;
+  const common = commonWords(head);
+  const column = node + headWords + common;
+  const p = first[common] as number;
+  let low = 0;
+  let high = head >>> 16;
+  for (let w = 0; w < common; w++) {
+    const word = words[node + headWords + w] as number;
+    if (word === first[w]) continue;
+    if (word < (first[w] as number)) low = high;
+    else high = low;
+    break;
+  }
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const word = words[column + middle] as number;
+    if (word < p || (word === p && compareFirst(words, layout, node, middle, first) < 0)) low = middle + 1;
+    else high = middle;
+  }
+  return (head & leafBit) !== 0 ? low : Math.max(low - 1, 0);
+}

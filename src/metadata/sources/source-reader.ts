@@ -1,0 +1,343 @@
+import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { request as httpsRequest, type AgentOptions } from "node:https";
+import { createGunzip } from "node:zlib";
+import { readFile, stat } from "node:fs/promises";
+import { SourceFault, type SecretPlace, type SourceConfig } from "./source-config.ts";
+import type { Clock } from "../../base/report/index.ts";
+
+/** Makes an agent for a URL: direct, or through the proxy of the environment. */
+export type AgentFor = (url: string, options: AgentOptions) => Agent;
+
+interface HttpRequest {
+  readonly url: string;
+  readonly method?: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  /** PEM. */
+  readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  /** Of silence. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  /** Names of hosts to which it may be redirected besides its own; `*` is any. */
+  readonly redirectHosts: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+const mostRedirects = 5;
+
+/**
+ * Gets a document, decompressed. Redirects are followed to the same host and to those that are allowed; to another origin without credentials.
+ *
+ * @throws SourceFault when nothing whole has come.
+ */
+async function httpGet(request: HttpRequest, agentFor: AgentFor): Promise<HttpAnswer> {
+  let { url, headers } = request;
+  for (let redirects = 0; ; redirects++) {
+    const answer = await getOnce({ ...request, url, headers }, agentFor);
+    const { location } = answer.headers;
+    if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
+    if (redirects === mostRedirects || !URL.canParse(location, url)) {
+      throw new SourceFault("refused", `${placeOf(url)} redirects too often, or to nowhere`);
+    }
+    const next = new URL(location, url);
+    if (!mayFollow(new URL(request.url), next, request.redirectHosts)) {
+      throw new SourceFault(
+        "refused",
+        `${placeOf(url)} redirects to ${next.origin}: redirect_hosts does not allow that`,
+      );
+    }
+    if (next.origin !== new URL(url).origin) headers = { accept: headers["accept"] ?? "*/*" };
+    url = next.href;
+  }
+}
+
+/** The same host is the same port, too, unless HTTPS takes the place of HTTP at their own ports. */
+function mayFollow(from: URL, to: URL, allowed: readonly string[]): boolean {
+  if (!/^https?:$/.test(to.protocol)) return false;
+  if (allowed.includes("*") || allowed.includes(to.hostname)) return true;
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
+  return to.hostname === from.hostname && (to.origin === from.origin || isUpgrade);
+}
+
+function getOnce(request: HttpRequest, agentFor: AgentFor): Promise<HttpAnswer> {
+  const { url, method = "GET", headers, tls, timeoutMs, maxBytes, signal } = request;
+  const isTls = url.startsWith("https:");
+  const agent = agentFor(url, isTls ? tls : {});
+  return new Promise<HttpAnswer>((resolve, reject) => {
+    const send = isTls ? httpsRequest : httpRequest;
+    const outgoing = send(new URL(url), {
+      method,
+      agent,
+      signal,
+      headers: { "accept-encoding": "gzip", "user-agent": "netgloss", ...headers },
+      ...(isTls && tls),
+    });
+    outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error(`nothing has come for ${timeoutMs / 1000} s`)));
+    outgoing.on("error", (error) => reject(unreachable(url, error)));
+    outgoing.on("response", (response) => {
+      readBody(response, maxBytes, url).then(
+        (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        reject,
+      );
+    });
+    outgoing.end();
+  }).finally(() => agent.destroy());
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number, url: string): Promise<Buffer> {
+  const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  const isZipped = coding === "gzip" || coding === "x-gzip";
+  if (!isZipped && coding !== "identity") {
+    response.destroy();
+    throw new SourceFault("content", `${placeOf(url)} answers with a Content-Encoding that was not asked for`);
+  }
+  const body = isZipped ? response.pipe(createGunzip()) : response;
+  if (isZipped) response.on("error", (error) => body.destroy(error));
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > maxBytes) {
+        response.destroy();
+        throw new SourceFault("too_large", `the answer of ${placeOf(url)} is longer than ${maxBytes} bytes (max_size)`);
+      }
+      pieces.push(piece);
+    }
+  } catch (error) {
+    if (error instanceof SourceFault) throw error;
+    throw new SourceFault("partial", `the answer of ${placeOf(url)} breaks off: ${(error as Error).message}`);
+  }
+  if (!response.complete) throw new SourceFault("partial", `the answer of ${placeOf(url)} breaks off`);
+  return Buffer.concat(pieces);
+}
+
+function unreachable(url: string, error: Error): SourceFault {
+  const { code } = error as NodeJS.ErrnoException;
+  return new SourceFault("unreachable", `${placeOf(url)} cannot be reached: ${error.message || code || "no answer"}`);
+}
+
+/** A URL without its parameters, which may be secret. */
+export function placeOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** By what a document is known again. */
+export interface Validators {
+  readonly etag?: string;
+  readonly lastModified?: string;
+  /** Of a file: size and time. */
+  readonly stamp?: string;
+}
+
+/** Reads what a source has, for the kinds. */
+export interface SourceReader {
+  /**
+   * The document at the URL or path; undefined when it is as it was at the last run that was used.
+   *
+   * @param isWhole whether it is wanted in any case.
+   */
+  document(isWhole?: boolean): Promise<Buffer | undefined>;
+  /** JSON of an interface. Waits where it asks for patience. @param path behind the URL, with its parameters. */
+  json(path: string, options?: JsonOptions): Promise<unknown>;
+  /** What the document is known by, once it was read. */
+  readonly validators: Validators;
+}
+
+interface JsonOptions {
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses that are answers, too. */
+  readonly accepted?: readonly number[];
+}
+
+interface SourceReaderOptions {
+  readonly config: SourceConfig;
+  /** Of the last run that was used; undefined: the whole document is wanted. */
+  readonly known: Validators | undefined;
+  /** What kind of credentials a token is: `Bearer`, `Token`; "" for a header of its own, which the kind sets. */
+  readonly tokenScheme: string;
+  readonly agentFor: AgentFor;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** How often an interface may ask for patience in one run, and for how long at a time. */
+const mostWaits = 10;
+const longestWaitMs = 120_000;
+/** How long a page may take in all, in times of the silence that is allowed. */
+const timeoutsOfAnswer = 10;
+
+export function createSourceReader(options: SourceReaderOptions): SourceReader {
+  const { config, agentFor, clock, pause, signal } = options;
+  let validators: Validators = {};
+  let waits = 0;
+
+  const request = async (
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    method?: "GET" | "POST",
+    mostMs?: number,
+  ): Promise<HttpAnswer> => {
+    const [ca, cert, key] = await Promise.all([config.caPath, config.certPath, config.keyPath].map(readPem));
+    const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+    const all = { ...(await credentials(options)), ...config.headers, ...headers };
+    const { timeoutMs, maxBytes, redirectHosts } = config;
+    for (;;) {
+      const late = mostMs === undefined ? undefined : AbortSignal.timeout(mostMs);
+      const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
+      const answer = await httpGet(
+        { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal: ends, ...(method && { method }) },
+        agentFor,
+      ).catch((error: unknown) => {
+        if (late?.aborted !== true || signal.aborted) throw error;
+        throw new SourceFault(
+          "too_slow",
+          `the answer of ${placeOf(url)} was not whole after ${(mostMs ?? 0) / 1000} s`,
+        );
+      });
+      if (answer.status !== 429 && answer.status !== 503) return answer;
+      const wait = retryAfter(answer, clock) ?? 1000 * 2 ** waits;
+      if (answer.status === 503 && answer.headers["retry-after"] === undefined) return answer;
+      if (++waits > mostWaits || wait > longestWaitMs) {
+        throw new SourceFault("rate_limited", `${placeOf(url)} asks to come back later (${answer.status})`, wait);
+      }
+      await pause(wait, signal);
+    }
+  };
+
+  const base = (config.url ?? "").replace(/\/+$/, "");
+
+  return {
+    get validators() {
+      return validators;
+    },
+    async document(isWhole = false) {
+      const known = isWhole ? undefined : options.known;
+      if (config.path !== undefined) {
+        const found = await readPath(config.path, config.maxBytes, known, signal);
+        validators = found.validators;
+        return found.bytes;
+      }
+      const conditions = {
+        ...(known?.etag !== undefined && { "if-none-match": known.etag }),
+        ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
+      };
+      const answer = await request(config.url ?? "", conditions);
+      if (answer.status === 304 && Object.keys(conditions).length > 0) {
+        validators = known ?? {};
+        return undefined;
+      }
+      if (answer.status !== 200) throw refusal(config.url ?? "", answer);
+      if (isPage(answer.body)) {
+        const message = `${placeOf(config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
+        throw new SourceFault("content", message);
+      }
+      const { etag, "last-modified": lastModified } = answer.headers;
+      validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
+      return answer.body;
+    },
+    async json(path, { headers = {}, method, accepted = [] } = {}) {
+      const url = `${base}${path}`;
+      const answer = await request(
+        url,
+        { accept: "application/json", ...headers },
+        method,
+        timeoutsOfAnswer * config.timeoutMs,
+      );
+      if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
+      try {
+        return JSON.parse(answer.body.toString("utf8")) as unknown;
+      } catch {
+        throw new SourceFault("content", `${placeOf(url)} answers what is not JSON`);
+      }
+    },
+  };
+}
+
+async function readPath(
+  path: string,
+  maxBytes: number,
+  known: Validators | undefined,
+  signal: AbortSignal,
+): Promise<{ bytes: Buffer | undefined; validators: Validators }> {
+  try {
+    const found = await stat(path);
+    // Reading of others may never end.
+    if (!found.isFile()) throw new SourceFault("configuration", `${path} is not a file`);
+    const { size, mtimeMs, ino } = found;
+    if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
+    const stamp = `${size} ${mtimeMs} ${ino}`;
+    if (known?.stamp === stamp) return { bytes: undefined, validators: known };
+    return { bytes: await readFile(path, { signal }), validators: { stamp } };
+  } catch (error) {
+    if (error instanceof SourceFault) throw error;
+    throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** By its first letters: servers send lists as text/html, too. */
+function isPage(body: Buffer): boolean {
+  return /^\s*(?:<!--[^]*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b/i.test(
+    body.toString("utf8", 0, 2048),
+  );
+}
+
+async function readPem(path: string | undefined): Promise<Buffer | undefined> {
+  if (path === undefined) return undefined;
+  return readFile(path).catch((error: Error) => {
+    throw new SourceFault("configuration", `${path} cannot be read: ${error.message}`);
+  });
+}
+
+async function credentials(options: SourceReaderOptions): Promise<Readonly<Record<string, string>>> {
+  const { config, tokenScheme, env } = options;
+  if (config.token !== undefined && tokenScheme !== "") {
+    const token = await readSecret(config.token, env);
+    return { authorization: token.includes(" ") ? token : `${tokenScheme} ${token}` };
+  }
+  if (config.username === undefined) return {};
+  const password = config.password === undefined ? "" : await readSecret(config.password, env);
+  return { authorization: `Basic ${Buffer.from(`${config.username}:${password}`).toString("base64")}` };
+}
+
+/** @throws SourceFault that names the place, never the secret. */
+export async function readSecret(
+  place: SecretPlace,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  if ("env" in place) {
+    const value = env[place.env];
+    if (value === undefined || value === "")
+      throw new SourceFault("configuration", `the environment has no ${place.env}`);
+    return value;
+  }
+  const text = await readFile(place.file, "utf8").catch((error: Error) => {
+    throw new SourceFault("configuration", `${place.file} cannot be read: ${error.message}`);
+  });
+  if (text.trim() === "") throw new SourceFault("configuration", `${place.file} is empty`);
+  return text.trim();
+}
+
+function refusal(url: string, { status, headers }: HttpAnswer): SourceFault {
+  const hint = status === 401 || status === 403 ? ": are the credentials right, and may they read this?" : "";
+  const isRedirect = headers.location !== undefined;
+  return new SourceFault("refused", `${placeOf(url)} answers ${status}${isRedirect ? " and redirects" : ""}${hint}`);
+}
+
+/** Milliseconds until the time that the server names. */
+function retryAfter({ headers }: HttpAnswer, clock: Clock): number | undefined {
+  const text = headers["retry-after"];
+  if (text === undefined) return undefined;
+  if (/^\d{1,6}$/.test(text)) return 1000 * Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - clock.now());
+}

@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import { exportEntries, importEntries } from "../exchange/export-entries.ts";
+import { fromUdmEntry, toUdmEntry, type ImportFault } from "../exchange/import-rows.ts";
+import { readyMap } from "../exchange/map/column-map.ts";
+import { isMissing, makeFolder, replaceContent, type FileIo } from "../../base/file/index.ts";
+import type { UdmEntry } from "../model/entry.ts";
+import type { Validators } from "./source-reader.ts";
+import type { LayerChanges } from "../store/udm-layers.ts";
+import { type RunFaultCode, sourceFaults } from "./source-config.ts";
+import type { Metrics } from "../../base/report/index.ts";
+
+/** What a source had at the last run that was used. */
+interface LastCopy {
+  /** When that was, in milliseconds since the epoch. */
+  readonly at: number;
+  /** {@link SourceConfig.fingerprint} of then. */
+  readonly fingerprint: string;
+  readonly validators: Validators;
+  readonly entries: readonly UdmEntry[];
+}
+
+/** Keeps the last good copy of each source on disk. */
+export interface LastCopies {
+  /** @returns undefined when there is none. @throws Error when it cannot be read. */
+  read(name: string): Promise<LastCopy | undefined>;
+  write(name: string, copy: LastCopy): Promise<void>;
+}
+
+const fileMode = 0o640;
+const largestCopy = 2 ** 30;
+
+/** A copy is gzip of lines: one that says what it is, then an entry each. */
+export function createLastCopies(directory: string, io: FileIo, run: string): LastCopies {
+  let number = 0;
+  const pathOf = (name: string): string => join(directory, `${name}.ndjson.gz`);
+  return {
+    async read(name) {
+      let packed: Uint8Array;
+      try {
+        packed = await io.read(pathOf(name));
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+      const bytes = await promisify(gunzip)(packed, { maxOutputLength: largestCopy });
+      const end = bytes.indexOf(0x0a);
+      const head = JSON.parse(bytes.toString("utf8", 0, end)) as Omit<LastCopy, "entries"> & { count: number };
+      const { entries } = await importEntries([bytes.subarray(end + 1)], {
+        format: "ndjson",
+        map: readyMap("netgloss"),
+      });
+      if (entries.length !== head.count) throw new Error(`${entries.length} of ${head.count} entries can be read`);
+      return { ...head, entries: entries.map(toUdmEntry) };
+    },
+    async write(name, { entries, ...head }) {
+      await makeFolder(directory);
+      const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
+      const pieces = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
+      for (const piece of lines) {
+        pieces.push(piece);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const packed = await promisify(gzip)(Buffer.from(pieces.join("")), { level: 1 });
+      const temporary = join(directory, `.${name}.${run}-${++number}.tmp`);
+      await replaceContent(io, { target: pathOf(name), temporary, mode: fileMode }, packed);
+    },
+  };
+}
+
+/** How a run ended: `held` waits for a person's yes. */
+const runResults = ["updated", "unchanged", "held", "failed"] as const;
+type RunResult = (typeof runResults)[number];
+
+/** How many entries a run changes. */
+interface ChangeCounts {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+}
+
+/** The last run of a source. Times are milliseconds since the epoch. */
+export interface RunState {
+  readonly at: number;
+  readonly ms: number;
+  readonly result: RunResult;
+  /** Why it failed or is held; may have parts of what was read. */
+  readonly reason?: string;
+  /** Which kind of failure it was. */
+  readonly code?: RunFaultCode;
+  readonly rows: number;
+  /** Rows that were left out. */
+  readonly faultyRows: number;
+  readonly faults: readonly ImportFault[];
+  readonly changes?: ChangeCounts;
+}
+
+/** What is known of a source. */
+export interface SourceState {
+  readonly name: string;
+  readonly kind: string;
+  /** URL without parameters, or path. */
+  readonly place: string;
+  readonly priority: number;
+  readonly entries: number;
+  readonly state: "waiting" | "restored" | "working" | "held" | "failing";
+  /** When entries last came, or were confirmed. */
+  readonly lastGood?: number;
+  readonly nextRun?: number;
+  readonly run?: RunState;
+}
+
+/** What a run would change, in words for people: keys. */
+export interface SourceDiff {
+  readonly name: string;
+  readonly result: Exclude<RunResult, "failed">;
+  readonly reason?: string;
+  readonly changes: ChangeCounts;
+  readonly added: readonly UdmEntry[];
+  readonly changed: readonly UdmEntry[];
+  readonly removed: readonly UdmEntry[];
+}
+
+export function countsOf({ added, changed, removed, unchanged }: LayerChanges): ChangeCounts {
+  return { added: added.length, changed: changed.length, removed: removed.length, unchanged };
+}
+
+/** What is counted of sources; there are few, so each has its own series. */
+export interface SourceMetrics {
+  /** Shows a source at zero. */
+  known(name: string): void;
+  ran(name: string, result: RunResult, ms: number, faultyRows: number): void;
+  failed(name: string, code: string): void;
+  copyFailed(name: string): void;
+}
+
+export function createSourceMetrics(metrics: Metrics, states: () => readonly SourceState[]): SourceMetrics {
+  const runs = metrics.counter("netgloss_source_runs_total", "Runs of sources of metadata by result.", [
+    "source",
+    "result",
+  ]);
+  const failures = metrics.counter("netgloss_source_failures_total", "Failed runs of sources by reason.", [
+    "source",
+    "reason",
+  ]);
+  const faulty = metrics.counter("netgloss_source_faulty_rows_total", "Rows of sources that were left out.", [
+    "source",
+  ]);
+  const copies = metrics.counter(
+    "netgloss_source_copy_failures_total",
+    "Times the last good copy of a source could not be kept or used.",
+    ["source"],
+  );
+  const seconds = metrics.gauge("netgloss_source_run_seconds", "How long the last run of a source took.", ["source"]);
+  const gauge = (name: string, help: string, of: (state: SourceState) => number): void =>
+    metrics.gaugeFrom(name, help, ["source"], () => states().map((state) => [{ source: state.name }, of(state)]));
+  gauge("netgloss_source_entries", "Entries of a source in use.", ({ entries }) => entries);
+  gauge(
+    "netgloss_source_last_good_timestamp_seconds",
+    "When the entries of a source last came or were confirmed; 0 before.",
+    ({ lastGood }) => (lastGood ?? 0) / 1000,
+  );
+  gauge("netgloss_source_held", "1 while a source waits for its change to be accepted.", ({ state }) =>
+    state === "held" ? 1 : 0,
+  );
+  return {
+    known(source) {
+      for (const result of runResults) runs.add(0, { source, result });
+      for (const reason of Object.keys(sourceFaults)) failures.add(0, { source, reason });
+      faulty.add(0, { source });
+      copies.add(0, { source });
+    },
+    ran(source, result, ms, faultyRows) {
+      runs.add(1, { source, result });
+      seconds.set(ms / 1000, { source });
+      faulty.add(faultyRows, { source });
+    },
+    failed: (source, reason) => failures.add(1, { source, reason }),
+    copyFailed: (source) => copies.add(1, { source }),
+  };
+}

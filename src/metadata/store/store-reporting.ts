@@ -1,0 +1,234 @@
+import { dirname, join } from "node:path";
+import { networkOfKey } from "../../base/ip/index.ts";
+import type { Log, Health, Metrics } from "../../base/report/index.ts";
+import type { UdmWrite, WriteOrigin, UdmErrorCode } from "../model/udm-store.ts";
+import { temporaryPath, type FileIo } from "../../base/file/index.ts";
+import type { SharedIndexStats } from "../index/shared-index.ts";
+
+/** Keys that a line lists. */
+const maxKeys = 10;
+
+/** One line at level info for each write that is saved, however many there are: who, from where, what. */
+export function logWrite(log: Log, writes: readonly UdmWrite[], revision: number, origin: WriteOrigin): void {
+  if (writes.length === 0) return;
+  const method = origin.method ?? writes[0]?.op;
+  const keys = writes.slice(0, maxKeys).map(({ key }) => key.text);
+  log.info({ ...origin, method, keys, entries: writes.length, revision }, "metadata written");
+  warnOfHostBits(log, writes);
+}
+
+function warnOfHostBits(log: Log, writes: readonly UdmWrite[]): void {
+  const keys: { readonly key: string; readonly covers: string }[] = [];
+  let entries = 0;
+  for (const { op, key } of writes) {
+    const covers = op === "delete" ? undefined : networkOfKey(key);
+    if (covers === undefined) continue;
+    entries++;
+    if (keys.length < maxKeys) keys.push({ key: key.text, covers });
+  }
+  if (entries > 0) log.warn({ keys, entries }, hostBitsWarning);
+}
+
+export const hostBitsWarning = "a prefix with host bits covers its whole network, not only the address";
+
+/** Name of the readiness check. */
+const checkName = "metadata writes";
+/** How often is tried whether writes would be possible again, milliseconds. */
+const tryMs = 10_000;
+
+interface WriteHealthOptions {
+  /** Finds out whether a write would be possible, without one. Rejects with why not, in words for an operator. */
+  readonly trial: () => Promise<void>;
+  /** Runs an action while no write runs. */
+  readonly alone: (action: () => Promise<void>) => Promise<void>;
+  readonly after: (action: () => void, ms: number) => () => void;
+  readonly health: Health;
+  readonly log: Log;
+}
+
+/**
+ * Says to readiness whether writes of metadata are possible: by how the last one ended, and at the start and after a failure by trials, because
+ * nobody may write.
+ */
+export class WriteHealth {
+  readonly #options: WriteHealthOptions;
+  #isFailing = false;
+  #callOff = (): void => {};
+  #isStopped = false;
+
+  constructor(options: WriteHealthOptions) {
+    this.#options = options;
+  }
+
+  /** @param error what a write failed at, in words for an operator. */
+  failed(error: unknown): void {
+    const { health, after, alone } = this.#options;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#isFailing = true;
+    health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
+    this.#callOff();
+    if (!this.#isStopped) this.#callOff = after(() => void alone(() => this.#tryAgain()), tryMs);
+  }
+
+  /** A write was saved, or could be. */
+  works(): void {
+    const { health, log } = this.#options;
+    if (!this.#isFailing) return;
+    log.info({}, "metadata can be written again");
+    this.#isFailing = false;
+    this.#callOff();
+    health.set({ name: checkName, ready: true });
+  }
+
+  /** Finds out whether a write would be possible. Not while one runs. */
+  async try(): Promise<void> {
+    try {
+      await this.#options.trial();
+      this.works();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#callOff();
+  }
+
+  async #tryAgain(): Promise<void> {
+    if (this.#isFailing && !this.#isStopped) await this.try();
+  }
+}
+
+/** What a trial writes at most, bytes. */
+const mostTried = 8 * 1024 * 1024;
+const oneWrite = 1024 * 1024;
+
+/**
+ * Makes a trial of the folders in which a save of a file makes others: it writes as many bytes as the save would. For who holds the lock.
+ *
+ * @param target the file.
+ * @param size its bytes.
+ * @param folders further ones that must take something.
+ */
+export function createFolderTrial(
+  io: FileIo,
+  target: () => string,
+  size: () => number,
+  folders: readonly string[],
+): () => Promise<void> {
+  const tryFolder = async (path: string, bytes: number): Promise<void> => {
+    // One may be there of a collector that was killed.
+    await io.unlink(path).catch(() => {});
+    const file = await io.create(path, 0o600);
+    try {
+      for (let rest = Math.max(4096, bytes); rest > 0;)
+        rest -= await file.write(new Uint8Array(Math.min(rest, oneWrite)));
+      // That a disk is full some say only here.
+      await file.sync();
+    } finally {
+      await file.close().catch(() => {});
+      await io.unlink(path);
+    }
+  };
+
+  return async () => {
+    const plan: [path: string, bytes: number][] = [
+      [temporaryPath(target(), "trial", 0), Math.min(size(), mostTried)],
+      ...folders.map((folder): [string, number] => [temporaryPath(join(folder, "metadata"), "trial", 0), 1]),
+    ];
+    for (const [path, bytes] of plan) {
+      await tryFolder(path, bytes).catch((error: Error) => {
+        throw new Error(`${dirname(path)} cannot be written: ${error.message}`, { cause: error });
+      });
+    }
+  };
+}
+
+const loadFailures = ["io", "content", "locked", "other"] as const;
+type LoadFailure = (typeof loadFailures)[number];
+const commitResults = [
+  "ok",
+  "error",
+  "invalid_argument",
+  "not_found",
+  "already_exists",
+  "failed_precondition",
+  "unavailable",
+  "resource_exhausted",
+] as const satisfies readonly CommitResult[];
+type CommitResult = "ok" | "error" | UdmErrorCode;
+
+/** What a store reports of its loads and commits. */
+export interface StoreMetrics {
+  /** The file was read; this many of its entries break the rules for values. */
+  loaded(warnings: number): void;
+  loadFailed(reason: LoadFailure): void;
+  /** A load found a file that a person has changed although the store owns it. */
+  editIgnored(): void;
+  /** One batch was answered after `ms` milliseconds of waiting and working. */
+  committed(result: CommitResult, ms: number): void;
+  /** This many batches are about to be saved at once. */
+  groupSize(batches: number): void;
+}
+
+export function createStoreMetrics(
+  metrics: Metrics,
+  entries: () => number,
+  stats: () => SharedIndexStats,
+): StoreMetrics {
+  metrics.gaugeFrom("netgloss_udm_entries", "Metadata entries in use.", [], entries);
+  metrics.gaugeFrom(
+    "netgloss_udm_index_bytes",
+    "Memory of the metadata index: of its tree, of entries, used before and now free, and address space reserved.",
+    ["part"],
+    () => {
+      const { tree, entries: blocks, free, reserved } = stats();
+      return Object.entries({ tree, entries: blocks, free, reserved }).map(([part, bytes]) => [{ part }, bytes]);
+    },
+  );
+  metrics.gaugeFrom(
+    "netgloss_udm_index_pinned_snapshots",
+    "Snapshots of the metadata that are kept: the current one, those of lists in progress, and those that are not garbage-collected yet.",
+    [],
+    () => stats().heldSnapshots,
+  );
+  const loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
+  const warnings = metrics.counter(
+    "netgloss_udm_load_warnings_total",
+    "Entries of the metadata file that break the rules for values, or have characters that are not seen; they are used as written.",
+  );
+  const failures = metrics.counter(
+    "netgloss_udm_load_failures_total",
+    "Times the metadata file could not be used, by reason.",
+    { reason: loadFailures },
+  );
+  const editsIgnored = metrics.counter(
+    "netgloss_udm_edits_ignored_total",
+    "Times a reload found the metadata file changed by hand while the API owns it. The next write keeps the edit under another name.",
+  );
+  const commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", { result: commitResults });
+  const commitSeconds = metrics.histogram(
+    "netgloss_udm_commit_seconds",
+    "Time from a write request to its answer, the waiting for others included.",
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  );
+  const groupSizes = metrics.histogram(
+    "netgloss_udm_commit_group_size",
+    "Write requests answered by one replacement of the file.",
+    [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  );
+  return {
+    loaded: (count) => {
+      loads.add();
+      warnings.add(count);
+    },
+    editIgnored: () => editsIgnored.add(),
+    loadFailed: (reason) => failures.add(1, { reason }),
+    committed: (result, ms) => {
+      commits.add(1, { result });
+      commitSeconds.observe(ms / 1000);
+    },
+    groupSize: (batches) => groupSizes.observe(batches),
+  };
+}
