@@ -1,4 +1,4 @@
-// Writes docs/commands.md from the table of commands. Builds first, for the table is TypeScript.
+// Writes docs/reference/commands.md from the table of commands. Builds first, for the table is TypeScript.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,4 +10,4 @@ if (status !== 0) console.error("there are type errors; the commands are generat
 const load = (name) => import(pathToFileURL(`dist/${name}`).href);
 const { commandsPage, createProgram } = await load("src/app/index.js");
 const { createFakeTerminal } = await load("test/support/fake-terminal.js");
-writeFileSync("docs/commands.md", commandsPage(await createProgram(createFakeTerminal([]), () => {})));
+writeFileSync("docs/reference/commands.md", commandsPage(await createProgram(createFakeTerminal([]), () => {})));

@@ -1,4 +1,4 @@
-// Writes the tables of docs/records.md, and that of short names in docs/filters.md, from the table of fields. Builds first, for what makes them is TypeScript.
+// Writes the tables of docs/reference/records.md, and that of short names in docs/filters.md, from the table of fields. Builds first, for what makes them is TypeScript.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ if (status !== 0) console.error("there are type errors; the tables are generated
 const built = (path) => import(pathToFileURL(join("dist", path)).href);
 const { fieldsPage } = await built("scripts/records-page.js");
 const { findElement } = await built("src/flow/elements/registry/registry.js");
-const pages = ["docs/records.md", "docs/filters.md"];
+const pages = ["docs/reference/records.md", "docs/filters.md"];
 const elementName = (id) => findElement(0, id)?.name ?? "";
 for (const page of pages) writeFileSync(page, fieldsPage(readFileSync(page, "utf8"), elementName));
 writeChecksums(join("src/record/fields", `records-${checksumFile}`), pages);

@@ -98,26 +98,46 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   ],
   server: [
     "access",
-    "error",
+    "api-error.ts",
     "json",
     "http",
-    "guard",
+    "auth",
     "rpc",
     "udm",
     "tools",
-    "services",
+    "methods",
     "pages.ts",
     "openapi",
-    "web",
+    "web-pages.ts",
     ".",
   ],
-  fleet: ["fleet-contract.ts", "fleet-connection.ts", ["fleet-lock.ts", "requests.ts"], "membership.ts", "shares", "."],
-  mib: ["mib-fault.ts", "syntax", "library", "facts", "writing", "merge"],
-  snmp: ["session", "values", "definitions", "discovery", "sweep", "poller", "readings", "traps", "operations"],
+  fleet: ["fleet-connection.ts", "membership.ts", "shares.ts", "share-tables.ts", "."],
+  mib: [
+    "mib-module.ts",
+    "read-modules.ts",
+    "module-library.ts",
+    "module-facts.ts",
+    "syntax-of.ts",
+    "name-attributes.ts",
+    "definition-texts.ts",
+    "write-definitions.ts",
+  ],
+  snmp: [
+    "limits.ts",
+    "session",
+    "values",
+    "definitions",
+    "discovery",
+    "sweep",
+    "poller",
+    "readings",
+    "traps",
+    "operations",
+  ],
 };
 
-/** Circles that are left: in the row of app, files of one folder have different places; the codecs of a session know its types. */
-const knownCircles = /^(?:app|snmp\/session)(?:\/|$)/;
+/** Circles that are left: in the row of app, files of one folder have different places. */
+const knownCircles = /^app(?:\/|$)/;
 
 /** Doors of a part of a room, for a thread or a command that would load all of the room for it. Each part of base has one, too. */
 const secondDoors: ReadonlySet<string> = new Set([
@@ -135,7 +155,7 @@ const pageFolder = (file: string): string | undefined => /\/web\/src\/pages\/([^
 const codecFolders: readonly string[] = [
   "enrich/address",
   "enrich/mmdb",
-  "fleet/shares",
+  "fleet",
   "flow/capture",
   "flow/intake",
   "flow/kernel",

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
+import type { Pdu } from "../../src/snmp/session/message-codec.ts";
 import type { SnmpAgent } from "../../test/support/snmp-agent/index.ts";
 import type { DeviceClass } from "./fleet-layout.ts";
 

@@ -1,7 +1,7 @@
 // Sends traps of version 2c from many sockets, as a storm of many devices does, at a rate; answers how many were sent.
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { encodeCommunityMessage } from "../../src/snmp/session/codec/message-codec.ts";
+import { encodeCommunityMessage } from "../../src/snmp/session/message-codec.ts";
 import { oidOf } from "../../test/support/snmp-agent/index.ts";
 
 export interface StormOrder {

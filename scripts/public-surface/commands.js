@@ -1,7 +1,7 @@
 // What the command line shows without a collector.
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { tableRows } from "./files.js";
+import { pageOf, tableRows } from "./files.js";
 import { asText } from "./program.js";
 
 /** Calls whose exit code and text scripts of users rely on. SCRATCH stands for a directory with the files named below. */
@@ -105,13 +105,13 @@ function writeFiles(/** @type {string} */ scratch, /** @type {string} */ tree) {
   write("ipaddrs.yml", "10.0.0.0/8:\n  name: office\n  tags: [wired]\n  metadata:\n    .site: AMS\n");
   write("faulty.yml", "10.0.0.0/33:\n  name: office\n10.0.0.1:\n  vlan: many\n  tgas: [x]\n");
   // Each setting of the table with its example, and each name of NetObserv that takes a value.
-  const rows = tableRows(join(tree, "docs/settings.md")).map((row) => row.split(/(?<!\\) \| /));
+  const rows = tableRows(pageOf(tree, "settings.md")).map((row) => row.split(/(?<!\\) \| /));
   const examples = rows.flatMap(([name = "", , , , example = ""]) => {
     const value = /^`(.+)` \|$/.exec(example)?.[1];
     return /^\| `SVC_\w+`$/.test(name) && value !== undefined ? [`${name.slice(3, -1)}=${value}`] : [];
   });
   write("examples.env", `${[...needed, ...examples].join("\n")}\n`);
-  const theirs = tableRows(join(tree, "docs/netobserv-settings.md")).flatMap((row) => {
+  const theirs = tableRows(pageOf(tree, "netobserv-settings.md")).flatMap((row) => {
     const [, name, value] = /^\| `([A-Z][A-Z0-9_]+)` \| (?:`([^`]*)`)? ?\|/.exec(row) ?? [];
     return name === undefined ? [] : [`EF_${name}=${value ?? "1"}\n`];
   });

@@ -1,6 +1,6 @@
 // What users read and edit as files: definitions, the schema, tables of the documentation, what the package declares.
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 /** The files below a directory, as sorted relative paths. */
@@ -24,9 +24,15 @@ export function describeFiles(tree, put) {
   for (const path of filesBelow(join(tree, "proto")))
     put(`proto/${path}`, readFileSync(join(tree, "proto", path), "utf8"));
   for (const page of ["metrics", "netobserv-settings", "pages", "records", "settings"])
-    put(`documented/${page}.txt`, tableRows(join(tree, "docs", `${page}.md`)).join("\n"));
+    put(`documented/${page}.txt`, tableRows(pageOf(tree, `${page}.md`)).join("\n"));
   const { name, bin, engines, type } = JSON.parse(readFileSync(join(tree, "package.json"), "utf8"));
   put("package.json", JSON.stringify({ name, bin, engines, type }, null, 2));
+}
+
+/** Returns where a page of the documentation is. Generated reference is in docs/reference/, in earlier trees in docs/. */
+export function pageOf(/** @type {string} */ tree, /** @type {string} */ name) {
+  const path = join(tree, "docs/reference", name);
+  return existsSync(path) ? path : join(tree, "docs", name);
 }
 
 /** The rows of all tables of a page, sorted. */

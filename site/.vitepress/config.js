@@ -30,7 +30,12 @@ export default defineConfig({
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
-    nav: [page("Start", "first-flow"), page("Settings", "settings"), page("Fields", "records"), page("API", "api")],
+    nav: [
+      page("Start", "first-flow"),
+      page("Settings", "reference/settings"),
+      page("Fields", "reference/records"),
+      page("API", "api"),
+    ],
     sidebar: [
       {
         text: "Start",
@@ -60,16 +65,16 @@ export default defineConfig({
       {
         text: "Reference",
         items: [
-          page("Settings", "settings"),
-          page("Commands", "commands"),
+          page("Settings", "reference/settings"),
+          page("Commands", "reference/commands"),
           page("Command line", "command-line"),
-          page("Fields of records", "records"),
+          page("Fields of records", "reference/records"),
           page("Filters", "filters"),
           page("Metadata", "metadata"),
           page("API", "api"),
-          page("Metrics", "metrics"),
-          page("SNMP by vendor", "snmp-makes"),
-          page("Settings of NetObserv", "netobserv-settings"),
+          page("Metrics", "reference/metrics"),
+          page("SNMP by vendor", "reference/snmp-vendors"),
+          page("Settings of NetObserv", "reference/netobserv-settings"),
         ],
       },
       {

@@ -1,4 +1,4 @@
-import type { Sql } from "postgres";
+import type { ISql, Sql } from "postgres";
 import {
   type Schema,
   type SchemaStep,
@@ -11,6 +11,18 @@ import {
   type Session,
 } from "../base/postgresql/index.ts";
 import type { Clock, Component, Log } from "../base/report/index.ts";
+
+/** Until the end of the transaction nobody else joins the fleet or takes keys in it. A statement after this one sees all that did before. */
+export async function lockFleet(sql: ISql, fleet: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('netgloss fleet ' || ${fleet}, 0))`;
+}
+
+/** Notifications under this name carry the name of a fleet whose members, or what they hold, have changed. */
+export const fleetChannel = "netgloss_fleet";
+
+export async function notifyFleet(sql: ISql, fleet: string): Promise<void> {
+  await sql`select pg_notify(${fleetChannel}, ${fleet})`;
+}
 
 const steps: readonly SchemaStep[] = [
   {
@@ -96,7 +108,7 @@ export interface FleetConnection extends Component {
   reason(): string;
 }
 
-export interface FleetConnectionOptions {
+interface FleetConnectionOptions {
   readonly access: DatabaseAccess;
   readonly after: (action: () => void, ms: number) => () => void;
   readonly random: () => number;

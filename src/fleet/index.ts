@@ -1,12 +1,12 @@
-export type { FleetMember, MembershipTables, Standing } from "./fleet-contract.ts";
+export type { FleetMember, MembershipTables, Standing } from "./membership.ts";
 export { createExporterTable, type ExporterTable, type ExporterRow, type FoundExporterRow } from "./exporter-table.ts";
 export { createFleetConnection, type FleetConnection } from "./fleet-connection.ts";
 export { fleetSchema } from "./fleet-connection.ts";
 export { createFleet, type Fleet, type FleetOptions } from "./fleet.ts";
 export { createMembershipTables } from "./fleet.ts";
 export { createMembership, type Membership, type MembershipOptions } from "./membership.ts";
-export type { FleetRequest, FleetRequests } from "./requests.ts";
-export { ownerOf, pointOf, type NamePoint } from "./shares/shares.ts";
-export type { Share, ShareTables } from "./shares/share-contract.ts";
-export { createShareTables } from "./shares/share-tables.ts";
-export { createShares, type Shares, type SharesOptions, type ShareTaker } from "./shares/shares.ts";
+export type { FleetRequest, FleetRequests } from "./fleet.ts";
+export { ownerOf, pointOf, type NamePoint } from "./shares.ts";
+export type { Share, ShareTables } from "./shares.ts";
+export { createShareTables } from "./share-tables.ts";
+export { createShares, type Shares, type SharesOptions, type ShareTaker } from "./shares.ts";

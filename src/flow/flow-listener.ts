@@ -8,13 +8,13 @@ import {
   createWorkspaceMemory,
   createLineBuffer,
 } from "../record/index.ts";
-import { type SamplingRates, type RatesFile, createManualRates } from "./exporters/sampling/manual-rates.ts";
-import type { Applications } from "./exporters/options/name-table.ts";
-import { type FlowEndsOptions, createFlowEnds } from "./line/roles/flow-ends.ts";
+import { type SamplingRates, type RatesFile, createManualRates } from "./exporters/sampling.ts";
+import type { Applications } from "./exporters/options.ts";
+import { type FlowEndsOptions, createFlowEnds } from "./line/flow-ends.ts";
 import type { CustomElement } from "./elements/custom/custom-element.ts";
 import type { Protocol } from "./protocol.ts";
 import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
-import { type Limits, defaultLimits } from "./exporters/limits/limits.ts";
+import { type Limits, defaultLimits } from "./exporters/limits.ts";
 import type { Filter } from "../record/index.ts";
 import {
   type Log,
@@ -26,37 +26,37 @@ import {
   type Health,
 } from "../base/report/index.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
-import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-exporters.ts";
-import type { SenderStanding } from "./intake/ring/ring-layout.ts";
+import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-store.ts";
+import type { SenderStanding } from "./intake/ring-writer.ts";
 import { type ExporterView, viewExporter } from "./exporters/exporter-view.ts";
-import type { ExporterTraffic } from "./exporters/interface-traffic.ts";
+import type { ExporterTraffic } from "./exporters/exporter.ts";
 import type { Exporter } from "./exporters/exporter.ts";
 import { type ExporterTable, createExporterTable } from "./exporters/exporter-table.ts";
 import { createElementSource } from "./elements/custom/element-source.ts";
 import { type CounterNames, nameCounters, scaledCounters, plainCounters } from "./elements/mapping/counter-names.ts";
 import { rememberNames } from "./elements/mapping/remember-names.ts";
-import { buildPlan } from "./exporters/templates/build-plan.ts";
-import type { TemplateSettings } from "./wire/template/decode-sets.ts";
-import { createFlowCounts } from "./flow-counts.ts";
-import { standingOf } from "./exporters/quality.ts";
-import { senderAddress } from "./intake/net/sender-address.ts";
-import { createRelays } from "./exporters/relays.ts";
+import { buildPlan } from "./exporters/build-plan.ts";
+import type { TemplateSettings } from "./wire/records/decode-sets.ts";
+import { createFlowCounts } from "./flow-metrics.ts";
+import { standingOf } from "./exporters/exporter-table.ts";
+import { senderAddress } from "./intake/socket.ts";
+import { createRelays } from "./exporters/exporter-table.ts";
 import { createStateExchange } from "./exporters/state/state-exchange.ts";
 import { createOpenQuestions } from "./exporters/open-questions.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
-import { createRecordReader } from "./wire/template/record-reader.ts";
+import { createRecordReader } from "./wire/records/record-reader.ts";
 import { copyingLines } from "./line/copying-lines.ts";
-import { createRecordFilter, acceptLine } from "./line/writer/record-filter.ts";
-import { createSlowFieldCounts } from "./line/writer/slow-fields.ts";
-import type { PathCounts } from "./wire/decoder/flow-reader.ts";
-import { createLineWriter } from "./line/writer/line-writer.ts";
-import { createSampleLines } from "./line/writer/sample-lines.ts";
+import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
+import { createSlowFieldCounts } from "./line/line-writer.ts";
+import type { PathCounts } from "./wire/records/decoder.ts";
+import { createLineWriter } from "./line/line-writer.ts";
+import { createSampleLines } from "./line/sample-lines.ts";
 import { registerFlowMetrics, registerLineMetrics, registerSharedMetrics } from "./flow-metrics.ts";
 import { createTrafficMeter } from "./line/traffic-meter.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { createDecoders } from "./wire/decoders.ts";
 import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
-import { createStateKeeper } from "./exporters/state/state-keeper.ts";
+import { createStateKeeper } from "./exporters/state/state-store.ts";
 import type { StateStore } from "./exporters/state/state-store.ts";
 
 export interface FlowPipelineOptions {

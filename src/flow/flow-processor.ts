@@ -1,4 +1,4 @@
-import { senderAddress } from "./intake/net/sender-address.ts";
+import { senderAddress } from "./intake/socket.ts";
 import type {
   Enricher,
   LineBuffer,
@@ -12,14 +12,14 @@ import type { Clock, Log } from "../base/report/index.ts";
 import { createCommunityId } from "./line/community-id.ts";
 import { takeSeen, type NoteFlow } from "./line/take-seen.ts";
 import type { TrafficMeter } from "./line/traffic-meter.ts";
-import type { FlowEnds } from "./line/roles/flow-ends.ts";
-import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/decoder/decoder.ts";
+import type { FlowEnds } from "./line/flow-ends.ts";
+import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/records/decoder.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
-import { noteQuality } from "./exporters/quality.ts";
+import { noteQuality } from "./exporters/exporter-table.ts";
 import type { OpenQuestions } from "./exporters/open-questions.ts";
-import type { FlowCounts, ProtocolCounts } from "./flow-counts.ts";
-import { isSessionEnd } from "./intake/tcp/session-port.ts";
+import type { FlowCounts, ProtocolCounts } from "./flow-metrics.ts";
+import { isSessionEnd } from "./intake/socket.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
 
 /** Turns datagrams into lines: decode, enrich, render, hand over. It waits for nothing and never throws. */

@@ -1,5 +1,5 @@
 export { CaptureError } from "./capture/read-capture.ts";
-export type { Frame } from "./capture/frame.ts";
+export type { Frame } from "./capture/read-capture.ts";
 export { readCapture } from "./capture/read-capture.ts";
 export {
   createDatagramReader,
@@ -12,15 +12,9 @@ export type { CustomElement } from "./elements/custom/custom-element.ts";
 export { readElements } from "./elements/custom/read-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
-export { noFlow, seenWindowMs, type SeenWindow } from "./exporters/seen-flows.ts";
-export {
-  seenAt,
-  trafficKey,
-  trafficMinuteMs,
-  type ExporterTraffic,
-  type SeenAt,
-} from "./exporters/interface-traffic.ts";
-export { defaultLimits, type Limits } from "./exporters/limits/limits.ts";
+export { noFlow, seenWindowMs, type SeenWindow } from "./exporters/exporter.ts";
+export { seenAt, trafficKey, trafficMinuteMs, type ExporterTraffic, type SeenAt } from "./exporters/exporter.ts";
+export { defaultLimits, type Limits } from "./exporters/limits.ts";
 export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
 export { checkKernel } from "./kernel/kernel.ts";
 export { createFlowPipeline } from "./flow-listener.ts";
@@ -31,24 +25,24 @@ export {
   type FlowReceiverOptions,
   type StreamOptions,
 } from "./intake/flow-receiver.ts";
-export type { StreamCredentials } from "./intake/tcp/stream-receiver.ts";
-export { FlowListenError } from "./intake/net/open-socket.ts";
-export { createRing, type RingHandle, type SenderStanding } from "./intake/ring/ring-layout.ts";
-export { createRingReader, type RingReader } from "./intake/ring/ring-reader.ts";
-export { createRingWriter, type RingWriter } from "./intake/ring/ring-writer.ts";
+export type { StreamCredentials } from "./intake/stream-receiver.ts";
+export { FlowListenError } from "./intake/socket.ts";
+export { createRing, type RingHandle, type SenderStanding } from "./intake/ring-writer.ts";
+export { createRingReader, type RingReader } from "./intake/ring-reader.ts";
+export { createRingWriter, type RingWriter } from "./intake/ring-writer.ts";
 export { decodeStateFile, encodeStateFile } from "./exporters/state/state-store.ts";
 export type { ExporterState, StateChange, StateReport } from "./exporters/state/exporter-state.ts";
-export { shiftTimes, type SharedAnswer, type SharedExporters } from "./exporters/state/shared-exporters.ts";
-export { readExporterState, writeExporterState } from "./exporters/state/state-text.ts";
-export { addressOfKey, stateKey } from "./exporters/relays.ts";
-export { createStateKeeper, type StateKeeper } from "./exporters/state/state-keeper.ts";
+export { shiftTimes, type SharedAnswer, type SharedExporters } from "./exporters/state/shared-store.ts";
+export { readExporterState, writeExporterState } from "./exporters/state/exporter-state.ts";
+export { addressOfKey, stateKey } from "./exporters/exporter-table.ts";
+export { createStateKeeper, type StateKeeper } from "./exporters/state/state-store.ts";
 export {
   createStateStore,
   type StateFiles,
   type StateStore,
   type StateStoreOptions,
 } from "./exporters/state/state-store.ts";
-export type { FlowEndsOptions } from "./line/roles/flow-ends.ts";
+export type { FlowEndsOptions } from "./line/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./kernel/end-names.ts";
 export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";
 export { createSharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";

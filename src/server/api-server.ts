@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Identities } from "./access/identities.ts";
-import type { SignIn } from "./access/oidc/sign-in.ts";
+import type { SignIn } from "./access/sign-in.ts";
 import type { Select } from "../metadata/index.ts";
 import {
   limitLog,
@@ -13,34 +13,26 @@ import {
 } from "../base/report/index.ts";
 import { createApiMetrics } from "./http/api-metrics.ts";
 import { createDispatch } from "./dispatch.ts";
-import { createAdmission } from "./guard/admission.ts";
-import { createAuthenticator } from "./guard/authenticator.ts";
-import type { BasicCredentials } from "./guard/basic-auth.ts";
-import { createWriteAudit } from "./guard/write-audit.ts";
-import { isLoopback } from "./guard/site-guard.ts";
-import { createSessions } from "./guard/session-cookie.ts";
-import { createClientAddress } from "./http/client-address.ts";
-import { ClientLimits } from "./http/client-limits.ts";
+import { createAdmission, createWriteAudit, isLoopback } from "./auth/admission.ts";
+import { createAuthenticator, type BasicCredentials, createSessions } from "./auth/authenticator.ts";
+import { createClientAddress } from "./http/call.ts";
+import { ClientLimits, defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { createCallLog } from "./http/call-log.ts";
-import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
-import { createListener } from "./http/listener.ts";
-import { createBodyReader } from "./http/read-body.ts";
-import type { TlsFiles } from "./http/tls-credentials.ts";
+import { createListener, type TlsFiles } from "./http/listener.ts";
+import { createBodyReader } from "./http/request-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
-import type { ListView, View, ViewDescription } from "./pages.ts";
-import type { StreamPage } from "./stream-page.ts";
+import type { ListView, View, ViewDescription, StreamPage } from "./pages.ts";
 import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
-import { createSignInEndpoints } from "./services/sign-in-endpoints.ts";
-import type { Operation } from "./services/operation-endpoint.ts";
-import type { SnmpOperations } from "./services/snmp-operations.ts";
-import { toolsMethods } from "./tools/tools-methods.ts";
-import { historyOf, type ExplainObject, type ToolsSource } from "./tools/common/tools-context.ts";
-import { createChangeFeed } from "./tools/changes/follow-changes.ts";
-import type { ExploreOperations } from "./services/explore-endpoints.ts";
-import type { SourceOperations } from "./services/source-endpoints.ts";
-import { udmMethods } from "./udm/udm-methods.ts";
+import { createSignInEndpoints } from "./methods/sign-in-endpoints.ts";
+import type { Operation, SourceOperations } from "./methods/operations.ts";
+import type { SnmpOperations } from "./methods/snmp-endpoints.ts";
+import { toolsMethods } from "./methods/tools-methods.ts";
+import { historyOf, type ExplainObject, type ToolsSource } from "./tools/tools-context.ts";
+import { createChangeFeed } from "./tools/watch-udms.ts";
+import type { ExploreOperations } from "./methods/explore-endpoints.ts";
+import { udmMethods } from "./methods/udm-methods.ts";
 import { createUdmService, type UdmSource } from "./udm/udm-service.ts";
 
 export interface ApiServerOptions {

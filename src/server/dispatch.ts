@@ -1,11 +1,9 @@
 import { ConnectError } from "@connectrpc/connect";
-import { apiError } from "./error/api-error.ts";
+import { apiError } from "./api-error.ts";
 import { suffices } from "./access/role.ts";
-import type { Admission, Refusal } from "./guard/admission.ts";
+import type { Admission, Refusal } from "./auth/admission.ts";
 import type { ApiMetrics } from "./http/api-metrics.ts";
-import type { Call, RouteAccess } from "./http/call.ts";
-import { headerOf } from "./http/http-message.ts";
-import { sendError } from "./http/send.ts";
+import { type Call, type RouteAccess, headerOf, sendError } from "./http/call.ts";
 import { quote } from "../base/text/index.ts";
 import { viewsWithId } from "./pages.ts";
 import type { Engine } from "./rpc/engine.ts";

@@ -3,23 +3,33 @@ import type { Clock, Metrics } from "../base/report/index.ts";
 import type { Route } from "./dispatch.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
-import type { Call, RouteAccess } from "./http/call.ts";
-import type { BodyReader } from "./http/read-body.ts";
+import { type Call, type RouteAccess, sendJson } from "./http/call.ts";
+import type { BodyReader } from "./http/request-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
-import { eventsPath, serveEvents } from "./tools/changes/event-stream.ts";
-import type { ChangeFeed } from "./tools/changes/follow-changes.ts";
-import type { JsonSchema } from "./openapi/message-schema.ts";
+import { eventsPath, serveEvents, type ChangeFeed } from "./tools/watch-udms.ts";
+import type { JsonSchema } from "./openapi/schemas.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
-import { sendJson } from "./http/send.ts";
-import { serveStream, type StreamPage } from "./stream-page.ts";
-import { createPages, idIn, type ListView, type View, type ViewDescription } from "./pages.ts";
+import {
+  serveStream,
+  type StreamPage,
+  createPages,
+  idIn,
+  type ListView,
+  type View,
+  type ViewDescription,
+} from "./pages.ts";
 import type { RpcService } from "./rpc/method.ts";
-import { apiIndex } from "./web/api-index.ts";
-import { webRoutes } from "./web/web-routes.ts";
-import { createOperationEndpoint, type Operation } from "./services/operation-endpoint.ts";
-import { healthMethods, type HealthServiceOptions } from "./services/health-methods.ts";
-import { reflectionMethods, reflectionVersions } from "./services/reflection-methods.ts";
-import { readSchemaFiles, type SchemaFiles } from "./services/schema-files.ts";
+import { webRoutes } from "./web-pages.ts";
+import {
+  createOperationEndpoint,
+  type Operation,
+  createSourceEndpoint,
+  sourceOperations,
+  sourcePath,
+  type SourceOperations,
+} from "./methods/operations.ts";
+import { healthMethods, type HealthServiceOptions } from "./methods/health.ts";
+import { reflectionMethods, reflectionVersions, readSchemaFiles, type SchemaFiles } from "./methods/reflection.ts";
 import {
   loginPath,
   logoutPath,
@@ -28,33 +38,45 @@ import {
   signInWays,
   signInWaysPath,
   type SignInEndpoints,
-} from "./services/sign-in-endpoints.ts";
-import { callbackPath } from "./guard/session-cookie.ts";
+} from "./methods/sign-in-endpoints.ts";
+import { callbackPath } from "./auth/authenticator.ts";
 import {
   applyDefinitionsPath,
   createSnmpEndpoints,
   discoverNetworksPath,
   rediscoverDevicePath,
-} from "./services/snmp-endpoints.ts";
-import type { SnmpOperations } from "./services/snmp-operations.ts";
+  type SnmpOperations,
+} from "./methods/snmp-endpoints.ts";
 import {
   createExploreEndpoint,
   explorePath,
   serveExploreStatus,
   type ExploreOperations,
-} from "./services/explore-endpoints.ts";
-import {
-  createSourceEndpoint,
-  sourceOperations,
-  sourcePath,
-  type SourceOperations,
-} from "./services/source-endpoints.ts";
+} from "./methods/explore-endpoints.ts";
+
+interface DescribedMethod {
+  readonly summary?: string;
+}
+
+/** A short index of what the port answers, out of the OpenAPI document: what programs get at `/`. */
+function apiIndex(document: Readonly<Record<string, unknown>>): unknown {
+  const paths = document["paths"] as Readonly<Record<string, Readonly<Record<string, DescribedMethod>>>>;
+  const endpoints = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { summary = "" }]) => [`${method.toUpperCase()} ${path}`, summary] as const),
+  );
+  return {
+    service: "netgloss",
+    pages: "open / in a browser",
+    openapi: "/openapi.json",
+    endpoints: Object.fromEntries(endpoints),
+  };
+}
 
 /** Where the contract has the service; tools that know only host and port find it at the root too. */
 const contractPrefix = "/api/v1/enrich/ipaddr";
 const prefixes = [contractPrefix, ""];
 
-export interface RouteParts {
+interface RouteParts {
   /** The services of the schema; health and reflection are added. */
   readonly services: readonly RpcService[];
   readonly bodies: BodyReader;
@@ -85,7 +107,7 @@ export interface RouteParts {
 }
 
 /** What the port answers. */
-export interface Routes {
+interface Routes {
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>;
   /** What is at a path where nothing is; undefined: an error. */

@@ -1,5 +1,5 @@
-export { decodeMessage, encodeCommunityMessage } from "./session/codec/message-codec.ts";
-export { readPduRest, type Pdu } from "./session/codec/pdu-codec.ts";
+export { decodeMessage, encodeCommunityMessage } from "./session/message-codec.ts";
+export { readPduRest, type Pdu } from "./session/message-codec.ts";
 export {
   authenticationProtocols,
   privacyProtocols,
@@ -8,9 +8,9 @@ export {
   type Credential,
   type PrivacyProtocol,
   type UsmCredential,
-} from "./session/credential.ts";
-export { errorStatus, errorStatusNames, type ErrorStatusName } from "./session/error-status.ts";
-export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/oid.ts";
+} from "./session/security.ts";
+export { errorStatus, errorStatusNames, type ErrorStatusName } from "./session/snmp-error.ts";
+export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/var-bind.ts";
 export { peerName, type PeerCounts } from "./session/peer.ts";
 export { createRepetitions, type Repetitions } from "./session/agent-limits.ts";
 export type { Session, SnmpResponse } from "./session/session.ts";
@@ -21,12 +21,12 @@ export {
   type SnmpClientOptions,
 } from "./session/snmp-client.ts";
 export { SnmpError, type SnmpErrorCode } from "./session/snmp-error.ts";
-export type { OpenUdpSocket, UdpSocket, UdpSocketHandlers } from "./session/udp-socket.ts";
-export type { EngineView } from "./session/usm/engine.ts";
+export type { OpenUdpSocket, UdpSocket, UdpSocketHandlers } from "./session/sockets.ts";
+export type { EngineView } from "./session/security.ts";
 export { isException, type ValueType, type VarBind } from "./session/var-bind.ts";
 export type { WalkEnd } from "./session/walk.ts";
 export { walk, type WalkOptions, type WalkSummary } from "./session/walk.ts";
-export { changeEffect, type ChangeClass, type ChangeEffect } from "./definitions/definition-change.ts";
+export { changeEffect, type ChangeClass, type ChangeEffect } from "./definitions/diff-definitions.ts";
 export { definitionPathsIn, type DefinitionPaths } from "./definitions/definition-files.ts";
 export {
   autoGroup,
@@ -42,15 +42,15 @@ export {
   type SnmpVersion,
   type V3Credential,
 } from "./definitions/definitions.ts";
-export { deviceCredentials } from "./definitions/device-credentials.ts";
+export { deviceCredentials } from "./definitions/definitions.ts";
 export {
   diffDefinitions,
   type DefinitionsDiff,
   type GroupsOf,
   type IdChanges,
 } from "./definitions/diff-definitions.ts";
-export type { DeviceChange } from "./definitions/diff-objects.ts";
-export { formatFinding, type Finding, type Severity } from "./definitions/finding.ts";
+export type { DeviceChange } from "./definitions/diff-definitions.ts";
+export { formatFinding, type Finding, type Severity } from "./definitions/definitions.ts";
 export {
   createDefinitionsLoader,
   type DefinitionsLoader,
@@ -58,14 +58,14 @@ export {
   type LoadMode,
   type LoadOutcome,
 } from "./definitions/load-definitions.ts";
-export { deviceGroupsOf, groupsOfSysObjectId, pollIntervalMs, reachedObjects } from "./definitions/reach.ts";
+export { deviceGroupsOf, groupsOfSysObjectId, pollIntervalMs, reachedObjects } from "./definitions/definitions.ts";
 export { completeRow } from "./values/complete-row.ts";
 export { convertValue } from "./values/convert-value.ts";
-export { decodeIndex, indexTypes, isImplicit, type IndexType } from "./values/decode-index.ts";
+export { decodeIndex, indexTypes, isImplicit, type IndexType } from "./values/convert-value.ts";
 export { putRow, type Cell } from "./values/put-row.ts";
 export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameTables } from "./values/put-value.ts";
-export { formatDisplayString } from "./values/format-text.ts";
-export type { SnmpValue } from "./values/snmp-value.ts";
+export { formatDisplayString } from "./values/convert-value.ts";
+export type { SnmpValue } from "./values/convert-value.ts";
 export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
 export type {
   DiscoveryReport,
@@ -73,12 +73,12 @@ export type {
   DiscoverySettings,
   DiscoveryStart,
   DiscoveryView,
-} from "./operations/discovery-report.ts";
+} from "./operations/network-discovery.ts";
 export type { NetworkDiscovery } from "./operations/network-discovery.ts";
-export { readNetworks, type NetworksFile } from "./sweep/read-networks.ts";
+export { readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { createNetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
-export { waitFor } from "./operations/wait-for.ts";
+export { waitFor } from "./operations/discoveries.ts";
 export { createSnmp } from "./operations/create-snmp.ts";
 export type {
   ApplyFinding,
@@ -91,7 +91,7 @@ export type {
 } from "./operations/snmp.ts";
 export { readTrapRules, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
-export type { DeviceDetail, DeviceView } from "./operations/device-view.ts";
+export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";
 export {
   createInterfaceDirectory,
   createInterfaceEnricher,
@@ -99,4 +99,4 @@ export {
 } from "./operations/interface-directory.ts";
 export type { RefusedTraps } from "./traps/sender-limit.ts";
 export type { TrapSettings } from "./traps/trap-listener.ts";
-export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/device-sharing.ts";
+export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/snmp.ts";

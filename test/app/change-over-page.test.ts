@@ -25,7 +25,7 @@ test("docs/change-over.md names only settings and pages that there are", () => {
 });
 
 test("docs/change-over.md names only fields that there are", () => {
-  const records = read("records.md");
+  const records = read("reference/records.md");
   const [, table = ""] = page.split("| here | goflow2 |");
   const fields = Array.from(table.split("\n\n")[0]?.matchAll(/^\| (`[^|]+`) \|/gm) ?? [], ([, cell = ""]) =>
     cell.split(", "),

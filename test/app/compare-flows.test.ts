@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { overlaps } from "../../src/app/doctor/twice-findings.ts";
-import { createSeenFlows } from "../../src/flow/exporters/seen-flows.ts";
+import { createSeenFlows } from "../../src/flow/exporters/exporter.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import type { ExporterView } from "../../src/flow/index.ts";

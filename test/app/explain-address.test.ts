@@ -4,9 +4,8 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
 import { explainObject, type ExplainedEnrichers } from "../../src/app/explain-objects.ts";
-import { explainAddress } from "../../src/server/tools/explain/explain-address.ts";
-import { rawFields } from "../../src/server/tools/explain/explain-address.ts";
-import { createToolsContext } from "../../src/server/tools/common/tools-context.ts";
+import { explainAddress, rawFields } from "../../src/server/tools/explain-address.ts";
+import { createToolsContext } from "../../src/server/tools/tools-context.ts";
 import {
   ExplainAddressRequestSchema,
   type ExplainAddressRequest,

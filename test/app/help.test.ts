@@ -6,7 +6,7 @@ import { runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 
 const folder = join(import.meta.dirname, "../../../test/app/golden/help");
-/** Their help has every setting, which docs/settings.md shows. */
+/** Their help has every setting, which docs/reference/settings.md shows. */
 const leftOut: ReadonlySet<string> = new Set(["serve", "config check", "config print"]);
 
 async function help(words: readonly string[]): Promise<string> {

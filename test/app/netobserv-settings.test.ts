@@ -30,8 +30,8 @@ function read(...layers: GivenSetting[][]): SettingsReading {
 
 const env = (values: Record<string, string>): GivenSetting[] => environmentSettings(values);
 
-test("docs/netobserv-settings.md is what `npm run generate` writes", () => {
-  assert.equal(readFileSync(join(root, "docs/netobserv-settings.md"), "utf8"), netObservPage());
+test("docs/reference/netobserv-settings.md is what `npm run generate` writes", () => {
+  assert.equal(readFileSync(join(root, "docs/reference/netobserv-settings.md"), "utf8"), netObservPage());
 });
 
 test("the table has every public name, and nothing else", { skip: data.skip }, () => {

@@ -7,8 +7,8 @@ import { outputKinds } from "../../src/output/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-test("docs/settings.md is what `npm run generate` writes", () => {
-  assert.equal(readFileSync(join(root, "docs/settings.md"), "utf8"), settingsPage());
+test("docs/reference/settings.md is what `npm run generate` writes", () => {
+  assert.equal(readFileSync(join(root, "docs/reference/settings.md"), "utf8"), settingsPage());
 });
 
 test("the page has a row of five cells for every setting", () => {

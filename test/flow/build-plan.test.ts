@@ -3,9 +3,9 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import { reversePen } from "../../src/flow/elements/registry/registry.ts";
-import { buildPlan } from "../../src/flow/exporters/templates/build-plan.ts";
-import type { Step } from "../../src/flow/exporters/templates/plan.ts";
-import type { FieldSpecifier, Template } from "../../src/flow/exporters/templates/template.ts";
+import { buildPlan } from "../../src/flow/exporters/build-plan.ts";
+import type { Step } from "../../src/flow/exporters/plan.ts";
+import type { FieldSpecifier, Template } from "../../src/flow/exporters/plan.ts";
 import { runs } from "../support/runs.ts";
 
 /** Few elements, most of which share names with others, so that templates repeat them and let them compete. */

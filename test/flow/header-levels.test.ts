@@ -38,7 +38,7 @@ function addressOf({ last }: Header, isIpv6: boolean): string {
   return isIpv6 ? `::${last.toString(16)}` : `0.0.0.${last}`;
 }
 
-/** What the record has to say, by the rules of docs/records.md. */
+/** What the record has to say, by the rules of docs/reference/records.md. */
 function expectedOf(headers: readonly Header[], isIpv6: boolean): Record<string, unknown> {
   const there = headers.map((each, level) => ({ ...each, level })).filter(({ isThere }) => isThere);
   const flow = there.at(-1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createMessageFramer } from "../../src/flow/intake/tcp/session.ts";
+import { createMessageFramer } from "../../src/flow/intake/tcp-session.ts";
 import { runs } from "../support/runs.ts";
 
 function message(length: number, fill: number): Buffer {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { createParsedPacket, parsePacket } from "../../src/flow/wire/packet/parse-packet.ts";
 import { tunnels, type PacketHeader } from "../../src/flow/wire/packet/packet-header.ts";
-import type { PacketStart } from "../../src/flow/wire/packet/parse-start.ts";
+import type { PacketStart } from "../../src/flow/wire/packet/parse-headers.ts";
 import { hex, uint } from "../support/flow-packets.ts";
 import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
 import { modelPacket, type ModelPacket } from "./packet-model.ts";

@@ -12,10 +12,10 @@ import { fieldsPage } from "../../scripts/records-page.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { createMemoryExporterTables } from "../support/memory-exporter-table.ts";
 
-const page = resolve(import.meta.dirname, "../../../docs/records.md");
+const docs = resolve(import.meta.dirname, "../../../docs");
 
-test("docs/records.md shows the table of record fields (`npm run generate` writes it)", () => {
-  const text = readFileSync(page, "utf8");
+test("docs/reference/records.md shows the table of record fields (`npm run generate` writes it)", () => {
+  const text = readFileSync(resolve(docs, "reference/records.md"), "utf8");
   for (const group of [...Object.keys(fieldGroups), "patterns"]) assert.ok(text.includes(`<!-- fields: ${group} -->`));
   assert.equal(
     text,
@@ -31,7 +31,7 @@ test("names of counters are given once, and none is the group of others", () => 
 });
 
 test("docs/life-of-a-flow.md names every metric of the room, and no other", async () => {
-  const text = readFileSync(resolve(page, "../life-of-a-flow.md"), "utf8");
+  const text = readFileSync(resolve(docs, "life-of-a-flow.md"), "utf8");
   const named = new Set(text.match(/netgloss_flow_[a-z_]+/g));
   const { metrics } = createFlowRig();
   const files = { open: async () => [], read: async () => undefined, replace: async () => {}, rename: async () => {} };

@@ -15,7 +15,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { createStateKeeper, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
-import { readExporterState, writeExporterState } from "../../src/flow/exporters/state/state-text.ts";
+import { readExporterState, writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import { createFlowRig, parseLines, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { counterSample, flowSample, sflow } from "../support/sflow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";

@@ -13,7 +13,7 @@ import {
   type PacketTemplate,
 } from "../support/flow-packets.ts";
 import { decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
-import { writeExporterState } from "../../src/flow/exporters/state/state-text.ts";
+import { writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 
 /** Bytes, way in, way out, direction. */

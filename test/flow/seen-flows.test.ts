@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noFlow, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
-import { createSeenFlows } from "../../src/flow/exporters/seen-flows.ts";
+import { createSeenFlows } from "../../src/flow/exporters/exporter.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 

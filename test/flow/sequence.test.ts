@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { accountSequence, createSequence } from "../../src/flow/exporters/sequence/sequence.ts";
+import { accountSequence, createSequence } from "../../src/flow/exporters/sequence.ts";
 import {
   dataSet,
   fields,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createMemoryShare } from "../../src/flow/exporters/limits/memory.ts";
-import { createSampleSources, sourceKey } from "../../src/flow/exporters/sequence/sample-sources.ts";
+import { createMemoryShare } from "../../src/flow/exporters/limits.ts";
+import { createSampleSources, sourceKey } from "../../src/flow/exporters/sequence.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { hex } from "../support/flow-packets.ts";

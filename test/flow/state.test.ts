@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeStateFile, encodeStateFile, type ExporterState } from "../../src/flow/index.ts";
-import { writeExporterState } from "../../src/flow/exporters/state/state-text.ts";
+import { writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import {
   dataSet,
   exportSeconds,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createFindBytes } from "../../src/server/tools/search/find-bytes.ts";
+import { createFindBytes } from "../../src/server/tools/scan-entries.ts";
 import { runs } from "../support/runs.ts";
 
 const letters = (min: number, max: number): fc.Arbitrary<string> =>

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { toJson } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
 import { EntryChangeSchema, FullUdmSchema } from "../../src/server/gen/udm/v1/tools_pb.ts";
-import { entryChange, entryChangeJson, fullUdm, fullUdmJson } from "../../src/server/tools/common/full-udm.ts";
+import { entryChange, entryChangeJson, fullUdm, fullUdmJson } from "../../src/server/tools/full-udm.ts";
 import { runs } from "../support/runs.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { JsonNumber, type JsonNode } from "../../src/server/json/json-node.ts";
-import { JsonSyntaxError } from "../../src/server/json/json-syntax-error.ts";
-import { parseJson } from "../../src/server/json/parse-json.ts";
+import { JsonNumber, type JsonNode, JsonSyntaxError, parseJson } from "../../src/server/json/parse-json.ts";
 import { runs } from "../support/runs.ts";
 import { anyCharacter } from "../support/any-character.ts";
 

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
-import { listOf, listOfEntries } from "../../src/server/udm/entry-list.ts";
-import { listPieces, listSize, shortListBytes } from "../../src/server/udm/udm-methods.ts";
-import { listAnswer } from "../../src/server/udm/udm-methods.ts";
+import { listOf, listOfEntries } from "../../src/server/udm/udm-service.ts";
+import { listPieces, listSize, shortListBytes, listAnswer } from "../../src/server/methods/udm-methods.ts";
 import {
   ListUdmKeysResponseSchema,
   ListUdmsResponseSchema,

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { before, test, type TestContext } from "node:test";
-import {
-  createToken,
-  createIdentities,
-  hashPassword,
-  parseAccessFile,
-  type Identities,
-} from "../../src/server/index.ts";
+import { createToken, createIdentities, parseAccessFile, type Identities } from "../../src/server/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import type { UdmStore, WriteOrigin } from "../../src/metadata/index.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
+import { cheapHash } from "../support/cheap-hash.ts";
 import { selfSignedFiles } from "../support/self-signed.ts";
 import { contractPath, postJson, startApi, type ApiFixture } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
@@ -18,10 +13,10 @@ import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
 const basicAuth = { username: "operator", password: "contract" };
 const [all, flows] = [createToken("all"), createToken("flows")];
 let file = "";
-before(async () => {
+before(() => {
   file = `users:
-  vera: {role: viewer, password: "${await hashPassword("v")}"}
-  ed: {role: editor, password: "${await hashPassword("e")}"}
+  vera: {role: viewer, password: "${cheapHash("v")}"}
+  ed: {role: editor, password: "${cheapHash("e")}"}
   local: {role: editor, certificate: CN=localhost}
 tokens:
   all: {role: editor, hash: "${all.hash}"}

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createToolsContext } from "../../src/server/tools/common/tools-context.ts";
-import { matcherOf, readFilter, searchUdms } from "../../src/server/tools/search/search-udms.ts";
-import { createTagKeys } from "../../src/server/tools/search/tag-keys.ts";
+import { createToolsContext } from "../../src/server/tools/tools-context.ts";
+import { matcherOf, readFilter, searchUdms } from "../../src/server/tools/search-udms.ts";
+import { createTagKeys } from "../../src/server/tools/scan-entries.ts";
 import { compareKeys } from "../../src/base/ip/index.ts";
 import type { UdmEntry, UdmWrite } from "../../src/metadata/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";

@@ -8,9 +8,8 @@ import {
   WatchUdmsResponseSchema,
   type WatchUdmsResponse,
 } from "../../src/server/gen/udm/v1/tools_pb.ts";
-import { isLong } from "../../src/server/rpc/encoded.ts";
-import { createChangeFeed, type FollowedChange } from "../../src/server/tools/changes/follow-changes.ts";
-import { watchAnswer } from "../../src/server/tools/changes/watch-udms.ts";
+import { isLong } from "../../src/server/rpc/codec.ts";
+import { createChangeFeed, type FollowedChange, watchAnswer } from "../../src/server/tools/watch-udms.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import type { UdmHistory } from "../../src/metadata/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { CounterChange } from "../../src/snmp/poller/counter-change.ts";
+import type { CounterChange } from "../../src/snmp/poller/counter-rates.ts";
 import { createCounterRates } from "../../src/snmp/poller/counter-rates.ts";
-import { createRateBudget } from "../../src/snmp/poller/kept-counters.ts";
+import { createRateBudget } from "../../src/snmp/poller/counter-rates.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import type { Cell } from "../../src/snmp/values/put-row.ts";
 import { syntaxes } from "../../src/snmp/values/syntax.ts";

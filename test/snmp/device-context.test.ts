@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeScopedPdu } from "../../src/snmp/session/codec/message-codec.ts";
+import { decodeScopedPdu } from "../../src/snmp/session/message-codec.ts";
 import type { UsmCredential } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listenTcp } from "../support/snmp-agent/index.ts";

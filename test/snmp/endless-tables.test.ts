@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryBudget, freeOfEachLease } from "../../src/snmp/discovery/memory-budget.ts";
+import { createMemoryBudget, freeOfEachLease } from "../../src/snmp/limits.ts";
 import { createOversizedObjects } from "../../src/snmp/poller/object-polls.ts";
-import type { Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
+import type { Pdu } from "../../src/snmp/session/message-codec.ts";
 import { quickDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
 

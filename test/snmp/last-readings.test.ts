@@ -4,7 +4,7 @@ import { array, assert as assertProperty, boolean, nat, property, record } from 
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import { createLastReadings, type LastReadings } from "../../src/snmp/readings/last-readings.ts";
-import { prometheusText } from "../../src/snmp/readings/prometheus-text.ts";
+import { prometheusText } from "../../src/snmp/readings/last-readings.ts";
 
 const syntax = { kind: "number" };
 

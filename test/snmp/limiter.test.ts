@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import * as fc from "fast-check";
-import { createLimiter } from "../../src/snmp/poller/limiter.ts";
+import { createLimiter } from "../../src/snmp/limits.ts";
 import { runs } from "../support/runs.ts";
 
 test("as much runs as the current limit allows, in order, and a raised limit counts at once", async () => {

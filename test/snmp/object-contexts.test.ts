@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeMessage, decodeScopedPdu } from "../../src/snmp/session/codec/message-codec.ts";
+import { decodeMessage, decodeScopedPdu } from "../../src/snmp/session/message-codec.ts";
 import type { UsmCredential } from "../../src/snmp/index.ts";
 import { createSnmpAgent, integer, tableOf, type AgentTable, type SnmpAgent } from "../support/snmp-agent/index.ts";
 import { baseFiles, DefinitionTree } from "../support/definition-tree.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PolledRows } from "../../src/snmp/poller/poll-object.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
-import { createOctetCounters, type OctetBudget } from "../../src/snmp/poller/octet-counters.ts";
+import { createOctetCounters, type OctetBudget } from "../../src/snmp/poller/interface-states.ts";
 
 const minute = 60_000;
 

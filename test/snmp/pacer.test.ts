@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics, type Clock } from "../../src/base/report/index.ts";
-import { createPacer } from "../../src/snmp/definitions/pacer.ts";
+import { createPacer } from "../../src/snmp/limits.ts";
 import { createDefinitionsLoader, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { DefinitionTree } from "../support/definition-tree.ts";

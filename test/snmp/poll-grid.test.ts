@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { createPollGrid, type PollGrid } from "../../src/snmp/poller/poll-times.ts";
-import { createSchedule } from "../../src/snmp/poller/schedule.ts";
+import { createSchedule } from "../../src/snmp/poller/poll-times.ts";
 import { cleanUp } from "../support/clean-up.ts";
 
 interface GridRig {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPacer } from "../../src/snmp/definitions/pacer.ts";
+import { createPacer } from "../../src/snmp/limits.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import type { PolledRows } from "../../src/snmp/poller/poll-object.ts";
 import { createRecordWriter, type RecordWriter } from "../../src/snmp/poller/record-writer.ts";
 import { createLastReadings, type LastReadings } from "../../src/snmp/readings/last-readings.ts";
-import { prometheusText } from "../../src/snmp/readings/prometheus-text.ts";
+import { prometheusText } from "../../src/snmp/readings/last-readings.ts";
 import type { NameTables } from "../../src/snmp/values/put-value.ts";
 import { syntaxes } from "../../src/snmp/values/syntax.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/base/report/index.ts";
-import { lastTurn } from "../../src/snmp/poller/place-of.ts";
+import { lastTurn } from "../../src/snmp/poller/poll-times.ts";
 import { patientDevice, startSnmpRig } from "../support/snmp-rig.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";

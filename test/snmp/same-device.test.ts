@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createKnownDevices, type DeviceIdentity } from "../../src/snmp/sweep/same-device.ts";
+import { createKnownDevices, type DeviceIdentity } from "../../src/snmp/sweep/reconcile.ts";
 import { runs } from "../support/runs.ts";
 
 /** A device as it stands in the rack, of which each address may be asked. */

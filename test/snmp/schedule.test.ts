@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createDiscoveryQueue, type DiscoveryOutcome } from "../../src/snmp/discovery/discovery-queue.ts";
+import { createDiscoveryQueue, type DiscoveryOutcome } from "../../src/snmp/discovery/discover.ts";
 import { planFromJson, planToJson, type DevicePlan } from "../../src/snmp/discovery/device-plan.ts";
-import { createSchedule, type Scheduled } from "../../src/snmp/poller/schedule.ts";
-import { hasRestarted, type UptimeReading } from "../../src/snmp/poller/uptime.ts";
+import { createSchedule, type Scheduled } from "../../src/snmp/poller/poll-times.ts";
+import { hasRestarted, type UptimeReading } from "../../src/snmp/poller/device-sessions.ts";
 import { runs } from "../support/runs.ts";
 
 test("the schedule runs what a sorted list would, in that order, with one timer", (t) => {

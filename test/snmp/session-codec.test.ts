@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { decodeMessage, encodeCommunityMessage } from "../../src/snmp/session/codec/message-codec.ts";
-import { readPduRest, type Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
+import { decodeMessage, encodeCommunityMessage } from "../../src/snmp/session/message-codec.ts";
+import { readPduRest, type Pdu } from "../../src/snmp/session/message-codec.ts";
 import { formatOid, isOid, parseOid, type Oid, type VarBind } from "../../src/snmp/index.ts";
 import { fromHex, responseWith, toHex } from "../support/snmp-bytes.ts";
 import { runs } from "../support/runs.ts";

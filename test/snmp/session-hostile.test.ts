@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encodeCommunityMessage, decodeMessage } from "../../src/snmp/session/codec/message-codec.ts";
-import { readPduRest, type Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
+import { encodeCommunityMessage, decodeMessage } from "../../src/snmp/session/message-codec.ts";
+import { readPduRest, type Pdu } from "../../src/snmp/session/message-codec.ts";
 import { silentLog, type LogFields } from "../../src/base/report/index.ts";
 import { errorStatus, type VarBind } from "../../src/snmp/index.ts";
 import { oidOf } from "../support/snmp-agent/index.ts";

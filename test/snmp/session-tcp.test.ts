@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmpClient, type Credential, type Session } from "../../src/snmp/index.ts";
-import { createMessageReader } from "../../src/snmp/session/stream-pool.ts";
+import { createMessageReader } from "../../src/snmp/session/sockets.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listenTcp, oidOf, octets, tableOf, type StreamAgent } from "../support/snmp-agent/index.ts";
 import { communityCredential, smallTable, usmUser } from "../support/snmp-session-fixture.ts";

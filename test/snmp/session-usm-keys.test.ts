@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AuthenticationProtocol, PrivacyProtocol, UsmCredential } from "../../src/snmp/index.ts";
-import { decodeMessage, decodeScopedPdu } from "../../src/snmp/session/codec/message-codec.ts";
-import { hashAlgorithms } from "../../src/snmp/session/usm/hash.ts";
-import { createKeyCache } from "../../src/snmp/session/usm/key-cache.ts";
-import { localizeKey, passphraseToKey, privacyKey } from "../../src/snmp/session/usm/key-cache.ts";
-import { isMessageAuthentic } from "../../src/snmp/session/usm/mac.ts";
-import { decrypt } from "../../src/snmp/session/usm/privacy.ts";
+import { decodeMessage, decodeScopedPdu } from "../../src/snmp/session/message-codec.ts";
+import { hashAlgorithms } from "../../src/snmp/session/security.ts";
+import { createKeyCache } from "../../src/snmp/session/security.ts";
+import { localizeKey, passphraseToKey, privacyKey } from "../../src/snmp/session/security.ts";
+import { isMessageAuthentic } from "../../src/snmp/session/security.ts";
+import { decrypt } from "../../src/snmp/session/security.ts";
 import { fromHex, toHex } from "../support/snmp-bytes.ts";
 
 const engineOfRfc = fromHex("000000000000000000000002");

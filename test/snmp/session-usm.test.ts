@@ -8,7 +8,7 @@ import {
   type SnmpErrorCode,
   type UsmCredential,
 } from "../../src/snmp/index.ts";
-import { decodeMessage, encodeScopedPdu, encodeUsmMessage } from "../../src/snmp/session/codec/message-codec.ts";
+import { decodeMessage, encodeScopedPdu, encodeUsmMessage } from "../../src/snmp/session/message-codec.ts";
 import { oidOf, type SnmpAgent } from "../support/snmp-agent/index.ts";
 import {
   agentAddress,

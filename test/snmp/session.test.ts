@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createSnmpClient, errorStatus, parseOid, type Credential, type Oid } from "../../src/snmp/index.ts";
-import { decodeMessage } from "../../src/snmp/session/codec/message-codec.ts";
+import { decodeMessage } from "../../src/snmp/session/message-codec.ts";
 import { createSnmpAgent, listen, oidOf } from "../support/snmp-agent/index.ts";
 import {
   agentAddress,

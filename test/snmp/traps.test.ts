@@ -16,9 +16,9 @@ import {
   type Snmp,
   type TrapSettings,
 } from "../../src/snmp/index.ts";
-import type { UsmMessage } from "../../src/snmp/session/codec/message-codec.ts";
-import type { Pdu } from "../../src/snmp/session/codec/pdu-codec.ts";
-import { createKeyCache } from "../../src/snmp/session/usm/key-cache.ts";
+import type { UsmMessage } from "../../src/snmp/session/message-codec.ts";
+import type { Pdu } from "../../src/snmp/session/message-codec.ts";
+import { createKeyCache } from "../../src/snmp/session/security.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { freePort } from "../support/free-port.ts";
 import { createAgentUsm } from "../support/snmp-agent/agent-usm.ts";

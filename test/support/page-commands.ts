@@ -25,7 +25,8 @@ export interface PageCommand {
 
 /** README.md and the pages of docs/ that have commands. */
 export function pagesWithCommands(): string[] {
-  const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const names = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  const pages = ["README.md", ...names.map((name) => `docs/${name}`)];
   return pages.filter((page) => page.endsWith(".md") && commandsOf(page).length > 0);
 }
 

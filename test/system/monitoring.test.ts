@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, "../../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const rulesPath = "monitoring/prometheus/netgloss.rules.yml";
 const testsPath = "monitoring/prometheus/netgloss.rules.test.yml";
-const metricsPage = "docs/metrics.md";
+const metricsPage = "docs/reference/metrics.md";
 
 interface Panel {
   readonly title: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pagePaths as served } from "../../src/server/web/web-routes.ts";
+import { pagePaths as served } from "../../src/server/web-pages.ts";
 import { baseOf, pageOf, pagePaths } from "../../web/src/navigation/page-paths.ts";
 
 test("the API serves the pages that there are", () => {

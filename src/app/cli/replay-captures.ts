@@ -17,11 +17,11 @@ import {
   startComponents,
   stopComponents,
   systemClock,
+  type Reporting,
 } from "../../base/report/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
-import type { Reporting } from "../parts/reporting.ts";
 import { decodingOptions } from "../decoding-options.ts";
 import { createEnrichment } from "../enrichment.ts";
 import { flowElements } from "../flow-elements.ts";

@@ -1,6 +1,6 @@
 import type { ApiServerOptions, ListView, View } from "../../server/index.ts";
 import type { RecordTap } from "../../output/index.ts";
-import type { Progress } from "../../base/report/index.ts";
+import type { Progress, Reporting } from "../../base/report/index.ts";
 import type { Snmp } from "../../snmp/index.ts";
 import type { Sources } from "../../metadata/index.ts";
 import { candidatesDescription, candidatesView, discoveryDescription, discoveryView } from "../discovery-views.ts";
@@ -24,7 +24,6 @@ import {
   snmpReadings,
 } from "../snmp-views.ts";
 import { sourcesDescription, sourcesView } from "../sources-view.ts";
-import type { Reporting } from "./reporting.ts";
 
 /** What the views show; what is undefined is not part of this collector. */
 export interface CollectorViewsParts {

@@ -7,9 +7,8 @@ import {
   createFleet,
 } from "../../fleet/index.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
-import type { Reporting } from "./reporting.ts";
 import { runAfter } from "../../base/file/index.ts";
-import { limitLog } from "../../base/report/index.ts";
+import { limitLog, type Reporting } from "../../base/report/index.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
 import type { Settings } from "../settings/index.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../flow/index.ts";
 import { createExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component } from "../../base/report/index.ts";
+import type { Component, Reporting } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
 import { decodingOptions, sharesExporters } from "../decoding-options.ts";
@@ -25,7 +25,6 @@ import { createStateFiles } from "../state-files.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
 import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
 import { createSampledSink } from "../threads/sampled-sink.ts";
-import type { Reporting } from "./reporting.ts";
 
 /** Flows, wherever they are decoded. */
 export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;

@@ -1,3 +1,4 @@
+import type { Reporting } from "../../base/report/index.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Select } from "../../metadata/index.ts";
@@ -9,7 +10,6 @@ import { createCollidingKeysLog } from "../colliding-keys.ts";
 import { metadataDatabaseOptions } from "../metadata-database.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { startUdmFileThread } from "../start-udm-file-thread.ts";
-import type { Reporting } from "./reporting.ts";
 
 /**
  * The store of metadata: owned when the API may change it, else only read; undefined when there is to be none.

@@ -11,7 +11,7 @@ import {
   rollupSink,
 } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component } from "../../base/report/index.ts";
+import type { Component, Reporting } from "../../base/report/index.ts";
 import { filterOf } from "../filters.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
 import { rollupFields } from "../rollups.ts";
@@ -21,7 +21,6 @@ import { createDeliveringOutput, type DeliveringOutput } from "../threads/delive
 import { createExploreFeed } from "../threads/explore-feed.ts";
 import { createExploreOutput, type ExploreOutput } from "../threads/explore-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
-import type { Reporting } from "./reporting.ts";
 
 /** A part that takes records and has a life. */
 export type Output = Sink & Component & { reopen?(): void };

@@ -23,8 +23,7 @@ import { compileTrapCondition, recordFilter } from "../filters.ts";
 import { packagePath } from "../package-root.ts";
 import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";
 import { recordEdits } from "../shaping.ts";
-import type { Progress } from "../../base/report/index.ts";
-import type { Reporting } from "./reporting.ts";
+import type { Progress, Reporting } from "../../base/report/index.ts";
 
 /** What SNMP is given by other parts. */
 export interface SnmpSources {

@@ -168,7 +168,7 @@ export function allSettings(
   return [...own, ...ofInstances];
 }
 
-/** The page docs/settings.md: a table for each group, for each output its own. */
+/** The page docs/reference/settings.md: a table for each group, for each output its own. */
 export function settingsPage(): string {
   const sections = settingGroups.map((group) => {
     const names = settingNames.filter((name) => settingOf(name).group === group);
@@ -223,7 +223,7 @@ Settings come from several places. A later one overrides an earlier one:
 - Secrets have no flag, because other users of the host can see command lines. In the file and the environment, \`<NAME>_FILE\` names a file that
   holds the secret; \`<name>-file\` is its flag.
 - \`SVC_OUTPUT_<OUTPUT>__<NAME>__<SETTING>\`, with two underscores each, is a setting of a further output of the same kind:
-  \`SVC_OUTPUT_KAFKA__EDGE__TOPIC\`, see [outputs.md](outputs.md#several-outputs-of-one-kind). These have no flags.
+  \`SVC_OUTPUT_KAFKA__EDGE__TOPIC\`, see [outputs.md](../outputs.md#several-outputs-of-one-kind). These have no flags.
 - A wrong value stops the start with exit code 78 and a message that says what is expected. So does a name that is one or two letters away from a known one.
 - Other unknown names that start with \`SVC_\` are listed in one warning, because container platforms set such variables.
 - \`netgloss config check\` finds what a start would find, without starting: settings, metadata and other files, SNMP definitions, certificates and
@@ -231,5 +231,5 @@ Settings come from several places. A later one overrides an earlier one:
 - A file that only adds to records (interfaces, port names, a database) may be missing: that is a warning, and \`/readyz\` says \`degraded\`.
 - \`netgloss config print\` shows every value and where it comes from.
 - The metadata API needs \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE\`, \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE\` and
-  \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\` (or a database, see [fleet.md](fleet.md#metadata-in-postgresql)). Without them its methods answer \`unimplemented\` and name what is missing.
+  \`SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH\` (or a database, see [fleet.md](../fleet.md#metadata-in-postgresql)). Without them its methods answer \`unimplemented\` and name what is missing.
 `;

@@ -360,7 +360,7 @@ export const settingsTable = {
     "Flows",
     list(path),
     [],
-    "YAML files of further information elements, see docs/records.md.",
+    "YAML files of further information elements, see docs/reference/records.md.",
     "/etc/netgloss/elements.yml",
   ),
   SVC_FLOW_DECODER_BIFLOW_SPLIT_ENABLE: row(

@@ -1,4 +1,24 @@
-import { constants, type BigIntStats } from "node:fs";
+import {
+  constants,
+  type BigIntStats,
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+  mkdirSync,
+} from "node:fs";
 import {
   link,
   lstat,
@@ -10,7 +30,9 @@ import {
   stat,
   unlink,
   type FileHandle,
+  mkdir,
 } from "node:fs/promises";
+import { dirname } from "node:path";
 
 /** Which content a file has, as far as can be seen without reading it. */
 export interface FileStamp {
@@ -94,7 +116,7 @@ function openFile(handle: FileHandle): OpenFile {
   };
 }
 
-export function fileState(stats: BigIntStats): FileState {
+function fileState(stats: BigIntStats): FileState {
   return {
     kind: stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "other",
     size: Number(stats.size),
@@ -121,4 +143,76 @@ export function isMissing(error: unknown): boolean {
 export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode && a.device === b.device;
+}
+
+/** For a thread that has nothing else to do: each call blocks, which saves the way to another thread and back. */
+export const syncFileIo: FileIo = {
+  state: async (path) => fileState(statSync(path, { bigint: true })),
+  linkState: async (path) => fileState(lstatSync(path, { bigint: true })),
+  readLink: async (path) => readlinkSync(path),
+  read: async (path) => readFileSync(path),
+  list: async (folder) => readdirSync(folder),
+  create: async (path, mode) =>
+    openSyncFile(
+      openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode),
+    ),
+  openExisting: async (path) => openSyncFile(openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW)),
+  openToAppend: async (path) =>
+    openSyncFile(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)),
+  openFolder: async (path) => openSyncFile(openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)),
+  rename: async (from, to) => renameSync(from, to),
+  link: async (from, to) => linkSync(from, to),
+  unlink: async (path) => unlinkSync(path),
+};
+
+function openSyncFile(descriptor: number): OpenFile {
+  return {
+    write: async (bytes) => writeSync(descriptor, bytes),
+    chmod: async (mode) => fchmodSync(descriptor, mode),
+    chown: async (uid, gid) => fchownSync(descriptor, uid, gid),
+    state: async () => fileState(fstatSync(descriptor, { bigint: true })),
+    truncate: async (size) => ftruncateSync(descriptor, size),
+    sync: async () => fsyncSync(descriptor),
+    close: async () => closeSync(descriptor),
+  };
+}
+
+/**
+ * Makes a folder and those above it. `mkdir` of Node with `recursive` never returns where a file system has no folder and lets none be made,
+ * as below `/proc`.
+ *
+ * @throws what the system says, where it cannot be made.
+ */
+export async function makeFolder(path: string, mode = 0o777): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path), mode);
+    await makeLast(path, mode);
+  }
+}
+
+/** Another writer may make it at the same time. */
+async function makeLast(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !(await stat(path)).isDirectory()) throw error;
+  }
+}
+
+/** {@link makeFolder} for what is done before the event loop runs. */
+export function makeFolderSync(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolderSync(dirname(path));
+    mkdirSync(path);
+  }
 }

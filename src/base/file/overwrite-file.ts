@@ -1,9 +1,20 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
-import { ifThere, isInode, writeAll, type KeepReason, type KeptFile } from "./keep-file.ts";
-import { attempt, saveFile, SaveError, syncFolder } from "./save-file.ts";
-import type { SaveAlarm, SavedFile, SavePlan } from "./save-file.ts";
+import {
+  ifThere,
+  isInode,
+  writeAll,
+  type KeepReason,
+  type KeptFile,
+  attempt,
+  saveFile,
+  SaveError,
+  syncFolder,
+  type SaveAlarm,
+  type SavedFile,
+  type SavePlan,
+} from "./save-file.ts";
 
 /**
  * {@link saveFile}; where the rename is impossible because the file is a mount of its own (EBUSY), the file is overwritten

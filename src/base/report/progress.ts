@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./reporting.ts";
 
 /** Something that takes a while, as it is shown. */
 export interface TaskView {

@@ -1,6 +1,5 @@
-import { unsupported } from "./unsupported-yaml.ts";
-import type { YamlScalar } from "./yaml-node.ts";
-import { hasUnprintable } from "./yaml-scalar.ts";
+import { unsupported, type YamlScalar } from "./yaml-node.ts";
+import { hasUnprintable } from "./yaml-writer.ts";
 
 /** What stands between double quotes, with the escapes that are common. @throws UnsupportedYaml for others. */
 function unescape(raw: string): string {

@@ -1,6 +1,13 @@
 import { createPlainCursor } from "./plain-cursor.ts";
-import { unsupported, UnsupportedYaml } from "./unsupported-yaml.ts";
-import type { YamlMapping, YamlNode, YamlPair, YamlScalar, YamlSequence } from "./yaml-node.ts";
+import {
+  unsupported,
+  UnsupportedYaml,
+  type YamlMapping,
+  type YamlNode,
+  type YamlPair,
+  type YamlScalar,
+  type YamlSequence,
+} from "./yaml-node.ts";
 
 /** What the fast reader found in a text. */
 export interface PlainYaml {

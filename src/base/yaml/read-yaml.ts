@@ -7,8 +7,10 @@ import {
   parseEvents,
   YAMLException,
 } from "js-yaml";
-import { YamlFault, positionAt, type TextPosition } from "./yaml-fault.ts";
 import {
+  YamlFault,
+  positionAt,
+  type TextPosition,
   type YamlMapping,
   type YamlNode,
   type YamlPair,

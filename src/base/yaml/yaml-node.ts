@@ -1,3 +1,120 @@
+/** Ends the reading with an error at an offset of the text. */
+export type Fail = (message: string, at: number) => never;
+
+/**
+ * The pairs of a mapping with its merge key (`<<`, YAML 1.1) resolved: what the mapping says itself wins over what is
+ * merged, an earlier merged mapping over a later one.
+ */
+export function mergedPairs(mapping: YamlMapping, fail: Fail): readonly YamlPair[] {
+  const merge = mapping.pairs.find(isMerge);
+  if (merge === undefined) return mapping.pairs;
+  const own = mapping.pairs.filter((pair) => pair !== merge);
+  const seen = new Set(own.map((pair) => pair.key.text));
+  const merged: YamlPair[] = [];
+  const sources = merge.value.kind === "sequence" ? merge.value.items : [merge.value];
+  for (const source of sources) {
+    if (source.kind !== "mapping") return fail("<< must merge a mapping or a list of mappings", merge.key.at);
+    for (const pair of mergedPairs(source, fail)) {
+      if (seen.has(pair.key.text)) continue;
+      seen.add(pair.key.text);
+      merged.push(pair);
+    }
+  }
+  return [...own, ...merged];
+}
+
+function isMerge({ key }: YamlPair): boolean {
+  return key.text === "<<" && (key.tag === "!!merge" || (key.isPlain && key.tag === undefined));
+}
+
+/** A place in a text, both counted from 1; columns count code points. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * Thrown for a metadata file whose content cannot be used. The message says what is wrong and ends without a full stop;
+ * the file's name is added by who knows it.
+ */
+export class YamlFault extends Error {
+  readonly code = "bad_file";
+  readonly position: TextPosition;
+
+  constructor(message: string, position: TextPosition) {
+    super(message);
+    this.name = "YamlFault";
+    this.position = position;
+  }
+}
+
+/** Where `offset` (UTF-16 units) lies in the text. Line breaks are LF, CRLF and CR; a byte order mark has no column. */
+export function positionAt(text: string, offset: number): TextPosition {
+  return createPositions(text)(offset);
+}
+
+/** {@link positionAt} for many offsets of one text. */
+export function createPositions(text: string): (offset: number) => TextPosition {
+  let starts: number[] | undefined;
+  // A column is counted from the one before it on its line, for a text may be one long line.
+  let last = { start: -1, offset: 0, column: 0 };
+  return (offset) => {
+    starts ??= lineStarts(text);
+    let low = 0;
+    for (let high = starts.length - 1; low < high;) {
+      const middle = (low + high + 1) >>> 1;
+      if ((starts[middle] as number) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    const start = starts[low] as number;
+    if (start !== last.start || offset < last.offset) last = { start, offset: start, column: 1 };
+    const column = last.column + Array.from(text.slice(last.offset, offset)).length;
+    last = { start, offset, column };
+    return { line: low + 1, column };
+  };
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [text.startsWith("\uFEFF") ? 1 : 0];
+  for (const { index, 0: end } of text.matchAll(/\r\n|\r|\n/g)) starts.push(index + end.length);
+  return starts;
+}
+
+/** Thrown by the fast reader at what it does not know for certain, faults included: the library reads the text then. */
+export class UnsupportedYaml extends Error {}
+
+export function unsupported(): never {
+  throw new UnsupportedYaml();
+}
+
+/**
+ * Decodes a file that must be UTF-8; a byte order mark stays.
+ *
+ * @throws YamlFault at the first byte that is none: it would otherwise be lost in silence.
+ */
+export function decodeUtf8(bytes: Uint8Array): string {
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
+    throw new YamlFault("the file is UTF-16, it must be UTF-8", { line: 1, column: 1 });
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    throw new YamlFault("the file is not UTF-8 here", positionAt(text, firstReplacement(bytes, text)));
+  }
+}
+
+/** Offset in the decoded text of the first character that stands for bytes which are not UTF-8. */
+function firstReplacement(bytes: Uint8Array, text: string): number {
+  let byte = 0;
+  for (let offset = text.indexOf("\uFFFD"); offset >= 0; offset = text.indexOf("\uFFFD", offset + 1)) {
+    byte = Buffer.byteLength(text.slice(0, offset));
+    if (bytes[byte] !== 0xef || bytes[byte + 1] !== 0xbf || bytes[byte + 2] !== 0xbd) return offset;
+  }
+  return 0;
+}
+
 /**
  * What a YAML document says, with aliases already followed (an aliased node appears at each place, as one object) and
  * scalars as they are spelt: no value is ever resolved to a number, a bool or a date.

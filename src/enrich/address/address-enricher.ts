@@ -5,9 +5,7 @@ import type { AddressIndex, AddressRange } from "../../metadata/index.ts";
 import type { AddressSource } from "./address-source.ts";
 import { createChangeHistory } from "./change-history.ts";
 import { createFindAddressText } from "./find-fragment.ts";
-import { createLineAddresses } from "./apply-addresses.ts";
-import { createReadAddress } from "./apply-addresses.ts";
-import { createRecordAddresses } from "./apply-addresses.ts";
+import { createLineAddresses, createReadAddress, createRecordAddresses } from "./apply-addresses.ts";
 import { quote } from "../../base/text/index.ts";
 
 /** What is counted while addresses are added to lines and records. */

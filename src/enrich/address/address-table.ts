@@ -12,14 +12,12 @@ import {
   lengthsWord,
   startWord,
   tagWord,
+  isLater,
 } from "./change-history.ts";
-import { flowLocality, localities, renderedLocalities } from "./enriched-object.ts";
+import { flowLocality, localities, renderedLocalities, enrichedObjects } from "./enriched-object.ts";
 import type { Address } from "../../base/ip/index.ts";
 import type { AddressText } from "./address-fragment.ts";
-import { createAddressList } from "./address-limbs.ts";
-import { setWords } from "./address-limbs.ts";
-import { isLater } from "./change-history.ts";
-import { enrichedObjects } from "./enriched-object.ts";
+import { createAddressList, setWords } from "./address-limbs.ts";
 import type { FindAddressText } from "./find-fragment.ts";
 import { createTextStore, leastArena, textStoreBytes, type TextStore } from "./fragment-store.ts";
 

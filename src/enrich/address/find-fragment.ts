@@ -1,17 +1,18 @@
 import { addressLayout } from "../../record/index.ts";
 import type { AddressIndex, CoveringEntryTexts } from "../../metadata/index.ts";
 import { endpointObjects, type AddressSource } from "./address-source.ts";
-import { addressScope, type AddressScope } from "./address-limbs.ts";
-import { createWriteAddressText, lengthOf, type AddressText, type KnownOfAddress } from "./address-fragment.ts";
+import { addressScope, type AddressScope, createAddressList, type AddressList, createPiece } from "./address-limbs.ts";
+import {
+  createWriteAddressText,
+  lengthOf,
+  type AddressText,
+  type KnownOfAddress,
+  createFactList,
+  type FactList,
+} from "./address-fragment.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
-import { createAddressList, type AddressList } from "./address-limbs.ts";
-import { createPiece } from "./address-limbs.ts";
-import { createFactList, type FactList } from "./address-fragment.ts";
-import { createFoldEntries } from "./merge-entries.ts";
-import type { FoldedEntries } from "./merge-entries.ts";
-import { createMetadataKeys } from "./merge-entries.ts";
-import { createTextKey, maxKeyWords, type TextKey } from "./fragment-store.ts";
-import { maxTextLength, notKept, type TextStore } from "./fragment-store.ts";
+import { createFoldEntries, type FoldedEntries, createMetadataKeys } from "./merge-entries.ts";
+import { createTextKey, maxKeyWords, type TextKey, maxTextLength, notKept, type TextStore } from "./fragment-store.ts";
 
 export interface FindAddressTextOptions {
   /** The metadata of now; undefined before there is any. */

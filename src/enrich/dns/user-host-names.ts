@@ -3,8 +3,12 @@ import { quote } from "../../base/text/index.ts";
 import { addressNumber, setWords, type AddressNumber } from "../address/address-limbs.ts";
 import { readMapFile, type ReadFile } from "../files/read-map-file.ts";
 import { readHostName, namedObjects } from "./host-name-source.ts";
-import { createFactRenderer } from "../address/address-source.ts";
-import { createListeners, type AddressSource, type FactRenderer } from "../address/address-source.ts";
+import {
+  createFactRenderer,
+  createListeners,
+  type AddressSource,
+  type FactRenderer,
+} from "../address/address-source.ts";
 
 /** Host names by address. */
 export type HostNames = ReadonlyMap<AddressNumber, string>;

@@ -1,8 +1,14 @@
 import { enrichedObjects } from "../address/enriched-object.ts";
 import type { FoundValues, Wanted } from "./data-reader.ts";
-import type { FieldWriter } from "./record-renderer.ts";
-import { isName, maxNameBytes, maxStart, starts, writeText } from "./record-renderer.ts";
-import type { WriteFacts } from "./record-renderer.ts";
+import {
+  type FieldWriter,
+  isName,
+  maxNameBytes,
+  maxStart,
+  starts,
+  writeText,
+  type WriteFacts,
+} from "./record-renderer.ts";
 
 /** What can be said of a place; the values of the setting. */
 export const geoValues = [

@@ -1,16 +1,26 @@
 import { Reader, type Response } from "maxmind";
-import { asLabel } from "../address/enriched-object.ts";
-import { enrichedObjects } from "../address/enriched-object.ts";
+import { asLabel, enrichedObjects } from "../address/enriched-object.ts";
 import { type FoundValues, type Wanted, createDataReader, type ReadData } from "./data-reader.ts";
-import { isName, maxNameBytes, maxStart, writeText } from "./record-renderer.ts";
-import { type WriteFacts, createRecordRenderer } from "./record-renderer.ts";
+import {
+  isName,
+  maxNameBytes,
+  maxStart,
+  writeText,
+  type WriteFacts,
+  createRecordRenderer,
+  createFieldWriter,
+} from "./record-renderer.ts";
 import { quote } from "../../base/text/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
 import { addressScope } from "../address/address-limbs.ts";
-import { createListeners, endpointObjects, type AddressSource, type FactRenderer } from "../address/address-source.ts";
-import type { AddressSelection } from "../address/address-source.ts";
-import { createFieldWriter } from "./record-renderer.ts";
+import {
+  createListeners,
+  endpointObjects,
+  type AddressSource,
+  type FactRenderer,
+  type AddressSelection,
+} from "../address/address-source.ts";
 import { createWritePlaces, geoValues, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
 
 /** The shape of a search tree, of a database's metadata. */

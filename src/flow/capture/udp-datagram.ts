@@ -1,5 +1,5 @@
 import { formatAddressBytes } from "../../base/ip/index.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "./read-capture.ts";
 
 /** A piece of an IP packet. */
 interface Fragment {

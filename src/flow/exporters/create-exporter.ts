@@ -1,21 +1,56 @@
+import type { Protocol } from "../protocol.ts";
+import {
+  type Domain,
+  continues,
+  isOtherDevice,
+  type DomainGroup,
+  type KnownTemplate,
+  createSenders,
+} from "./domain.ts";
 import type { RecordFields } from "../../record/index.ts";
-import type { ExporterOptions, Exporter, OptionsFor } from "./exporter.ts";
-import { createMemoryShare, memoryCosts } from "./limits/memory.ts";
-import { continues, isOtherDevice, type Domain, type DomainGroup, type KnownTemplate } from "./domain.ts";
+import {
+  type ExporterOptions,
+  type Exporter,
+  type OptionsFor,
+  type SeenFlows,
+  seenFlowsCost,
+  createSeenFlows,
+  type InterfaceTraffic,
+  createInterfaceTraffic,
+} from "./exporter.ts";
+import { createMemoryShare, memoryCosts, createOptionsShare } from "./limits.ts";
 import { FirewallFlows } from "./firewall-flows.ts";
 import { createKnownTemplates } from "./known-templates.ts";
-import { type WaitingBudget, createWaitingSets } from "./templates/waiting-sets.ts";
-import { createOptionsShare } from "./limits/options-share.ts";
-import type { Protocol } from "../protocol.ts";
-import { type DomainOptions, createDomainOptions } from "./options/domain-options.ts";
-import { type SeenFlows, seenFlowsCost, createSeenFlows } from "./seen-flows.ts";
-import { type InterfaceTraffic, createInterfaceTraffic } from "./interface-traffic.ts";
-import { hasFlowTemplate, optionsOnly } from "./options-only.ts";
-import { createSequence } from "./sequence/sequence.ts";
-import { createSampleSources, noSampleSources } from "./sequence/sample-sources.ts";
-import { createSenders } from "./senders.ts";
-import type { ManualRate } from "./sampling/manual-rates.ts";
-import { isSessionPort } from "../intake/tcp/session-port.ts";
+import { type WaitingBudget, createWaitingSets } from "./waiting-sets.ts";
+import { type DomainOptions, createDomainOptions } from "./options.ts";
+import { createSequence, createSampleSources, noSampleSources } from "./sequence.ts";
+import type { ManualRate } from "./sampling.ts";
+import { isSessionPort } from "../intake/socket.ts";
+
+/**
+ * Returns the id of the domain that has templates of options alone. Cisco's IOS XE sends samplers, interfaces and applications with
+ * a Source ID of their own, and flows with others.
+ *
+ * @returns undefined where no domain of the protocol is like that, or several are: nothing says which domains they are for.
+ */
+function optionsOnly(domains: Iterable<Domain>, protocol: Protocol): number | undefined {
+  const withOptions = new Set<number>();
+  const withFlows = new Set<number>();
+  for (const domain of domains) {
+    if (domain.protocol !== protocol || !domain.isHeard) continue;
+    // Flows may come from one of the ports of a domain, and options from another.
+    if (!domain.options.isEmpty()) withOptions.add(domain.id);
+    if (!withFlows.has(domain.id) && hasFlowTemplate(domain)) withFlows.add(domain.id);
+  }
+  const [only, another] = [...withOptions].filter((id) => !withFlows.has(id));
+  return another === undefined ? only : undefined;
+}
+
+/** Whether a domain has a template that is not one of options. */
+function hasFlowTemplate({ templates }: Domain): boolean {
+  for (const { plan } of templates.values()) if (plan.template.scopeCount === undefined) return true;
+  return false;
+}
 
 /** Of one domain. Exporters have few templates; more are damaged datagrams. */
 const maxRefused = 64;

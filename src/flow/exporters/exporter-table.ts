@@ -1,12 +1,57 @@
-import type { ManualRates } from "./sampling/manual-rates.ts";
-import type { Budget } from "./limits/options-share.ts";
-import { createExporter } from "./create-exporter.ts";
+import type { SenderStanding } from "../intake/ring-writer.ts";
 import type { Exporter, SharedBudgets } from "./exporter.ts";
-import { provenAfterMs } from "./quality.ts";
-import { stateKey } from "./relays.ts";
-import { createEvictions, type Evictions, type Limits } from "./limits/limits.ts";
-import { createPlanCache } from "./templates/plan-cache.ts";
-import type { WaitingBudget } from "./templates/waiting-sets.ts";
+import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
+import type { ManualRates } from "./sampling.ts";
+import { type Budget, createEvictions, type Evictions, type Limits } from "./limits.ts";
+import { createExporter } from "./create-exporter.ts";
+import { createPlanCache } from "./known-templates.ts";
+import type { WaitingBudget } from "./waiting-sets.ts";
+
+/** An exporter is proven this long after its first datagram. */
+const provenAfterMs = 60_000;
+/** Of the quality, this part is that of the latest datagram. */
+const latestPart = 1 / 16;
+const isGoodFrom = 1 / 2;
+
+/** Takes what became of a datagram, or of several at once: records and no fault are good. */
+export function noteQuality(exporter: Exporter, isGood: boolean): void {
+  exporter.quality += (Number(isGood) - exporter.quality) * latestPart;
+}
+
+/** How an exporter stands where not all have room: before others if most of its latest datagrams are good. */
+export function standingOf({ firstSeen, quality }: Exporter, now: number): SenderStanding {
+  if (quality < isGoodFrom) return "unknown";
+  return now - firstSeen >= provenAfterMs ? "proven" : "good";
+}
+
+/**
+ * Finds by a sender's address whether it is a relay: its records may name another exporter (elements 130 and 131).
+ *
+ * @param keys addresses and CIDR prefixes in canonical text.
+ * @throws KeyError when one is none.
+ */
+export function createRelays(keys: readonly string[]): (address: string) => boolean {
+  const parsed = keys.map(parseKey);
+  return (address) => {
+    if (parsed.length === 0) return false;
+    const sender = parseAddress(address);
+    return sender !== undefined && parsed.some((key) => keyContains(key, addressKey(sender)));
+  };
+}
+
+/**
+ * What the state of an exporter is kept by. One that a relay names is decoded where the relay is, which may know other things of it than who decodes what it
+ * sends itself.
+ */
+export function stateKey(address: string, relay?: string): string {
+  return relay === undefined ? address : `${address} ${relay}`;
+}
+
+/** The exporter's address in such a key. */
+export function addressOfKey(key: string): string {
+  const end = key.indexOf(" ");
+  return end < 0 ? key : key.slice(0, end);
+}
 
 /**
  * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the places:
@@ -37,7 +82,7 @@ export interface ExporterTable {
   takeForgotten(): readonly string[];
 }
 
-export interface FreedBytes {
+interface FreedBytes {
   full: number;
   idle: number;
 }

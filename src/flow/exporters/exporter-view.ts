@@ -1,10 +1,10 @@
-import type { NameCounts } from "./options/name-table.ts";
-import { senderPort } from "../intake/tcp/session-port.ts";
-import type { RateChange } from "./sampling/sampling-table.ts";
-import { samplerElements, samplingElements } from "./sampling/record-rate.ts";
-import type { Template } from "./templates/template.ts";
-import type { SeenWindow } from "./seen-flows.ts";
-import type { Sender } from "./senders.ts";
+import type { NameCounts } from "./options.ts";
+import { senderPort } from "../intake/socket.ts";
+import type { RateChange } from "./sampling.ts";
+import { samplerElements, samplingElements } from "./sampling.ts";
+import type { Template } from "./plan.ts";
+import type { SeenWindow } from "./exporter.ts";
+import type { Sender } from "./domain.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, TemplateOrigin } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";

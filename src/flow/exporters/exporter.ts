@@ -1,18 +1,139 @@
-import type { ManualRate, ManualRates } from "./sampling/manual-rates.ts";
+import type { ManualRate, ManualRates, DoubtRate } from "./sampling.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, KnownTemplate, ProcessHeader } from "./domain.ts";
 import type { RecordFields } from "../../record/index.ts";
-import type { DomainOptions, DomainOptionsState } from "./options/domain-options.ts";
-import type { DoubtRate } from "./sampling/record-rate.ts";
-import type { OptionsScope } from "./templates/plan.ts";
-import type { TemplateRecord, Define, PlanCache } from "./templates/plan-cache.ts";
-import type { TemplateSource } from "./known-templates.ts";
-import type { SeenWindow } from "./seen-flows.ts";
-import type { TrafficMinute, ExporterTraffic } from "./interface-traffic.ts";
-import type { WaitingBudget } from "./templates/waiting-sets.ts";
-import type { Budget } from "./limits/options-share.ts";
-import type { Limits, Evictions } from "./limits/limits.ts";
-export type { TemplateRecord } from "./templates/plan-cache.ts";
+import type { DomainOptions, DomainOptionsState } from "./options.ts";
+import type { OptionsScope } from "./plan.ts";
+import type { TemplateRecord, Define, PlanCache, TemplateSource } from "./known-templates.ts";
+import type { WaitingBudget } from "./waiting-sets.ts";
+import type { Budget, Limits, Evictions } from "./limits.ts";
+
+/** A sample of the flows that an exporter reported in a span of time. Exporters sample the same flows, so that samples can be compared. */
+export interface SeenWindow {
+  /** When it began, milliseconds since the epoch: a multiple of {@link seenWindowMs}. */
+  readonly start: number;
+  /** By the lower bits of the hash: the least of the upper bits; {@link noFlow} where there was none. */
+  readonly least: Uint32Array;
+  /** In which directions that flow was seen: 1 ingress, 2 egress, 3 both, 0 where records do not say. */
+  readonly directions: Uint8Array;
+}
+
+/** What an exporter reported lately: a table of fixed size for each of two spans of time. */
+export interface SeenFlows {
+  /** @param hash of 32 bits, @param directions as {@link SeenWindow.directions}, @param at milliseconds since the epoch. */
+  note(hash: number, directions: number, at: number): void;
+  /** A copy, the latest first. */
+  windows(): SeenWindow[];
+}
+
+export const seenWindowMs = 10 * 60_000;
+const seenCells = 256;
+/** How many values there are; none is as large. */
+export const noFlow = 2 ** 24;
+/** What it holds, in bytes. */
+export const seenFlowsCost = 2 * 5 * seenCells + 400;
+
+export function createSeenFlows(): SeenFlows {
+  let current = createWindow(0);
+  let before = createWindow(0);
+  return {
+    note(hash, directions, at) {
+      const start = at - (at % seenWindowMs);
+      if (start !== current.start) {
+        const isNext = start === current.start + seenWindowMs;
+        [before, current] = [isNext ? current : createWindow(0), createWindow(start)];
+      }
+      const cell = hash & (seenCells - 1);
+      const value = hash >>> 8;
+      const least = current.least[cell] as number;
+      if (value > least) return;
+      current.directions[cell] = value === least ? (current.directions[cell] as number) | directions : directions;
+      current.least[cell] = value;
+    },
+    windows: () => [current, before].filter(({ start }) => start > 0).map((window) => structuredClone(window)),
+  };
+}
+
+function createWindow(start: number): SeenWindow {
+  return { start, least: new Uint32Array(seenCells).fill(noFlow), directions: new Uint8Array(seenCells) };
+}
+
+/** What flows say passed the interfaces of an exporter within a minute. */
+interface TrafficMinute {
+  /** Milliseconds since the epoch: a multiple of {@link trafficMinuteMs}. Flows count when they are received. */
+  readonly start: number;
+  /** Whether interfaces may be missing, because there were too many. */
+  readonly isPartial: boolean;
+  /** Four numbers for each: {@link trafficKey}, estimated bytes, bytes as exported, estimated packets. */
+  readonly rows: Float64Array;
+}
+
+/** What passed the interfaces of an exporter lately, as a copy. */
+export interface ExporterTraffic {
+  readonly address: string;
+  /** What came earlier was not added up, milliseconds since the epoch. */
+  readonly since: number;
+  /** In the order of time. Those without flows are missing. */
+  readonly minutes: readonly TrafficMinute[];
+}
+
+/** Where flows were seen by what their records say (flowDirection): not said, on the way in, on the way out. */
+export const seenAt = { unknown: 0, ingress: 1, egress: 2 } as const;
+export type SeenAt = (typeof seenAt)[keyof typeof seenAt];
+
+interface TrafficKey {
+  /** ifIndex of an interface. */
+  readonly index: number;
+  /** Whether the bytes came in or went out by it. */
+  readonly way: "in" | "out";
+  readonly seen: SeenAt;
+}
+
+export const trafficMinuteMs = 60_000;
+/** How many minutes are kept. */
+const keptMinutes = 30;
+/** Of a row; and what a minute takes besides. */
+const rowBytes = 32;
+const minuteBytes = 250;
+
+/** A key as a number: ifIndex, a bit for the way, two for where it was seen. */
+export function trafficKey({ index, way, seen }: TrafficKey): number {
+  return 8 * index + (way === "out" ? 4 : 0) + seen;
+}
+
+/** The last minutes of one exporter. */
+export interface InterfaceTraffic {
+  readonly since: number;
+  /** @returns bytes of memory that it takes more than before. */
+  add(minute: TrafficMinute): number;
+  minutes(): readonly TrafficMinute[];
+  /** Bytes of memory that it takes. */
+  readonly heldBytes: number;
+}
+
+/** @param since milliseconds since the epoch. */
+export function createInterfaceTraffic(since: number): InterfaceTraffic {
+  let minutes: TrafficMinute[] = [];
+  let heldBytes = 0;
+  const costOf = ({ rows }: TrafficMinute): number => minuteBytes + (rowBytes * rows.length) / 4;
+  return {
+    since,
+    add(minute) {
+      const before = heldBytes;
+      const oldest = minute.start - (keptMinutes - 1) * trafficMinuteMs;
+      // A clock that was set back begins again.
+      minutes = [...minutes.filter(({ start }) => start >= oldest && start < minute.start), minute];
+      heldBytes = minutes.reduce((sum, each) => sum + costOf(each), 0);
+      return heldBytes - before;
+    },
+    minutes: () => minutes,
+    get heldBytes() {
+      return heldBytes;
+    },
+  };
+}
+
+export type { TemplateRecord } from "./known-templates.ts";
 
 /** One sender of flows and everything that it said for later datagrams. Bounded, so that it fills only its own share. */
 /** In which order an exporter sends type and code of ICMPv6 in a port, by the last flow that showed it. */

@@ -1,16 +1,11 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import { openSocket } from "./net/open-socket.ts";
-import { askReceiveBuffer } from "./net/receive-buffer.ts";
-import { registerSocketMetrics, type OpenPort } from "./net/socket-metrics.ts";
-import type { OfferMessage } from "./tcp/session.ts";
-import {
-  createStreamReceiver,
-  type StreamLimits,
-  type StreamPort,
-  type StreamReceiver,
-} from "./tcp/stream-receiver.ts";
+import { openSocket } from "./socket.ts";
+import { askReceiveBuffer } from "./socket.ts";
+import { registerSocketMetrics, type OpenPort } from "./socket.ts";
+import type { OfferMessage } from "./tcp-session.ts";
+import { createStreamReceiver, type StreamLimits, type StreamPort, type StreamReceiver } from "./stream-receiver.ts";
 
 /** Connections by which exporters send IPFIX. */
 export interface StreamOptions extends StreamLimits {

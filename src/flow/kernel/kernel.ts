@@ -6,12 +6,29 @@ import {
   type AddressTableAccess,
 } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import { digitPairs, digits, hexPairs, milliseconds, octetsWithDot } from "./text-tables.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
 import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
 import * as layout from "./layout.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
+
+// Pieces of text as numbers, lowest byte first, to be stored by one instruction. A piece shorter than its number has zeros
+// above it: its length is 4 - (clz32(piece) >>> 3).
+
+const asNumber = (text: string): number => Buffer.from(text.padEnd(4, "\0")).readUInt32LE();
+
+/** 0 to 9999 without leading zeros. */
+export const digits = Uint32Array.from({ length: 10_000 }, (_, i) => asNumber(String(i)));
+/** 0 to 9999 as four digits. */
+export const fourDigits = Uint32Array.from({ length: 10_000 }, (_, i) => asNumber(String(i).padStart(4, "0")));
+/** 0 to 99 as two digits. */
+const digitPairs = Uint16Array.from({ length: 100 }, (_, i) => asNumber(String(i).padStart(2, "0")));
+/** `0.` to `255.` */
+const octetsWithDot = Uint32Array.from({ length: 256 }, (_, i) => asNumber(`${i}.`));
+/** A dot and three digits. */
+const milliseconds = Uint32Array.from({ length: 1000 }, (_, i) => asNumber(`.${String(i).padStart(3, "0")}`));
+/** Two lower-case digits. */
+const hexPairs = Uint16Array.from({ length: 256 }, (_, i) => asNumber(i.toString(16).padStart(2, "0")));
 
 const kernelTexts: readonly (readonly [number: number, text: string])[] = [
   [layout.versionText, ',"ip.version.ver":'],
@@ -244,8 +261,10 @@ export function createKernel(workspace: Workspace, imports: KernelImports, count
     view.setBigInt64(at, BigInt(second), true);
     bytes.write(`"${new Date(second * 1000).toISOString().slice(0, 19)}`, at + 8);
   };
-  const module = compile(Buffer.from(lineKernel, "base64"));
-  const { exports } = new WebAssembly.Instance(module, { env: { memory: wasm }, kernel: { ...imports, fillSecond } });
+  const { exports } = new WebAssembly.Instance(compile(), {
+    env: { memory: wasm },
+    kernel: { ...imports, fillSecond },
+  });
   return exports as unknown as Kernel;
 }
 
@@ -253,12 +272,15 @@ export function createKernel(workspace: Workspace, imports: KernelImports, count
 export function checkKernel(): void {
   if (!hasWebAssembly()) throw new KernelError("no_webassembly");
   if (createWorkspaceMemory(0).wasm === undefined) throw new KernelError("no_memory");
-  compile(Buffer.from(lineKernel, "base64"));
+  compile();
 }
 
-function compile(bytes: Uint8Array): WebAssembly.Module {
+/** Holds the code of all kernels of this thread. */
+let compiled: WebAssembly.Module | undefined;
+
+function compile(): WebAssembly.Module {
   try {
-    return new WebAssembly.Module(bytes);
+    return (compiled ??= new WebAssembly.Module(Buffer.from(lineKernel, "base64")));
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) throw new KernelError("no_simd", { cause: error });
     throw error;

@@ -3,7 +3,7 @@ import { icmpName } from "../kernel/icmp-names.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { isSwappedIcmpV6 } from "../kernel/icmp-types.ts";
 import type { IcmpOrder } from "../exporters/exporter.ts";
-import { scaleCounters } from "../exporters/sampling/scale-counters.ts";
+import { scaleCounters } from "../exporters/scale-counters.ts";
 
 /**
  * Adds what follows from the fields of a flow: the IP version by its addresses where the exporter does not give it, its name, the

@@ -1,7 +1,7 @@
 import type { RecordFields, Value, Workspace } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import type { Exporter } from "../exporters/exporter.ts";
-import { seenAt, trafficKey, trafficMinuteMs, type SeenAt } from "../exporters/interface-traffic.ts";
+import { seenAt, trafficKey, trafficMinuteMs, type SeenAt } from "../exporters/exporter.ts";
 import * as layout from "../kernel/layout.ts";
 
 /** Adds up by minute what flows say passed the interfaces of exporters. The kernel does it for the lines that it writes. */

@@ -1,5 +1,5 @@
 import { isOtherBoot } from "../exporters/domain.ts";
-import type { RelayTemplate } from "./relay-template.ts";
+import type { RelayTemplate } from "./ipfix-message.ts";
 
 /** A data set whose template is not known yet, and the header of its message. */
 export interface HeldSet {

@@ -1,14 +1,155 @@
-import { readIpfixTemplates } from "../wire/ipfix/read-ipfix-templates.ts";
 import {
-  excessRecords,
-  readNetflow9OptionsTemplates,
-  readNetflow9Templates,
-} from "../wire/netflow9/read-netflow9-templates.ts";
-import { isForeignRest, isZero, readSets, zeroRecords, type SetRange } from "../wire/template/read-sets.ts";
-import { createMessageWriter, type MessageForm, type MessageWriter, type WrittenMessage } from "./message-writer.ts";
-import type { CountDrop } from "./relay-counts.ts";
-import type { HeldSet, RelayScope, RelayScopes } from "./relay-scope.ts";
-import { recordEnd, relayTemplate, type AddressField, type RelayTemplate } from "./relay-template.ts";
+  createMessageWriter,
+  ipfixForm,
+  type CountDrop,
+  type AddressField,
+  type MessageForm,
+  type MessageWriter,
+  type WrittenMessage,
+  recordEnd,
+  relayTemplate,
+  type RelayTemplate,
+} from "./ipfix-message.ts";
+import type { RelayScope, HeldSet, RelayScopes } from "./relay-scope.ts";
+import { readIpfixTemplates } from "../wire/ipfix-decoder.ts";
+import { excessRecords, readNetflow9OptionsTemplates, readNetflow9Templates } from "../wire/netflow9-decoder.ts";
+import { isForeignRest, isZero, readSets, zeroRecords, type SetRange } from "../wire/records/read-sets.ts";
+
+const netflow5HeaderLength = 24;
+const recordLength = 48;
+/** Templates are given again after this, milliseconds: a target may have started since. */
+const announceEveryMs = 30_000;
+const plainId = 256;
+const sampledId = 257;
+
+/** Elements and lengths of what a record of NetFlow v5 begins with, and has after the times. */
+const specifiers: readonly (readonly [element: number, length: number])[] = [
+  [8, 4],
+  [12, 4],
+  [15, 4],
+  [10, 2],
+  [14, 2],
+  [2, 4],
+  [1, 4],
+  [152, 8],
+  [153, 8],
+  [7, 2],
+  [11, 2],
+  [6, 1],
+  [4, 1],
+  [5, 1],
+  [16, 2],
+  [17, 2],
+  [9, 1],
+  [13, 1],
+  [38, 1],
+  [39, 1],
+];
+const sampling: typeof specifiers = [
+  [34, 4],
+  [35, 1],
+];
+
+/** What a datagram of NetFlow v5 is rewritten with. */
+interface Netflow5Context {
+  readonly scope: RelayScope;
+  readonly field: AddressField;
+  readonly maxBytes: number;
+  readonly generation: number;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: number;
+  readonly drop: CountDrop;
+}
+
+/**
+ * Makes IPFIX messages of a datagram of NetFlow v5: its fields, its sampling and engine, and the sender's address. Both number flows, so the
+ * sequence numbers stay. Times of flows become milliseconds since the epoch.
+ */
+export function netflow5ToIpfix(bytes: Buffer, context: Netflow5Context): Buffer[] {
+  const { scope, field, maxBytes, generation, now, drop } = context;
+  if (bytes.length < netflow5HeaderLength) {
+    drop("short_header");
+    return [];
+  }
+  const there = Math.floor((bytes.length - netflow5HeaderLength) / recordLength);
+  const said = bytes.readUInt16BE(2);
+  const count = Math.min(said, there);
+  if (said > there) drop("bad_length");
+  const sequence = bytes.readUInt32BE(16);
+  const header = Buffer.alloc(ipfixForm.headerLength);
+  header.writeUInt16BE(10);
+  bytes.copy(header, 4, 8, 12);
+  header.writeUInt32BE(scope.id, 12);
+
+  const writer = createMessageWriter(ipfixForm, header, maxBytes);
+  if (scope.generation !== generation || now - scope.announcedAt >= announceEveryMs) {
+    scope.generation = generation;
+    scope.announcedAt = now;
+    writer.add(ipfixForm.templateSet, templateRecord(plainId, specifiers, field));
+    writer.add(ipfixForm.templateSet, templateRecord(sampledId, [...specifiers, ...sampling], field));
+  }
+  const rate = bytes.readUInt16BE(22);
+  const tail = Buffer.concat([bytes.subarray(20, 22), samplingOf(rate), field.value]);
+  const setId = (rate & 0x3fff) > 0 ? sampledId : plainId;
+  const boot = bootTime(bytes);
+  for (let i = 0; i < count; i++) {
+    const at = netflow5HeaderLength + i * recordLength;
+    writer.add(setId, ...recordParts(bytes, at, boot), tail);
+  }
+  let next = sequence;
+  return writer.take().map(({ bytes: message, dataRecords }) => {
+    message.writeUInt16BE(message.length, 2);
+    message.writeUInt32BE(next, 8);
+    next = (next + dataRecords) >>> 0;
+    return message;
+  });
+}
+
+/** The observation domain: engine type and id. */
+export function netflow5Domain(bytes: Buffer): number {
+  return bytes.length < netflow5HeaderLength ? 0 : bytes.readUInt16BE(20);
+}
+
+/** When the uptime was 0, milliseconds since the epoch. */
+function bootTime(bytes: Buffer): { readonly at: number; readonly uptime: number } {
+  const uptime = bytes.readUInt32BE(4);
+  const nanoseconds = bytes.readUInt32BE(12);
+  const fraction = nanoseconds < 1_000_000_000 ? Math.floor(nanoseconds / 1_000_000) : 0;
+  return { at: bytes.readUInt32BE(8) * 1000 + fraction - uptime, uptime };
+}
+
+function samplingOf(rate: number): Buffer {
+  const interval = rate & 0x3fff;
+  if (interval === 0) return Buffer.alloc(0);
+  const value = Buffer.alloc(5);
+  value.writeUInt32BE(interval);
+  value.writeUInt8(rate >> 14, 4);
+  return value;
+}
+
+/** A record of NetFlow v5 in the order of the template, without its padding. */
+function recordParts(bytes: Buffer, at: number, boot: ReturnType<typeof bootTime>): readonly Uint8Array[] {
+  const times = Buffer.alloc(16);
+  for (const [i, place] of [24, 28].entries()) {
+    const uptime = bytes.readUInt32BE(at + place);
+    // The uptime has 32 bits: a time that is far ahead of the header's was before it began again.
+    const behind = (boot.uptime - uptime) | 0;
+    times.writeBigUInt64BE(BigInt(Math.max(0, boot.at + boot.uptime - behind)), 8 * i);
+  }
+  const part = (from: number, to: number): Buffer => bytes.subarray(at + from, at + to);
+  return [part(0, 24), times, part(32, 36), part(37, 46)];
+}
+
+function templateRecord(id: number, fields: typeof specifiers, field: AddressField): Buffer {
+  const record = Buffer.alloc(4 + 4 * fields.length);
+  record.writeUInt16BE(id);
+  record.writeUInt16BE(fields.length + 1, 2);
+  for (const [i, [element, length]] of fields.entries()) {
+    record.writeUInt16BE(element, 4 + 4 * i);
+    record.writeUInt16BE(length, 6 + 4 * i);
+  }
+  return Buffer.concat([record, field.specifier]);
+}
 
 const firstDataSetId = 256;
 const lastDataSetId = 65_535;
@@ -16,7 +157,7 @@ const lastDataSetId = 65_535;
 const maxRefused = 64;
 
 /** What a message is rewritten with. */
-export interface RewriteContext {
+interface RewriteContext {
   readonly form: MessageForm;
   readonly scopes: RelayScopes;
   readonly scope: RelayScope;

@@ -2,16 +2,16 @@ import { createSocket, type Socket } from "node:dgram";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { protocolOf, type Protocol, protocols } from "../protocol.ts";
-import { ipfixForm, netflow9Form } from "./message-writer.ts";
-import { netflow5Domain, netflow5ToIpfix } from "./netflow5-to-ipfix.ts";
-import { type CountDrop, relayDropReasons, type RelayDropReason } from "./relay-counts.ts";
+import { ipfixForm, netflow9Form } from "./ipfix-message.ts";
+import { netflow5Domain, netflow5ToIpfix } from "./rewrite-message.ts";
+import { type CountDrop, relayDropReasons, type RelayDropReason } from "./ipfix-message.ts";
 import { createRelayScopes, defaultRelayLimits, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
-import { addressFieldOf } from "./relay-template.ts";
+import { addressFieldOf } from "./ipfix-message.ts";
 import { rewriteMessage } from "./rewrite-message.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import { openSocket } from "../intake/net/open-socket.ts";
-import { askReceiveBuffer } from "../intake/net/receive-buffer.ts";
-import { senderAddress } from "../intake/net/sender-address.ts";
+import { openSocket } from "../intake/socket.ts";
+import { askReceiveBuffer } from "../intake/socket.ts";
+import { senderAddress } from "../intake/socket.ts";
 
 /** Where datagrams are passed on to. */
 interface TeeTarget {

@@ -1,13 +1,13 @@
 import type { Protocol } from "../protocol.ts";
-import type { Decoder } from "./decoder/decoder.ts";
-import type { FixedRecordParts } from "./fixed-record/fixed-record-decoder.ts";
-import { createIpfixDecoder } from "./ipfix/ipfix-decoder.ts";
-import { createNetflow1Decoder } from "./netflow1/netflow1-decoder.ts";
-import { createNetflow5Decoder } from "./netflow5/netflow5-decoder.ts";
-import { createNetflow7Decoder } from "./netflow7/netflow7-decoder.ts";
-import { createNetflow9Decoder } from "./netflow9/netflow9-decoder.ts";
+import type { Decoder } from "./records/decoder.ts";
+import type { FixedRecordParts } from "./fixed-record-decoder.ts";
+import { createIpfixDecoder } from "./ipfix-decoder.ts";
+import { createNetflow1Decoder } from "./fixed-record-decoder.ts";
+import { createNetflow5Decoder } from "./fixed-record-decoder.ts";
+import { createNetflow7Decoder } from "./fixed-record-decoder.ts";
+import { createNetflow9Decoder } from "./netflow9-decoder.ts";
 import { createSflowDecoder, type SflowDecoderParts } from "./sflow/sflow-decoder.ts";
-import type { TemplateDecoderParts } from "./template/decode-sets.ts";
+import type { TemplateDecoderParts } from "./records/decode-sets.ts";
 
 /** What the decoders are made of. */
 export interface DecoderParts extends FixedRecordParts, TemplateDecoderParts, SflowDecoderParts {}

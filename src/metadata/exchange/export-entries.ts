@@ -1,18 +1,21 @@
-import { type ExchangeEntry, toUdmEntry } from "./import-rows.ts";
-import { ExchangeError } from "./import-rows.ts";
-import { createFaultList, type FaultList, type ImportFault } from "./import-rows.ts";
-import { type ColumnMap, metadataColumn } from "./map/column-map.ts";
+import {
+  type ExchangeEntry,
+  toUdmEntry,
+  ExchangeError,
+  createFaultList,
+  type FaultList,
+  type ImportFault,
+  decodeText,
+  wholeText,
+  type RowBlocks,
+} from "./import-rows.ts";
+import { type ColumnMap, metadataColumn, readyMap } from "./map/column-map.ts";
 import { createEntryMaker } from "./map/make-entries.ts";
-import { readyMap } from "./map/column-map.ts";
 import { csvRows, type CsvOptions } from "./rows/csv-rows.ts";
-import { decodeText, wholeText } from "./import-rows.ts";
-import { blocksOf, jsonRows } from "./rows/json-rows.ts";
-import { ndjsonRows } from "./rows/json-rows.ts";
-import type { RowBlocks } from "./import-rows.ts";
+import { blocksOf, jsonRows, ndjsonRows } from "./rows/json-rows.ts";
 import { yamlRows } from "./rows/yaml-rows.ts";
 import { quote } from "../../base/text/index.ts";
-import { renderEntry } from "../model/render-entry.ts";
-import { udmJson } from "../model/render-entry.ts";
+import { renderEntry, udmJson } from "../model/render-entry.ts";
 
 export const exchangeFormats = ["csv", "json", "ndjson", "yaml"] as const;
 export type ExchangeFormat = (typeof exchangeFormats)[number];

@@ -1,7 +1,6 @@
 import { parseKey, type Family } from "../../base/ip/index.ts";
-import { parseUdmJson, udmJson } from "../model/render-entry.ts";
+import { parseUdmJson, udmJson, renderEntry } from "../model/render-entry.ts";
 import { udmContexts, type UdmContext, type UdmEntry, type UdmFileOnly } from "../model/entry.ts";
-import { renderEntry } from "../model/render-entry.ts";
 import { entryPart, type Heap } from "./heap.ts";
 import type { KeyWords } from "./key-limbs.ts";
 

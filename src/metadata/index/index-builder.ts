@@ -1,16 +1,21 @@
 import { writtenWord, createEntryReader, createEntryWriter, type RenderedTexts } from "./entry-block.ts";
-import { type Heap, createLentHeap, HeapFullError, type HeapLoan, type HeapReturn } from "./heap.ts";
-import { slabBytes } from "./heap.ts";
+import {
+  type Heap,
+  createLentHeap,
+  HeapFullError,
+  type HeapLoan,
+  type HeapReturn,
+  slabBytes,
+  tooManyError,
+  type IndexLimits,
+  fullError,
+} from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
-import type { Releaser } from "./snapshots.ts";
+import { type Releaser, writeSnapshot, rootOf, sizeOf } from "./snapshots.ts";
 import { clearItems, createNodeItems, writeNode } from "./node-items.ts";
-import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout, layouts } from "./tree-nodes.ts";
+import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout, layouts, createCursor } from "./tree-nodes.ts";
 import type { Family } from "../../base/ip/index.ts";
-import { tooManyError, type IndexLimits, fullError } from "./heap.ts";
-import { writeSnapshot, rootOf, sizeOf } from "./snapshots.ts";
-import type { UdmEntry } from "../model/entry.ts";
-import { sameEntry } from "../model/entry.ts";
-import { createCursor } from "./tree-nodes.ts";
+import { type UdmEntry, sameEntry } from "../model/entry.ts";
 
 /** Makes a tree of many entries. */
 interface TreeBuilder {

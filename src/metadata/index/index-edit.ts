@@ -13,21 +13,22 @@ import {
   blockOf,
   layouts,
   retain,
+  greatestWords,
+  compareFirst,
+  childFor,
+  compareLeafItem,
+  placeInLeaf,
+  findKey,
 } from "./tree-nodes.ts";
-import { greatestWords, compareFirst } from "./tree-nodes.ts";
-import { type Heap, HeapFullError } from "./heap.ts";
-import { childFor, compareLeafItem, placeInLeaf, findKey } from "./tree-nodes.ts";
+import { type Heap, HeapFullError, fullError, tooManyError, type IndexLimits } from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
-import type { Releaser } from "./snapshots.ts";
+import { type Releaser, type ChangesOf, rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshots.ts";
 import { clearItems, createNodeItems, spliceItems, takeNode, writeNode, type NodeItems } from "./node-items.ts";
 import type { Family, Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { UdmEdit, UdmIndex } from "../model/udm-store.ts";
 import { mostChanges } from "./shared-reader.ts";
 import type { EntryReader, EntryWriter } from "./entry-block.ts";
-import type { ChangesOf } from "./snapshots.ts";
-import { fullError, tooManyError, type IndexLimits } from "./heap.ts";
-import { rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshots.ts";
 
 const highest = 0x7fff_ffff;
 

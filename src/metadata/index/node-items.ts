@@ -16,8 +16,11 @@ import {
   rowsOf,
   rowWords,
   type NodeLayout,
+  furtherWords,
+  lastWords,
+  prefixLength,
+  withHosts,
 } from "./tree-nodes.ts";
-import { furtherWords, lastWords, prefixLength, withHosts } from "./tree-nodes.ts";
 
 /**
  * The items of a node, or of some side by side, laid out one after the other to be changed: the words of the first and the

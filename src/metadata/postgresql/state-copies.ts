@@ -12,8 +12,7 @@ import type { UdmIndex } from "../model/udm-store.ts";
 import type { Position } from "./fetch-commits.ts";
 import type { Log } from "../../base/report/index.ts";
 import type { SharedIndex } from "../index/shared-index.ts";
-import { createFileThread } from "../store/file-thread-client.ts";
-import { loadBytes } from "../store/file-thread-client.ts";
+import { createFileThread, loadBytes } from "../store/file-thread-client.ts";
 import type { FailureStep, PostgresqlMetrics } from "./database-reporting.ts";
 import type { UdmPostgresqlStoreOptions } from "./schema.ts";
 

@@ -1,11 +1,17 @@
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
-import type { UdmCommit } from "../model/udm-store.ts";
+import { type UdmCommit, UdmError, type UdmIndex } from "../model/udm-store.ts";
 import type { NewLayerChange } from "../history/history.ts";
-import { applyBatches } from "../store/commit-queue.ts";
-import { type Outcome, createCommitQueue } from "../store/commit-queue.ts";
-import { entriesOf, originOf, type Batch, createSubmit } from "../store/commit-queue.ts";
+import {
+  applyBatches,
+  type Outcome,
+  createCommitQueue,
+  entriesOf,
+  originOf,
+  type Batch,
+  createSubmit,
+} from "../store/commit-queue.ts";
 import type { NewCommit } from "./entry-rows.ts";
-import { createTransact, type TransactOptions } from "./transact.ts";
+import { createTransact, type TransactOptions, beginTransaction, createWriter, rollBack } from "./transact.ts";
 import {
   type Session,
   createFollower,
@@ -18,22 +24,12 @@ import {
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { limitLog } from "../../base/report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import { UdmError } from "../model/udm-store.ts";
-import type { UdmIndex } from "../model/udm-store.ts";
-import { createAddressWatch } from "../store/store-contract.ts";
-import { logWrite } from "../store/store-reporting.ts";
-import type { CollectorUdmStore } from "../store/store-contract.ts";
-import { createPublishedState } from "../store/store-contract.ts";
+import { createAddressWatch, type CollectorUdmStore, createPublishedState } from "../store/store-contract.ts";
+import { logWrite, WriteHealth, createStoreMetrics } from "../store/store-reporting.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
-import { WriteHealth } from "../store/store-reporting.ts";
-import { createStoreMetrics } from "../store/store-reporting.ts";
-import { createCatchUp } from "./mirror.ts";
-import { beginTransaction, createWriter, rollBack } from "./transact.ts";
-import { createDatabaseHealth } from "./database-reporting.ts";
-import { createMirror, ReloadNeeded } from "./mirror.ts";
-import { createPostgresqlMetrics } from "./database-reporting.ts";
-import type { UdmPostgresqlStoreOptions } from "./schema.ts";
-import { channel, trialRows, udmSchema } from "./schema.ts";
+import { createCatchUp, createMirror, ReloadNeeded } from "./mirror.ts";
+import { createDatabaseHealth, createPostgresqlMetrics } from "./database-reporting.ts";
+import { type UdmPostgresqlStoreOptions, channel, trialRows, udmSchema } from "./schema.ts";
 import { createSharedHistory } from "./fetch-commits.ts";
 import { createStateCopies } from "./state-copies.ts";
 

@@ -1,22 +1,23 @@
-import { ExchangeError } from "../exchange/import-rows.ts";
+import { ExchangeError, toUdmEntry, type ImportFault } from "../exchange/import-rows.ts";
 import { importObjects } from "../exchange/export-entries.ts";
-import { toUdmEntry } from "../exchange/import-rows.ts";
 import type { ColumnMap } from "../exchange/map/column-map.ts";
-import type { ImportFault } from "../exchange/import-rows.ts";
 import type { Select } from "../exchange/rows/selection.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { LayerChanges, UdmLayers } from "../store/udm-layers.ts";
 import { UdmError } from "../model/udm-store.ts";
-import { type AgentFor, placeOf } from "./source-reader.ts";
-import { createSourceReader, readSecret, type Validators } from "./source-reader.ts";
+import { type AgentFor, placeOf, createSourceReader, readSecret, type Validators } from "./source-reader.ts";
 import { sourceKinds } from "./kinds/kinds.ts";
 import type { SourceKind } from "./kinds/source-kind.ts";
-import type { SourceConfig, SourceGuard } from "./source-config.ts";
-import { SourceFault, type RunFaultCode } from "./source-config.ts";
-import type { LastCopies } from "./source-state.ts";
-import type { SourceMetrics } from "./source-state.ts";
-import { countsOf, type RunState, type SourceDiff, type SourceState } from "./source-state.ts";
+import { type SourceConfig, type SourceGuard, SourceFault, type RunFaultCode } from "./source-config.ts";
+import {
+  type LastCopies,
+  type SourceMetrics,
+  countsOf,
+  type RunState,
+  type SourceDiff,
+  type SourceState,
+} from "./source-state.ts";
 
 /** What was read of a source. */
 interface SourceReading {

@@ -2,13 +2,10 @@ import type { Select } from "../exchange/rows/selection.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../../base/report/index.ts";
 import type { UdmLayers } from "../store/udm-layers.ts";
 import { readSourcesFile, SourcesFileError } from "./config/read-sources-file.ts";
-import type { LastCopies } from "./source-state.ts";
-import { createSourceMetrics } from "./source-state.ts";
+import { type LastCopies, createSourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
 import { createSourceRunner, type SourceRunner } from "./source-runner.ts";
-import type { SourceDiff, SourceState } from "./source-state.ts";
 import type { AgentFor } from "./source-reader.ts";
-import type { SourceConfig } from "./source-config.ts";
-import { sourceFaults } from "./source-config.ts";
+import { type SourceConfig, sourceFaults } from "./source-config.ts";
 
 export interface SourcesOptions {
   /** Path of the file that lists them. */

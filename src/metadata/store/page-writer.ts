@@ -1,17 +1,8 @@
 import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
-import { createKeyScanner } from "../index/key-limbs.ts";
-import { createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
-import { readChanges } from "./udm-pages.ts";
+import { createKeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
 import {
-  replaceFile,
-  sameStamp,
-  type FileIo,
-  type FileStamp,
-  type SavePlan,
-  type SavedFile,
-} from "../../base/file/index.ts";
-import {
+  readChanges,
   changePages,
   countRuns,
   gatherPages,
@@ -21,6 +12,14 @@ import {
   paginate,
   type UdmPage,
 } from "./udm-pages.ts";
+import {
+  replaceFile,
+  sameStamp,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SavedFile,
+} from "../../base/file/index.ts";
 
 /** Where the entries of a file begin, whoever wrote it. */
 interface EntryLines {

@@ -11,26 +11,29 @@ import {
   type FileStamp,
 } from "../../base/file/index.ts";
 import type { Clock, Log, Health } from "../../base/report/index.ts";
-import { LoadError, contentError, readMetadataFile } from "./load-state.ts";
+import { LoadError, contentError, readMetadataFile, type LoadedState } from "./load-state.ts";
 import { type UdmSaver, createUdmSaver, fileNameOf } from "./udm-saver.ts";
-import { UdmError } from "../model/udm-store.ts";
+import { UdmError, type UdmIndex, type UdmCommit } from "../model/udm-store.ts";
 import { logWarnings } from "./check-metadata-file.ts";
-import type { LoadedState } from "./load-state.ts";
-import { type StoreMetrics, createStoreMetrics } from "./store-reporting.ts";
-import { applyBatches } from "./commit-queue.ts";
-import { logWrite } from "./store-reporting.ts";
-import type { CollectorUdmStore, UdmFileStoreOptions } from "./store-contract.ts";
-import { createCommitQueue, type Outcome } from "./commit-queue.ts";
-import { createFileThread } from "./file-thread-client.ts";
-import { loadBytes } from "./file-thread-client.ts";
-import { createPublishedState } from "./store-contract.ts";
+import { type StoreMetrics, createStoreMetrics, logWrite, createFolderTrial, WriteHealth } from "./store-reporting.ts";
+import {
+  applyBatches,
+  createCommitQueue,
+  type Outcome,
+  createSubmit,
+  entriesOf,
+  originOf,
+  type Batch,
+} from "./commit-queue.ts";
+import {
+  type CollectorUdmStore,
+  type UdmFileStoreOptions,
+  createPublishedState,
+  createAddressWatch,
+} from "./store-contract.ts";
+import { createFileThread, loadBytes } from "./file-thread-client.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import type { UdmIndex } from "../model/udm-store.ts";
-import { createAddressWatch } from "./store-contract.ts";
-import { createSubmit, entriesOf, originOf, type Batch } from "./commit-queue.ts";
 import { createUdmLayers } from "./udm-layers.ts";
-import { createFolderTrial, WriteHealth } from "./store-reporting.ts";
-import type { UdmCommit } from "../model/udm-store.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { createHistory } from "../history/history.ts";
 

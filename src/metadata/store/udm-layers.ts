@@ -2,13 +2,10 @@ import { compareSpecificity, type Address, type Key } from "../../base/ip/index.
 import { mostChanges } from "../index/shared-reader.ts";
 import type { LayerPlaces } from "../index/snapshots.ts";
 import type { SharedIndex } from "../index/shared-index.ts";
-import { nextTurn } from "../model/apply-writes.ts";
-import type { EntryChange } from "../model/apply-writes.ts";
+import { nextTurn, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";
-import { sameEntry } from "../model/entry.ts";
-import type { UdmEntry } from "../model/entry.ts";
-import { UdmError } from "../model/udm-store.ts";
-import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-store.ts";
+import { sameEntry, type UdmEntry } from "../model/entry.ts";
+import { UdmError, type AddressRange, type UdmEdit, type UdmIndex } from "../model/udm-store.ts";
 
 /** Entries that no person wrote, kept apart from all others. */
 export interface UdmLayer {

@@ -16,7 +16,7 @@ export const fieldTypes = [
 ] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** The parts of docs/records.md that list fields, in its order. */
+/** The parts of docs/reference/records.md that list fields, in its order. */
 const groups = ["export", "flow", "packet", "sflow", "counters", "enriched", "ends", "rollup", "snmp", "mibs"] as const;
 export type FieldGroup = (typeof groups)[number];
 

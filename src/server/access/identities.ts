@@ -1,9 +1,16 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../base/report/index.ts";
-import type { AccessList, AccessToken, AccessUser } from "./access-file.ts";
-import { isTokenSecret, parseToken } from "./api-token.ts";
-import { isPassword, parsePasswordHash } from "./password-hash.ts";
+import {
+  type AccessList,
+  type AccessToken,
+  type AccessUser,
+  isTokenSecret,
+  parseToken,
+  isPassword,
+  parsePasswordHash,
+  type PasswordHash,
+} from "./access-file.ts";
 import type { Principal } from "./role.ts";
 
 /** Passwords that are hashed at a time, and those that wait for it. */
@@ -38,11 +45,20 @@ export interface Identities {
 
 type Found = Principal | undefined | "blocked" | "busy";
 
-/** For names that nobody has: they are to take as long as others. */
-const nobody = parsePasswordHash(`$scrypt$ln=15,r=8,p=1$${"A".repeat(22)}$${"A".repeat(43)}`);
+/** A hash of the usual cost, of no password. */
+const noPassword = parsePasswordHash(`$scrypt$ln=15,r=8,p=1$${"A".repeat(22)}$${"A".repeat(43)}`);
+
+/** Returns a hash for names that nobody has: they are to take as long as others, whatever the hashes of the file cost. */
+function hashOfNobody({ users }: AccessList): PasswordHash | undefined {
+  const costOf = ({ ln, r, p }: PasswordHash): number => 2 ** ln * r * p;
+  const hashes = [...users.values()].flatMap(({ password }) => password ?? []);
+  const [dearest] = hashes.toSorted((a, b) => costOf(b) - costOf(a));
+  return dearest === undefined ? noPassword : { ...dearest, hash: new Uint8Array(dearest.hash.length) };
+}
 
 export function createIdentities(clock: Clock): Identities {
   let list: AccessList = { users: new Map(), tokens: new Map() };
+  let nobody = hashOfNobody(list);
   // A key that nobody knows: what is remembered says nothing of a password to who reads memory later.
   const key = randomBytes(32);
   let remembered = new Map<string, { readonly user: AccessUser; readonly until: number }>();
@@ -96,6 +112,7 @@ export function createIdentities(clock: Clock): Identities {
   return {
     replace(fresh) {
       list = fresh;
+      nobody = hashOfNobody(fresh);
       remembered = new Map();
     },
     isEmpty: () => list.users.size === 0 && list.tokens.size === 0,

@@ -2,14 +2,21 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../base/report/index.ts";
 import type { Principal } from "../access/role.ts";
-import type { Call, RouteAccess } from "./call.ts";
-import type { ClientAddress } from "./client-address.ts";
-import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
-import type { Turns } from "./turns.ts";
-import { clientGone } from "../error/api-error.ts";
-import { wireOf, type Wire } from "./wire.ts";
+import {
+  type Call,
+  type RouteAccess,
+  type ClientAddress,
+  headerOf,
+  type HeaderFields,
+  type RequestHeaders,
+  wireOf,
+  type Wire,
+} from "./call.ts";
+import { clientGone } from "../api-error.ts";
+import { quote } from "../../base/text/index.ts";
 
 /** A certificate does not change while its connection lives. */
 const known = new WeakMap<Socket, readonly string[]>();
@@ -188,4 +195,244 @@ function splitTarget(target: string): Target {
   const mark = local.indexOf("?");
   const path = mark < 0 ? local : local.slice(0, mark);
   return { authority, path: path === "" ? "/" : path, query: mark < 0 ? "" : local.slice(mark + 1) };
+}
+
+/** `uri-host [":" port]` of RFC 3986 section 3.2; an empty host is valid. */
+const hostSyntax = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?$/;
+
+/**
+ * What is wrong with the Host header of a request of HTTP/1 (RFC 9112 section 3.2), or undefined: HTTP/1.1 needs exactly one, HTTP/1.0
+ * at most one, and it must be a host with an optional port.
+ */
+function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
+  const { host } = headers;
+  if (host === undefined) return httpVersionMinor >= 1 ? "HTTP/1.1 needs a Host header" : undefined;
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  if (count > 1) return `there are ${count} Host headers: send one`;
+  return hostSyntax.test(host) ? undefined : `the Host header ${quote(host)} is not a host with an optional port`;
+}
+
+/** How long the rest of a body that nobody wants is taken, so that its sender gets to read the answer. */
+const lingerTime = 1_000;
+
+/** A request of HTTP/1.0 or 1.1. */
+export class Http1Call extends ActiveCall {
+  readonly body: IncomingMessage;
+  readonly ownSocket: Socket;
+  readonly shared: Socket;
+  readonly #response: ServerResponse;
+
+  /** @param expectsContinue whether the client waits for `100 Continue` before it sends the body. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectsContinue: boolean,
+    surroundings: CallSurroundings,
+  ) {
+    super(request.method ?? "", request.url ?? "", request.headers, surroundings);
+    this.body = request;
+    this.ownSocket = request.socket;
+    this.shared = request.socket;
+    this.#response = response;
+    this.expectsContinue = expectsContinue;
+    // Node keeps the parts of a failed message as errors of the message; nobody else listens.
+    request.on("error", ignore);
+    response.on("error", ignore);
+  }
+
+  hostFault(): string | undefined {
+    return hostFault(this.body);
+  }
+
+  protected peerAddress(): string | undefined {
+    return this.ownSocket.remoteAddress;
+  }
+
+  protected connection(): Socket {
+    return this.ownSocket;
+  }
+
+  isGone(): boolean {
+    return this.ownSocket.destroyed || this.#response.destroyed;
+  }
+
+  isBegun(): boolean {
+    return this.#response.headersSent || this.#response.writableEnded;
+  }
+
+  answer(status: number, fields: HeaderFields, body: Uint8Array | string): void {
+    if (this.isAnswered()) return;
+    const response = this.#response;
+    const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const isLingering = this.#hasUnreadBody();
+    // A client that was not asked to continue may or may not send its body: the connection is of no further use.
+    const closes = isLingering || this.expectsContinue;
+    // A list of names and values, which takes less than an object to make and to read.
+    const header: (string | readonly string[])[] = [];
+    for (const name of Object.keys(fields)) header.push(name, fields[name] as string | readonly string[]);
+    if (status !== 204 && status !== 304) header.push("content-length", String(length));
+    if (closes) header.push("connection", "close");
+    response.writeHead(status, header as string[]);
+    if (this.method === "HEAD" || status === 204) response.end();
+    else if (isLingering) this.#linger(body);
+    // A string leaves in one write with the header, bytes do not.
+    else response.end(body);
+  }
+
+  begin(status: number, fields: HeaderFields): void {
+    if (this.isAnswered()) return;
+    const closes = this.expectsContinue || this.#hasUnreadBody();
+    this.#response.writeHead(status, { ...fields, ...(closes && { connection: "close" }) });
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    return this.isGone() || this.#response.write(bytes);
+  }
+
+  end(bytes?: Uint8Array, trailers?: HeaderFields): void {
+    const response = this.#response;
+    if (response.writableEnded || this.isGone()) return;
+    if (trailers !== undefined) response.addTrailers(trailers as Record<string, string>);
+    response.end(bytes);
+  }
+
+  drained(): Promise<void> {
+    const response = this.#response;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        response.off("drain", done);
+        response.off("close", done);
+        resolve();
+      };
+      response.on("drain", done);
+      response.on("close", done);
+      if (this.isGone()) done();
+    });
+  }
+
+  breakOff(): void {
+    this.#response.destroy();
+  }
+
+  protected sendContinue(): void {
+    this.#response.writeContinue();
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.on("close", listener);
+  }
+
+  hasBrokenOff(): boolean {
+    return !this.#response.writableFinished;
+  }
+
+  /** HTTP/1 requests have this time-out from Node. */
+  isReceiving(): boolean {
+    return false;
+  }
+
+  cut(): void {
+    this.ownSocket.destroy();
+  }
+
+  endWatch(reason: ConnectError): void {
+    if (this.body.complete) this.abort(reason);
+  }
+
+  onSweep(): void {}
+
+  #hasUnreadBody(): boolean {
+    if (this.body.complete || this.expectsContinue) return false;
+    const { "content-length": length, "transfer-encoding": coding } = this.headers;
+    return coding !== undefined || (length !== undefined && length !== "0");
+  }
+
+  /** Closing a socket with unread bytes resets it, and the client may never see the answer: takes what comes for a while. */
+  #linger(body: Uint8Array | string): void {
+    const response = this.#response;
+    response.write(body);
+    const end = (): void => {
+      clearTimeout(timer);
+      response.end();
+    };
+    const timer = setTimeout(end, lingerTime);
+    this.body.once("end", end);
+    this.ownSocket.once("close", () => clearTimeout(timer));
+    this.body.resume();
+  }
+}
+
+function ignore(): void {}
+
+/** How long requests may be begun before all else of the event loop gets its turn, milliseconds. */
+const turnMs = 5;
+
+type Work = () => void;
+
+/**
+ * Shares the event loop among requests, and between them and all else. Work waits until what came along with it has been read: then a
+ * request that was cancelled at once is known to be. Each client gets its turn, and each connection of a client, however much another
+ * has asked for.
+ */
+export class Turns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  /** By client, then by connection. What comes first is next. */
+  readonly #clients = new Map<string, Map<object, Work[]>>();
+  #isRunning = false;
+  /** Whether the turn of the event loop is over. */
+  #isOver = false;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when it is the turn of this connection; nothing else is worked on in the same turn of the event loop. */
+  next(client: string, connection: object): Promise<void> {
+    return new Promise((resolve) => {
+      this.add(client, connection, () => {
+        this.#isOver = true;
+        resolve();
+      });
+    });
+  }
+
+  /** Work must not throw. */
+  add(client: string, connection: object, work: Work): void {
+    let connections = this.#clients.get(client);
+    if (connections === undefined) this.#clients.set(client, (connections = new Map<object, Work[]>()));
+    const waiting = connections.get(connection);
+    if (waiting === undefined) connections.set(connection, [work]);
+    else waiting.push(work);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => this.#run());
+  }
+
+  #run(): void {
+    const end = this.#clock.monotonic() + turnMs;
+    this.#isOver = false;
+    do this.#take()();
+    while (this.#clients.size > 0 && !this.#isOver && this.#clock.monotonic() < end);
+    if (this.#clients.size > 0) setImmediate(() => this.#run());
+    else this.#isRunning = false;
+  }
+
+  #take(): Work {
+    const [client, connections] = firstOf(this.#clients);
+    const [connection, waiting] = firstOf(connections);
+    const work = waiting.shift() as Work;
+    connections.delete(connection);
+    if (waiting.length > 0) connections.set(connection, waiting);
+    this.#clients.delete(client);
+    if (connections.size > 0) this.#clients.set(client, connections);
+    return work;
+  }
+}
+
+function firstOf<K, V>(map: ReadonlyMap<K, V>): readonly [K, V] {
+  return map.entries().next().value as [K, V];
 }

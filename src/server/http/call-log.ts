@@ -2,19 +2,13 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { ConnectError, Code } from "@connectrpc/connect";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ActiveCall, type CallSurroundings } from "./active-call.ts";
-import { headerOf, type HeaderFields, type RequestHeaders } from "./http-message.ts";
+import { ActiveCall, type CallSurroundings, Http1Call, Turns } from "./active-call.ts";
+import { headerOf, type HeaderFields, type RequestHeaders, type Call, type ClientAddress, sendError } from "./call.ts";
 import { sourceOf } from "../access/failure-limit.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
-import type { Call } from "./call.ts";
-import type { ClientAddress } from "./client-address.ts";
-import { Http1Call } from "./http1-call.ts";
-import type { ClientLimits } from "./client-limits.ts";
-import type { ApiLimits } from "./limits.ts";
-import { sendError } from "./send.ts";
-import { Turns } from "./turns.ts";
-import { apiError } from "../error/api-error.ts";
+import type { ClientLimits, ApiLimits } from "./limits.ts";
+import { apiError } from "../api-error.ts";
 
 /** A request of HTTP/2, on its stream: Node's request and response objects for it take twice as long. */
 class Http2Call extends ActiveCall {

@@ -1,8 +1,159 @@
-import type { Readable } from "node:stream";
 import type { ConnectError } from "@connectrpc/connect";
+import { codeToHttpStatus, codeToString, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import type { Readable } from "node:stream";
+import { grpcErrorTrailer } from "../api-error.ts";
+import {
+  addressKey,
+  formatAddress,
+  keyContains,
+  parseAddress,
+  parseKey,
+  unmapAddress,
+  type Address,
+} from "../../base/ip/index.ts";
 import type { Area, Principal, Role } from "../access/role.ts";
-import type { HeaderFields, RequestHeaders } from "./http-message.ts";
-import type { Wire } from "./wire.ts";
+
+/** The header of a request of either HTTP version, as Node has it. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type HeaderFields = Readonly<Record<string, string | readonly string[]>>;
+
+/** The value of a header that has one; of several, the first. */
+export function headerOf(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" || value === undefined ? value : value[0];
+}
+
+/** How the client speaks: plain HTTP, Connect unary JSON (REST-style), other Connect, gRPC-Web, or gRPC. */
+export type Wire = "http" | "json" | "connect" | "grpc-web" | "grpc";
+
+/** What a content type says of how the client speaks. */
+export function wireOf(contentType: string | undefined): Wire {
+  if (contentType === undefined) return "http";
+  if (contentType === "application/json") return "json";
+  if (contentType === "application/grpc") return "grpc";
+  const type = mediaType(contentType);
+  if (type === "application/json") return "json";
+  if (/^application\/grpc-web(-text)?(\+\w+)?$/.test(type)) return "grpc-web";
+  if (/^application\/grpc(\+\w+)?$/.test(type)) return "grpc";
+  if (type === "application/proto" || /^application\/connect\+\w+$/.test(type)) return "connect";
+  return "http";
+}
+
+/** A content type in lower case, without parameters. */
+export function mediaType(contentType: string): string {
+  return contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+/** How much of an answer is handed over at a time. */
+const pieceLength = 65_536;
+
+/** Answers with a body that is at hand. Does nothing when the client has gone. */
+export async function sendBytes(
+  call: Call,
+  status: number,
+  headers: HeaderFields,
+  body: Uint8Array | string,
+): Promise<void> {
+  const isLong = body.length > pieceLength && call.method !== "HEAD";
+  if (!isLong) return call.answer(status, headers, body);
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  call.begin(status, { ...headers, "content-length": String(bytes.length) }, { hasTrailers: false });
+  await writeBytes(call, bytes);
+  call.end();
+}
+
+/**
+ * Writes bytes as fast as the client takes them. Handed over at once, those of a large answer would count against the
+ * memory of its HTTP/2 connection, on which Node then refuses every other request.
+ */
+export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length && !call.isGone(); at += pieceLength) {
+    if (!call.write(bytes.subarray(at, at + pieceLength))) await call.drained();
+    if (bytes.length > pieceLength) await call.turn();
+  }
+}
+
+/**
+ * Writes what is made while it is sent: piece by piece, as fast as the client takes it, letting other requests run in between. For a
+ * client that has gone nothing more is made.
+ */
+export async function writePieces(call: Call, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const piece of pieces) {
+    if (call.isGone()) return;
+    if (!call.write(piece)) await call.drained();
+    // A client that takes all at once drains a socket within the same turn.
+    await call.turn();
+  }
+}
+
+/** Answers with a JSON value. Does nothing when the client has gone. */
+export async function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): Promise<void> {
+  if (call.isGone()) return undefined;
+  return sendBytes(call, status, { "content-type": "application/json", ...headers }, JSON.stringify(value));
+}
+
+interface RefusalOptions {
+  /** Where it is not the one that belongs to the code. */
+  readonly status?: number;
+  readonly headers?: HeaderFields;
+}
+
+/**
+ * Answers with an error in the form of the client's protocol: for gRPC and gRPC-Web a header without a body that
+ * carries the status ("trailers-only"), else JSON `{code, message, details}`.
+ */
+export function sendError(call: Call, error: ConnectError, options: RefusalOptions = {}): void {
+  if (call.isAnswered()) return;
+  call.code = codeToString(error.code);
+  call.failure = error.rawMessage;
+  if (call.wire === "grpc" || call.wire === "grpc-web") {
+    call.answer(200, { "content-type": grpcType(call), ...options.headers, ...grpcErrorTrailer(error) }, "");
+    return;
+  }
+  const headers = { ...Object.fromEntries(error.metadata), ...options.headers, "content-type": "application/json" };
+  call.answer(options.status ?? codeToHttpStatus(error.code), headers, errorToJsonBytes(error, undefined));
+}
+
+/** The content type of an answer without a message: that of the request, for clients refuse another. */
+function grpcType({ wire, headers }: Call): string {
+  const asked = mediaType(headerOf(headers, "content-type") ?? "");
+  if (/^application\/grpc(-web)?\+(json|proto)$/.test(asked)) return asked;
+  return wire === "grpc" ? "application/grpc" : "application/grpc-web+proto";
+}
+
+/** Finds whom a connection serves: its other end, or what proxies that are trusted say before whom they stand. */
+export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string | undefined;
+
+/**
+ * Looks into `X-Forwarded-For` where the peer is a trusted proxy: each proxy adds at the end whom it serves, so that the last address that
+ * is no trusted proxy is the client. What stands before it, anybody can write.
+ *
+ * @param proxies addresses and CIDR prefixes in canonical text.
+ * @throws KeyError when one is none.
+ */
+export function createClientAddress(proxies: readonly string[]): ClientAddress {
+  const keys = proxies.map(parseKey);
+  const isProxy = (address: Address): boolean => keys.some((key) => keyContains(key, addressKey(address)));
+  return (peer, forwardedFor) => {
+    if (keys.length === 0 || forwardedFor === undefined || peer === undefined) return peer;
+    const own = parseAddress(peer);
+    let client = own && unmapAddress(own);
+    if (client === undefined || !isProxy(client)) return peer;
+    for (const text of forwardedFor.split(",").toReversed()) {
+      const address = parseAddress(withoutPort(text.trim()));
+      if (address === undefined) break;
+      client = unmapAddress(address);
+      if (!isProxy(client)) break;
+    }
+    return formatAddress(client);
+  };
+}
+
+/** Some proxies write `192.0.2.1:1234` and `[2001:db8::1]:1234`. */
+function withoutPort(text: string): string {
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+}
 
 /** Says whether somebody still waits for an answer, by throwing when not. */
 export type Waiting = Pick<AbortSignal, "throwIfAborted">;
@@ -18,7 +169,7 @@ export interface RouteAccess {
 }
 
 /** Who waits for an answer. */
-export interface Caller extends Waiting {
+interface Caller extends Waiting {
   /** Address of the client, also behind a trusted proxy; undefined when its connection is gone. */
   readonly peer: string | undefined;
   /** Who asks; undefined where nobody has to prove it. */

@@ -1,3 +1,5 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { Socket, AddressInfo } from "node:net";
 import {
   createServer as createHttp1Server,
@@ -17,10 +19,52 @@ import type { TLSSocket } from "node:tls";
 import { sourceOf } from "../access/failure-limit.ts";
 import { limitLog, listenFault, type Clock, type Log } from "../../base/report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
-import type { ClientLimits } from "./client-limits.ts";
-import { createHttp2Guard } from "./http2-guard.ts";
-import type { ApiLimits } from "./limits.ts";
-import { readTlsCredentials, type TlsCredentials, type TlsFiles } from "./tls-credentials.ts";
+import { type ClientLimits, createHttp2Guard, type ApiLimits } from "./limits.ts";
+
+/** Where the certificate (chain) and its key are, both PEM. */
+export interface TlsFiles {
+  readonly certPath: string;
+  readonly keyPath: string;
+  /** Certificates that sign those of clients; left out: clients are not asked for one. */
+  readonly clientCaPath?: string;
+}
+
+interface TlsCredentials {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly clientCa: Buffer | undefined;
+  /** When the first certificate of the chain ends, seconds since the epoch. */
+  readonly expires: number;
+}
+
+/**
+ * Reads certificate and key.
+ *
+ * @throws Error naming the file that cannot be read or parsed, or both when they do not belong together.
+ */
+export function readTlsCredentials(files: TlsFiles): TlsCredentials {
+  const cert = naming(files.certPath, () => readFileSync(files.certPath));
+  const key = naming(files.keyPath, () => readFileSync(files.keyPath));
+  const certificate = naming(files.certPath, () => new X509Certificate(cert));
+  const privateKey = naming(files.keyPath, () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new Error(`TLS: the key in ${files.keyPath} does not belong to the certificate in ${files.certPath}`);
+  }
+  const { clientCaPath } = files;
+  const clientCa = clientCaPath === undefined ? undefined : naming(clientCaPath, () => readFileSync(clientCaPath));
+  if (clientCaPath !== undefined) naming(clientCaPath, () => new X509Certificate(clientCa ?? ""));
+  return { cert, key, clientCa, expires: Math.floor(Date.parse(certificate.validTo) / 1000) };
+}
+
+function naming<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`TLS: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
 
 /** What every HTTP/2 connection begins with (RFC 9113 section 3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
@@ -54,7 +98,7 @@ function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") 
   socket.on("end", give);
 }
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly ip: string;
   readonly port: number;
   readonly tls?: TlsFiles;
@@ -73,7 +117,7 @@ export interface ListenerOptions {
   onSweep(): void;
 }
 
-export interface Listener {
+interface Listener {
   /** @throws Error when the port cannot be bound or the certificate not be read. */
   start(): Promise<void>;
   /** Accepts nothing more, lets what runs finish, and cuts what has not after `limits.stopTimeout`. */

@@ -1,12 +1,23 @@
 import { isUtf8 } from "node:buffer";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { JsonFieldError } from "./json-field-error.ts";
-import { JsonSyntaxError } from "./json-syntax-error.ts";
-import { parseJson, parseJsonInTurns, type ReadingTurn } from "./parse-json.ts";
-import type { JsonNode } from "./json-node.ts";
-import { createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
+import {
+  JsonNumber,
+  type JsonNode,
+  JsonSyntaxError,
+  parseJson,
+  parseJsonInTurns,
+  type ReadingTurn,
+} from "./parse-json.ts";
+import { JsonFieldError, createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
 import { maxViolations } from "../../metadata/index.ts";
-import { apiError, violationsError } from "../error/api-error.ts";
+import { apiError, violationsError } from "../api-error.ts";
+
+/** A JSON value as `JSON.parse` gives it. */
+export function plainJson(node: JsonNode): unknown {
+  if (node instanceof JsonNumber) return Number(node.text);
+  if (node instanceof Map) return Object.fromEntries(Array.from(node, ([name, value]) => [name, plainJson(value)]));
+  return Array.isArray(node) ? node.map((each) => plainJson(each as JsonNode)) : node;
+}
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 

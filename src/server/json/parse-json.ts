@@ -1,6 +1,36 @@
-import { type JsonNode, JsonNumber } from "./json-node.ts";
-import { JsonSyntaxError } from "./json-syntax-error.ts";
 import { quote } from "../../base/text/index.ts";
+
+/**
+ * A number as it is spelt: JSON numbers have any precision, and a 64-bit value must not pass through a double.
+ */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A JSON value with nothing lost: numbers as spelt, names (`__proto__` too) in a Map. */
+export type JsonNode = null | boolean | string | JsonNumber | readonly JsonNode[] | ReadonlyMap<string, JsonNode>;
+
+/** Thrown for a text that is not JSON (RFC 8259), or not acceptable JSON. The message says where. */
+export class JsonSyntaxError extends Error {
+  /**
+   * @param linesBefore line ends before the text.
+   * @param columnsBefore characters between the last of them and the text.
+   */
+  constructor(text: string, offset: number, what: string, linesBefore = 0, columnsBefore = 0) {
+    let line = linesBefore + 1;
+    let lineStart = -columnsBefore;
+    for (let end = text.indexOf("\n"); end >= 0 && end < offset; end = text.indexOf("\n", end + 1)) {
+      line++;
+      lineStart = end + 1;
+    }
+    super(`malformed JSON at line ${line}, column ${offset - lineStart + 1}: ${what}`);
+    this.name = "JsonSyntaxError";
+  }
+}
 
 /** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
 const maxDepth = 64;

@@ -8,9 +8,29 @@ import {
 } from "@bufbuild/protobuf";
 import { FieldMaskSchema, type FieldMask } from "@bufbuild/protobuf/wkt";
 import { quote } from "../../base/text/index.ts";
-import { JsonNumber, type JsonNode } from "./json-node.ts";
-import { fieldError, JsonFieldError, type JsonFault } from "./json-field-error.ts";
-import type { TakeItem } from "./parse-json.ts";
+import { JsonNumber, type JsonNode, type TakeItem } from "./parse-json.ts";
+
+/** One thing that does not fit the message. `field` is its path in the request, `requests[3].udm.vlan`. */
+interface JsonFault {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** Thrown for JSON that does not fit the message, with all that is wrong, in the order of the text. */
+export class JsonFieldError extends Error {
+  readonly faults: readonly JsonFault[];
+
+  constructor(faults: readonly JsonFault[]) {
+    super(faults.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`)).join("; "));
+    this.name = "JsonFieldError";
+    this.faults = faults;
+  }
+}
+
+/** A {@link JsonFieldError} of one fault. */
+function fieldError(field: string, description: string): JsonFieldError {
+  return new JsonFieldError([{ field, description }]);
+}
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -164,7 +184,7 @@ export function readMessage<Desc extends DescMessage>(
 }
 
 /** Reads a message whose lists of messages, right below the top, come item by item while the text is parsed. */
-export interface MessageReader<Desc extends DescMessage> {
+interface MessageReader<Desc extends DescMessage> {
   /** Who takes the items of an array of this name; undefined when it is no list of messages. */
   takerOf(name: string): TakeItem | undefined;
   /**

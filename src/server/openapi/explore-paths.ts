@@ -1,5 +1,5 @@
-import { explorePath } from "../services/explore-endpoints.ts";
-import type { JsonSchema } from "./message-schema.ts";
+import { explorePath } from "../methods/explore-endpoints.ts";
+import type { JsonSchema } from "./schemas.ts";
 
 const text = (description: string, ...examples: readonly string[]): JsonSchema => ({
   type: "string",

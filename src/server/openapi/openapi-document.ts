@@ -1,13 +1,23 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { type JsonSchema, messageSchema, reachableMessages, schemaName, schemaRef } from "./message-schema.ts";
-import { anyObject, jsonResponse, refusals, idParameter, pageId, errorSchema } from "./path-parts.ts";
-import type { Operation } from "../services/operation-endpoint.ts";
-import type { ViewDescription } from "../pages.ts";
-import { type StreamDescription, pagePaths } from "./page-paths.ts";
-import { applyDefinitionsPath, discoverNetworksPath, rediscoverDevicePath } from "../services/snmp-endpoints.ts";
+import {
+  type JsonSchema,
+  messageSchema,
+  reachableMessages,
+  schemaName,
+  schemaRef,
+  anyObject,
+  jsonResponse,
+  refusals,
+  idParameter,
+  pageId,
+  errorSchema,
+  commentOf,
+} from "./schemas.ts";
+import { type Operation, sourcePath } from "../methods/operations.ts";
+import type { StreamDescription, ViewDescription } from "../pages.ts";
+import { pagePaths } from "./page-paths.ts";
+import { applyDefinitionsPath, discoverNetworksPath, rediscoverDevicePath } from "../methods/snmp-endpoints.ts";
 import { explorePaths } from "./explore-paths.ts";
-import { sourcePath } from "../services/source-endpoints.ts";
-import { commentOf } from "./schema-comments.ts";
 
 function snmpPaths(applyDefinitions: string, rediscoverDevice: string): JsonSchema {
   return {

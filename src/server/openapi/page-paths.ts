@@ -1,9 +1,8 @@
-import { callbackPath } from "../guard/session-cookie.ts";
-import { loginPath, logoutPath, sessionPath, signInWaysPath } from "../services/sign-in-endpoints.ts";
-import type { JsonSchema } from "./message-schema.ts";
-import type { ViewDescription } from "../pages.ts";
-import { eventsPath } from "../tools/changes/event-stream.ts";
-import { anyObject, idParameter, jsonResponse, pageId, refusals } from "./path-parts.ts";
+import { callbackPath } from "../auth/authenticator.ts";
+import { loginPath, logoutPath, sessionPath, signInWaysPath } from "../methods/sign-in-endpoints.ts";
+import { type JsonSchema, anyObject, idParameter, jsonResponse, pageId, refusals } from "./schemas.ts";
+import type { StreamDescription, ViewDescription } from "../pages.ts";
+import { eventsPath } from "../tools/watch-udms.ts";
 
 /** What a browser needs to sign in at the issuer. */
 function signInPaths(
@@ -67,13 +66,6 @@ const signInWaysSchema: JsonSchema = {
     ways: { type: "array", items: { enum: ["password", "token", "issuer"] } },
   },
 };
-
-/** What the document says of a page whose answer goes on. */
-export interface StreamDescription {
-  readonly summary: string;
-  /** What may stand in the query, with what it means. */
-  readonly parameters: Readonly<Record<string, string>>;
-}
 
 export interface PageParts {
   /** Whether anybody has to prove who they are. */

@@ -2,19 +2,22 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { ConnectError } from "@connectrpc/connect";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { apiError } from "../error/api-error.ts";
-import type { Call } from "../http/call.ts";
-import type { BodyReader, BodyTaker } from "../http/read-body.ts";
-import { envelopeSize, isLong, type Encoded, type LongMessage, encode } from "./encoded.ts";
-import { type Terms, readTerms } from "./terms.ts";
-import type { HeaderFields } from "../http/http-message.ts";
-import { sendBytes, sendError, writePieces } from "../http/send.ts";
-import { type Protocol, protocolOf } from "./protocol.ts";
-import { compressFrom, noTerms, type Reply } from "./reply.ts";
+import { apiError } from "../api-error.ts";
+import { type Call, type HeaderFields, sendBytes, sendError, writePieces } from "../http/call.ts";
+import type { BodyReader, BodyTaker } from "../http/request-body.ts";
+import {
+  envelopeSize,
+  isLong,
+  type Encoded,
+  type LongMessage,
+  encode,
+  type Pace,
+  type ReadRequest,
+  createRequestReader,
+} from "./codec.ts";
+import { type Terms, readTerms, type Protocol, protocolOf } from "./protocol.ts";
+import { compressFrom, noTerms, type Reply, decodeText, decodeTexts, createEnvelopeReply } from "./envelope-reply.ts";
 import { deadlineExceeded } from "../http/active-call.ts";
-import { decodeText, decodeTexts } from "./base64-text.ts";
-import { type Pace, type ReadRequest, createRequestReader } from "./codec.ts";
-import { createEnvelopeReply } from "./envelope-reply.ts";
 import type { Answer, RpcMethod, RpcService } from "./method.ts";
 import type { UnknownFields } from "../json/read-message.ts";
 

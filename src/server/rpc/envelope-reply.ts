@@ -1,16 +1,61 @@
+import { ConnectError, Code } from "@connectrpc/connect";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { ConnectError } from "@connectrpc/connect";
 import { codeToString, endStreamToJson } from "@connectrpc/connect/protocol-connect";
-import { apiError } from "../error/api-error.ts";
-import { grpcErrorTrailer } from "../error/grpc-trailer.ts";
-import type { Call } from "../http/call.ts";
-import type { HeaderFields } from "../http/http-message.ts";
-import { writeBytes, writePieces } from "../http/send.ts";
-import { encodeText } from "./base64-text.ts";
-import { envelope, envelopeHead, envelopeSize, inEnvelope, isLong, type Encoded, type LongMessage } from "./encoded.ts";
-import type { Protocol } from "./protocol.ts";
-import { compressFrom, noTerms, type Reply } from "./reply.ts";
+import { type Encoded, envelope, envelopeHead, envelopeSize, inEnvelope, isLong, type LongMessage } from "./codec.ts";
+import type { Terms, Protocol } from "./protocol.ts";
+import { apiError, grpcErrorTrailer } from "../api-error.ts";
+import { type Call, type HeaderFields, writeBytes, writePieces } from "../http/call.ts";
+
+/** How an answer is written, by the framing of the protocol. */
+export interface Reply {
+  /** What the header of the request says of compression, once it has been read. */
+  terms: Terms;
+  /** Answers with one message, and ends. */
+  unary(encoded: Encoded): void | Promise<void>;
+  /** Sends one message of a stream; resolves when there is room for another. */
+  message(encoded: Encoded): Promise<void>;
+  /** Ends a stream. */
+  end(): void;
+  /** Ends with an error, whatever has been sent before. */
+  refuse(error: ConnectError): void;
+}
+
+/** Of a request whose header could not be read. */
+export const noTerms: Terms = { isGzip: false, acceptsGzip: false };
+
+/** What is smaller is not worth compressing, in bytes. */
+export const compressFrom = 1024;
+
+/** Decodes base64 that may be padded in between, as each side encodes piece by piece. @throws ConnectError `invalid_argument` */
+export function decodeText(bytes: Buffer): Buffer {
+  const text = bytes.toString("latin1");
+  const parts = text.match(/[^=]+={0,2}/g) ?? [];
+  // A pattern of the whole, with groups of four, would take more stack than there is for a long text.
+  const length = parts.reduce((sum, part) => (part.length % 4 === 0 ? sum + part.length : Infinity), 0);
+  if (length !== text.length || /[^A-Za-z0-9+/=]/.test(text)) throw badText();
+  return Buffer.concat(parts.map((part) => Buffer.from(part, "base64")));
+}
+
+/** The same for a body that comes in pieces, cut anywhere. */
+export async function* decodeTexts(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = Buffer.concat([rest, piece]);
+    const whole = bytes.length - (bytes.length % 4);
+    rest = bytes.subarray(whole);
+    if (whole > 0) yield decodeText(bytes.subarray(0, whole));
+  }
+  if (rest.length > 0) throw badText();
+}
+
+function encodeText(bytes: Uint8Array): Buffer {
+  return Buffer.from(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64"), "latin1");
+}
+
+function badText(): ConnectError {
+  return new ConnectError("the body is not base64", Code.InvalidArgument);
+}
 
 const gzipBytes = promisify(gzip);
 const compressedFlag = 1;

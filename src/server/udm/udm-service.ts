@@ -1,13 +1,26 @@
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import type { ConnectError } from "@connectrpc/connect";
+import { apiError, type FieldViolation, violationsError } from "../api-error.ts";
 import {
-  checkUdm,
-  maxViolations,
-  type UdmEntry,
+  maxItems,
+  udmFields,
   type UdmField,
+  udmJson,
+  type EntryTexts,
+  type UdmEntry,
   type UdmIndex,
   type UdmSelection,
+  type WriteOrigin,
+  maxViolations,
+  UdmError,
+  checkUdm,
   type UdmStore,
   type UdmWrite,
 } from "../../metadata/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { headerOf, type Waiting } from "../http/call.ts";
+import type { CallContext } from "../rpc/method.ts";
+import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
 import type {
   BatchCreateUdmsRequest,
   BatchUpdateUdmsRequest,
@@ -18,13 +31,173 @@ import type {
   Udm,
   UpdateUdmRequest,
 } from "../gen/udm/v1/udm_pb.ts";
-import { apiError, type FieldViolation } from "../error/api-error.ts";
-import type { Waiting } from "../http/call.ts";
-import { requireBatchSize } from "./batch-size.ts";
-import { listOf, type EntryList } from "./entry-list.ts";
-import { parseUpdateMask } from "./parse-update-mask.ts";
-import { badRequest, requestKey, toApiError } from "./store-fault.ts";
-import { originOf, type WriteCaller } from "./write-origin.ts";
+
+const setting = "SVC_API_MAX_BATCH_SIZE";
+
+/** @throws ConnectError `resource_exhausted` for a batch that is too long. */
+export function requireBatchSize(length: number, most: number): void {
+  if (length <= most) return;
+  const message = `the batch has ${length} entries: ${setting} allows ${most}; send several batches`;
+  throw apiError("resource_exhausted", "BATCH_TOO_LARGE", message, { metadata: { setting, limit: String(most) } });
+}
+
+/**
+ * The fields that an update changes: undefined for all of them (no mask, an empty one, or `*`), else those named,
+ * without `key`, which does nothing in a mask. A mask of `key` alone is a list of none.
+ *
+ * @param more names that the method takes besides, for the message.
+ * @returns violations, their field ending in the given path, for what names no field.
+ */
+export function parseUpdateMask(
+  mask: FieldMask | undefined,
+  path: string,
+  more: readonly string[] = [],
+): { fields: readonly UdmField[] | undefined } | { violations: FieldViolation[] } {
+  const paths = mask?.paths ?? [];
+  if (paths.length === 0 || (paths.length === 1 && paths[0] === "*")) return { fields: undefined };
+  if (paths.length > maxItems) {
+    return { violations: [{ field: path, description: `${path} has ${paths.length} names, more than ${maxItems}` }] };
+  }
+  const known = new Set<string>(udmFields);
+  const bad = [...new Set(paths)].filter((name) => name !== "key" && !known.has(name));
+  if (bad.length > 0) {
+    return { violations: bad.map((name) => ({ field: path, description: describe(name, more) })) };
+  }
+  return { fields: udmFields.filter((field) => paths.includes(field)) };
+}
+
+function describe(name: string, more: readonly string[]): string {
+  if (name === "*") return '"*" must stand alone';
+  const root = name.split(".")[0] ?? "";
+  if (name.includes(".") && (udmFields as readonly string[]).includes(root)) {
+    return `${quote(name)} is a path below a field: name the field ${root} itself`;
+  }
+  return `${quote(name)} is not a field: expected ${[...udmFields, ...more].join(", ")}`;
+}
+
+/** What each entry is in an answer: itself, or its key. */
+export type ListItems = "udms" | "keys";
+
+/** Entries of one snapshot in list order, as the texts that they are kept as. Each call begins at the first entry; what it gives is gone through once. */
+export interface EntryList {
+  /** Where the JSON texts lie, up to {@link portionBytes} at a time. */
+  texts(): Iterable<EntryTexts>;
+  /** The texts as JSON with commas between them, in pieces of up to {@link portionBytes}. */
+  rendered(items: ListItems): Iterable<Uint8Array>;
+}
+
+/** How much JSON is taken at a time: some hundred entries, less than a millisecond. */
+export const portionBytes = 32_768;
+
+/** Entries of an index. */
+export function listOf(index: UdmIndex, selection: UdmSelection): EntryList {
+  return new IndexList(index, selection);
+}
+
+/** Entries that are at hand. */
+export function listOfEntries(entries: readonly UdmEntry[]): EntryList {
+  return { texts: () => textsOf(entries), rendered: (items) => renderedOf(entries, items) };
+}
+
+/** A class, because closures of their own cost too much for each call. */
+class IndexList implements EntryList {
+  readonly #index: UdmIndex;
+  readonly #selection: UdmSelection;
+
+  constructor(index: UdmIndex, selection: UdmSelection) {
+    this.#index = index;
+    this.#selection = selection;
+  }
+
+  texts(): Iterable<EntryTexts> {
+    return this.#index.jsonTexts(this.#selection, portionBytes);
+  }
+
+  rendered(items: ListItems): Iterable<Uint8Array> {
+    return this.#index.render(this.#selection, items === "udms" ? "json" : "key", ",", portionBytes);
+  }
+}
+
+function* textsOf(entries: readonly UdmEntry[]): Generator<EntryTexts, void> {
+  for (let i = 0; i < entries.length;) {
+    const texts: Buffer[] = [];
+    const starts: number[] = [];
+    const ends: number[] = [];
+    let size = 0;
+    for (; i < entries.length && size < portionBytes; i++) {
+      const text = Buffer.from(udmJson(entries[i] as UdmEntry));
+      texts.push(text);
+      starts.push(size);
+      size += text.length;
+      ends.push(size);
+    }
+    yield { bytes: Buffer.concat(texts), starts, ends, count: starts.length };
+  }
+}
+
+function* renderedOf(entries: readonly UdmEntry[], items: ListItems): Generator<Uint8Array, void> {
+  for (let i = 0; i < entries.length;) {
+    let text = "";
+    for (; i < entries.length && text.length < portionBytes; i++) {
+      const entry = entries[i] as UdmEntry;
+      text += (i === 0 ? "" : ",") + (items === "udms" ? udmJson(entry) : JSON.stringify(entry.key.text));
+    }
+    yield Buffer.from(text);
+  }
+}
+
+/** Who calls: what is needed of a call to say where a write came from. */
+export type WriteCaller = Pick<CallContext, "headers" | "peer" | "principal">;
+
+/** What a write of a method is logged with, and what the history says of it. */
+export function originOf(method: string, { headers, peer, principal }: WriteCaller): WriteOrigin {
+  return {
+    method,
+    ...(principal !== undefined && { user: principal.name }),
+    ...(peer !== undefined && { peer }),
+    ...(headerOf(headers, "user-agent")?.startsWith("netgloss") === true && { author: "cli" }),
+  };
+}
+
+/** @param violations at least one. */
+export function badRequest(violations: readonly FieldViolation[]): ConnectError {
+  return violationsError("invalid_argument", "INVALID_FIELD", violations.slice(0, maxViolations));
+}
+
+/** The key of a field. @throws ConnectError `invalid_argument` */
+export function requestKey(text: string, field = "key"): Key {
+  try {
+    return parseKey(text);
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    throw badRequest([{ field, description: error.message }]);
+  }
+}
+
+const reasons = {
+  invalid_argument: "INVALID_FIELD",
+  not_found: "KEY_NOT_FOUND",
+  already_exists: "KEY_EXISTS",
+  failed_precondition: "CHANGED_MEANWHILE",
+  unavailable: "STORE_UNAVAILABLE",
+  resource_exhausted: "LIMIT_EXCEEDED",
+} as const;
+
+/**
+ * An error of the store as one of the API. Anything but a refusal of the store stays as it is: a fault of ours.
+ *
+ * @param fieldPath what stands before the fields of the n-th write.
+ */
+export function toApiError(error: unknown, fieldPath: (index: number) => string): unknown {
+  if (!(error instanceof UdmError)) return error;
+  const { code, message } = error;
+  if (error.violations.length === 0) return apiError(code, reasons[code], message);
+  const violations = error.violations.map(({ index, field, description }) => ({
+    field: `${fieldPath(index)}${field}`,
+    description,
+  }));
+  return violationsError(code, reasons[code], violations);
+}
 
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
@@ -47,7 +220,7 @@ export interface UdmService {
 }
 
 /** What a list is of: everything, one entry, or what is related to a key. */
-export type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
+type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
 
 /** Who waits for a write. */
 type Caller = Waiting & WriteCaller;

@@ -1,12 +1,68 @@
-import type { Oid } from "../session/oid.ts";
+import type { RE2JS } from "re2js";
+import { type Oid, formatOid } from "../session/var-bind.ts";
+import type { Credential, UsmCredential, AuthenticationProtocol, PrivacyProtocol } from "../session/security.ts";
 import type { Transport } from "../session/peer.ts";
-import type { AuthenticationProtocol, PrivacyProtocol } from "../session/credential.ts";
-import type { Bounds } from "../values/plausibility.ts";
-import type { EnumTables, FieldDefinition } from "../values/put-value.ts";
-import type { IndexType } from "../values/decode-index.ts";
-import type { IdentityRule } from "./identity-rule.ts";
-import type { Finding } from "./finding.ts";
+import type { Bounds, EnumTables, FieldDefinition } from "../values/put-value.ts";
+import type { IndexType } from "../values/convert-value.ts";
 import type { Secret } from "../../base/text/index.ts";
+
+/** What a device is: each is one field of its record of SNMPv2-MIB::system. */
+export const identityFacts = ["vendor", "model", "os.name", "os.version", "serial"] as const;
+export type IdentityFact = (typeof identityFacts)[number];
+
+/** What ENTITY-MIB says of the chassis (RFC 6933), or of the first entity where there is none. */
+export const entityFacts = ["model", "serial", "software", "manufacturer", "descr"] as const;
+export type EntityFact = (typeof entityFacts)[number];
+
+/**
+ * One place where a fact may be found. The text there counts when `match` finds something in it: the first group of it, or
+ * `value` where that is given.
+ */
+export interface FactSource {
+  readonly from: "value" | "descr" | "oid" | "entity";
+  /** Of `oid`: a scalar, or a column, of which the first instance counts. */
+  readonly oid?: Oid;
+  readonly entity?: EntityFact;
+  readonly match?: RE2JS;
+  readonly value?: string;
+}
+
+/** What devices of a sysObjectID, or of the start of one, are. Sources are tried in order. */
+export interface IdentityRule {
+  readonly sources: ReadonlyMap<IdentityFact, readonly FactSource[]>;
+  /** Models by what follows the rule's OID in the sysObjectID, as text without a leading dot. */
+  readonly models: ReadonlyMap<string, string>;
+}
+
+/**
+ * What a device is asked with, in the order in which it is tried. The secrets in it are in the clear.
+ *
+ * @param context which of the agent's contexts is asked.
+ */
+export function deviceCredentials(device: Device, context = device.context): Credential[] {
+  const { version } = device;
+  if (version === "3") {
+    return device.v3Credentials.map((credential) => ({
+      ...usmCredential(credential),
+      ...(context !== "" && { contextName: context }),
+    }));
+  }
+  const suffix = context === "" ? "" : `@${context}`;
+  return device.communities.map((community) => ({ version, community: `${community.reveal()}${suffix}` }));
+}
+
+/** A user, its secrets in the clear. */
+export function usmCredential(credential: V3Credential): UsmCredential {
+  const { username, authenticationProtocol, authenticationPassphrase, privacyProtocol, privacyPassphrase } = credential;
+  return {
+    version: "3",
+    username,
+    authenticationProtocol,
+    ...(authenticationPassphrase && { authenticationPassphrase: authenticationPassphrase.reveal() }),
+    privacyProtocol,
+    ...(privacyPassphrase && { privacyPassphrase: privacyPassphrase.reveal() }),
+  };
+}
 
 /** What a device can be of; `auto` stands for the groups that its sysObjectID leads to. */
 export const autoGroup = "auto";
@@ -159,4 +215,102 @@ export interface Definitions {
   readonly warnings: readonly Finding[];
   /** Hash of what each definition means, by kind and id. */
   readonly hashes: Readonly<Record<Kind, ReadonlyMap<string, string>>>;
+}
+
+/**
+ * The device groups that a sysObjectID leads to: those of the longest start of it that the definitions know, the whole
+ * of it first; else `generic`.
+ */
+export function groupsOfSysObjectId(definitions: Definitions, sysObjectId: Oid): readonly string[] {
+  return sysoidOf(definitions, sysObjectId)?.groups ?? [genericGroup];
+}
+
+/** The longest start of a sysObjectID that the definitions know, with its device groups. */
+export function sysoidOf(
+  definitions: Definitions,
+  sysObjectId: Oid,
+): { readonly oid: string; readonly groups: readonly string[] } | undefined {
+  for (let length = sysObjectId.length; length > 1; length--) {
+    const oid = formatOid(sysObjectId.slice(0, length));
+    const groups = definitions.sysoids.get(oid);
+    if (groups !== undefined && groups.length > 0) return { oid, groups };
+  }
+  return undefined;
+}
+
+/** The device groups that count for a device: those that it names, in the place of `auto` those of its sysObjectID. */
+export function deviceGroupsOf(
+  definitions: Definitions,
+  device: Device,
+  sysObjectId: Oid | undefined,
+): readonly string[] {
+  const named = device.deviceGroups.filter((group) => group !== autoGroup);
+  if (named.length > 0 && named.length === device.deviceGroups.length) return named;
+  const found = sysObjectId === undefined ? [genericGroup] : groupsOfSysObjectId(definitions, sysObjectId);
+  return [...new Set([...found, ...named])];
+}
+
+/** All objects that device groups lead to, by id in the order of ids. Groups that do not exist lead nowhere. */
+export function reachedObjects(
+  definitions: Definitions,
+  deviceGroups: readonly string[],
+): ReadonlyMap<string, ObjectDefinition> {
+  const ids = new Set<string>();
+  for (const deviceGroup of deviceGroups) {
+    for (const objectGroup of definitions.deviceGroups.get(deviceGroup) ?? []) {
+      for (const id of definitions.objectGroups.get(objectGroup) ?? []) ids.add(id);
+    }
+  }
+  const objects = new Map<string, ObjectDefinition>();
+  for (const id of [...ids].sort()) {
+    const object = definitions.objects.get(id);
+    if (object !== undefined) objects.set(id, object);
+  }
+  return objects;
+}
+
+/** In which contexts an object of a device is read; none: in that of the device. */
+export function contextsOf(device: Device, object: ObjectDefinition): readonly string[] {
+  return device.objectContexts.get(object.id) ?? object.contexts;
+}
+
+/** How often a device's objects of a type are polled: its own interval for the type, the type's, the device's. */
+export function pollIntervalMs(definitions: Definitions, device: Device, type: string | undefined): number {
+  if (type === undefined) return device.pollIntervalMs;
+  return device.pollIntervalsMs.get(type) ?? definitions.objectTypes.get(type) ?? device.pollIntervalMs;
+}
+
+export type Severity = "error" | "warning";
+
+/** What a finding is about: a kind of definition, the networks that are searched for devices, or the rules of traps. */
+export type FindingKind = Kind | "network" | "trap_rule";
+
+/** Something wrong with the definition files. Its texts hold no community and no passphrase. */
+export interface Finding {
+  readonly severity: Severity;
+  readonly kind: FindingKind;
+  /** The file, or the directory that could not be read. */
+  readonly file: string;
+  /** From 1; undefined where the finding is about the whole file. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  /** The definition's id, where it is about one. */
+  readonly id: string | undefined;
+  readonly message: string;
+  /** What was probably meant. */
+  readonly suggestion: string | undefined;
+}
+
+/** `objects/if.yml:12:7: IF-MIB::ifXTable: attribute ifHCInOctets: unknown syntax "Counter46" (did you mean "Counter64"?)` */
+export function formatFinding(finding: Finding): string {
+  const where = finding.line === undefined ? finding.file : `${finding.file}:${finding.line}:${finding.column}`;
+  const about = finding.id === undefined ? "" : `${finding.id}: `;
+  const hint = finding.suggestion === undefined ? "" : ` (did you mean "${finding.suggestion}"?)`;
+  return `${where}: ${about}${finding.message}${hint}`;
+}
+
+/** By file, line and column; those about the whole file first. */
+export function compareFindings(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

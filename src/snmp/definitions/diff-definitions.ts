@@ -1,8 +1,181 @@
-import { kinds, type Definitions, type Device, type Kind } from "./definitions.ts";
-import { diffReach, haveOtherLabels, type DeviceChange } from "./diff-objects.ts";
-import { meaningHash } from "./meaning-hash.ts";
-import { atOnce, inPieces, type Pacer } from "./pacer.ts";
-import { deviceGroupsOf, pollIntervalMs, reachedObjects } from "./reach.ts";
+import type { FieldDefinition } from "../values/put-value.ts";
+import { meaningHash } from "./read-object.ts";
+import {
+  type Attribute,
+  type Definitions,
+  type IndexPart,
+  type ObjectDefinition,
+  kinds,
+  type Device,
+  type Kind,
+  deviceGroupsOf,
+  pollIntervalMs,
+  reachedObjects,
+} from "./definitions.ts";
+import { atOnce, inPieces, type Pacer } from "../limits.ts";
+
+/** One thing that is different for a device. */
+export interface DeviceChange {
+  readonly class: ChangeClass;
+  /** `MIB::object`, or `MIB::object attribute`, where it is about one. */
+  readonly subject: string | undefined;
+}
+
+type Reach = ReadonlyMap<string, ObjectDefinition>;
+
+/** Whether any enumeration is different, so that labels have to be looked at. */
+function haveOtherLabels(old: Definitions, next: Definitions): boolean {
+  return Object.values(labelKinds).some((kind) => !sameHashes(old.hashes[kind], next.hashes[kind]));
+}
+
+/** What is different between the objects that a device reached and those that it reaches. */
+function diffReach(
+  old: Definitions,
+  next: Definitions,
+  before: Reach,
+  after: Reach,
+  lookAtLabels: boolean,
+): DeviceChange[] {
+  const changes: DeviceChange[] = [];
+  for (const [id, object] of after) {
+    const earlier = before.get(id);
+    if (earlier === undefined) {
+      changes.push({ class: "extension", subject: id });
+      continue;
+    }
+    // What an object says by itself is compared only where it says something else; its index may come from another.
+    const isSame = old.hashes.object.get(id) === next.hashes.object.get(id);
+    changes.push(...diffStructure(earlier, object));
+    if (!isSame) changes.push(...diffAttributes(earlier, object));
+    if (lookAtLabels) changes.push(...diffLabels(old, next, object));
+  }
+  for (const id of before.keys()) if (!after.has(id)) changes.push({ class: "removal", subject: id });
+  return changes;
+}
+
+function sameHashes(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): boolean {
+  return before.size === after.size && [...before].every(([id, value]) => after.get(id) === value);
+}
+
+function deviceChange(changeClass: ChangeClass, object: ObjectDefinition, attribute?: string): DeviceChange {
+  return { class: changeClass, subject: attribute === undefined ? object.id : `${object.id} ${attribute}` };
+}
+
+function diffStructure(before: ObjectDefinition, after: ObjectDefinition): DeviceChange[] {
+  const isFoundTheSame =
+    before.augments === after.augments &&
+    before.contexts.join("\n") === after.contexts.join("\n") &&
+    before.discoveryAttribute?.name === after.discoveryAttribute?.name &&
+    sameParts(before.index, after.index, sameEncoding);
+  if (!isFoundTheSame) return [deviceChange("extension", after)];
+  const isReadTheSame =
+    before.mib === after.mib &&
+    before.object === after.object &&
+    meaningHash(before.fixed) === meaningHash(after.fixed) &&
+    sameParts(before.index, after.index, sameReading);
+  return isReadTheSame ? [] : [deviceChange("reading", after)];
+}
+
+function diffAttributes(before: ObjectDefinition, after: ObjectDefinition): DeviceChange[] {
+  const changes: DeviceChange[] = [];
+  for (const name of before.attributes.keys()) {
+    if (!after.attributes.has(name)) changes.push(deviceChange("removal", after, name));
+  }
+  for (const [name, attribute] of after.attributes) {
+    const earlier = before.attributes.get(name);
+    if (earlier?.oidText !== attribute.oidText) changes.push(deviceChange("extension", after, name));
+    if (earlier !== undefined && !sameAttributeReading(earlier, attribute))
+      changes.push(deviceChange("reading", after, name));
+  }
+  return changes;
+}
+
+function diffLabels(old: Definitions, next: Definitions, object: ObjectDefinition): DeviceChange[] {
+  const changes: DeviceChange[] = [];
+  if (object.index.some((part) => hasOtherLabels(old, next, part))) changes.push(deviceChange("schedule", object));
+  for (const [name, attribute] of object.attributes) {
+    if (hasOtherLabels(old, next, attribute)) changes.push(deviceChange("schedule", object, name));
+  }
+  return changes;
+}
+
+function sameParts(
+  before: readonly IndexPart[],
+  after: readonly IndexPart[],
+  isSame: (a: IndexPart, b: IndexPart) => boolean,
+): boolean {
+  return (
+    before === after ||
+    (before.length === after.length && before.every((part, i) => isSame(part, after[i] as IndexPart)))
+  );
+}
+
+function sameEncoding(a: IndexPart, b: IndexPart): boolean {
+  return a.type === b.type && a.oidText === b.oidText;
+}
+
+function sameReading(a: FieldDefinition, b: FieldDefinition): boolean {
+  return a.field === b.field && a.syntax === b.syntax;
+}
+
+function sameAttributeReading(a: Attribute, b: Attribute): boolean {
+  return (
+    sameReading(a, b) &&
+    a.tag === b.tag &&
+    a.metric === b.metric &&
+    a.rediscover === b.rediscover &&
+    meaningHash([a.noValue, a.noValueWhen, a.range]) === meaningHash([b.noValue, b.noValueWhen, b.range]) &&
+    a.overrides?.object === b.overrides?.object &&
+    a.overrides?.attribute === b.overrides?.attribute
+  );
+}
+
+const labelKinds = { "enum-integer": "enum_integer", "enum-bitmap": "enum_bitmap", "enum-oid": "enum_oid" } as const;
+
+function hasOtherLabels(old: Definitions, next: Definitions, target: FieldDefinition): boolean {
+  const { kind } = target.syntax;
+  if (kind !== "enum-integer" && kind !== "enum-bitmap" && kind !== "enum-oid") return false;
+  const labels = labelKinds[kind];
+  return old.hashes[labels].get(target.oidText) !== next.hashes[labels].get(target.oidText);
+}
+
+/**
+ * What kind of change a device sees, one for each row of the table of changes:
+ *
+ * - `added`, `removed`: the device, by `ip:port`
+ * - `access`: credentials, version, device groups
+ * - `schedule`: intervals, time-outs, maxima, name, enumeration labels
+ * - `reading`: an attribute's or index part's name, syntax; tag, metric, overrides, rediscover
+ * - `removal`: an object or attribute that is no longer reached
+ * - `extension`: an object or attribute that is reached now; OID, index, augments, discovery_attribute
+ */
+export type ChangeClass = "added" | "removed" | "access" | "schedule" | "reading" | "removal" | "extension";
+
+/**
+ * What a change makes a poller do:
+ *
+ * - `discover`: at once, also as the first time
+ * - `stop`: no further poll
+ * - `next-poll`: polls go on with the new definitions, without packets of their own
+ * - `drop`: what is gone is not polled from now on
+ * - `wait`: nothing until the next discovery; reported as pending
+ * - `rediscover`: queued with jitter
+ */
+export type ChangeEffect = "discover" | "stop" | "next-poll" | "drop" | "wait" | "rediscover";
+
+const effects: Readonly<Record<ChangeClass, { readonly plain: ChangeEffect; readonly forced: ChangeEffect }>> = {
+  added: { plain: "discover", forced: "discover" },
+  removed: { plain: "stop", forced: "stop" },
+  access: { plain: "discover", forced: "discover" },
+  schedule: { plain: "next-poll", forced: "next-poll" },
+  reading: { plain: "next-poll", forced: "rediscover" },
+  removal: { plain: "drop", forced: "rediscover" },
+  extension: { plain: "wait", forced: "rediscover" },
+};
+
+export function changeEffect(change: ChangeClass, forceRediscovery: boolean): ChangeEffect {
+  return effects[change][forceRediscovery ? "forced" : "plain"];
+}
 
 /** Ids in the order of ids. */
 export interface IdChanges {

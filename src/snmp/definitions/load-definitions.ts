@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { readFile as readFileCallback } from "node:fs";
 import { promisify } from "node:util";
 import type { Clock, Metrics } from "../../base/report/index.ts";
-import type { LoadedFile } from "./definition-set.ts";
+import type { LoadedFile } from "./definition-files.ts";
 import { listDefinitionFiles, type DefinitionFile, type DefinitionPaths } from "./definition-files.ts";
 import { kinds, type Definitions } from "./definitions.ts";
-import type { Finding } from "./finding.ts";
-import { createPacer, inPieces, type Pacer } from "./pacer.ts";
+import type { Finding } from "./definitions.ts";
+import { createPacer, inPieces, type Pacer } from "../limits.ts";
 import { parseSteps, type ParsedFile } from "./parse-file.ts";
 import { resolveDefinitions, type Resolved } from "./resolve-definitions.ts";
 

@@ -1,15 +1,15 @@
 import { RE2JS } from "re2js";
 import { quote } from "../../base/text/index.ts";
-import { entityFacts, identityFacts, type FactSource, type IdentityFact, type IdentityRule } from "./identity-rule.ts";
+import { entityFacts, identityFacts, type FactSource, type IdentityFact, type IdentityRule } from "./definitions.ts";
 import { describe, MapReader, isNull } from "./map-reader.ts";
-import { type YamlValue, readDocument, type YamlMap } from "./yaml-values.ts";
+import { type YamlValue, readDocument, type YamlMap } from "./map-reader.ts";
 import { decodeUtf8, YamlFault } from "../../base/yaml/index.ts";
-import { formatOid, parseOid } from "../session/oid.ts";
+import { formatOid, parseOid } from "../session/var-bind.ts";
 import type { Kind } from "./definitions.ts";
-import { atOnce } from "./pacer.ts";
-import { FindingCollector } from "./file-report.ts";
-import type { Finding, FindingKind } from "./finding.ts";
-import { meaningHash, objectMeaningHash } from "./meaning-hash.ts";
+import { atOnce } from "../limits.ts";
+import { FindingCollector } from "./map-reader.ts";
+import type { Finding, FindingKind } from "./definitions.ts";
+import { meaningHash, objectMeaningHash } from "./read-object.ts";
 import {
   readDevice,
   readDeviceDefaults,
@@ -17,7 +17,7 @@ import {
   type DeviceDraft,
   type DeviceSettings,
 } from "./read-device.ts";
-import { readNumberLabels, readOidLabels } from "./read-enum.ts";
+import { readNumberLabels, readOidLabels } from "./read-object.ts";
 import { readObject, type ObjectDraft } from "./read-object.ts";
 
 const keys: readonly string[] = [...identityFacts, "models"];

@@ -1,13 +1,92 @@
-import { indexTypes, isFixedIndexType, isImplicit, type IndexType } from "../values/decode-index.ts";
-import { fieldNames, isRelated, type FieldDefinition } from "../values/put-value.ts";
-import { boundsOf, type Bounds } from "../values/plausibility.ts";
+import { hash } from "node:crypto";
+import { formatOid, parseOid } from "../session/var-bind.ts";
+import { quote, Secret, nearName } from "../../base/text/index.ts";
+import { describe, isNull, type MapReader, type YamlMap, type YamlValue } from "./map-reader.ts";
+import { type FieldDefinition, fieldNames, isRelated, boundsOf, type Bounds } from "../values/put-value.ts";
+import { indexTypes, isFixedIndexType, isImplicit, type IndexType } from "../values/convert-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 import { metrics, rediscoveries, type Attribute, type AttributeReference, type IndexPart } from "./definitions.ts";
-import { nearName, quote } from "../../base/text/index.ts";
-import { type MapReader, describe } from "./map-reader.ts";
 import { readContexts } from "./read-device.ts";
-import { readNumberLabels } from "./read-enum.ts";
-import type { YamlMap } from "./yaml-values.ts";
+
+/** Labels by number; of a bitmap by bit number. */
+export function readNumberLabels(map: YamlMap, reader: MapReader, isBitmap: boolean): Map<number, string> {
+  const labels = new Map<number, string>();
+  for (const [key, node] of map) {
+    const number = Number(key);
+    const isNumber = isBitmap ? /^\d{1,5}$/.test(key) : /^-?\d{1,10}$/.test(key);
+    if (!isNumber)
+      reader.error([key], "key", `expected a ${isBitmap ? "bit number" : "whole number"}, found ${quote(key)}`);
+    const label = readLabel(key, node, reader);
+    if (isNumber && labels.has(number)) reader.error([key], "key", `${number} is there twice`);
+    if (label !== undefined) labels.set(number, label);
+  }
+  return labels;
+}
+
+/** Labels by OID, as text with a leading dot. */
+export function readOidLabels(map: YamlMap, reader: MapReader): Map<string, string> {
+  const labels = new Map<string, string>();
+  for (const [key, node] of map) {
+    const oid = parseOid(key);
+    if (oid === undefined) reader.error([key], "key", `${quote(key)} is not an OID such as .1.3.6.1.2.1.1.5`);
+    const label = readLabel(key, node, reader);
+    if (oid !== undefined && label !== undefined) labels.set(formatOid(oid), label);
+  }
+  return labels;
+}
+
+function readLabel(key: string, node: YamlValue, reader: MapReader): string | undefined {
+  // A label may well be the word null.
+  if (typeof node === "string" && node !== "") return node;
+  reader.error([key], isNull(node) ? "key" : "value", `${key}: expected a label, found ${describe(node)}`);
+  return undefined;
+}
+
+/**
+ * Hash of what a value means: the order of a map's entries does not count, that of a list's does. Lists without a
+ * meaningful order are sorted before they come here.
+ */
+export function meaningHash(value: unknown): string {
+  return hash("sha256", canonicalText(value), "hex");
+}
+
+/** The same for an object, of which there are so many that a text without quotes pays off: no name in it has a line end. */
+export function objectMeaningHash(draft: ObjectDraft): string {
+  const { id, mib, object, type, index, augments, discoveryAttribute, attributes, fixed } = draft;
+  let text = `${id}\n${mib}\n${object}\n${type}\n${augments}\n${discoveryAttribute?.name}\n`;
+  if (fixed.size > 0) text += `${canonicalText(fixed)}\n`;
+  for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
+  const lines: string[] = [];
+  for (const attribute of attributes.values()) {
+    const { name, tag, metric, rediscover, overrides, noValue, noValueWhen, range } = attribute;
+    const missing =
+      noValue === undefined && noValueWhen === undefined && range === undefined
+        ? ""
+        : `${canonicalText([noValue, noValueWhen, range])}\n`;
+    lines.push(
+      `${missing}${name}\n${fieldText(attribute)}${tag}\n${metric}\n${rediscover}\n${overrides?.object}\n${overrides?.attribute}\n`,
+    );
+  }
+  return hash("sha256", text + lines.sort().join(""), "hex");
+}
+
+function fieldText(target: FieldDefinition): string {
+  return `${target.field}\n${target.oidText}\n${target.syntax.name}\n`;
+}
+
+function canonicalText(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
+  if (value instanceof Secret) return JSON.stringify(value.reveal());
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  // A syntax is known by its name.
+  if ("keepsId" in value && "name" in value) return canonicalText(value.name);
+  const entries = value instanceof Map ? [...value] : Object.entries(value);
+  const texts = entries
+    .filter(([, entry]) => entry !== undefined)
+    .map(([key, entry]) => `${JSON.stringify(key)}:${canonicalText(entry)}`)
+    .sort();
+  return `{${texts.join(",")}}`;
+}
 
 /** An object as its file has it. */
 export interface ObjectDraft {

@@ -10,13 +10,13 @@ import {
   type Definitions,
   type Kind,
 } from "./definitions.ts";
-import { DefinitionSet, type Placed, type LoadedFile } from "./definition-set.ts";
-import type { Pacer } from "./pacer.ts";
+import { DefinitionSet, type Placed, type LoadedFile } from "./definition-files.ts";
+import type { Pacer } from "../limits.ts";
 import { peerName } from "../session/peer.ts";
 import { defaultId } from "./parse-file.ts";
 import type { DeviceSettings } from "./read-device.ts";
-import { compareFindings, type Finding } from "./finding.ts";
-import { meaningHash } from "./meaning-hash.ts";
+import { compareFindings, type Finding } from "./definitions.ts";
+import { meaningHash } from "./read-object.ts";
 
 /** Resolves the index of what augments another object, and checks what objects refer to. */
 async function resolveObjects(

@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
-import { askEach } from "../session/ask-each.ts";
-import { formatOid, oidStartsWith, type Oid } from "../session/oid.ts";
+import { askEach } from "../session/session.ts";
+import { formatOid, oidStartsWith, type Oid } from "../session/var-bind.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import {
   identityFacts,
@@ -8,11 +8,11 @@ import {
   type FactSource,
   type IdentityFact,
   type IdentityRule,
-} from "../definitions/identity-rule.ts";
+} from "../definitions/definitions.ts";
 import type { Session } from "../session/session.ts";
 import { hasNoValue, type VarBind } from "../session/var-bind.ts";
 import { walk } from "../session/walk.ts";
-import { getScalars } from "./get-scalars.ts";
+import { getScalars } from "./identify.ts";
 import type { Identity } from "./identify.ts";
 
 /** What a device is, as far as it says so. */

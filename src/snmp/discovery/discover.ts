@@ -1,19 +1,137 @@
-import { askEach, isMissing } from "../session/ask-each.ts";
-import { compareOids, oidStartsWith, type Oid } from "../session/oid.ts";
-import type { Session } from "../session/session.ts";
-import { isException } from "../session/var-bind.ts";
-import type { Attribute, Definitions, Device, ObjectDefinition } from "../definitions/definitions.ts";
+import { askEach, isMissing, type Session } from "../session/session.ts";
+import { compareOids, oidStartsWith, type Oid, isException } from "../session/var-bind.ts";
+import {
+  type Attribute,
+  type Definitions,
+  type Device,
+  type ObjectDefinition,
+  contextsOf,
+  deviceGroupsOf,
+  reachedObjects,
+} from "../definitions/definitions.ts";
 import { quote } from "../../base/text/index.ts";
-import { contextsOf, deviceGroupsOf, reachedObjects } from "../definitions/reach.ts";
-import { errorStatusName } from "../session/error-status.ts";
+import { errorStatusName, SnmpError } from "../session/snmp-error.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
-import { SnmpError } from "../session/snmp-error.ts";
 import type { DevicePlan, PlannedObject } from "./device-plan.ts";
 import { describeDevice } from "./describe-device.ts";
-import { identify, openSession, refusal } from "./identify.ts";
+import { identify, openSession, refusal, readMarks } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
-import { readMarks } from "./marks.ts";
-import type { MemoryBudget } from "./memory-budget.ts";
+import type { MemoryBudget } from "../limits.ts";
+
+/** How a discovery ended. */
+export type DiscoveryOutcome = { readonly ok: true } | { readonly ok: false; readonly error: string };
+
+export type DiscoveryState = "queued" | "running";
+
+/** Runs discoveries: one at a time for a device, a limited number at the same time. */
+interface DiscoveryQueue {
+  /**
+   * Asks for a discovery. One that is queued is joined, and begins at the earlier time. One that is running is joined,
+   * unless `afresh`: then another follows it, because what it looks for has changed.
+   *
+   * @param delayMs how long it waits at least.
+   */
+  request(deviceId: string, delayMs: number, afresh: boolean): Promise<DiscoveryOutcome>;
+  /** undefined when there is none. */
+  state(deviceId: string): DiscoveryState | undefined;
+  /** Takes back what is queued for a device. */
+  cancel(deviceId: string): void;
+  /** Takes back everything and waits for what runs. */
+  stop(): Promise<void>;
+  counts(): { readonly queued: number; readonly running: number };
+}
+
+interface Job {
+  readonly outcome: Promise<DiscoveryOutcome>;
+  readonly resolve: (outcome: DiscoveryOutcome) => void;
+  timer: NodeJS.Timeout | undefined;
+  /** When the timer ends. */
+  at: number;
+}
+
+const cancelled: DiscoveryOutcome = { ok: false, error: "cancelled" };
+
+export function createDiscoveryQueue(
+  run: (deviceId: string) => Promise<DiscoveryOutcome>,
+  now: () => number,
+  maxRunning: number,
+): DiscoveryQueue {
+  const waiting = new Map<string, Job>();
+  const running = new Map<string, Job>();
+  /** Whose time has come, in that order. */
+  const ready: string[] = [];
+  let isStopped = false;
+
+  const runJob = async (deviceId: string, job: Job): Promise<void> => {
+    job.resolve(await run(deviceId));
+    running.delete(deviceId);
+    startReady();
+  };
+  const startReady = (): void => {
+    for (let i = 0; i < ready.length && running.size < maxRunning;) {
+      const deviceId = ready[i] as string;
+      if (running.has(deviceId)) {
+        i++;
+        continue;
+      }
+      ready.splice(i, 1);
+      const job = waiting.get(deviceId);
+      if (job === undefined) continue;
+      waiting.delete(deviceId);
+      running.set(deviceId, job);
+      void runJob(deviceId, job);
+    }
+  };
+  const schedule = (deviceId: string, job: Job, at: number): void => {
+    job.at = at;
+    clearTimeout(job.timer);
+    job.timer = setTimeout(
+      () => {
+        job.timer = undefined;
+        ready.push(deviceId);
+        startReady();
+      },
+      Math.max(0, at - now()),
+    );
+  };
+  const cancel = (deviceId: string): void => {
+    const job = waiting.get(deviceId);
+    if (job === undefined) return;
+    waiting.delete(deviceId);
+    clearTimeout(job.timer);
+    const at = ready.indexOf(deviceId);
+    if (at >= 0) ready.splice(at, 1);
+    job.resolve(cancelled);
+  };
+
+  return {
+    request(deviceId, delayMs, afresh) {
+      if (isStopped) return Promise.resolve(cancelled);
+      const active = running.get(deviceId);
+      if (active !== undefined && !afresh) return active.outcome;
+      const at = now() + delayMs;
+      const queued = waiting.get(deviceId);
+      if (queued !== undefined) {
+        if (queued.timer !== undefined && at < queued.at) schedule(deviceId, queued, at);
+        return queued.outcome;
+      }
+      let resolve: Job["resolve"] = () => {};
+      const outcome = new Promise<DiscoveryOutcome>((settle) => (resolve = settle));
+      const job: Job = { outcome, resolve, timer: undefined, at };
+      waiting.set(deviceId, job);
+      schedule(deviceId, job, at);
+      return outcome;
+    },
+    state: (deviceId) => (running.has(deviceId) ? "running" : waiting.has(deviceId) ? "queued" : undefined),
+    cancel,
+    async stop() {
+      isStopped = true;
+      for (const deviceId of waiting.keys()) cancel(deviceId);
+      await Promise.all([...running.values()].map((job) => job.outcome));
+    },
+    counts: () => ({ queued: waiting.size, running: running.size }),
+  };
+}
 
 interface ProbedColumns {
   /** By the position of the OID. */
@@ -64,7 +182,7 @@ async function probeColumns(session: Session, oids: readonly Oid[], maxOids: num
 }
 
 /** What all discoveries share. */
-export interface DiscoverParts {
+interface DiscoverParts {
   readonly client: SnmpClient;
   /** For what devices say of their interfaces. */
   readonly memory: MemoryBudget;

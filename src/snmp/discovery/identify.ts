@@ -1,13 +1,65 @@
-import { deviceCredentials } from "../definitions/device-credentials.ts";
-import type { Device } from "../definitions/definitions.ts";
-import { errorStatus as statusNumbers, errorStatusName } from "../session/error-status.ts";
-import type { Oid } from "../session/oid.ts";
-import type { Session } from "../session/session.ts";
+import { askEach, isMissing, type Session } from "../session/session.ts";
+import { type Oid, hasNoValue, type VarBind } from "../session/var-bind.ts";
+import { SnmpError, errorStatus as statusNumbers, errorStatusName } from "../session/snmp-error.ts";
+import { deviceCredentials, type Device } from "../definitions/definitions.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
-import { SnmpError } from "../session/snmp-error.ts";
-import type { VarBind } from "../session/var-bind.ts";
-import { readName } from "../values/format-text.ts";
-import { getScalars } from "./get-scalars.ts";
+import { readName } from "../values/convert-value.ts";
+
+interface Scalars {
+  /** By the position of the OID; undefined where the agent has no value. */
+  readonly values: readonly (VarBind | undefined)[];
+  /** Whether the agent answered for all of them, be it that it has none. */
+  readonly isComplete: boolean;
+  /** The first error status that it answered with, other than that there is no such instance. */
+  readonly errorStatus: number;
+}
+
+/**
+ * Reads instances by Get, at most `maxOids` in one request. An instance that the agent reports an error about is left
+ * out and the others are asked again.
+ *
+ * @throws SnmpError when the agent does not answer; values read by then are in `onValue`'s hands.
+ */
+export async function getScalars(
+  session: Session,
+  oids: readonly Oid[],
+  maxOids: number,
+  onValue: (index: number, value: VarBind) => void = () => {},
+): Promise<Scalars> {
+  const values: (VarBind | undefined)[] = oids.map(() => undefined);
+  let firstError = 0;
+  await askEach(session, oids, { type: "get", maxOids }, (i, answer) => {
+    if (typeof answer === "number") {
+      if (!isMissing(session, answer)) firstError ||= answer;
+    } else if (!hasNoValue(answer)) {
+      values[i] = answer;
+      onValue(i, answer);
+    }
+  });
+  return { values, isComplete: firstError === 0, errorStatus: firstError };
+}
+
+/** What a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
+export const marks: readonly (readonly [name: string, oid: Oid])[] = [
+  ["ifNumber", [1, 3, 6, 1, 2, 1, 2, 1, 0]],
+  ["ifTableLastChange", [1, 3, 6, 1, 2, 1, 31, 1, 5, 0]],
+  ["entLastChangeTime", [1, 3, 6, 1, 2, 1, 47, 1, 4, 1, 0]],
+];
+
+/** Values of the marks that a device has, by name. */
+export type Marks = ReadonlyMap<string, string>;
+
+/** Reads all marks; undefined when the device does not answer. */
+export async function readMarks(session: Session, maxOids: number): Promise<Marks | undefined> {
+  try {
+    const oids = marks.map(([, oid]) => oid);
+    const { values } = await getScalars(session, oids, maxOids);
+    return new Map(marks.flatMap(([name], i) => (values[i] === undefined ? [] : [[name, String(values[i].value)]])));
+  } catch (error) {
+    if (error instanceof SnmpError && error.code !== "closed") return undefined;
+    throw error;
+  }
+}
 
 // SNMPv2-MIB (RFC 3418): sysObjectID, sysDescr, sysUpTime, sysName.
 export const sysObjectIdOid: Oid = [1, 3, 6, 1, 2, 1, 1, 2, 0];

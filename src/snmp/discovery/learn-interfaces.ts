@@ -1,10 +1,10 @@
-import { readName } from "../values/format-text.ts";
+import { readName } from "../values/convert-value.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { oidStartsWith, type Oid } from "../session/oid.ts";
+import { oidStartsWith, type Oid } from "../session/var-bind.ts";
 import type { Session } from "../session/session.ts";
-import type { MemoryLease } from "./memory-budget.ts";
+import type { MemoryLease } from "../limits.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
-import type { SnmpValue } from "../values/snmp-value.ts";
+import type { SnmpValue } from "../values/convert-value.ts";
 
 /** What a device says of its interfaces and addresses, by the column that it comes from. */
 export interface LearntInterfaces {

@@ -1,12 +1,12 @@
-import { changeEffect, type ChangeEffect } from "../definitions/definition-change.ts";
+import { changeEffect, type ChangeEffect } from "../definitions/diff-definitions.ts";
 import { type DefinitionsDiff, diffDefinitionsInPieces, type GroupsOf } from "../definitions/diff-definitions.ts";
-import type { DeviceChange } from "../definitions/diff-objects.ts";
+import type { DeviceChange } from "../definitions/diff-definitions.ts";
 import type { Clock, Health, Log, Metrics } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { formatFinding, type Finding } from "../definitions/finding.ts";
+import { formatFinding, type Finding } from "../definitions/definitions.ts";
 import type { DefinitionsLoader } from "../definitions/load-definitions.ts";
-import type { Pacer } from "../definitions/pacer.ts";
-import { deviceGroupsOf } from "../definitions/reach.ts";
+import type { Pacer } from "../limits.ts";
+import { deviceGroupsOf } from "../definitions/definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { Discoveries } from "./discoveries.ts";
 import type { ApplyFinding, ApplyOutcome, DefinitionsPreview } from "./snmp.ts";

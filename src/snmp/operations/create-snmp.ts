@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type Metrics, limitLog } from "../../base/report/index.ts";
-import { type MemoryBudget, createMemoryBudget } from "../discovery/memory-budget.ts";
-import { rateRefusals } from "../poller/counter-change.ts";
-import { type RateBudget, createRateBudget } from "../poller/kept-counters.ts";
-import type { OctetBudget } from "../poller/octet-counters.ts";
+import { type MemoryBudget, createMemoryBudget } from "../limits.ts";
+import { rateRefusals } from "../poller/counter-rates.ts";
+import { type RateBudget, createRateBudget } from "../poller/counter-rates.ts";
+import type { OctetBudget } from "../poller/interface-states.ts";
 import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import type { DeviceSharing } from "./device-sharing.ts";
+import type { DeviceSharing } from "./snmp.ts";
 import { type DeviceTable, createDeviceTable } from "./device-table.ts";
-import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-view.ts";
+import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-table.ts";
 import { type Discoveries, createDiscoveries } from "./discoveries.ts";
 import {
   elsewhereDetail,
@@ -18,25 +18,25 @@ import {
   rediscoverElsewhere,
   sharedPlans,
 } from "./shared-devices.ts";
-import { usmCredential } from "../definitions/device-credentials.ts";
+import { usmCredential } from "../definitions/definitions.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
-import { createPacer } from "../definitions/pacer.ts";
-import { createPlanStore } from "../discovery/plan-store.ts";
+import { createPacer } from "../limits.ts";
+import { createPlanStore } from "../discovery/device-plan.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import { createRecordWriter } from "../poller/record-writer.ts";
-import { createSchedule } from "../poller/schedule.ts";
+import { createSchedule } from "../poller/poll-times.ts";
 import { peerName } from "../session/peer.ts";
 import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { createDefinitionsInUse } from "./apply-definitions.ts";
 import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
 import { createDeviceSearch } from "./device-search.ts";
-import { createNeighbours } from "./neighbours.ts";
+import { createNeighbours } from "./candidates.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
-import { prometheusText } from "../readings/prometheus-text.ts";
+import { prometheusText } from "../readings/last-readings.ts";
 import { createTrapListener } from "../traps/trap-listener.ts";
-import { createTakeUp } from "./take-up.ts";
-import { waitFor } from "./wait-for.ts";
+import { createTakeUp } from "./shared-devices.ts";
+import { waitFor } from "./discoveries.ts";
 
 /** What is kept of all devices together, each within its bound. */
 interface Budgets {

@@ -1,9 +1,9 @@
 import type { Definitions } from "../definitions/definitions.ts";
-import type { DevicePoller } from "../poller/device-poller-contract.ts";
-import { formatOid } from "../session/oid.ts";
-import type { PolledIdentity } from "../sweep/settle-found.ts";
+import type { DevicePoller } from "../poller/device-poller.ts";
+import { formatOid } from "../session/var-bind.ts";
+import type { PolledIdentity } from "../sweep/found-devices.ts";
 import { type NamedAddress, createCandidates, type Candidates } from "./candidates.ts";
-import type { Neighbour } from "./neighbours.ts";
+import type { Neighbour } from "./candidates.ts";
 import { silentProgress, type Log } from "../../base/report/index.ts";
 import type { DefinitionsInUse } from "./apply-definitions.ts";
 import type { DeviceTable } from "./device-table.ts";

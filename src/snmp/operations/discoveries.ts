@@ -1,12 +1,26 @@
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { discover } from "../discovery/discover.ts";
-import { createDiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discovery-queue.ts";
-import type { MemoryBudget } from "../discovery/memory-budget.ts";
-import type { PlanStore } from "../discovery/plan-store.ts";
+import { discover, createDiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discover.ts";
+import type { MemoryBudget } from "../limits.ts";
+import type { PlanStore } from "../discovery/device-plan.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { DeviceTable } from "./device-table.ts";
+
+/** @returns undefined when the time was over first, or the signal aborted. */
+export async function waitFor<T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
+  let giveUp: () => void = () => {};
+  const given = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
+  const timer = setTimeout(giveUp, ms);
+  signal.addEventListener("abort", giveUp);
+  if (signal.aborted) giveUp();
+  try {
+    return await Promise.race([promise, given]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
+  }
+}
 
 /** Who asks for discoveries, and what happens to them. */
 export interface Discoveries {
@@ -25,7 +39,7 @@ export interface Discoveries {
   stop(): Promise<void>;
 }
 
-export interface DiscoveriesParts {
+interface DiscoveriesParts {
   readonly client: SnmpClient;
   readonly devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
   readonly plans: PlanStore;

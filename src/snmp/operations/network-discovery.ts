@@ -1,30 +1,95 @@
 import { readFile } from "node:fs/promises";
+import { type CandidateSource, type Network, hostsIn, readNetworks } from "../sweep/networks.ts";
+import { type FoundDiff, createFoundDevices, settleFound, type PolledIdentity } from "../sweep/found-devices.ts";
+import {
+  type RefusedAddress,
+  type SweepTarget,
+  createSendPace,
+  sweep,
+  type SweepParts,
+  type SweepResult,
+  type SweepMeasures,
+  createSweepMeasures,
+  systemPing,
+} from "../sweep/sweep.ts";
 import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../base/report/index.ts";
-import type { Definitions } from "../definitions/definitions.ts";
+import { type Definitions, formatFinding, type Severity } from "../definitions/definitions.ts";
 import { createSnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import type { OpenUdpSocket } from "../session/udp-socket.ts";
-import { hostsIn } from "../sweep/address-ranges.ts";
-import type { Network } from "../sweep/network.ts";
-import type { SweepTarget } from "../sweep/probe-address.ts";
-import { createSendPace } from "../sweep/send-pace.ts";
-import { sweep, type SweepParts, type SweepResult } from "../sweep/sweep.ts";
-import { type SweepMeasures, createSweepMeasures } from "../sweep/sweep-metrics.ts";
-import { systemPing } from "../sweep/system-ping.ts";
-import type {
-  DiscoverySettings,
-  DiscoveryProgress,
-  DiscoveryReport,
-  DiscoveryRequest,
-  DiscoveryStart,
-  DiscoveryView,
-  NetworksInUse,
-} from "./discovery-report.ts";
+import type { OpenUdpSocket } from "../session/sockets.ts";
 import { makeFolder } from "../../base/file/index.ts";
-import { formatFinding, type Severity } from "../definitions/finding.ts";
-import { createFoundDevices } from "../sweep/found-devices.ts";
-import { readNetworks } from "../sweep/read-networks.ts";
-import { settleFound, type FoundDiff, type PolledIdentity } from "../sweep/settle-found.ts";
+
+/** How networks are searched for devices. */
+export interface DiscoverySettings {
+  /** The file of the networks. */
+  readonly networksPath: string;
+  /** Where the files of devices go. */
+  readonly devicesDirectory: string;
+  /** Between the runs that begin by themselves; 0 is none. */
+  readonly intervalMs: number;
+  /** Of all ranges together. */
+  readonly maxAddresses: number;
+  /** The most messages in a second. */
+  readonly perSecond: number;
+  /** The most addresses that are asked at the same time. */
+  readonly maxInFlight: number;
+  /** Whose addresses are asked, too, where a network allows them. */
+  readonly candidates: readonly CandidateSource[];
+  /** How often it is looked for addresses that were named; default 5 s. */
+  readonly lookMs?: number;
+}
+
+export interface DiscoveryRequest {
+  /** Writes nothing. */
+  readonly isDryRun: boolean;
+  /** Names of networks; empty: all. */
+  readonly networks: readonly string[];
+}
+
+/** What a run over networks did. Times are RFC 3339. Never holds a secret. */
+export interface DiscoveryReport extends FoundDiff {
+  readonly startedAt: string;
+  readonly durationSeconds: number;
+  readonly isDryRun: boolean;
+  readonly networks: readonly string[];
+  /** How many the ranges have. */
+  readonly addresses: number;
+  readonly probed: number;
+  /** Agents that answered and took no credential; the first thousand. */
+  readonly refused: readonly RefusedAddress[];
+  /** Why what was found is not polled. */
+  readonly problem?: string;
+}
+
+interface DiscoveryProgress {
+  readonly isDryRun: boolean;
+  readonly networks: readonly string[];
+  readonly startedAt: string;
+  readonly addresses: number;
+  readonly probed: number;
+  /** Devices that answered. */
+  readonly answered: number;
+}
+
+export interface DiscoveryView {
+  readonly running?: DiscoveryProgress;
+  readonly last?: DiscoveryReport;
+  /** Why the last run came to nothing. */
+  readonly lastFailure?: { readonly time: string; readonly message: string };
+  /** When the next run begins by itself. */
+  readonly nextRun?: string;
+}
+
+export type DiscoveryStart =
+  | { readonly ok: true; readonly ended: Promise<DiscoveryReport> }
+  /** `busy`: another run is under way. `invalid`: the file, or a name of a network. */
+  | { readonly ok: false; readonly reason: "busy" | "invalid"; readonly problems: readonly string[] };
+
+interface NetworksInUse {
+  readonly networks: readonly Network[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
 
 /** Sweeps of one collector: a client of their own, one pace for all. */
 interface NetworkSweeps {
@@ -120,7 +185,7 @@ export interface NetworkDiscovery {
   stop(): Promise<void>;
 }
 
-export interface NetworkDiscoveryParts {
+interface NetworkDiscoveryParts {
   readonly settings: DiscoverySettings;
   readonly definitions: () => Definitions | undefined;
   readonly polled: () => Iterable<PolledIdentity>;

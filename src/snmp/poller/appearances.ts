@@ -1,14 +1,14 @@
-import { compareOids, oidStartsWith, type Oid } from "../session/oid.ts";
+import { compareOids, oidStartsWith, type Oid } from "../session/var-bind.ts";
 import type { Attribute, Definitions, Device } from "../definitions/definitions.ts";
-import { contextsOf, reachedObjects } from "../definitions/reach.ts";
+import { contextsOf, reachedObjects } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { errorStatus } from "../session/error-status.ts";
+import { errorStatus } from "../session/snmp-error.ts";
 import type { Session, SnmpResponse } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { isException, type VarBind } from "../session/var-bind.ts";
 import type { DeviceCounts } from "./device-counts.ts";
-import { placeOf } from "./place-of.ts";
+import { placeOf } from "./poll-times.ts";
 
 /**
  * Watches OIDs that have no instance. What an agent has after one of them lies behind a gap, and none of the others in

@@ -1,18 +1,184 @@
 import type { Attribute } from "../definitions/definitions.ts";
-import { convertValue } from "../values/convert-value.ts";
-import type { Cell } from "../values/put-row.ts";
-import { readNumber } from "../values/read-number.ts";
-import { counter32, isStep, judgeChange, mostIn, steppedRate, type CounterChange } from "./counter-change.ts";
-import {
-  counterWidth,
-  createKeptCounters,
-  layoutOf,
-  rowHead,
-  type KeptCounters,
-  type RateBudget,
-  type RowLayout,
-} from "./kept-counters.ts";
+import type { FieldDefinition } from "../values/put-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
+import { convertValue, readNumber } from "../values/convert-value.ts";
+import type { Cell } from "../values/put-row.ts";
+
+/**
+ * Why two readings of a counter give no rate: it went back (`reset`), it has 32 bits and goes round more than once between
+ * two polls at the speed of its interface (`narrow`), or it went on by more than its interface can count (`step`).
+ */
+export const rateRefusals = ["reset", "narrow", "step"] as const;
+type RateRefusal = (typeof rateRefusals)[number];
+
+/** What a counter did between two polls, in the unit of its field. */
+export type CounterChange =
+  | { readonly attribute: Attribute; readonly delta: number | bigint; readonly perSecond: number }
+  | { readonly attribute: Attribute; readonly refused: RateRefusal };
+
+/** Where a counter of 32 bits goes round. */
+const counter32 = 2 ** 32;
+/** The octets on the wire of the shortest packet: 32 bits of packets last longer than 32 bits of octets. */
+const leastPacket = 84;
+
+/** What an interface can count in this many milliseconds at most; undefined where that is not known. */
+function mostIn({ field }: Attribute, speed: number | undefined, elapsed: number): number | undefined {
+  if (speed === undefined || speed <= 0) return undefined;
+  const octets = (speed * elapsed) / 8000;
+  return /(?:^|[._])(?:bytes|octets)(?:$|[._])/.test(field) ? octets : octets / leastPacket;
+}
+
+/** Readings are not taken at the time of the answer to the millisecond, nor do agents count up to then. */
+const readingMs = 1000;
+
+/**
+ * Whether the change is more than the interface can count in this many milliseconds. Speeds of tunnels and virtual
+ * interfaces are often made up, so that a change is a step only where the one before was not as fast.
+ *
+ * @param rateBefore per second, of the change before; {@link steppedRate} when that was a step.
+ */
+function isStep(
+  change: number,
+  rateBefore: number,
+  attribute: Attribute,
+  speed: number | undefined,
+  elapsed: number,
+): boolean {
+  const most = mostIn(attribute, speed, elapsed + readingMs);
+  if (most === undefined || change <= Math.max(most * tolerance, 1)) return false;
+  return rateBefore !== steppedRate && !(rateBefore > (mostIn(attribute, speed, 1000) as number) * tolerance);
+}
+
+/** In the place of the rate of a change that was a step. */
+const steppedRate = -1;
+
+/** Interfaces count a little more than their speed: clocks differ, and some count what is not on the wire. */
+const tolerance = 1.1;
+
+/**
+ * What the change of a counter means (RFC 2863 section 3.1.6). One of 32 bits that went back has gone round, unless that
+ * would be more than the interface can count, or, where its speed is not known, more than half of the way.
+ */
+function judgeChange(
+  change: number,
+  isReset: boolean,
+  isNarrow: boolean,
+  most: number | undefined,
+): number | RateRefusal {
+  if (isReset) return "reset";
+  if (isNarrow && most !== undefined && most >= counter32) return "narrow";
+  if (change >= 0) return change;
+  const round = change + counter32;
+  if (!isNarrow || round < 0) return "reset";
+  return round <= (most === undefined ? counter32 / 2 : Math.max(most * tolerance, 1)) ? round : "reset";
+}
+
+/** What all devices share. */
+export interface RateBudget {
+  /** Rows of all devices that are kept at most. */
+  readonly max: number;
+  used: number;
+  /** Rows that were not kept for want of room. */
+  leftOut: number;
+  readonly refused: Record<RateRefusal, number>;
+}
+
+export function createRateBudget(max: number): RateBudget {
+  return { max, used: 0, leftOut: 0, refused: { reset: 0, narrow: 0, step: 0 } };
+}
+
+/** Numbers of a row: when it was read, and what its counters were last reset by; then those of each counter. */
+const rowHead = 2;
+/** Numbers of a counter: its high and its low 32 bits, and its rate. A double holds no Counter64. */
+const counterWidth = 3;
+
+/** Where the counters of an object's rows are kept. */
+interface RowLayout {
+  readonly counters: readonly Attribute[];
+  readonly places: ReadonlyMap<FieldDefinition, number>;
+  /** The sysUpTime at which the counters of a row were last reset (RFC 2578 section 7.1.6). */
+  readonly discontinuity: Attribute | undefined;
+  /** Whether a row is one of an interface: its key is the ifIndex. */
+  readonly isOfInterface: boolean;
+}
+
+function layoutOf({ columns, indexFields }: PolledObject, isCounted: (attribute: Attribute) => boolean): RowLayout {
+  const attributes = columns.map(({ attribute }) => attribute);
+  const counters = attributes.filter(isCounted);
+  return {
+    counters,
+    places: new Map(counters.map((attribute, place) => [attribute, place])),
+    discontinuity: attributes.find(({ name }) => name.endsWith("DiscontinuityTime")),
+    isOfInterface: indexFields.length === 1 && indexFields[0]?.syntax.kind === "interface",
+  };
+}
+
+/** The counters of the rows of one object. */
+interface KeptCounters {
+  readonly layout: RowLayout;
+  readonly size: number;
+  /** When the object was read last, monotonic milliseconds. */
+  readAt: number;
+  /** @returns the place of the row's first number; undefined when there is no room for it. */
+  slotOf(key: string): number | undefined;
+  numbers(): Float64Array;
+  /** NaN: there is none. */
+  rateAt(key: string, counter: number): number;
+  /** Drops the rows that were not read at this time. */
+  keepOnly(at: number): void;
+}
+
+function createKeptCounters(layout: RowLayout, budget: RateBudget): KeptCounters {
+  const width = rowHead + counterWidth * layout.counters.length;
+  const slots = new Map<string, number>();
+  const free: number[] = [];
+  let end = 0;
+  let numbers = new Float64Array(0);
+  const grow = (): void => {
+    const larger = new Float64Array(Math.max(4 * width, 2 * numbers.length)).fill(Number.NaN);
+    larger.set(numbers);
+    numbers = larger;
+  };
+  return {
+    layout,
+    readAt: -Infinity,
+    get size() {
+      return slots.size;
+    },
+    slotOf(key) {
+      const known = slots.get(key);
+      if (known !== undefined) return known;
+      if (budget.used >= budget.max) {
+        budget.leftOut++;
+        return undefined;
+      }
+      budget.used++;
+      let slot = free.pop();
+      if (slot === undefined) {
+        slot = end;
+        end += width;
+        if (end > numbers.length) grow();
+      }
+      slots.set(key, slot);
+      return slot;
+    },
+    numbers: () => numbers,
+    rateAt(key, counter) {
+      const slot = slots.get(key);
+      const rate = slot === undefined ? Number.NaN : (numbers[slot + rowHead + counterWidth * counter + 2] as number);
+      return rate === steppedRate ? Number.NaN : rate;
+    },
+    keepOnly(at) {
+      for (const [key, slot] of slots) {
+        if (numbers[slot] === at) continue;
+        slots.delete(key);
+        budget.used--;
+        free.push(slot);
+        numbers.fill(Number.NaN, slot, slot + width);
+      }
+    },
+  };
+}
 
 /** The counters of one row, compared with those of the poll before. */
 export interface RowChange {
@@ -35,7 +201,7 @@ export interface CountedRows {
 }
 
 /** The last readings of the counters of a device. */
-export interface CounterRates {
+interface CounterRates {
   /**
    * @param at when the object was read, monotonic milliseconds.
    * @param leastMs less than this after the reading before there is nothing to compare: a poll between those of the

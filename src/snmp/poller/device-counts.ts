@@ -1,4 +1,4 @@
-import { valueFaults as valueFaultNames, type ValueFault } from "../session/codec/decode-error.ts";
+import { valueFaults as valueFaultNames, type ValueFault } from "../session/ber.ts";
 import type { Labels, Metrics } from "../../base/report/index.ts";
 
 /** What a device's polls came to. Plain numbers; the metrics read them. */

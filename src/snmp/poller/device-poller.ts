@@ -1,30 +1,53 @@
-import type { Device, Definitions } from "../definitions/definitions.ts";
+import { type MeasuredDevice, type DeviceCounts, createDeviceCounts } from "./device-counts.ts";
+import { type Device, type Definitions, deviceCredentials } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import { getScalars } from "../discovery/get-scalars.ts";
-import { sysDescrOid, textOf, openSession, refusal, sysUpTimeOid } from "../discovery/identify.ts";
-import { formatOid } from "../session/oid.ts";
+import type { InterfaceView, OctetReading } from "./interface-states.ts";
+import { type MissedTurns, placeOf, type Schedule, type Scheduled, createPollTimes } from "./poll-times.ts";
+import { getScalars, sysDescrOid, textOf, openSession, refusal, sysUpTimeOid } from "../discovery/identify.ts";
+import { formatOid } from "../session/var-bind.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import { type Pulse, createHeartbeat } from "./heartbeat.ts";
+import { type Pulse, createHeartbeat, hasSettledSince, createDeviceSessions } from "./device-sessions.ts";
 import type { PolledType } from "./poll-plan.ts";
-import { placeOf } from "./place-of.ts";
-import { hasSettledSince } from "./uptime.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
-import type { Schedule, Scheduled } from "./schedule.ts";
-import { deviceCredentials } from "../definitions/device-credentials.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
-import type { PollerParts } from "./poller-parts.ts";
-import type { DevicePoller } from "./device-poller-contract.ts";
-import { createDeviceCounts } from "./device-counts.ts";
+import { type PollerParts, createObjectPolls, isNaming } from "./object-polls.ts";
 import { createLearntDevice } from "./learnt-device.ts";
-import { createNameOrder } from "./name-order.ts";
-import { createLimiter } from "./limiter.ts";
-import { createDeviceSessions } from "./device-sessions.ts";
+import { createNameOrder, givesNames } from "./row-names.ts";
+import { createLimiter } from "../limits.ts";
 import { createAppearances } from "./appearances.ts";
-import { createObjectPolls } from "./object-polls.ts";
-import { createPollTimes, type MissedTurns } from "./poll-times.ts";
-import { isNaming } from "./poll-turn.ts";
-import { givesNames } from "./device-names.ts";
+
+/** Polls one device: each object type at its interval, and while it does not answer with one request an interval. */
+export interface DevicePoller extends MeasuredDevice {
+  readonly device: Device;
+  readonly plan: DevicePlan | undefined;
+  readonly state: "undiscovered" | "up" | "down";
+  readonly interfaces: ReadonlyMap<number, string>;
+  readonly addresses: readonly string[];
+  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
+  lldpPort(port: number): string | undefined;
+  /** The same with their states and rates. */
+  interfaceViews(): readonly InterfaceView[];
+  /** The last readings of the counters of bytes, by ifIndex. */
+  octets(): ReadonlyMap<number, readonly OctetReading[]>;
+  readonly lastPoll: number | undefined;
+  readonly lastError: { readonly at: number; readonly message: string } | undefined;
+  /** Milliseconds since the epoch. */
+  nextPoll(): number | undefined;
+  readonly counts: DeviceCounts;
+  /** Puts a plan in the place of the one before and polls by it. */
+  adopt(plan: DevicePlan): void;
+  /** Goes on with the plan of an earlier run, which may have missed the last turn of the device. */
+  resume(plan: DevicePlan, missed: MissedTurns): void;
+  /** A discovery failed: the plan that there is stays. Without one the device is asked again each interval. */
+  discoveryFailed(message: string): void;
+  /** Uses other definitions from the next poll on. */
+  update(device: Device, definitions: Definitions): void;
+  /** Polls the tables of interfaces now, in addition to their times: at most once in 10 s. */
+  pollInterfaces(): void;
+  /** Polls no more. Lets what is in flight end, or gives it up at once. */
+  stop(isAtOnce?: boolean): Promise<void>;
+}
 
 /** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
 function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {

@@ -1,16 +1,16 @@
-import { readNumber } from "../values/read-number.ts";
-import { heldValue, type HeldValue } from "../values/held-value.ts";
+import { readNumber } from "../values/convert-value.ts";
+import { heldValue, type HeldValue } from "../values/convert-value.ts";
 import type { PolledObject } from "./poll-plan.ts";
 import type { PolledRows, PolledRow } from "./poll-object.ts";
-import { hasRestarted } from "./uptime.ts";
+import { hasRestarted } from "./device-sessions.ts";
 import { hashText } from "../../base/text/index.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { EnumTables, NameTables } from "../values/put-value.ts";
 import { createCounterRates, type CountedRows } from "./counter-rates.ts";
-import { createDeviceNames, type DeviceNames } from "./device-names.ts";
+import { createDeviceNames, type DeviceNames } from "./row-names.ts";
 import { createInterfaceStates, interfaceCounters, type InterfaceView } from "./interface-states.ts";
-import type { RateBudget } from "./kept-counters.ts";
-import { createOctetCounters, type OctetBudget, type OctetReading } from "./octet-counters.ts";
+import type { RateBudget } from "./counter-rates.ts";
+import { createOctetCounters, type OctetBudget, type OctetReading } from "./interface-states.ts";
 import { createRowNames } from "./row-names.ts";
 
 /** Remembers the values of attributes whose definition says `rediscover`. */

@@ -1,18 +1,117 @@
+import { givesNames, givesRowNames, type NameTurn } from "./row-names.ts";
+import { type ReadObject, type PolledRows, fillOverridden, createStuckZeros, pollObject } from "./poll-object.ts";
+import { type Limiter, type MemoryBudget, createMemoryBudget, type MemoryLease } from "../limits.ts";
+import type { PolledObject, CompilePollPlan } from "./poll-plan.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
+import type { SnmpClient } from "../session/snmp-client.ts";
+import type { DevicePoller } from "./device-poller.ts";
+import type { LearntDeviceOptions, LearntDevice } from "./learnt-device.ts";
+import type { RecordWriter } from "./record-writer.ts";
+import type { Schedule } from "./poll-times.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
-import { createMemoryBudget, type MemoryLease } from "../discovery/memory-budget.ts";
 import type { Session } from "../session/session.ts";
 import type { DeviceCounts } from "./device-counts.ts";
 import type { DeviceSessions } from "./device-sessions.ts";
-import { fillOverridden, type ReadObject } from "./fill-overridden.ts";
-import type { LearntDevice } from "./learnt-device.ts";
-import type { Limiter } from "./limiter.ts";
-import type { NameTurn } from "./name-order.ts";
-import { createStuckZeros } from "./stuck-zeros.ts";
-import { pollObject, type PolledRows } from "./poll-object.ts";
-import type { PolledObject } from "./poll-plan.ts";
-import { runPollTurn, type ReadingOf } from "./poll-turn.ts";
-import type { PollerParts } from "./poller-parts.ts";
+
+/** The steps of one object in a poll. */
+interface PollSteps {
+  /** @returns undefined when it cannot be read now. */
+  readonly read: (object: PolledObject) => Promise<ReadObject | undefined>;
+  /** Reads what depends on other objects. @returns undefined when nothing is to be written. */
+  readonly complete: (read: ReadObject, readingOf: ReadingOf) => Promise<PolledRows | undefined>;
+  /** Called when the names have been read, before they are used. */
+  readonly confirm: () => Promise<unknown>;
+  readonly write: (object: PolledObject, polled: PolledRows) => Promise<void>;
+  /** Nothing is kept of the object any more. */
+  readonly done: (object: PolledObject) => void;
+}
+
+type ReadingOf = (objectId: string) => Promise<ReadObject | undefined>;
+
+/** Whether the records of a poll wait for the object: names of interfaces or of other rows come from it. */
+export function isNaming(object: PolledObject): boolean {
+  return givesNames(object) || givesRowNames(object);
+}
+
+/**
+ * Takes all objects of a poll through their steps: each is written when the names that the poll reads are known.
+ *
+ * What others wait for is read first: names, and objects whose attributes override those of others. The rest keeps its
+ * place in the limiter until it is written, so that a device has no more tables in memory than are read at a time.
+ */
+async function runPollTurn(
+  objects: readonly PolledObject[],
+  names: NameTurn,
+  limiter: Limiter,
+  { read, complete, confirm, write, done }: PollSteps,
+): Promise<void> {
+  const overriding = new Set(objects.flatMap(({ overridden }) => overridden.map(({ by }) => by.object)));
+  const isFirst = (object: PolledObject): boolean =>
+    isNaming(object) || object.overridden.length > 0 || overriding.has(object.id);
+  const readings = new Map<string, Promise<ReadObject | undefined>>();
+  const readingOf: ReadingOf = async (id) => readings.get(id);
+  const completed = async (reading: Promise<ReadObject | undefined>): Promise<PolledRows | undefined> => {
+    const found = await reading;
+    return found && complete(found, readingOf);
+  };
+  const finish = async (object: PolledObject, ready: Promise<PolledRows | undefined>): Promise<void> => {
+    try {
+      const rows = await ready;
+      // What it overrides may take values away from it.
+      if (overriding.has(object.id)) await overriddenDone();
+      await names.known();
+      if (rows !== undefined) await write(object, rows);
+    } finally {
+      done(object);
+    }
+  };
+  const first = objects.filter(isFirst);
+  for (const object of first)
+    readings.set(
+      object.id,
+      limiter.run(() => read(object)),
+    );
+  const ready = new Map(first.map((object) => [object, completed(readings.get(object.id) as ReturnType<ReadingOf>)]));
+  const overriddenDone = async (): Promise<unknown> =>
+    Promise.allSettled(
+      first.filter(({ overridden }) => overridden.length > 0).map(async (object) => ready.get(object)),
+    );
+  const naming = first.filter(isNaming);
+  const learn = async (): Promise<void> => {
+    await Promise.all(naming.map(async (object) => ready.get(object)));
+    if (naming.length > 0) await confirm();
+    naming.forEach(() => names.learned());
+  };
+  const firstDone = Promise.all([learn(), ...Array.from(ready, ([object, rows]) => finish(object, rows))]);
+  await Promise.allSettled(ready.values());
+  await names.known();
+  const rest = objects.filter((object) => !isFirst(object));
+  await Promise.all([firstDone, ...rest.map((object) => limiter.run(() => finish(object, completed(read(object)))))]);
+}
+
+/** What all devices share. Of octets and rates the counters of all devices are within one budget each. */
+export interface PollerParts extends LearntDeviceOptions {
+  readonly client: SnmpClient;
+  readonly schedule: Schedule;
+  readonly writer: RecordWriter;
+  readonly compile: CompilePollPlan;
+  /** For the rows of all devices. */
+  readonly memory: MemoryBudget;
+  /** Resolves when a long table may go on. */
+  readonly turn: () => Promise<void>;
+  readonly clock: Clock;
+  /** Limited in rate. */
+  readonly log: Log;
+  /** Asks for a discovery; the poller goes on with the plan it has. */
+  readonly rediscover: (deviceId: string, reason: string) => void;
+  /** A device that was silent answers; it is polled again unless it first has to be discovered. */
+  readonly answersAgain: (deviceId: string) => void;
+  /** What was read of an object, unless reading it was given up. */
+  readonly seen?: ((deviceId: string, object: PolledObject, polled: PolledRows) => void) | undefined;
+  /** The names and addresses of a device have changed. */
+  readonly learnt: (device: DevicePoller) => void;
+}
 
 /** Which objects of a device were larger than what is read of one, and when they are tried again. */
 interface OversizedObjects {
@@ -47,7 +146,7 @@ export function createOversizedObjects(): OversizedObjects {
 }
 
 /** What the polls of objects need to know of their device, as it is at that time. */
-export interface PolledDevice {
+interface PolledDevice {
   readonly device: Device;
   readonly definitions: Definitions;
   /** `system.host.name` */
@@ -61,14 +160,14 @@ export interface PolledDevice {
 }
 
 /** Reads the objects of a device and writes their records. */
-export interface ObjectPolls {
+interface ObjectPolls {
   /** Objects of these that may be read: not those that were too large lately. */
   readable(objects: readonly PolledObject[]): readonly PolledObject[];
   /** @param intervalMs of the polls of these objects. */
   run(objects: readonly PolledObject[], turn: NameTurn, intervalMs: number): Promise<void>;
 }
 
-export interface ObjectPollsParts {
+interface ObjectPollsParts {
   readonly shared: PollerParts;
   readonly now: () => PolledDevice;
   readonly learnt: LearntDevice;

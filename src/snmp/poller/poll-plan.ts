@@ -1,20 +1,41 @@
+import { oidStartsWith, type Oid, parseOid } from "../session/var-bind.ts";
 import type { DevicePlan, PlannedObject } from "../discovery/device-plan.ts";
-import type {
-  Attribute,
-  AttributeReference,
-  Definitions,
-  Device,
-  ObjectDefinition,
+import {
+  type Attribute,
+  type AttributeReference,
+  type Definitions,
+  type Device,
+  type ObjectDefinition,
+  pollIntervalMs,
+  reachedObjects,
 } from "../definitions/definitions.ts";
-import { pollIntervalMs, reachedObjects } from "../definitions/reach.ts";
-import { parseOid, type Oid } from "../session/oid.ts";
 import { learntColumn, type LearntColumn } from "../discovery/learn-interfaces.ts";
-import { namingColumn, type NamingColumn } from "./naming-columns.ts";
-import type { IndexType } from "../values/decode-index.ts";
-import { isShaped } from "../values/complete-row.ts";
-import { sensorKindOf, type SensorKind } from "../values/complete-sensor.ts";
+import type { IndexType } from "../values/convert-value.ts";
+import { isShaped, sensorKindOf, type SensorKind } from "../values/complete-row.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
+
+/** ENTITY-MIB (RFC 6933), LLDP-MIB (IEEE 802.1AB), HOST-RESOURCES-MIB (RFC 2790). */
+const namingColumns = {
+  entityDescr: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 2],
+  entityParent: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 4],
+  entityClass: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 5],
+  entityPosition: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 6],
+  entityName: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 7],
+  portIdSubtype: [1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2],
+  portId: [1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3],
+  portDescr: [1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4],
+  deviceDescr: [1, 3, 6, 1, 2, 1, 25, 3, 2, 1, 3],
+} as const satisfies Readonly<Record<string, Oid>>;
+
+/** A column that rows of other tables are named by. */
+export type NamingColumn = keyof typeof namingColumns;
+
+function namingColumn(oid: Oid): NamingColumn | undefined {
+  return (Object.keys(namingColumns) as NamingColumn[]).find(
+    (name) => namingColumns[name].length === oid.length && oidStartsWith(oid, namingColumns[name]),
+  );
+}
 
 const sysDescr = ".1.3.6.1.2.1.1.1";
 
@@ -56,7 +77,7 @@ export interface PolledObject {
 }
 
 /** A column that counts in the rows only in which another one has no value. */
-export interface OverriddenColumn {
+interface OverriddenColumn {
   /** Its position among the columns. */
   readonly column: number;
   /** The object that has the overriding attribute, and the name of that. */

@@ -1,10 +1,145 @@
+import { hash } from "node:crypto";
 import type { Clock } from "../../base/report/index.ts";
-import type { Schedule, Scheduled } from "./schedule.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import { givesNames } from "./device-names.ts";
-import { lastTurn } from "./place-of.ts";
+import { givesNames } from "./row-names.ts";
 import type { CompilePollPlan, PolledType } from "./poll-plan.ts";
+
+/** Something that is due at a time. */
+export interface Scheduled {
+  /** Milliseconds of the monotonic clock. */
+  readonly due: number;
+}
+
+/** Runs many things at their times with one timer. */
+export interface Schedule {
+  /** Calls `run` once, not before `due`. */
+  at(due: number, run: () => void): Scheduled;
+  cancel(scheduled: Scheduled): void;
+  readonly size: number;
+  /** What is kept, cancelled items with it. */
+  readonly kept: number;
+  /** Nothing runs after this. */
+  stop(): void;
+}
+
+interface Item extends Scheduled {
+  run: () => void;
+  isCancelled: boolean;
+}
+
+/** The longest that a timer of Node takes. */
+const maxTimeout = 2 ** 31 - 1;
+
+/** More cancelled items than live ones, and these, are swept out. */
+const sweepAbove = 32;
+
+/** A binary heap by due time: the children of i are 2i + 1 and 2i + 2, and neither is due before i. */
+export function createSchedule(clock: Clock): Schedule {
+  const heap: Item[] = [];
+  let live = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let timerAt = Infinity;
+
+  const nothing = (): void => {};
+  const sink = (from: number): void => {
+    for (let i = from; ;) {
+      let least = i;
+      for (const child of [2 * i + 1, 2 * i + 2]) if (child < heap.length && less(child, least)) least = child;
+      if (least === i) return;
+      swap(i, least);
+      i = least;
+    }
+  };
+  /** What was cancelled would stay until its time, which may be a day away. */
+  const sweep = (): void => {
+    const kept = heap.filter(({ isCancelled }) => !isCancelled);
+    heap.length = 0;
+    for (const item of kept) heap.push(item);
+    for (let i = (heap.length >> 1) - 1; i >= 0; i--) sink(i);
+  };
+  const less = (a: number, b: number): boolean => (heap[a] as Item).due < (heap[b] as Item).due;
+  const swap = (a: number, b: number): void => {
+    [heap[a], heap[b]] = [heap[b] as Item, heap[a] as Item];
+  };
+  const push = (item: Item): void => {
+    let i = heap.push(item) - 1;
+    for (let parent = (i - 1) >> 1; i > 0 && less(i, parent); parent = (i - 1) >> 1) {
+      swap(i, parent);
+      i = parent;
+    }
+  };
+  const pop = (): void => {
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    heap[0] = last;
+    sink(0);
+  };
+  const arm = (): void => {
+    while (heap[0]?.isCancelled === true) pop();
+    const next = heap[0]?.due ?? Infinity;
+    if (next === timerAt) return;
+    clearTimeout(timer);
+    timerAt = next;
+    timer =
+      next === Infinity ? undefined : setTimeout(fire, Math.min(maxTimeout, Math.max(0, next - clock.monotonic())));
+  };
+  const fire = (): void => {
+    timerAt = Infinity;
+    const now = clock.monotonic();
+    for (let top = heap[0]; top !== undefined && top.due <= now; top = heap[0]) {
+      pop();
+      if (top.isCancelled) continue;
+      top.isCancelled = true;
+      live--;
+      top.run();
+    }
+    arm();
+  };
+
+  return {
+    at(due, run) {
+      const item: Item = { due, run, isCancelled: false };
+      live++;
+      push(item);
+      if (due < timerAt) arm();
+      return item;
+    },
+    cancel(scheduled) {
+      const item = scheduled as Item;
+      if (item.isCancelled) return;
+      item.isCancelled = true;
+      item.run = nothing;
+      live--;
+      if (heap.length > 2 * live + sweepAbove) sweep();
+    },
+    get size() {
+      return live;
+    },
+    get kept() {
+      return heap.length;
+    },
+    stop() {
+      heap.length = 0;
+      live = 0;
+      arm();
+    },
+  };
+}
+
+/** A place from 0 to below 1 that is a device's own, the same in each run: many devices are spread by it. */
+export function placeOf(deviceId: string): number {
+  return Number.parseInt(hash("sha256", deviceId, "hex").slice(0, 8), 16) / 2 ** 32;
+}
+
+/**
+ * When the device was last due by its place on a grid of this interval, whatever process polled it. In milliseconds since
+ * the epoch, not after `now`.
+ */
+export function lastTurn(deviceId: string, intervalMs: number, now: number): number {
+  const since = (now - placeOf(deviceId) * intervalMs) % intervalMs;
+  return now - (since < 0 ? since + intervalMs : since);
+}
 
 /** When a device's object types are due: each on a grid of times of its own, whatever a poll takes. */
 export interface PollGrid {
@@ -105,7 +240,7 @@ export interface MissedTurns {
 }
 
 /** What of a device is polled, and when. */
-export interface PollTimes extends Pick<PollGrid, "pollAll" | "clear" | "nextDue"> {
+interface PollTimes extends Pick<PollGrid, "pollAll" | "clear" | "nextDue"> {
   /** The object types that are polled, by name; none without a plan. */
   types(): ReadonlyMap<string, PolledType>;
   /** The plan, the device or the definitions are others: what is polled is compiled when it is wanted next. */
@@ -117,13 +252,13 @@ export interface PollTimes extends Pick<PollGrid, "pollAll" | "clear" | "nextDue
 }
 
 /** What the times depend on, as it is at that time. */
-export interface TimedDevice {
+interface TimedDevice {
   readonly device: Device;
   readonly definitions: Definitions;
   readonly plan: DevicePlan | undefined;
 }
 
-export interface PollTimesParts extends PollGridParts {
+interface PollTimesParts extends PollGridParts {
   readonly compile: CompilePollPlan;
   readonly now: () => TimedDevice;
 }

@@ -1,18 +1,18 @@
 import type { Attribute } from "../definitions/definitions.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
-import { decodeIndex, type IndexType } from "../values/decode-index.ts";
-import { heldValue } from "../values/held-value.ts";
-import { stateField } from "../values/plausibility.ts";
+import { decodeIndex, type IndexType } from "../values/convert-value.ts";
+import { heldValue } from "../values/convert-value.ts";
+import { stateField } from "../values/put-value.ts";
 import { type Cell, putRow } from "../values/put-row.ts";
 import { type FieldDefinition, fieldNames, type NameTables } from "../values/put-value.ts";
-import type { Oid } from "../session/oid.ts";
-import type { SnmpValue } from "../values/snmp-value.ts";
+import type { Oid } from "../session/var-bind.ts";
+import type { SnmpValue } from "../values/convert-value.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
 import { type RecordFields, createLineBuffer, type Enricher, type LineBuffer, type Sink } from "../../record/index.ts";
 import type { RowChange, CountedRows } from "./counter-rates.ts";
 import type { Clock } from "../../base/report/index.ts";
-import type { Pacer } from "../definitions/pacer.ts";
+import type { Pacer } from "../limits.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";
 

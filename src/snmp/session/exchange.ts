@@ -1,12 +1,12 @@
 import { type Family, formatAddress, parseAddress } from "../../base/ip/index.ts";
 import type { Log } from "../../base/report/index.ts";
 import { type Peer, peerName } from "./peer.ts";
-import type { SessionCounts, IgnoreReason } from "./session-metrics.ts";
-import type { OpenUdpSocket, UdpSocket } from "./udp-socket.ts";
-import { DecodeError } from "./codec/decode-error.ts";
-import { decodeMessage, type Message } from "./codec/message-codec.ts";
+import type { SessionCounts, IgnoreReason } from "./peer.ts";
+import type { OpenUdpSocket, UdpSocket } from "./sockets.ts";
+import { DecodeError } from "./ber.ts";
+import { decodeMessage, type Message } from "./message-codec.ts";
 import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
-import { createStreamPool, type OpenStream } from "./stream-pool.ts";
+import { createStreamPool, type OpenStream } from "./sockets.ts";
 
 /** One socket for each address family, opened when something is sent. */
 interface SocketPool {

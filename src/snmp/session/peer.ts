@@ -1,7 +1,94 @@
+import type { Metrics } from "../../base/report/index.ts";
+import { snmpErrorCodes, type SnmpErrorCode } from "./snmp-error.ts";
 import type { Family } from "../../base/ip/index.ts";
 import { AgentLimits } from "./agent-limits.ts";
-import { noValueFaults, type ValueFault } from "./codec/decode-error.ts";
-import type { Engine } from "./usm/engine.ts";
+import { noValueFaults, type ValueFault } from "./ber.ts";
+import type { Engine } from "./security.ts";
+
+/**
+ * Why a datagram was not taken as an answer.
+ *
+ * - `malformed`: not an SNMP message
+ * - `wrong_source`: the id of a request to another address or port
+ * - `late`: of a request that was given up; `duplicate`: of one that was answered; `unknown_id`: of none
+ * - `pdu_type`: not a response
+ * - `version`, `credential`, `engine`: not the version, the community, user or security level, or the engine asked
+ * - `digest`: the MAC is wrong; `time_window`: authenticated, but as old as a replay
+ */
+const ignoreReasons = [
+  "malformed",
+  "wrong_source",
+  "late",
+  "duplicate",
+  "unknown_id",
+  "pdu_type",
+  "version",
+  "credential",
+  "engine",
+  "digest",
+  "time_window",
+] as const;
+export type IgnoreReason = (typeof ignoreReasons)[number];
+
+/** Plain counts, because counting is part of every datagram; the metrics read them. */
+export interface SessionCounts {
+  requests: number;
+  retries: number;
+  responses: number;
+  reports: number;
+  sentBytes: number;
+  receivedBytes: number;
+  sendErrors: number;
+  socketErrors: number;
+  readonly ignored: Record<IgnoreReason, number>;
+  readonly errors: Map<SnmpErrorCode, number>;
+  /** What the kernel granted last; 0 before the first request. */
+  receiveBufferBytes: number;
+}
+
+/** Registers the metrics of the session layer and gives the numbers that they show. */
+export function registerSessionMetrics(metrics: Metrics): SessionCounts {
+  const counts: SessionCounts = {
+    requests: 0,
+    retries: 0,
+    responses: 0,
+    reports: 0,
+    sentBytes: 0,
+    receivedBytes: 0,
+    sendErrors: 0,
+    socketErrors: 0,
+    ignored: Object.fromEntries(ignoreReasons.map((reason) => [reason, 0])) as Record<IgnoreReason, number>,
+    errors: new Map(),
+    receiveBufferBytes: 0,
+  };
+  const counter = (name: string, help: string, read: () => number): void =>
+    metrics.counterFrom(`netgloss_snmp_${name}_total`, help, [], read);
+
+  counter("requests", "SNMP requests, each counted once however often it was sent", () => counts.requests);
+  counter("retries", "SNMP requests sent again because no answer came in time", () => counts.retries);
+  counter("responses", "SNMP answers that were accepted", () => counts.responses);
+  counter("reports", "Report PDUs taken as the answer to a request of version 3", () => counts.reports);
+  counter("sent_bytes", "Bytes of SNMP datagrams sent", () => counts.sentBytes);
+  counter("received_bytes", "Bytes of SNMP datagrams received", () => counts.receivedBytes);
+  counter("send_errors", "SNMP datagrams that the host refused to send", () => counts.sendErrors);
+  counter("socket_errors", "SNMP sockets closed because of an error", () => counts.socketErrors);
+  metrics.counterFrom(
+    "netgloss_snmp_ignored_datagrams_total",
+    "Datagrams not taken as an answer, by reason",
+    ["reason"],
+    () => ignoreReasons.map((reason) => [{ reason }, counts.ignored[reason]] as const),
+  );
+  metrics.counterFrom("netgloss_snmp_request_errors_total", "SNMP requests that failed, by code", ["code"], () =>
+    snmpErrorCodes.map((code) => [{ code }, counts.errors.get(code) ?? 0] as const),
+  );
+  metrics.gaugeFrom(
+    "netgloss_snmp_receive_buffer_bytes",
+    "Receive buffer of the SNMP socket as granted by the kernel",
+    [],
+    () => counts.receiveBufferBytes,
+  );
+  return counts;
+}
 
 /** What went to and came from one agent, since its first session was opened. */
 export interface PeerCounts {

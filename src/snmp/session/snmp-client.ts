@@ -1,10 +1,10 @@
 import { randomBytes as systemRandomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { type Exchange, createExchanges } from "./exchange.ts";
-import { type Request, maxDatagram, requestPdu, checkRequest, checkSize, responseTo } from "./request.ts";
+import { type Request, maxDatagram, requestPdu, checkRequest, checkSize, responseTo } from "./session.ts";
 import type { SnmpResponse, Session } from "./session.ts";
 import { type Clock, limitLog, type Log, type Metrics } from "../../base/report/index.ts";
-import { copyBytes } from "./codec/ber-reader.ts";
+import { copyBytes } from "./ber.ts";
 import {
   decodeScopedPdu,
   encodeScopedPdu,
@@ -12,20 +12,20 @@ import {
   type Message,
   encodeCommunityMessage,
   wireVersions,
-} from "./codec/message-codec.ts";
-import { type UsmCredential, type CommunityCredential, checkCredential, type Credential } from "./credential.ts";
+} from "./message-codec.ts";
+import { type UsmCredential, type CommunityCredential, checkCredential, type Credential } from "./security.ts";
 import { type Peer, createPeer, peerName, type Transport } from "./peer.ts";
-import { type IgnoreReason, registerSessionMetrics } from "./session-metrics.ts";
+import { type IgnoreReason, registerSessionMetrics } from "./peer.ts";
 import { SnmpError } from "./snmp-error.ts";
-import { createEngine, type Engine } from "./usm/engine.ts";
-import { type KeyCache, createKeyCache } from "./usm/key-cache.ts";
-import { reportError } from "./usm/report.ts";
-import { usmExchange, type UsmAnswer, type UsmParty } from "./usm/usm-exchange.ts";
-import { type PduType, readPduRest } from "./codec/pdu-codec.ts";
-import type { Oid } from "./oid.ts";
+import { createEngine, type Engine } from "./security.ts";
+import { type KeyCache, createKeyCache } from "./security.ts";
+import { reportError } from "./usm-exchange.ts";
+import { usmExchange, type UsmAnswer, type UsmParty } from "./usm-exchange.ts";
+import { type PduType, readPduRest } from "./message-codec.ts";
+import type { Oid } from "./var-bind.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import type { OpenStream } from "./stream-pool.ts";
-import { openUdpSocket, type OpenUdpSocket } from "./udp-socket.ts";
+import type { OpenStream } from "./sockets.ts";
+import { openUdpSocket, type OpenUdpSocket } from "./sockets.ts";
 import { quote } from "../../base/text/index.ts";
 
 /** What differs between the versions: how a request becomes messages and back. */

@@ -1,6 +1,6 @@
-import { compareOids, formatOid, oidStartsWith, type Oid } from "./oid.ts";
+import { compareOids, formatOid, oidStartsWith, type Oid } from "./var-bind.ts";
 import { isException, type VarBind } from "./var-bind.ts";
-import { errorStatus, errorStatusName } from "./error-status.ts";
+import { errorStatus, errorStatusName } from "./snmp-error.ts";
 import type { Session, SnmpResponse } from "./session.ts";
 import type { SnmpError } from "./snmp-error.ts";
 

@@ -1,5 +1,162 @@
+import { execFile } from "node:child_process";
+import type { Definitions } from "../definitions/definitions.ts";
+import { describeDevice, type DeviceFacts } from "../discovery/describe-device.ts";
+import { getScalars, refusal, sysDescrOid, sysNameOid, sysObjectIdOid, textOf } from "../discovery/identify.ts";
+import { learnAddresses } from "../discovery/learn-interfaces.ts";
+import { formatOid, type Oid, type VarBind } from "../session/var-bind.ts";
+import type { Session, SnmpResponse } from "../session/session.ts";
+import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import { probeAddress, type ProbeParts, type SweepTarget, type SweptDevice } from "./probe-address.ts";
+import { sessionCredential, type Network } from "./networks.ts";
+import type { Metrics, Clock } from "../../base/report/index.ts";
+
+/** An address that is asked whether a device is there. */
+export interface SweepTarget {
+  /** Canonical text. */
+  readonly address: string;
+  readonly network: Network;
+  /** Why it is asked, where that is not because of the network's ranges. */
+  readonly reason?: string;
+}
+
+/** A device that answered, and what identifies it. */
+export interface SweptDevice extends SweepTarget {
+  /** Which of the network's credentials it took, from 0. */
+  readonly credential: number;
+  readonly sysName: string | undefined;
+  readonly sysDescr: string | undefined;
+  /** Text with a leading dot. */
+  readonly sysObjectId: string | undefined;
+  /** Hex digits. */
+  readonly engineId: string | undefined;
+  readonly facts: DeviceFacts;
+  /** Its own addresses, without those that many devices have at once. */
+  readonly addresses: readonly string[];
+}
+
+/** What one try with a credential came to. */
+const tryResults = ["accepted", "timeout", "wrong_credential", "refused", "other"] as const;
+type TryResult = (typeof tryResults)[number];
+
+type ProbeResult =
+  | { readonly device: SweptDevice }
+  /** Undefined: nobody answered. Else an agent is there that took no credential, or answers with errors. */
+  | { readonly device: undefined; readonly refusal: string | undefined };
+
+interface ProbeParts {
+  readonly client: SnmpClient;
+  readonly definitions: Definitions;
+  /** Resolves when the next message may be sent. */
+  readonly turn: () => Promise<void>;
+  readonly tried: (result: TryResult) => void;
+}
+
+/** SNMP-FRAMEWORK-MIB (RFC 3411): snmpEngineID. Agents answer it in every version. */
+const snmpEngineId: Oid = [1, 3, 6, 1, 6, 3, 10, 2, 1, 1, 0];
+const asked: readonly Oid[] = [sysObjectIdOid, sysDescrOid, sysNameOid, snmpEngineId];
+const maxOids = 16;
+
+/**
+ * Asks an address with one credential of its network after the other until one is answered, then what the device is.
+ *
+ * @throws SnmpError `closed` when the run was stopped.
+ */
+async function probeAddress(parts: ProbeParts, target: SweepTarget): Promise<ProbeResult> {
+  const { network } = target;
+  let refused: string | undefined;
+  for (const [credential, given] of network.credentials.entries()) {
+    let session: Session | undefined;
+    try {
+      session = withRetries(
+        parts.client.open({
+          ip: target.address,
+          port: network.port,
+          credential: sessionCredential(given),
+          timeout: network.timeoutMs,
+          retries: 0,
+          exponentialTimeout: false,
+          turn: parts.turn,
+        }),
+        network.retries,
+      );
+      const { values, errorStatus } = await getScalars(session, asked, maxOids);
+      if (errorStatus !== 0 && values.every((value) => value === undefined)) throw refusal(errorStatus);
+      parts.tried("accepted");
+      return { device: await describe(parts, target, credential, session, values) };
+    } catch (error) {
+      if (!(error instanceof SnmpError) || error.code === "closed") throw error;
+      const result = resultOf(error);
+      parts.tried(result);
+      if (result !== "timeout") refused ??= error.message;
+    } finally {
+      session?.close();
+    }
+  }
+  return { device: undefined, refusal: refused };
+}
+
+function resultOf({ code }: SnmpError): TryResult {
+  if (code === "timeout" || code === "refused") return code;
+  return code === "auth" ? "wrong_credential" : "other";
+}
+
+/** What it is and which addresses it has. It is found, too, where it stops answering half-way. */
+async function describe(
+  { definitions }: ProbeParts,
+  target: SweepTarget,
+  credential: number,
+  session: Session,
+  [sysObjectId, sysDescr, sysName, engineId]: readonly (VarBind | undefined)[],
+): Promise<SweptDevice> {
+  const oid = sysObjectId?.type === "ObjectIdentifier" ? sysObjectId.value : undefined;
+  const identity = { credential, sysObjectId: oid, sysDescr: textOf(sysDescr), sysName: textOf(sysName) };
+  const known = engineId?.type === "OctetString" ? engineId.value : session.engine()?.id;
+  const answered = async <T>(question: Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await question;
+    } catch (error) {
+      if (error instanceof SnmpError && error.code !== "closed") return otherwise;
+      throw error;
+    }
+  };
+  const facts = await answered<DeviceFacts>(
+    describeDevice(session, definitions, identity, { maxOids, maxRepetitions: 0 }),
+    new Map(),
+  );
+  const addresses = await answered<readonly string[]>(learnAddresses(session, { maxOids }), []);
+  return {
+    ...target,
+    ...identity,
+    sysObjectId: oid && formatOid(oid),
+    engineId: known === undefined || known.length < 5 ? undefined : Buffer.from(known).toString("hex"),
+    facts,
+    addresses,
+  };
+}
+
+/** Every message of a sweep waits for its turn, so the tries after the first are requests of their own. */
+function withRetries(session: Session, retries: number): Session {
+  const again = async (ask: () => Promise<SnmpResponse>): Promise<SnmpResponse> => {
+    for (let left = retries; ; left--) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (left === 0 || !(error instanceof SnmpError) || error.code !== "timeout") throw error;
+      }
+    }
+  };
+  return {
+    version: session.version,
+    counts: session.counts,
+    limits: session.limits,
+    valueFaults: session.valueFaults,
+    get: (oids) => again(() => session.get(oids)),
+    getNext: (oids) => again(() => session.getNext(oids)),
+    getBulk: (oids, nonRepeaters, repetitions) => again(() => session.getBulk(oids, nonRepeaters, repetitions)),
+    engine: () => session.engine(),
+    close: () => session.close(),
+  };
+}
 
 /** An agent that answers, but none of the credentials. */
 export interface RefusedAddress {
@@ -19,8 +176,8 @@ export interface SweepResult {
 }
 
 /** What happened to an address. */
-export const addressResults = ["found", "refused", "silent", "no_ping"] as const;
-export type AddressResult = (typeof addressResults)[number];
+const addressResults = ["found", "refused", "silent", "no_ping"] as const;
+type AddressResult = (typeof addressResults)[number];
 
 export interface SweepParts extends ProbeParts {
   /** Whether an address answers a ping. */
@@ -85,4 +242,136 @@ export async function sweep(parts: SweepParts, targets: Iterable<SweepTarget>): 
 
 function inOrder<T>(items: [place: number, T][]): T[] {
   return items.sort(([a], [b]) => a - b).map(([, item]) => item);
+}
+
+/** What happened to a device that discovery met. */
+const foundChanges = ["new", "changed", "gone", "duplicate"] as const;
+type FoundChange = (typeof foundChanges)[number];
+
+export interface SweepMeasures {
+  sent(): void;
+  tried(result: TryResult): void;
+  ended(result: AddressResult): void;
+  found(change: FoundChange, devices: number): void;
+  /** @param at milliseconds since the epoch. */
+  run(result: "done" | "failed" | "stopped", at: number, milliseconds: number): void;
+}
+
+export function createSweepMeasures(metrics: Metrics): SweepMeasures {
+  const probes = metrics.counter(
+    "netgloss_snmp_discovery_probes_total",
+    "Requests that discovery of networks sent, tries after the first and pings included",
+  );
+  probes.add(0);
+  const tries = metrics.counter(
+    "netgloss_snmp_discovery_tries_total",
+    "Credentials that discovery of networks tried at an address, by result",
+    { result: tryResults },
+  );
+  const addresses = metrics.counter(
+    "netgloss_snmp_discovery_addresses_total",
+    "Addresses that discovery of networks asked, by result",
+    { result: addressResults },
+  );
+  const devices = metrics.counter(
+    "netgloss_snmp_discovery_devices_total",
+    "Devices that discovery of networks met, by what is different",
+    { change: foundChanges },
+  );
+  const runs = metrics.counter("netgloss_snmp_discovery_runs_total", "Runs of discovery of networks, by result", {
+    result: ["done", "failed", "stopped"],
+  });
+  const duration = metrics.gauge("netgloss_snmp_discovery_duration_seconds", "Duration of the last run over networks");
+  const last = metrics.gauge(
+    "netgloss_snmp_discovery_last_run_timestamp_seconds",
+    "When the last run over networks ended; 0 before the first one",
+  );
+  duration.set(0);
+  last.set(0);
+  return {
+    sent: () => probes.add(),
+    tried: (result) => tries.add(1, { result }),
+    ended: (result) => addresses.add(1, { result }),
+    found: (change, count) => devices.add(count, { change }),
+    run(result, at, milliseconds) {
+      runs.add(1, { result });
+      duration.set(milliseconds / 1000);
+      last.set(at / 1000);
+    },
+  };
+}
+
+/** Lets one piece of work go after the other, this many in a second. */
+interface SendPace {
+  /** Resolves when the next piece may go, in the order of the calls. Rejects when the signal aborts. */
+  turn(signal: AbortSignal): Promise<void>;
+}
+
+interface Waiting {
+  readonly go: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** What a late timer may make up for. */
+const maxLateMs = 20;
+
+/** @param perSecond above 0. */
+export function createSendPace(clock: Clock, perSecond: number): SendPace {
+  const everyMs = 1000 / perSecond;
+  const waiting: Waiting[] = [];
+  let nextAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+
+  const letGo = (): void => {
+    timer = undefined;
+    const now = clock.monotonic();
+    nextAt = Math.max(nextAt, now - maxLateMs);
+    while (nextAt <= now) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      next.go();
+      // Who has given up does not use a turn.
+      if (!next.signal.aborted) nextAt += everyMs;
+    }
+    timer = setTimeout(letGo, Math.max(1, nextAt - now));
+  };
+  return {
+    turn(signal) {
+      return new Promise((resolve, reject) => {
+        const go = (): void => (signal.aborted ? reject(signal.reason as Error) : resolve());
+        waiting.push({ go, signal });
+        if (timer !== undefined) return;
+        // What nobody used while there was nothing to do is not made up for.
+        nextAt = Math.max(nextAt, clock.monotonic());
+        letGo();
+      });
+    },
+  };
+}
+
+/** The program `ping` cannot be run. */
+class PingError extends Error {
+  override readonly name = "PingError";
+}
+
+/**
+ * Whether an address answers one echo request, by the program `ping` of the system: Node has no sockets for ICMP.
+ *
+ * @throws PingError when there is no such program, or it may not be used.
+ */
+export async function systemPing(address: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+  const seconds = Math.max(1, Math.ceil(timeoutMs / 1000));
+  const options = ["-n", "-q", "-c", "1", "-W", String(seconds), address];
+  return new Promise((resolve, reject) => {
+    execFile("ping", options, { signal, timeout: 2 * timeoutMs + 1000 }, (error, _out, problem) => {
+      if (error === null) resolve(true);
+      // Exit code 1: no answer.
+      else if (error.code === 1 || error.killed === true || signal.aborted) resolve(false);
+      else if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+        reject(new PingError("ping: true needs the program ping (Debian's package iputils-ping)"));
+      } else if (/not permitted|permission/i.test(problem)) reject(new PingError(`ping: ${problem.trim()}`));
+      // An address without a route, for one.
+      else resolve(false);
+    });
+  });
 }

@@ -1,9 +1,9 @@
 import type { RecordFields } from "../../record/index.ts";
 import type { Attribute, Definitions, IndexPart, ObjectDefinition } from "../definitions/definitions.ts";
-import { formatOid, type Oid } from "../session/oid.ts";
+import { formatOid, type Oid } from "../session/var-bind.ts";
 import type { VarBind } from "../session/var-bind.ts";
 import { convertValue } from "../values/convert-value.ts";
-import { decodeIndex } from "../values/decode-index.ts";
+import { decodeIndex } from "../values/convert-value.ts";
 import { putRow, type Cell } from "../values/put-row.ts";
 import type { NameTables } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";

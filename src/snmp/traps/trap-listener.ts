@@ -1,28 +1,80 @@
+import { createSocket } from "node:dgram";
+import { isIPv6, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
-import { createServer, type AddressInfo, type Socket } from "node:net";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createMessageReader } from "../session/stream-pool.ts";
-import { trapListenError, openTrapSocket, type TrapSocket } from "./trap-socket.ts";
-import { usmCredential } from "../definitions/device-credentials.ts";
-import { type Finding, formatFinding } from "../definitions/finding.ts";
+import {
+  listenFault,
+  readKernelSockets,
+  type Clock,
+  type Component,
+  type Log,
+  type Metrics,
+} from "../../base/report/index.ts";
+import { createMessageReader } from "../session/sockets.ts";
+import { usmCredential, type Finding, formatFinding, type Definitions } from "../definitions/definitions.ts";
 import { parseDefinitionFile } from "../definitions/parse-file.ts";
-import type { UsmCredential } from "../session/credential.ts";
+import type { UsmCredential } from "../session/security.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
-import { readKernelSockets, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import type { Definitions } from "../definitions/definitions.ts";
-import { DecodeError, valueFaults } from "../session/codec/decode-error.ts";
-import { encodeCommunityMessage } from "../session/codec/message-codec.ts";
-import type { Pdu } from "../session/codec/pdu-codec.ts";
-import { formatOid } from "../session/oid.ts";
-import { messageVersion, readCommunityNotification, trapOf } from "./read-notification.ts";
+import { DecodeError, valueFaults } from "../session/ber.ts";
+import { encodeCommunityMessage, type Pdu } from "../session/message-codec.ts";
+import { formatOid } from "../session/var-bind.ts";
+import {
+  messageVersion,
+  readCommunityNotification,
+  trapOf,
+  trapRefusals,
+  type Trap,
+  type TrapRefusal,
+} from "./trap.ts";
 import { createSenderLimit, isNamedRefusal, SenderRefusals, type RefusedTraps } from "./sender-limit.ts";
 import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
 import { applyTrapRules, readTrapRules, type CompileCondition, type TrapRule } from "./trap-rules.ts";
-import { trapRefusals, type Trap, type TrapRefusal } from "./trap.ts";
 import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
+
+/** A bound socket for notifications. */
+interface TrapSocket {
+  readonly port: number;
+  send(datagram: Uint8Array, address: string, port: number): void;
+  close(): Promise<void>;
+}
+
+type OnDatagram = (datagram: Uint8Array, address: string, port: number) => void;
+
+/** Storms come at once: the kernel keeps what the program has not read yet. */
+const receiveBuffer = 4 * 1024 * 1024;
+
+/** @throws Error naming address, port and reason when the port is taken or needs rights. */
+function openTrapSocket(address: string, port: number, onDatagram: OnDatagram): Promise<TrapSocket> {
+  const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
+  return new Promise((resolve, reject) => {
+    const fail = (cause: Error): void => reject(trapListenError("UDP", address, port, cause));
+    socket.once("error", fail);
+    socket.bind(port, address, () => {
+      socket.off("error", fail);
+      // An answer that cannot be sent is asked for again.
+      socket.on("error", () => {});
+      try {
+        socket.setRecvBufferSize(receiveBuffer);
+      } catch {
+        // A host that refuses the size keeps its default.
+      }
+      socket.on("message", (datagram, peer) => onDatagram(datagram, peer.address, peer.port));
+      resolve({
+        port: socket.address().port,
+        send: (datagram, to, toPort) => socket.send(datagram, toPort, to, () => {}),
+        close: () => new Promise((done) => socket.close(() => done())),
+      });
+    });
+  });
+}
+
+/** The error of a port for notifications that cannot be opened. */
+function trapListenError(transport: "UDP" | "TCP", address: string, port: number, cause: Error): Error {
+  return new Error(`cannot receive traps on ${transport} port ${port} of ${address}: ${listenFault(cause)}`, { cause });
+}
 
 /** A port for notifications by TCP (RFC 3430). */
 interface TrapStream {
@@ -143,7 +195,7 @@ function faultOf(file: string, message: string): Finding {
 }
 
 /** What is known of the device that an address belongs to. */
-export interface TrapSender {
+interface TrapSender {
   readonly name: string;
   readonly interfaceName: (index: number) => string | undefined;
   /** Its interfaces have changed: they are polled at once. */
@@ -174,7 +226,7 @@ export interface TrapSettings {
   readonly maxRate: number;
 }
 
-export interface TrapListenerParts {
+interface TrapListenerParts {
   readonly settings: TrapSettings;
   readonly definitions: () => Definitions | undefined;
   /** Users that polled devices know count, too. */
@@ -189,7 +241,7 @@ export interface TrapListenerParts {
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-export interface TrapListener extends Component {
+interface TrapListener extends Component {
   /** The port it listens on; undefined before the start. */
   port(): number | undefined;
   /** What was refused for its credentials or its time. */

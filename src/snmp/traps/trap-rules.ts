@@ -1,6 +1,6 @@
 import type { RecordFields } from "../../record/index.ts";
-import { FindingCollector } from "../definitions/file-report.ts";
-import type { Finding } from "../definitions/finding.ts";
+import { FindingCollector } from "../definitions/map-reader.ts";
+import type { Finding } from "../definitions/definitions.ts";
 import { describe, isNull, MapReader } from "../definitions/map-reader.ts";
 import { decodeText, parseOrReport } from "../definitions/parse-file.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/report/index.ts";
-import { DecodeError } from "../session/codec/decode-error.ts";
+import { DecodeError } from "../session/ber.ts";
 import {
   decodeMessage,
   decodeScopedPdu,
@@ -7,14 +7,14 @@ import {
   encodeUsmMessage,
   type ScopedPdu,
   type UsmMessage,
-} from "../session/codec/message-codec.ts";
-import type { Pdu } from "../session/codec/pdu-codec.ts";
-import type { UsmCredential } from "../session/credential.ts";
-import type { Oid } from "../session/oid.ts";
-import { createEngine, type Engine } from "../session/usm/engine.ts";
-import { createKeyCache, type UsmKeys } from "../session/usm/key-cache.ts";
-import { isMessageAuthentic, signMessage } from "../session/usm/mac.ts";
-import { decrypt, encrypt, saltLength } from "../session/usm/privacy.ts";
+} from "../session/message-codec.ts";
+import type { Pdu } from "../session/message-codec.ts";
+import type { UsmCredential } from "../session/security.ts";
+import type { Oid } from "../session/var-bind.ts";
+import { createEngine, type Engine } from "../session/security.ts";
+import { createKeyCache, type UsmKeys } from "../session/security.ts";
+import { isMessageAuthentic, signMessage } from "../session/security.ts";
+import { decrypt, encrypt, saltLength } from "../session/security.ts";
 import type { TrapRefusal } from "./trap.ts";
 
 /** What a message of version 3 came to: a PDU and how to answer it, or why there is none; `reply` goes back at once. */

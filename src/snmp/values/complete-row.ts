@@ -1,7 +1,209 @@
 import type { RecordFields } from "../../record/index.ts";
-import { numberOf, roundTo } from "./field-number.ts";
-import { completeSensor, sensorCopies, type SensorKind } from "./complete-sensor.ts";
-import { dropImplausibleSensor } from "./plausibility.ts";
+import { type FieldDefinition, dropImplausibleSensor } from "./put-value.ts";
+import type { Unit } from "./syntax.ts";
+
+function numberOf(fields: RecordFields, field: string): number | undefined {
+  const value = fields.get(field);
+  return typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
+}
+
+/** @param parts how many parts of 1 are kept: 100 for two decimals. */
+function roundTo(value: number, parts: number): number {
+  return Math.round(value * parts) / parts;
+}
+
+/** `hw.sensor.type` and `hw.sensor.unit`, and what a reading is divided by to be of that unit. */
+export type SensorKind = readonly [type: string, unit: string, divide?: number];
+
+const kindsBySyntaxUnit: { readonly [unit in Unit]?: SensorKind } = {
+  Cel: ["temperature", "Cel"],
+  V: ["voltage", "V"],
+  A: ["current", "A"],
+  dBm: ["optical_power", "dBm"],
+  VA: ["apparent_power", "VA"],
+  W: ["power", "W"],
+  Hz: ["frequency", "Hz"],
+};
+
+/** What an object's attribute `hw.sensor.value` is a reading of, as far as its syntax says. */
+export function sensorKindOf(attributes: Iterable<FieldDefinition>): SensorKind | undefined {
+  for (const { field, syntax } of attributes)
+    if (field === "hw.sensor.value") return syntax.unit && kindsBySyntaxUnit[syntax.unit];
+  return undefined;
+}
+
+/** By the label of EntitySensorDataType (RFC 3433) or what vendors have for it. */
+const dataTypes: Readonly<Record<string, SensorKind>> = {
+  "volts ac": ["voltage", "V"],
+  "volts dc": ["voltage", "V"],
+  amperes: ["current", "A"],
+  watts: ["power", "W"],
+  hertz: ["frequency", "Hz"],
+  celsius: ["temperature", "Cel"],
+  "percent rh": ["humidity", "%"],
+  rpm: ["fan", "rpm"],
+  cmm: ["airflow", "m3/min"],
+  dbm: ["optical_power", "dBm"],
+  "d bm": ["optical_power", "dBm"],
+  "d v": ["voltage", "V", 10],
+  "d a": ["current", "A", 10],
+  "d w": ["power", "W", 10],
+  temperature: ["temperature", "Cel"],
+  "temperature sensors": ["temperature", "Cel"],
+  fans: ["fan", "rpm"],
+  humidity: ["humidity", "%"],
+  "rms current": ["current", "A"],
+  "rms voltage": ["voltage", "V"],
+  "active power": ["power", "W"],
+  "apparent power": ["apparent_power", "VA"],
+  "active energy": ["energy", "Wh"],
+  frequency: ["frequency", "Hz"],
+  "amperage probe type is power supply amps": ["current", "A", 10],
+  "amperage probe type is system amps": ["current", "A", 10],
+  "amperage probe type is power supply watts": ["power", "W"],
+  "amperage probe type is system watts": ["power", "W"],
+};
+
+/** By the unit that a device writes, in lower case and without "degrees" and its sign. */
+const kindsByUnit: Readonly<Record<string, SensorKind>> = {
+  c: ["temperature", "Cel"],
+  cel: ["temperature", "Cel"],
+  celsius: ["temperature", "Cel"],
+  centigrade: ["temperature", "Cel"],
+  f: ["temperature", "Cel"],
+  fahrenheit: ["temperature", "Cel"],
+  v: ["voltage", "V"],
+  volt: ["voltage", "V"],
+  volts: ["voltage", "V"],
+  mv: ["voltage", "V", 1000],
+  a: ["current", "A"],
+  amp: ["current", "A"],
+  amps: ["current", "A"],
+  ma: ["current", "A", 1000],
+  w: ["power", "W"],
+  watt: ["power", "W"],
+  watts: ["power", "W"],
+  va: ["apparent_power", "VA"],
+  voltamp: ["apparent_power", "VA"],
+  wh: ["energy", "Wh"],
+  kwh: ["energy", "Wh", 0.001],
+  hz: ["frequency", "Hz"],
+  hertz: ["frequency", "Hz"],
+  rpm: ["fan", "rpm"],
+  dbm: ["optical_power", "dBm"],
+};
+
+/** What the name of a sensor says of its type, where nothing else does. */
+const typesByName: readonly (readonly [RegExp, type: string, unit: string])[] = [
+  [/temp|therm|celsius|°c/i, "temperature", "Cel"],
+  [/fan|rpm/i, "fan", "rpm"],
+  [/humid/i, "humidity", "%"],
+  [/volt|^[+-]?\d+(?:\.\d+)? ?v|v(?:cc|dd|core|ref|tt|bat)|\bvin/i, "voltage", "V"],
+  [/current|\bamp/i, "current", "A"],
+  [/power|watt/i, "power", "W"],
+];
+
+interface SensorCopy {
+  /** Where the name of the sensor is, or what it is. */
+  readonly name?: string;
+  readonly nameField?: string;
+  /** What it is, or where its unit is, where it is no temperature in degrees Celsius. */
+  readonly kind?: SensorKind;
+  readonly unitField?: string;
+  /** The label that a field of the row must have. */
+  readonly when?: readonly [field: string, label: string];
+}
+
+const celsius: SensorKind = ["temperature", "Cel"];
+
+/** Readings that have names of their own. A record has one sensor: the first of these. */
+const sensorCopies: ReadonlyMap<string, SensorCopy> = new Map([
+  ["ups.battery.temperature", { name: "battery" }],
+  ["disk.temperature", { nameField: "disk.name" }],
+  ["pdu.sensor.temperature", { nameField: "pdu.sensor.name" }],
+  ["pdu.sensor.humidity.pct", { nameField: "pdu.sensor.name", kind: ["humidity", "%"] }],
+  [
+    "cmc.variable.value",
+    {
+      nameField: "cmc.variable.name",
+      unitField: "cmc.variable.unit",
+      when: ["cmc.variable.type.name", "value"],
+    },
+  ],
+]);
+
+/** Adds what {@link completeRow} says of `hw.sensor`. */
+function completeSensor(fields: RecordFields, byAttribute: SensorKind | undefined): void {
+  copyReadings(fields);
+  if (!fields.has("hw.sensor.value") && !fields.has("hw.sensor.state.name")) return;
+  const entity = fields.get("entity.name") ?? fields.get("component.descr");
+  if (entity !== undefined && !fields.has("hw.sensor.name")) fields.set("hw.sensor.name", entity);
+  const value = numberOf(fields, "hw.sensor.value");
+  const said = byLabel(fields) ?? byUnit(fields);
+  if (said !== undefined && value !== undefined) fields.set("hw.sensor.value", inUnit(fields, value, said));
+  const kind = said ?? (value === undefined ? undefined : byAttribute) ?? byName(fields);
+  if (kind === undefined) return;
+  if (!fields.has("hw.sensor.type")) fields.set("hw.sensor.type", kind[0]);
+  if (value === undefined || fields.get("hw.sensor.type") !== kind[0]) return;
+  if (said !== undefined || !fields.has("hw.sensor.unit")) fields.set("hw.sensor.unit", kind[1]);
+}
+
+function copyReadings(fields: RecordFields): void {
+  if (fields.has("hw.sensor.value")) return;
+  for (const [field, { name, nameField, kind = celsius, unitField, when }] of sensorCopies) {
+    const value = fields.get(field);
+    if (value === undefined || (when !== undefined && fields.get(when[0]) !== when[1])) continue;
+    const unit = unitField === undefined ? kind[1] : fields.get(unitField);
+    if (unit === undefined) continue;
+    fields.set("hw.sensor.value", value);
+    fields.set("hw.sensor.unit", unit);
+    if (unitField === undefined) fields.set("hw.sensor.type", kind[0]);
+    const sensorName = name ?? (nameField === undefined ? undefined : fields.get(nameField));
+    if (sensorName !== undefined && !fields.has("hw.sensor.name")) fields.set("hw.sensor.name", sensorName);
+    return;
+  }
+}
+
+function byLabel(fields: RecordFields): SensorKind | undefined {
+  const label = fields.get("hw.sensor.data_type.name") ?? fields.get("hw.sensor.probe_type.name");
+  if (typeof label !== "string") return undefined;
+  // All other amperage probes of Dell's are in milliamperes.
+  return dataTypes[label] ?? (label.startsWith("amperage probe") ? ["current", "A", 1000] : undefined);
+}
+
+function byUnit(fields: RecordFields): SensorKind | undefined {
+  return kindsByUnit[unitWord(fields.get("hw.sensor.data_unit.name") ?? fields.get("hw.sensor.unit"))];
+}
+
+function unitWord(unit: unknown): string {
+  if (typeof unit !== "string") return "";
+  return unit
+    .toLowerCase()
+    .replace(/deg(?:rees?|\.)?|[°"\uFFFD]/g, "")
+    .trim();
+}
+
+/** Celsius, whatever the unit that is written or enumerated. */
+function inUnit(fields: RecordFields, value: number, [type, , divide = 1]: SensorKind): number {
+  if (type !== "temperature") return divide === 1 ? value : value / divide;
+  const unit = unitWord(fields.get("hw.sensor.data_unit.name") ?? fields.get("hw.sensor.unit"));
+  return unit === "f" || unit === "fahrenheit" ? roundTo(((value - 32) * 5) / 9, 1000) : value;
+}
+
+function byName(fields: RecordFields): SensorKind | undefined {
+  const name = fields.get("hw.sensor.name");
+  return typeof name === "string" ? kindOfName(name) : undefined;
+}
+
+function kindOfName(name: string): SensorKind | undefined {
+  const found = typesByName.find(([pattern]) => pattern.test(name));
+  return found && [found[1], found[2]];
+}
+
+/** Returns the type of a sensor as its name says it. */
+export function typeOfSensor(name: string): string | undefined {
+  return kindOfName(name)?.[0];
+}
 
 const receives = /\brx|receive|\brcv/i;
 const transmits = /\btx|transmit/i;

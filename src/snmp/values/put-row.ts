@@ -1,12 +1,12 @@
 import { formatAddressBytes } from "../../base/ip/index.ts";
 import type { RecordFields, Scalar } from "../../record/index.ts";
 import { convertValue, decibelOfMilliwatts } from "./convert-value.ts";
-import { typeOfSensor } from "./complete-sensor.ts";
-import { formatDisplayString, formatMac } from "./format-text.ts";
-import { isOutside, putImplausible } from "./plausibility.ts";
+import { typeOfSensor } from "./complete-row.ts";
+import { formatDisplayString, formatMac } from "./convert-value.ts";
+import { isOutside, putImplausible } from "./put-value.ts";
 import { putValue, type FieldDefinition, type NameTables } from "./put-value.ts";
-import { readNumber, scaleNumber } from "./read-number.ts";
-import type { SnmpValue } from "./snmp-value.ts";
+import { readNumber, scaleNumber } from "./convert-value.ts";
+import type { SnmpValue } from "./convert-value.ts";
 import type { SyntaxKind } from "./syntax.ts";
 
 /** One attribute's definition and its value in a row. */

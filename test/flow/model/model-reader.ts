@@ -1,14 +1,9 @@
 import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
-import {
-  bootTimeOf,
-  rateSources,
-  recordSampling,
-  type FlowReader,
-} from "../../../src/flow/wire/decoder/flow-reader.ts";
-import { addNames, type Applications } from "../../../src/flow/exporters/options/name-table.ts";
-import { flowRate } from "../../../src/flow/exporters/sampling/flow-rate.ts";
-import type { RecordReader } from "../../../src/flow/wire/template/record-reader.ts";
+import { bootTimeOf, rateSources, recordSampling, type FlowReader } from "../../../src/flow/wire/records/decoder.ts";
+import { addNames, type Applications } from "../../../src/flow/exporters/options.ts";
+import { flowRate } from "../../../src/flow/exporters/sampling.ts";
+import type { RecordReader } from "../../../src/flow/wire/records/record-reader.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
 import { splitBiflow } from "./split-biflow.ts";
 

@@ -1,4 +1,4 @@
-import { plausibleRate } from "../../../src/flow/exporters/sampling/record-rate.ts";
+import { plausibleRate } from "../../../src/flow/exporters/sampling.ts";
 import { formatAddressBytes } from "../../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
 import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
@@ -6,9 +6,9 @@ import { addIcmp, completeFlow } from "../../../src/flow/line/complete-flow.ts";
 import { tcpFlagNames } from "../../../src/flow/elements/mapping/convert-field.ts";
 import { createParsedPacket, flowLevelOf, parsePacket } from "../../../src/flow/wire/packet/parse-packet.ts";
 import type { PacketHeader } from "../../../src/flow/wire/packet/packet-header.ts";
-import type { PacketStart } from "../../../src/flow/wire/packet/parse-start.ts";
+import type { PacketStart } from "../../../src/flow/wire/packet/parse-headers.ts";
 import { protocolNames } from "../../../src/flow/elements/registry/protocol-names.gen.ts";
-import { dropReasonName } from "../../../src/flow/wire/sflow/interface-steps.ts";
+import { dropReasonName } from "../../../src/flow/wire/sflow/sample-steps.ts";
 import { flowRecordLayouts } from "../../../src/flow/wire/sflow/flow-record-layouts.ts";
 import { putPackets } from "./put-packet.ts";
 import { Cut, Xdr } from "./xdr.ts";

@@ -1,6 +1,6 @@
 import type { RecordFields, Value } from "../../../src/record/index.ts";
-import { forwardName, swapSides } from "../../../src/flow/line/biflow/biflow-names.ts";
-import { commonNames } from "../../../src/flow/line/biflow/direction.ts";
+import { forwardName, swapSides } from "../../../src/flow/line/biflow.ts";
+import { commonNames } from "../../../src/flow/line/biflow.ts";
 import { enumerations } from "../../../src/flow/elements/registry/enumerations.gen.ts";
 
 const reversePrefix = "flow.reverse.";

@@ -10,9 +10,9 @@ import {
   type ExchangeEntry,
   type ImportOptions,
   type ImportResult,
+  udmJson,
 } from "../../../src/metadata/index.ts";
 import { createSelect } from "../../../src/app/index.ts";
-import { udmJson } from "../../../src/metadata/index.ts";
 import { countTurns } from "../../support/count-turns.ts";
 import { runs } from "../../support/runs.ts";
 

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { exchangeFormats, exportEntries, importEntries, type ExchangeEntry } from "../../../src/metadata/index.ts";
+import {
+  exchangeFormats,
+  exportEntries,
+  importEntries,
+  type ExchangeEntry,
+  checkValues,
+  type UdmContext,
+} from "../../../src/metadata/index.ts";
 import { parseKey } from "../../../src/base/ip/index.ts";
-import { checkValues, type UdmContext } from "../../../src/metadata/index.ts";
 import { keyText } from "../../support/ip-arbitrary.ts";
 import { runs } from "../../support/runs.ts";
 import { anyValues } from "../../support/udm-write-arbitrary.ts";

@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
-import { readColumnMap, readyMapNames } from "../../../src/metadata/index.ts";
-import { readSourcesFile, sourceKinds } from "../../../src/metadata/index.ts";
+import { readColumnMap, readyMapNames, readSourcesFile, sourceKinds } from "../../../src/metadata/index.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../../docs/sources.md"), "utf8");
 const [sources = "", columnMaps = ""] = page.split("## Column maps");

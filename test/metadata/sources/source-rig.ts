@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Agent } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, Agent } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   createHealth,
@@ -9,11 +8,17 @@ import {
   type Log,
   type Metrics,
 } from "../../../src/base/report/index.ts";
-import type { SelectionLimits } from "../../../src/metadata/index.ts";
+import {
+  type SelectionLimits,
+  createLastCopies,
+  createSources,
+  type Sources,
+  type SourceState,
+  udmJson,
+  type CollectorUdmStore,
+} from "../../../src/metadata/index.ts";
 import { createSelect } from "../../../src/app/index.ts";
-import { createLastCopies, createSources, type Sources, type SourceState } from "../../../src/metadata/index.ts";
 import { nodeFileIo, type FileIo } from "../../../src/base/file/index.ts";
-import { udmJson, type CollectorUdmStore } from "../../../src/metadata/index.ts";
 import { memoryFileIo } from "../../support/memory-file-io.ts";
 import { storeOn } from "../../support/udm-store-fixture.ts";
 

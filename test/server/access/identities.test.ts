@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { scryptSync } from "node:crypto";
 import { before, test } from "node:test";
 import {
   FailureLimit,
@@ -10,6 +9,7 @@ import {
   parseAccessFile,
   type AccessList,
 } from "../../../src/server/index.ts";
+import { cheapHash } from "../../support/cheap-hash.ts";
 
 const clock = { at: 0, now: () => clock.at, monotonic: () => clock.at };
 const { token, hash } = createToken("ci");
@@ -23,13 +23,6 @@ tokens: {ci: {role: viewer, hash: "${hash}", expires: 1970-01-01T00:00:10Z}}`,
   );
 });
 
-/** A hash of a 32nd of the usual cost, for what is about how many are made. */
-function cheapHash(password: string): string {
-  const salt = Buffer.alloc(16, 1);
-  const derived = scryptSync(password.normalize("NFC"), salt, 32, { N: 2 ** 10, r: 8, p: 1 });
-  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64").replace(/=+$/, "");
-  return `$scrypt$ln=10,r=8,p=1$${text(salt)}$${text(derived)}`;
-}
 const always = (): boolean => true;
 
 test("a password is hashed once, then remembered, until the users change or ten minutes have passed", async () => {

@@ -1,6 +1,6 @@
-import type { Pdu } from "../../../src/snmp/session/codec/pdu-codec.ts";
-import { errorStatus } from "../../../src/snmp/session/error-status.ts";
-import type { Oid } from "../../../src/snmp/session/oid.ts";
+import type { Pdu } from "../../../src/snmp/session/message-codec.ts";
+import { errorStatus } from "../../../src/snmp/session/snmp-error.ts";
+import type { Oid } from "../../../src/snmp/session/var-bind.ts";
 import type { VarBind } from "../../../src/snmp/session/var-bind.ts";
 import type { AgentRow, AgentTable } from "./agent-table.ts";
 

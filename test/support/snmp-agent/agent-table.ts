@@ -1,4 +1,4 @@
-import { compareOids, parseOid, type Oid } from "../../../src/snmp/session/oid.ts";
+import { compareOids, parseOid, type Oid } from "../../../src/snmp/session/var-bind.ts";
 import type { VarBind } from "../../../src/snmp/session/var-bind.ts";
 
 type WithoutOid<T> = T extends unknown ? Omit<T, "oid"> : never;

@@ -5,13 +5,13 @@ import {
   encodeUsmMessage,
   type ScopedPdu,
   type UsmMessage,
-} from "../../../src/snmp/session/codec/message-codec.ts";
-import type { Pdu } from "../../../src/snmp/session/codec/pdu-codec.ts";
-import type { UsmCredential } from "../../../src/snmp/session/credential.ts";
+} from "../../../src/snmp/session/message-codec.ts";
+import type { Pdu } from "../../../src/snmp/session/message-codec.ts";
+import type { UsmCredential } from "../../../src/snmp/session/security.ts";
 import { createSaltSource } from "../../../src/snmp/session/snmp-client.ts";
-import { createKeyCache, type UsmKeys } from "../../../src/snmp/session/usm/key-cache.ts";
-import { isMessageAuthentic, signMessage } from "../../../src/snmp/session/usm/mac.ts";
-import { decrypt, encrypt } from "../../../src/snmp/session/usm/privacy.ts";
+import { createKeyCache, type UsmKeys } from "../../../src/snmp/session/security.ts";
+import { isMessageAuthentic, signMessage } from "../../../src/snmp/session/security.ts";
+import { decrypt, encrypt } from "../../../src/snmp/session/security.ts";
 import { oidOf } from "./agent-table.ts";
 
 /** A snapshot of an agent's engine. */

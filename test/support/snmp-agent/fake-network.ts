@@ -1,4 +1,4 @@
-import type { OpenUdpSocket, UdpSocketHandlers } from "../../../src/snmp/session/udp-socket.ts";
+import type { OpenUdpSocket, UdpSocketHandlers } from "../../../src/snmp/session/sockets.ts";
 import type { SnmpAgent } from "./snmp-agent.ts";
 
 /** What happens to a datagram that a client sends: datagrams come back, from where it was sent to unless said. */

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { createMessageReader } from "../../../src/snmp/session/stream-pool.ts";
+import { createMessageReader } from "../../../src/snmp/session/sockets.ts";
 import type { SnmpAgent } from "./snmp-agent.ts";
 
 /** An agent on a TCP port. */

@@ -1,7 +1,7 @@
-import type { Message } from "../../../src/snmp/session/codec/message-codec.ts";
-import { readPduRest, type Pdu } from "../../../src/snmp/session/codec/pdu-codec.ts";
-import { errorStatus, type ErrorStatusName } from "../../../src/snmp/session/error-status.ts";
-import { compareOids, oidStartsWith, type Oid } from "../../../src/snmp/session/oid.ts";
+import type { Message } from "../../../src/snmp/session/message-codec.ts";
+import { readPduRest, type Pdu } from "../../../src/snmp/session/message-codec.ts";
+import { errorStatus, type ErrorStatusName } from "../../../src/snmp/session/snmp-error.ts";
+import { compareOids, oidStartsWith, type Oid } from "../../../src/snmp/session/var-bind.ts";
 import type { VarBind } from "../../../src/snmp/session/var-bind.ts";
 import { fromHex } from "../snmp-bytes.ts";
 import { oidOf, type AgentRow, type TypedValue } from "./agent-table.ts";

@@ -6,11 +6,11 @@ import {
   type CommunityMessage,
   type Message,
   type UsmMessage,
-} from "../../../src/snmp/session/codec/message-codec.ts";
-import { readPduRest, type Pdu } from "../../../src/snmp/session/codec/pdu-codec.ts";
-import type { UsmCredential } from "../../../src/snmp/session/credential.ts";
-import { errorStatus } from "../../../src/snmp/session/error-status.ts";
-import type { Oid } from "../../../src/snmp/session/oid.ts";
+} from "../../../src/snmp/session/message-codec.ts";
+import { readPduRest, type Pdu } from "../../../src/snmp/session/message-codec.ts";
+import type { UsmCredential } from "../../../src/snmp/session/security.ts";
+import { errorStatus } from "../../../src/snmp/session/snmp-error.ts";
+import type { Oid } from "../../../src/snmp/session/var-bind.ts";
 import { answerPdu } from "./agent-pdu.ts";
 import { oidOf, type AgentTable } from "./agent-table.ts";
 import { createAgentUsm, type AgentEngine, type UsmStatistic } from "./agent-usm.ts";

@@ -25,7 +25,8 @@ test("the site is built, no link leads nowhere, and each page of docs/ is in its
   run("run", "build");
   const menu = readFileSync(join(site, ".vitepress/config.js"), "utf8");
   const listed = [...menu.matchAll(/page\("[^"]+", "([^"]+)"\)/g)].map((match) => match[1] ?? "");
-  const pages = readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [name.slice(0, -3)] : []));
+  const names = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  const pages = names.flatMap((name) => (name.endsWith(".md") ? [name.slice(0, -3)] : []));
   assert.deepEqual(
     pages.filter((name) => !listed.includes(name)),
     [],
@@ -41,7 +42,7 @@ test("the site is built, no link leads nowhere, and each page of docs/ is in its
   );
   const dead: string[] = [];
   for (const [name, text] of html) {
-    for (const [, path = "", anchor = ""] of text.matchAll(/href="\/?([\w-]*)#([^"]+)"/g)) {
+    for (const [, path = "", anchor = ""] of text.matchAll(/href="\/?([\w/-]*)#([^"]+)"/g)) {
       const target = html.get(path === "" ? name : path);
       const id = decodeURIComponent(anchor);
       if (id !== "VPContent" && target?.includes(`id="${id}"`) !== true) dead.push(`${name}: ${path}#${id}`);

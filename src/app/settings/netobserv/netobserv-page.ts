@@ -1,7 +1,7 @@
 import { theirDefaults } from "./their-defaults.ts";
 import { countFates, defaultOf, fateOf, netObservNames, type Fate } from "./netobserv-names.ts";
 
-/** The page docs/netobserv-settings.md: what happens to each public name of NetObserv. */
+/** The page docs/reference/netobserv-settings.md: what happens to each public name of NetObserv. */
 export function netObservPage(): string {
   const { same, accepted, missing } = countFates();
   const rows = Object.keys(netObservNames).toSorted().map(tableRow);

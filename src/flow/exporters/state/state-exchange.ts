@@ -1,16 +1,141 @@
-import type { Clock } from "../../../base/report/index.ts";
-import type { TemplateSettings } from "../../wire/template/decode-sets.ts";
-import { isFarFromKept } from "../domain.ts";
+import type { TemplateSettings } from "../../wire/records/decode-sets.ts";
+import { isOtherBoot, type Domain, isFarFromKept } from "../domain.ts";
+import { type ExporterTable, stateKey } from "../exporter-table.ts";
 import type { Exporter } from "../exporter.ts";
-import type { ExporterTable } from "../exporter-table.ts";
+import {
+  readTemplateState,
+  restoreOptions,
+  type DomainState,
+  type ExporterState,
+  type TemplateState,
+  type StateReport,
+  exporterState,
+  restoreExporter,
+} from "./exporter-state.ts";
+import type { Clock } from "../../../base/report/index.ts";
 import type { OpenQuestions } from "../open-questions.ts";
-import { stateKey } from "../relays.ts";
-import { type AdoptedCounts, adoptStates } from "./adopt-states.ts";
-import { type ExporterState, type StateReport, exporterState, restoreExporter } from "./exporter-state.ts";
-import type { SharedAnswer } from "./shared-exporters.ts";
+import type { SharedAnswer } from "./shared-store.ts";
+
+/** What happened to the templates that other collectors know. Plain numbers. */
+export interface AdoptedCounts {
+  taken: number;
+  /** The exporter has started again since: its templates may be others. */
+  restarted: number;
+  /** The exporter was not heard there for long, or their times cannot be. */
+  stale: number;
+}
+
+/** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
+const freshMs = 30 * 60_000;
+/** Two collectors' times of one event differ by no more. No template is younger than its exporter's last datagram. */
+const sameTimeMs = 5000;
+/** A sequence number of IPFIX that goes back by more belongs to another count. */
+const maxLate = 4096;
+/** After a restart an exporter sends its templates from a new port. This is how long they may take from the collector that received them. */
+const settledMs = 400;
+
+/**
+ * Takes what other collectors know of a sender and, where it is a relay, of the exporters that it names. What came here later stands. A
+ * template is taken for domains that were heard here, unless the exporter has started again since, or was not heard there for half an hour.
+ *
+ * @param states times are those of this clock.
+ */
+function adoptStates(
+  table: ExporterTable,
+  sender: Exporter,
+  states: readonly ExporterState[],
+  now: number,
+  settings: TemplateSettings,
+  counts: AdoptedCounts,
+): void {
+  const own = states.filter(({ address, relay }) => address === sender.address && relay === undefined);
+  for (const state of own) adoptOwn(sender, state, now, settings, counts);
+  if (!sender.isRelay) return;
+  for (const state of states) {
+    if (state.relay !== sender.address || state.lastSeen < now - freshMs) continue;
+    const named = table.find(state.address) ?? table.restore(state.address, now, now, state.relay);
+    if (named === undefined) continue;
+    for (const said of state.options) if (restoreOptions(named, said, true)) named.isChanged = true;
+  }
+}
+
+function adoptOwn(
+  sender: Exporter,
+  state: ExporterState,
+  now: number,
+  settings: TemplateSettings,
+  counts: AdoptedCounts,
+): void {
+  const { lastSeen, templates, options, domains = [] } = state;
+  if (lastSeen < now - freshMs || lastSeen > now + sameTimeMs) {
+    counts.stale += templates.length;
+    return;
+  }
+  const heard = [...sender.domains()];
+  for (const template of templates) {
+    const place = placeOf(heard, template, now);
+    if (place === undefined) continue;
+    if (template.definedAt > lastSeen + sameTimeMs) {
+      counts.stale++;
+      continue;
+    }
+    if (place !== "other port" && hasRestarted(place, domains.find(isOf(template)))) {
+      counts.restarted++;
+      continue;
+    }
+    const record = readTemplateState(template);
+    if (record === undefined || record.template.fields.length > settings.maxFields) continue;
+    const domain = sender.domain(template.protocol, template.domain, template.port ?? undefined);
+    const from = { origin: "shared", definedAt: template.definedAt } as const;
+    if (!sender.restoreTemplate(domain, record, settings.planTemplate, from, now)) continue;
+    counts.taken++;
+    sender.isChanged = true;
+  }
+  // Rates and names of a domain hold for others, too: also those of a domain that was not heard here.
+  const here = [...sender.domains()];
+  for (const said of options) {
+    const isSaid = (protocol: string, id: number, port: number | null | undefined): boolean =>
+      protocol === said.protocol && id === said.domain && (said.port === undefined || said.port === port);
+    const domain = here.findLast(({ protocol, id, port }) => isSaid(protocol, id, port));
+    const known = domains.find((each) => isSaid(each.protocol, each.domain, each.port));
+    if ((said.changedAt ?? 0) > lastSeen + sameTimeMs) continue;
+    if (domain !== undefined && hasRestarted(domain, known)) continue;
+    if (domain === undefined && said.protocol === "ipfix" && known?.port != null)
+      sender.domain("ipfix", said.domain, known.port);
+    if (restoreOptions(sender, said, false)) sender.isChanged = true;
+  }
+}
+
+/** The domain of a template where it was heard here, or whether only another port of it was, for long enough. */
+function placeOf(heard: readonly Domain[], template: TemplateState, now: number): Domain | "other port" | undefined {
+  const same = heard.filter(({ protocol, id }) => protocol === template.protocol && id === template.domain);
+  const own = same.find(({ port }) => (port ?? null) === template.port);
+  if (own !== undefined) return own;
+  const isSettled = same.some(({ waiting: { since } }) => since !== undefined && now - since >= settledMs);
+  return isSettled ? "other port" : undefined;
+}
+
+function isOf({ protocol, domain, port }: TemplateState): (state: DomainState) => boolean {
+  return (state) => state.protocol === protocol && state.domain === domain && state.port === port;
+}
+
+/**
+ * Whether an exporter has started again since another collector heard it. NetFlow v9: by its start as export time less uptime, modulo 2^32
+ * milliseconds; an uptime that stands still says nothing. IPFIX: by a sequence number that went back in the same session.
+ */
+function hasRestarted(domain: Domain, then: DomainState | undefined): boolean {
+  if (then === undefined) return false;
+  const bootTime = domain.senders.latest()?.bootTime;
+  if (then.bootTime !== null && bootTime !== undefined) {
+    const { bootTime: thenBoot, uptime } = then;
+    return isOtherBoot({ bootTime: thenBoot, uptime: uptime ?? undefined }, { bootTime, uptime: domain.uptime });
+  }
+  if (then.sequence === null || domain.number === undefined || (domain.port ?? null) !== then.port) return false;
+  return ((domain.number - then.sequence) | 0) < -maxLate;
+}
 
 /** Hands out what the exporters of a pipeline said once, and takes what earlier runs and other collectors know. */
-export interface StateExchange {
+interface StateExchange {
   /** What happened since the last call. @param which `all`: as if everything had changed. */
   give(which: "changed" | "all"): StateReport;
   /** Takes what earlier runs knew. What is known already stands. */
@@ -22,7 +147,7 @@ export interface StateExchange {
   readonly adopted: Readonly<AdoptedCounts>;
 }
 
-export interface StateExchangeParts {
+interface StateExchangeParts {
   readonly exporters: ExporterTable;
   /** Undefined: no other collector is asked. */
   readonly questions: OpenQuestions | undefined;

@@ -1,6 +1,18 @@
-// Looks up what is known of addresses, as src/enrich/address/address-table.ts does, in the same memory.
 import {
   controlArena,
+  controlMask,
+  controlNow,
+  controlSlots,
+  controlTag,
+  fieldsBytes,
+  maxProbes,
+  objectMask,
+  slotBytes,
+  slotExpires,
+  slotStart,
+  slotTag,
+  textHead,
+  listedBytes,
   controlFinish,
   controlHasFinish,
   controlHits,
@@ -14,12 +26,15 @@ import {
   localityShift,
   metadataBit,
   slotLengths,
-  slotStart,
   systemBit,
-  textHead,
   withVlanShift,
 } from "../../../record/address-layout";
 import {
+  hashes,
+  maxPrefetched,
+  filterKeeps,
+  filterStart,
+  missingAddresses,
   destinationAsSlot,
   destinationLabelText,
   isAbsent,
@@ -30,13 +45,176 @@ import {
   sourceAsSlot,
   sourceLabelText,
 } from "../layout";
+import { keepsFields, locateAll, moveNoted, note, noteText, locate, placeOfNumber, setPlace, slot } from "./memory";
 import { moveDigest } from "./community-id";
-import { control, search, setControl, word } from "./address-search";
-import { moveNoted, note, noteText } from "./noted";
-import { locate } from "./imports";
-import { countMissed, foundBefore } from "./missing-addresses";
-import { placeOfNumber, setPlace, slot } from "./slots";
-import { copy, putText, writeUint32, writeUint64 } from "./values";
+import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
+
+// Searches the table of addresses, as src/enrich/address/change-history.ts does, in the same memory.
+
+/** The place of the table's control block; 0 for none. */
+let control: usize = 0;
+
+@inline
+function setControl(at: usize): void {
+  control = at;
+}
+
+@inline
+function hashOf(object: i32, a: u32, b: u32, c: u32, d: u32): u32 {
+  const mixed = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
+  const hash = (mixed ^ (mixed >>> 15) ^ object) * 0x85ebca6b;
+  return hash ^ (hash >>> 13);
+}
+
+@inline
+function hashAt(object: i32, at: usize, isIpv6: bool): u32 {
+  return isIpv6
+    ? hashOf(object, word(at), word(at + 4), word(at + 8), word(at + 12))
+    : hashOf(object, 0, 0, 0xffff, word(at));
+}
+
+@inline
+function word(at: usize): u32 {
+  return bswap(load<u32>(at));
+}
+
+/** Where the hashes of the addresses of an object are that are prefetched together. */
+@inline
+function hashesOf(object: i32): usize {
+  return hashes + 4 * maxPrefetched * object;
+}
+
+/** Makes the hashes of several addresses, at most {@link maxPrefetched}, which are going to be looked up. */
+export function hashSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): void {
+  const kept = hashesOf(object);
+  for (let i = 0; i < count; i++, at += stride) store<u32>(kept + 4 * i, hashAt(object, at, isIpv6));
+}
+
+/** The same of one address, at a position below {@link maxPrefetched}. */
+@inline
+export function hashSlot(object: i32, at: usize, isIpv6: bool, position: i32): void {
+  store<u32>(hashesOf(object) + 4 * position, hashAt(object, at, isIpv6));
+}
+
+@inline
+function startOf(slots: usize, mask: u32, hash: usize): u32 {
+  return load<u32>(slots + slotBytes * (load<u32>(hash) & mask), slotStart);
+}
+
+/**
+ * Asks for the memory of the slots of as many addresses at once. Nothing else is done in between: a processor waits for several places together
+ * only if they are a few hundred instructions apart.
+ */
+export function prefetchSlots(object: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  let at = hashesOf(object);
+  const end = at + 4 * count;
+  let sum: u32 = 0;
+  for (; at + 16 <= end; at += 16) {
+    sum += startOf(slots, mask, at) + startOf(slots, mask, at + 4);
+    sum += startOf(slots, mask, at + 8) + startOf(slots, mask, at + 12);
+  }
+  for (; at < end; at += 4) sum += startOf(slots, mask, at);
+  return sum;
+}
+
+/** And for their texts, with what stands directly in front of them where that is used. */
+export function prefetchTexts(object: i32, count: i32): u32 {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  const kept = hashesOf(object);
+  const arena = load<u32>(control, controlArena);
+  const before: usize = keepsFields() ? textHead + fieldsBytes : 0;
+  let sum: u32 = 0;
+  for (let i = 0; i < count; i++) {
+    const text = arena + startOf(slots, mask, kept + 4 * i);
+    sum += load<u8>(text - before) + load<u8>(text) + load<u8>(text, 64) + load<u8>(text, 128);
+  }
+  return sum;
+}
+
+/** The slot of an address, right at the time; 0 when it is not in the table. */
+@inline
+function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
+  const slots = load<u32>(control, controlSlots);
+  const mask = load<u32>(control, controlMask);
+  let place = hashOf(object, a, b, c, d);
+  for (let probe = 0; probe < maxProbes; probe++, place++) {
+    const at: usize = slots + slotBytes * (place & mask);
+    const tag = load<i32>(at, slotTag);
+    if (tag == 0) return 0;
+    if (load<u32>(at, 12) != d || (tag & objectMask) != object + 1) continue;
+    if (load<u32>(at, 8) != c || load<u32>(at, 4) != b || load<u32>(at) != a) continue;
+    const isFresh = load<i32>(control, controlNow) < load<i32>(at, slotExpires);
+    return isFresh && (tag & ~objectMask) == load<i32>(control, controlTag) ? at : 0;
+  }
+  return 0;
+}
+
+// Addresses that the table lacks, looked up together before the records of their set.
+
+let missingEnd: usize = 0;
+/** Addresses of the set under way that were not in the table. */
+let missed: i32 = 0;
+/** Addresses that were looked up before their records. */
+let made: i32 = 0;
+/** In how many sets missing addresses are still looked for. */
+let setsAhead: i32 = 0;
+const manyMissed = 4;
+const maxSetsAhead = 4;
+
+/**
+ * Whether missing addresses are to be looked for before their records, so that they are looked up together. Nearly all sets have none, and
+ * looking costs a twentieth of such records: so it is done behind sets that missed many. A filter may drop records before anything is asked
+ * about their addresses.
+ */
+export function listsMissing(): bool {
+  if (missed >= manyMissed) setsAhead = maxSetsAhead;
+  missed = 0;
+  if (setsAhead == 0) return false;
+  setsAhead--;
+  missingEnd = missingAddresses;
+  return load<u32>(filterStart) == filterKeeps;
+}
+
+/** Lists an address if it is not in the table. */
+export function listMissing(object: i32, address: usize, isIpv6: bool): void {
+  const a = isIpv6 ? word(address) : 0;
+  const b = isIpv6 ? word(address + 4) : 0;
+  const c = isIpv6 ? word(address + 8) : 0xffff;
+  const d = word(isIpv6 ? address + 12 : address);
+  if (search(object, a, b, c, d) != 0) return;
+  store<i32>(missingEnd, object);
+  store<u32>(missingEnd, a, 4);
+  store<u32>(missingEnd, b, 8);
+  store<u32>(missingEnd, c, 12);
+  store<u32>(missingEnd, d, 16);
+  missingEnd += listedBytes;
+}
+
+/** Has the addresses that are listed put into the table together; a single one is looked up when its turn comes. */
+export function locateMissing(): void {
+  const count = <i32>((missingEnd - missingAddresses) / listedBytes);
+  if (count < 2) return;
+  missed = count;
+  made += locateAll(missingAddresses, count);
+}
+
+@inline
+function countMissed(): void {
+  missed++;
+}
+
+/** How many of the addresses that the records found were there before. */
+@inline
+function foundBefore(hits: i32): i32 {
+  const ahead = min(made, hits);
+  made -= ahead;
+  return hits - ahead;
+}
+
+// Looks up what is known of addresses, as src/enrich/address/address-table.ts does, in the same memory.
 
 let hits: i32 = 0;
 let matches: i32 = 0;
@@ -178,8 +356,6 @@ export function writeLabels(p: usize): usize {
   p = writeLabel(0, slot(sourceAsSlot), sourceLabelText, p);
   return writeLabel(1, slot(destinationAsSlot), destinationLabelText, p);
 }
-
-const maxSafe: u64 = 9_007_199_254_740_991;
 
 /** Copies what follows from both ends. */
 export function finish(p: usize): usize {

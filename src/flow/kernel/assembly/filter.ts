@@ -1,9 +1,9 @@
-// Whether a record is wanted, as far as the values say that are kept of it: runs the program that src/flow/line/program/filter-program.ts
+// Whether a record is wanted, as far as the values say that are kept of it: runs the program that src/flow/line/filter-program.ts
 // makes of a filter.
 import * as L from "../layout";
 import { writeDigests } from "./community-id";
-import { judgeLine } from "./imports";
-import { slot } from "./slots";
+import { judgeLine } from "./memory";
+import { slot } from "./memory";
 
 /** Whether the other side is to judge the line of the record under way. */
 let isAsked: bool = false;

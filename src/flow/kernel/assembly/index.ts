@@ -7,13 +7,13 @@ import {
   endRecord,
   grown,
 } from "./addresses";
-import { hashSlots, prefetchSlots, prefetchTexts } from "./address-search";
-import { listMissing, listsMissing, locateMissing } from "./missing-addresses";
+import { hashSlots, prefetchSlots, prefetchTexts } from "./addresses";
+import { listMissing, listsMissing, locateMissing } from "./addresses";
 import { beginDigests, writeDigests } from "./community-id";
-import { beginUptime, isPadding, locateFields, readBootTime } from "./fields";
+import { beginUptime, isPadding, locateFields, readBootTime } from "./steps";
 import { bare, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
-import { clearSlots } from "./slots";
+import { clearSlots } from "./memory";
 
 /** The next direction of a record whose first line was written; its first is 0. */
 let direction: i32 = 0;
@@ -116,5 +116,5 @@ export function prefetch(program: usize, at: usize, count: i32): void {
   locateMissing();
 }
 
-export { listSamples } from "./listed-samples";
+export { listSamples } from "./samples";
 export { prefetchSamples, writeSamples } from "./samples";

@@ -1,31 +1,155 @@
-// Runs a program, which was made of a template, for one record.
 import * as L from "../layout";
-import { forgetNoted, note, noteAnywhere, notePiece } from "./noted";
-import { maxSafe, readUptime, select, timeOfUptime } from "./fields";
-import { isLineWanted } from "./filter";
-import { help, writeValue } from "./imports";
-import { writeLabels } from "./labels";
-import { writeList } from "./lists";
-import { unwanted, writeRest } from "./rest";
-import { noteSeen } from "./seen-flows";
-import { clearIcmp, clearSlots, keep, keepNumber, keepUint, register, setPlace, setRegister, slot } from "./slots";
-import { writeSteps } from "./steps";
-import { writeText } from "./texts";
 import {
-  copy,
-  copyLong,
+  comma,
+  putText,
   readUint,
   writeByte,
+  writeUint32,
+  closingBracket,
+  copy,
+  quote,
   writeHex,
   writeIpv4,
   writeIpv6,
   writeMac,
+  writeUint64,
+  copyLong,
+  maxSafe,
   writeMilliseconds,
   writeNtp,
   writeSeconds,
-  writeUint32,
-  writeUint64,
 } from "./values";
+import {
+  forgetNoted,
+  note,
+  noteAnywhere,
+  notePiece,
+  help,
+  writeValue,
+  clearIcmp,
+  clearSlots,
+  keep,
+  keepNumber,
+  keepUint,
+  register,
+  setPlace,
+  setRegister,
+  slot,
+} from "./memory";
+import { readUptime, select, timeOfUptime, writeSteps, writeText } from "./steps";
+import { isLineWanted } from "./filter";
+import { unwanted, writeRest } from "./rest";
+import { noteSeen } from "./flow-ids";
+
+// A stack of MPLS labels (RFC 3032): 20 bits of label, three of experimental use, one at the bottom of the stack.
+
+@inline
+function entry(i: i32): u32 {
+  return load<u32>(L.labels + 4 * <usize>i);
+}
+
+/**
+ * Writes a stack, the top first. Exporters have as many fields as they can give and fill those behind the stack with zeros: these
+ * are left out.
+ *
+ * @param pairs place and length of `count` fields, three or four bytes each; the fourth is a time to live.
+ */
+function writeLabels(p: usize, pairs: usize, count: i32, from: usize, varies: bool): usize {
+  let last = 0;
+  for (let i = 0; i < count; i++) {
+    const place = <usize>load<u16>(pairs + 4 * i);
+    const at = varies ? <usize>load<u32>(L.fieldOffsets + 4 * place) : from + place;
+    const value = <u32>readUint(at, 3);
+    store<u32>(L.labels + 4 * <usize>i, value);
+    if (value != 0) last = i + 1;
+  }
+  if (last == 0) return p;
+  p = putText(p, L.labelText);
+  for (let i = 0; i < last; i++) p = putComma(writeUint32(p, entry(i) >>> 4));
+  p = putText(p - 1, L.labelExpText);
+  for (let i = 0; i < last; i++) p = putComma(writeByte(p, (entry(i) >>> 1) & 7));
+  p = putText(p - 1, L.labelBottomText);
+  for (let i = 0; i < last; i++) {
+    const isBottom = (entry(i) & 1) == 1;
+    // "true", "fals" and "e"
+    store<u32>(p, isBottom ? 0x65757274 : 0x736c6166);
+    if (!isBottom) store<u8>(p, 0x65, 4);
+    p = putComma(p + (isBottom ? 4 : 5));
+  }
+  return writeUint32(putText(p - 1, L.topLabelText), entry(0) >>> 4);
+}
+
+@inline
+function putComma(p: usize): usize {
+  store<u8>(p, comma);
+  return p + 1;
+}
+
+// Lists of values of one length (RFC 6313, basicList) whose names are known.
+
+/** The bytes of a list's head before the enterprise number. */
+const shortHead = 5;
+
+@inline
+function hasHead(shape: usize, at: usize, head: i32): bool {
+  if (load<u32>(at) != load<u32>(shape, L.shapeHead) || load<u8>(at, 4) != load<u8>(shape, L.shapeHead + 4)) return false;
+  return head == shortHead || load<u32>(at, 5) == load<u32>(shape, L.shapeHead + 5);
+}
+
+@inline
+function writeItem(p: usize, code: i32, at: usize, length: i32): usize {
+  switch (code) {
+    case L.opUint8:
+      return writeByte(p, load<u8>(at));
+    case L.opUint16:
+      return writeUint32(p, bswap(load<u16>(at)));
+    case L.opUint32:
+      return writeUint32(p, bswap(load<u32>(at)));
+    case L.opUint:
+      return writeUint64(p, readUint(at, length));
+    case L.opIpv4:
+      return writeIpv4(p, bswap(load<u32>(at)));
+    case L.opIpv6:
+      return writeIpv6(p, at);
+    case L.opMac:
+      return writeMac(p, at);
+    default:
+      return writeHex(p, at, length);
+  }
+}
+
+/** Writes a list of one of this many shapes. @returns where it ends, 0 when it has none of them. */
+function writeList(p: usize, shapes: usize, at: usize, length: i32): usize {
+  if (length < shortHead) return 0;
+  const end = shapes + L.maxListShapes * L.listShapeBytes;
+  for (let shape = shapes; shape < end; shape += L.listShapeBytes) {
+    const text = <i32>load<u16>(shape, L.shapeTextLength);
+    if (text == 0) return 0;
+    const head = <i32>load<u8>(shape, L.shapeHeadLength);
+    if (length < head || !hasHead(shape, at, head)) continue;
+    const size = <i32>load<u16>(shape, L.shapeValueLength);
+    const count = (length - head) / size;
+    const isMany = load<u8>(shape, L.shapeIsMany) != 0;
+    if (count == 0 || count > L.maxListValues || count * size != length - head) return 0;
+    if (count > 1 != isMany) continue;
+    const isQuoted = load<u8>(shape, L.shapeIsQuoted) != 0;
+    const code = <i32>load<u8>(shape, L.shapeCode);
+    copy(p, shape + L.shapeText, text);
+    p += text;
+    at += head;
+    for (let i = 0; i < count; i++, at += size) {
+      if (i > 0) store<u8>(p++, comma);
+      if (isQuoted) store<u8>(p++, quote);
+      p = writeItem(p, code, at, size);
+      if (isQuoted) store<u8>(p++, quote);
+    }
+    if (isMany) store<u8>(p++, closingBracket);
+    return p;
+  }
+  return 0;
+}
+
+// Runs a program, which was made of a template, for one record.
 
 /** What {@link writeRecord} returns for a line without additions, and where there is no room for what a helper writes. */
 export const bare: usize = 0;

@@ -1,18 +1,177 @@
-// What a line has behind the fields of its template: what follows from them, and what is added to them.
 import * as L from "../layout";
+import { addApp, slot, notePiece, addNumber, rateOf, writeEstimates, writeNames, keep } from "./memory";
+import { closingBracket, comma, copy, maxSafe, putText, quote, writeUint64, copyLong, writeByte } from "./values";
 import { append, finish, writeLabels } from "./addresses";
-import { writeApp } from "./apps";
 import { writeCommunityId } from "./community-id";
 import { completeEnds } from "./ends";
-import { notePiece } from "./noted";
 import { writeIds } from "./flow-ids";
 import { decideRole, makeKeys, method } from "./roles";
-import { writeEstablished, writeIcmpNames, writeVersion, writeVlans } from "./derived";
 import { isWanted } from "./filter";
-import { addNumber, rateOf, writeEstimates, writeNames } from "./imports";
-import { keep, slot } from "./slots";
-import { noteTraffic } from "./traffic";
-import { copy, copyLong, putText, writeByte, writeUint64 } from "./values";
+
+// Adds the application at an end of the flow, by its address and port.
+
+/** The port of an end where there may be an application, else -1. */
+@inline
+function portOf(number: i32, address: i64): i32 {
+  const port = slot(number);
+  if (address < 0 || <u64>port > 65535) return -1;
+  return (load<u8>(L.appPorts + (<usize>port >> 3)) & (1 << (<i32>port & 7))) != 0 ? <i32>port : -1;
+}
+
+/** @returns where the line ends then; 0 when the record must become fields. */
+function writeApp(p: usize, source: i64, destination: i64): usize {
+  const sourcePort = portOf(L.sourcePortSlot, source);
+  const destinationPort = portOf(L.destinationPortSlot, destination);
+  if (sourcePort < 0 && destinationPort < 0) return p;
+  const end = addApp(
+    <i32>p,
+    <i32>source,
+    <i32>(source >> 32),
+    sourcePort,
+    <i32>destination,
+    <i32>(destination >> 32),
+    destinationPort,
+  );
+  return end < 0 ? 0 : <usize>end;
+}
+
+// Names and numbers that follow from the fields of a line.
+
+/** The names of type and code of ICMP. */
+function writeIcmpNames(p: usize): usize {
+  const protocol = slot(L.protocolSlot);
+  if (protocol != 1 && protocol != 58) return p;
+  const type = slot(L.icmpTypeSlot);
+  if (<u64>type > 255) return p;
+  const entry: usize = (protocol == 1 ? L.icmpNames : L.icmpV6Names) + L.icmpNameBytes * <usize>type;
+  const length = load<i32>(entry, 4);
+  if (length == 0) return p;
+  copy(p, load<u32>(entry), length);
+  p += length;
+  const code = slot(L.icmpCodeSlot);
+  if (<u64>code >= <u64>load<u32>(entry, 12)) return p;
+  const named: usize = load<u32>(entry, 8) + 8 * <usize>code;
+  const codeLength = load<i32>(named, 4);
+  if (codeLength == 0) return p;
+  copy(p, load<u32>(named), codeLength);
+  return p + codeLength;
+}
+
+/** The IP version by the addresses where the line has none, and its name. */
+function writeVersion(p: usize, addressLength: i32): usize {
+  let version = slot(L.versionSlot);
+  if (version == L.isAbsent) {
+    if (addressLength == 0) return p;
+    version = addressLength == 4 ? 4 : 6;
+    p = putText(p, L.versionText);
+    store<u8>(p++, 0x30 + <u8>version);
+  }
+  if (version != 4 && version != 6) return p;
+  p = putText(p, L.versionNameText);
+  store<u8>(p, 0x30 + <u8>version);
+  store<u8>(p, quote, 1);
+  return p + 2;
+}
+
+/** The VLANs of both ends by where the packets came in and went out; and both, where they are not 0. */
+function writeVlans(p: usize): usize {
+  const source = slot(L.sourceVlanSlot);
+  const destination = slot(L.destinationVlanSlot);
+  const hasSource = <u64>source <= maxSafe;
+  const hasDestination = <u64>destination <= maxSafe;
+  if (!hasSource && !hasDestination) return p;
+  if (hasSource) p = writeUint64(putText(p, L.inVlanText), source);
+  if (hasDestination) p = writeUint64(putText(p, L.outVlanText), destination);
+  const first = hasSource && source != 0;
+  const second = hasDestination && destination != 0 && (!first || destination != source);
+  if (!first && !second) return p;
+  p = putText(p, L.vlansText);
+  if (first) p = writeUint64(p, source);
+  if (first && second) store<u8>(p++, comma);
+  if (second) p = writeUint64(p, destination);
+  store<u8>(p, closingBracket);
+  return p + 1;
+}
+
+const fin = 1;
+const syn = 2;
+const rst = 4;
+const psh = 8;
+const ack = 16;
+
+/** Whether flags of TCP say that a session was established, or was not. */
+function writeEstablished(p: usize): usize {
+  if (slot(L.protocolSlot) != 6) return p;
+  const all = slot(L.tcpFlagsSlot);
+  if (all < 0) return p;
+  const flags = <i32>(all & (fin | syn | rst | psh | ack));
+  if (flags == 0) return p;
+  if ((flags & ack) == 0) return putText(p, L.notEstablishedText);
+  if ((flags & (fin | psh)) == 0 && (flags & (syn | rst)) != 0) return p;
+  return putText(p, L.establishedText);
+}
+
+// What passed the interfaces of an exporter, by the flows it reports.
+
+/** The cell of a key that is not in its first place; 0 when there is no room for it. */
+function findCell(key: u64, cell: u32): usize {
+  for (let i = 0; i < L.trafficProbes; i++) {
+    const at: usize = L.trafficTable + L.trafficCell * <usize>cell;
+    const found = load<u64>(at);
+    if (found == 0) store<u64>(at, key);
+    if (found == 0 || found == key) return at;
+    cell = (cell + 1) & (L.trafficCells - 1);
+  }
+  store<u32>(L.trafficLost, load<u32>(L.trafficLost) + 1);
+  return 0;
+}
+
+/** Adds to one way of an interface. @param rest bytes as exported, and packets. */
+@inline
+function add(index: i64, base: u64, bytes: f64, rest: v128): void {
+  // 0 stands for an interface that is not known.
+  if (<u64>(index - 1) >= 0xffff_ffff) return;
+  const key = base | (<u64>index << L.trafficIndexShift);
+  const cell = <u32>((key * 0x9e3779b97f4a7c15) >>> 52);
+  let at: usize = L.trafficTable + L.trafficCell * <usize>cell;
+  if (load<u64>(at) != key) at = findCell(key, cell);
+  if (at == 0) return;
+  store<f64>(at, load<f64>(at, L.trafficBytes) + bytes, L.trafficBytes);
+  v128.store(at, f64x2.add(v128.load(at, L.trafficRawBytes), rest), L.trafficRawBytes);
+}
+
+/** The counter of a slot; 0 where there is none. */
+@inline
+function counter(number: i32): f64 {
+  const value = slot(number);
+  if (value == L.tooLarge) return <f64>load<u64>(L.exactValues + 8 * <usize>number);
+  return value < 0 ? 0 : <f64>value;
+}
+
+/** Adds what passed from one interface to another, by the slots of its counters. */
+@inline
+function addBoth(from: i64, to: i64, base: u64, octets: i32, packets: i32, rate: f64): void {
+  const raw = counter(octets);
+  if (raw == 0) return;
+  const rest = f64x2.replace_lane(f64x2.splat(raw), 1, counter(packets) * rate);
+  add(from, base, raw * rate, rest);
+  add(to, base | L.trafficWay, raw * rate, rest);
+}
+
+/** Adds what a flow reports, whether its line is wanted or not. @param known its sampling rate; one that is not known counts as 1. */
+function noteTraffic(known: f64): void {
+  const rate = known < 0 ? 1.0 : known;
+  const direction = slot(load<u8>(L.seenDirectionSlot));
+  const seen: u64 = direction == 0 ? L.trafficSeenIngress : direction == 1 ? L.trafficSeenEgress : 0;
+  const base = ((<u64>load<u32>(L.trafficExporter)) << L.trafficKeyShift) | seen;
+  const input = slot(load<u8>(L.trafficInSlot));
+  const output = slot(load<u8>(L.trafficOutSlot));
+  addBoth(input, output, base, L.octetsSlot, L.packetsSlot, rate);
+  if (slot(L.reverseOctetsSlot) < 0) return;
+  addBoth(output, input, base, L.reverseOctetsSlot, L.reversePacketsSlot, rate);
+}
+
+// What a line has behind the fields of its template: what follows from them, and what is added to them.
 
 /** Where the additions of the line under way begin. */
 export let additionsAt: usize = 0;
@@ -21,16 +180,16 @@ let added: u64 = 0;
 /** Whether it got an application. */
 let hasApp: bool = false;
 
-const maxSafe: f64 = 9_007_199_254_740_991;
+const maxRate: f64 = 9_007_199_254_740_991;
 
 /** Writes what a rate gives to each line that has it: its text, its factor, and which counters it can be applied to. */
 function renderRate(rate: f64): void {
   store<f64>(L.renderedRate, rate);
-  const isWhole = Math.trunc(rate) == rate && rate <= maxSafe;
+  const isWhole = Math.trunc(rate) == rate && rate <= maxRate;
   const factor = isWhole ? <u64>rate : 0;
   store<u64>(L.rateFactor, factor);
   // Exact as long as the product is: a double is then an integer below 2^53.
-  store<i64>(L.largestCounter, isWhole ? <i64>(<u64>maxSafe / max(factor, 1)) : i64.MIN_VALUE);
+  store<i64>(L.largestCounter, isWhole ? <i64>(<u64>maxRate / max(factor, 1)) : i64.MIN_VALUE);
   if (!isWhole) return;
   const end = writeUint64(putText(L.rateTexts, L.rateText), factor);
   store<u32>(L.rateTextLength, <u32>(end - L.rateTexts));

@@ -1,7 +1,7 @@
-// Which end of a flow is the client, as src/flow/line/roles/flow-ends.ts does it, with the same sketch of servers in the same
+// Which end of a flow is the client, as src/flow/line/flow-ends.ts does it, with the same sketch of servers in the same
 // memory.
 import * as L from "../layout";
-import { slot } from "./slots";
+import { slot } from "./memory";
 
 /** The rule that said it, for the line under way. */
 export let method: i32 = 0;

@@ -1,4 +1,4 @@
-// Writers of values, as src/flow/line/text/write-values.ts has them: each writes at `p` and returns where it ends; up to
+// Writers of values, as src/flow/line/line-head.ts has them: each writes at `p` and returns where it ends; up to
 // fifteen bytes behind may be overwritten, 63 by `copyLong`.
 import {
   cachedSeconds,
@@ -16,7 +16,19 @@ import {
   textLength,
   texts,
 } from "../layout";
-import { fillSecond } from "./imports";
+import { fillSecond } from "./memory";
+
+/** Characters of JSON. */
+export const quote: u8 = 0x22;
+export const comma: u8 = 0x2c;
+export const colon: u8 = 0x3a;
+export const blank: u8 = 0x20;
+export const openingBracket: u8 = 0x5b;
+export const closingBracket: u8 = 0x5d;
+export const backslash: u8 = 0x5c;
+
+/** The largest whole number that every reader of JSON takes as it is. */
+export const maxSafe: u64 = 9_007_199_254_740_991;
 
 // The engine looks at its stack where a loop begins, so what mostly takes no turn does not come to its loop.
 
@@ -152,7 +164,6 @@ export function writeIpv4(p: usize, address: u32): usize {
   return writeByte(p, address & 255);
 }
 
-const colon: u8 = 0x3a;
 
 @inline
 function isZero(at: usize, group: i32): u32 {

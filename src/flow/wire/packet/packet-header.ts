@@ -1,3 +1,17 @@
+// Numbers in network byte order. The caller has checked that their bytes are there.
+
+export function u16(b: Uint8Array, at: number): number {
+  return ((b[at] as number) << 8) | (b[at + 1] as number);
+}
+
+export function u24(b: Uint8Array, at: number): number {
+  return (u16(b, at) << 8) | (b[at + 2] as number);
+}
+
+export function u32(b: Uint8Array, at: number): number {
+  return u16(b, at) * 0x10000 + u16(b, at + 2);
+}
+
 /**
  * What the headers of one packet say: offsets into the bytes that were parsed, and numbers; -1 where there is none. It is
  * filled again and again, so that parsing makes no objects.
@@ -79,7 +93,7 @@ export const tunnels = [
   "gre-in-udp",
   "fabricpath",
 ] as const;
-export type Tunnel = (typeof tunnels)[number];
+type Tunnel = (typeof tunnels)[number];
 export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i])) as Readonly<Record<Tunnel, number>>;
 
 export function createPacketHeader(): PacketHeader {

@@ -1,11 +1,39 @@
+import { formatAddressBytes } from "../../../base/ip/index.ts";
+import type { FieldValues, RecordFields } from "../../../record/index.ts";
+import { type ByteSource, type StepSink, stackAt, createStepList } from "../steps/steps.ts";
+import { flowLevelOf, type ParsedPacket, createParsedPacket, parsePacket } from "./parse-packet.ts";
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
 import * as layout from "../../kernel/layout.ts";
-import type { Step, StepBook } from "../steps/step-book.ts";
-import type { StepSink } from "../steps/step-list.ts";
-import { stackAt } from "../steps/step-value.ts";
+import { type Step, type StepBook, createStepBook } from "../steps/step-book.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
-import { flowLevelOf, type ParsedPacket } from "./parse-packet.ts";
+import type { PacketStart } from "./parse-headers.ts";
+
+/** Which packet is the flow's, where a record says the addresses of one of them; else {@link flowLevelOf}. */
+export function levelWithin(packet: ParsedPacket, { bytes }: ByteSource, of: FieldValues): number {
+  const last = flowLevelOf(packet);
+  if (last === 0) return last;
+  const source = of.get("flow.src.ip.addr");
+  const destination = of.get("flow.dst.ip.addr");
+  if (source === undefined || destination === undefined) return last;
+  const found = packet.levels.findIndex(
+    (header, i) =>
+      i <= last &&
+      header.ipVersion >= 0 &&
+      formatAddressBytes(bytes, header.source, header.ipVersion === 4 ? 4 : 6) === source &&
+      formatAddressBytes(bytes, header.destination, header.ipVersion === 4 ? 4 : 6) === destination,
+  );
+  return found < 0 ? last : found;
+}
+
+/** The length of an IP packet, by the outermost IP header; -1 when there was none. */
+export function ipLengthOf({ levels, count }: ParsedPacket): number {
+  for (let i = 0; i < count; i++) {
+    const header = levels[i];
+    if (header !== undefined && header.ipVersion >= 0) return header.ipLength;
+  }
+  return -1;
+}
 
 /** Names of the fields of a packet: of ours where there are, else those of IPFIX elements. */
 const flowNames = {
@@ -98,7 +126,7 @@ export interface PacketSteps {
   add(list: StepSink, packet: ParsedPacket, agentVlan: number, flowLevel?: number): void;
 }
 
-export type LevelSteps = ReturnType<typeof createLevelSteps>;
+type LevelSteps = ReturnType<typeof createLevelSteps>;
 
 export function createPacketSteps(book: StepBook): PacketSteps {
   const flow = createLevelSteps(book, "flow");
@@ -321,4 +349,42 @@ function addIp(list: StepSink, steps: LevelSteps, header: PacketHeader): void {
     list.add(steps.icmpCode, header.icmpCode);
   }
   if (header.igmpType >= 0) list.add(steps.igmpType, header.igmpType);
+}
+
+/** Reads the beginning of a packet into fields. */
+export interface PacketFields {
+  /**
+   * @param of what is known of the flow: where its addresses are those of one of the packets, that one is the flow's and what is
+   *   within it has names with `flow.inner.`; else the innermost is.
+   */
+  read(source: ByteSource, at: number, end: number, start: PacketStart, of: FieldValues): RecordFields;
+  /** The length of the IP packet that was read last, by the outermost IP header; -1 when there was none. */
+  readonly ipLength: number;
+}
+
+export function createPacketFields(): PacketFields {
+  const packet = createParsedPacket();
+  /** Made with the first packet: thousands of entries, and most exporters send none. */
+  let made: ReturnType<typeof createFieldSteps> | undefined;
+
+  return {
+    get ipLength() {
+      return ipLengthOf(packet);
+    },
+    read(source, at, end, start, of) {
+      parsePacket(source.bytes, at, end, start, packet);
+      const { list, steps } = (made ??= createFieldSteps());
+      list.clear();
+      steps.add(list, packet, -1, levelWithin(packet, source, of));
+      const fields: RecordFields = new Map();
+      list.putInto(fields, 0, list.end, source);
+      return fields;
+    },
+  };
+}
+
+/** Steps that only make fields. */
+function createFieldSteps() {
+  const book = createStepBook(undefined);
+  return { list: createStepList(book, undefined), steps: createPacketSteps(book) };
 }

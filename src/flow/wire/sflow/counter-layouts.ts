@@ -1,4 +1,4 @@
-import type { CounterType, XdrLayout } from "./xdr-layout.ts";
+import type { CounterType, XdrLayout } from "./xdr-reader.ts";
 
 /**
  * Fields of a structure written short: names below a group with a blank between them, each with its type behind a colon;

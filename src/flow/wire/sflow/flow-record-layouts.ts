@@ -1,4 +1,4 @@
-import type { FlowType, XdrLayout } from "./xdr-layout.ts";
+import type { FlowType, XdrLayout } from "./xdr-reader.ts";
 
 /** Formats of flow records that are more than a row of fields, and that of the switch's VLANs. */
 export const flowFormats = { header: 1, ethernet: 2, ipv4: 3, ipv6: 4, switch: 1001, gateway: 1003 } as const;

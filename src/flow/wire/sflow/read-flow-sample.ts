@@ -1,20 +1,20 @@
 import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
 import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { Part, StepBook } from "../steps/step-book.ts";
-import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./interface-steps.ts";
+import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./sample-steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import * as layout from "../../kernel/layout.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
-import type { PacketStart } from "../packet/parse-start.ts";
-import { checkRate } from "../../exporters/sampling/record-rate.ts";
-import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
-import type { ListedStructure, SampleLines, SampleLister } from "../decoder/sample-lines.ts";
-import { createGatewaySteps } from "./gateway-steps.ts";
-import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
+import type { PacketStart } from "../packet/parse-headers.ts";
+import { checkRate } from "../../exporters/sampling.ts";
+import { sourceKey } from "../../exporters/sequence.ts";
+import type { ListedStructure, SampleLines, SampleLister } from "./sample-records.ts";
+import { createGatewaySteps } from "./sample-steps.ts";
+import { checkRecords, sampleProblem, type SampleContext } from "./sample-records.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
-import { createSampledSteps } from "./sampled-steps.ts";
-import { createStructureHex } from "./structure-hex.ts";
+import { createSampledSteps } from "./sample-steps.ts";
+import { createStructureHex } from "./xdr-reader.ts";
 import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
 
 /** The structures of a sample so far, by groups: those of a group have names in common, so that only the first can be fields. */

@@ -1,23 +1,23 @@
 import type { RecordFields, Scalar } from "../../../record/index.ts";
-import { type CounterType, type XdrLayout, padded } from "./xdr-layout.ts";
+import { type CounterType, type XdrLayout, padded } from "./xdr-reader.ts";
 import { readLayout, type LayoutResult, type XdrReader, createXdrReader } from "./xdr-reader.ts";
-import { sourceKey } from "../../exporters/sequence/sample-sources.ts";
-import { type RecordHead, createHeadField, createRecordHeads } from "../decoder/record-head.ts";
+import { sourceKey } from "../../exporters/sequence.ts";
+import { type RecordHead, createHeadField, createRecordHeads } from "../records/decoder.ts";
 import { counterLayouts } from "./counter-layouts.ts";
-import { checkRecords, sampleProblem, type SampleContext } from "./sample-context.ts";
+import { checkRecords, sampleProblem, type SampleContext } from "./sample-records.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
-import { hexOf } from "../steps/step-list.ts";
-import { createStructureHex } from "./structure-hex.ts";
+import { hexOf } from "../steps/steps.ts";
+import { createStructureHex } from "./xdr-reader.ts";
 import { formatAddressBytes } from "../../../base/ip/index.ts";
-import { u32 } from "../packet/bytes.ts";
-import type { Datagram, DecodeOutput, Decoder } from "../decoder/decoder.ts";
+import { u32 } from "../packet/packet-header.ts";
+import type { Datagram, DecodeOutput, Decoder } from "../records/decoder.ts";
 import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
-import { accountSequence, possibleGap } from "../../exporters/sequence/sequence.ts";
+import { accountSequence, possibleGap } from "../../exporters/sequence.ts";
 import type { TimeFormat } from "../../elements/mapping/time-format.ts";
-import { maxDatagram, type SampleLines } from "../decoder/sample-lines.ts";
+import { maxDatagram, type SampleLines } from "./sample-records.ts";
 import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
-import { canonicalAddress } from "../template/exporter-runs.ts";
+import { canonicalAddress } from "../records/record-reader.ts";
 
 /** A counter record that ends with a list of entries, which become arrays side by side. */
 interface CounterTable {

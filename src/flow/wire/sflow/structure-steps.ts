@@ -1,7 +1,7 @@
 import type { Part, Step, StepBook } from "../steps/step-book.ts";
-import type { StepList } from "../steps/step-list.ts";
-import { unknown32, type ByteSource, type PartRead } from "../steps/step-value.ts";
-import { padded, type FlowType, type XdrLayout } from "./xdr-layout.ts";
+import type { StepList } from "../steps/steps.ts";
+import { unknown32, type ByteSource, type PartRead } from "../steps/steps.ts";
+import { padded, type FlowType, type XdrLayout } from "./xdr-reader.ts";
 
 /** Makes steps of a structure. */
 export interface StructureSteps {

@@ -1,7 +1,81 @@
+import type { Span, ByteSource } from "../steps/steps.ts";
 import type { RecordFields, Value } from "../../../record/index.ts";
 import { formatMac, formatText, shortestSingle } from "../../elements/mapping/convert-type.ts";
-import type { ByteSource } from "../steps/step-value.ts";
-import { padded, type CounterType, type XdrLayout } from "./xdr-layout.ts";
+
+/**
+ * How a field of a structure is encoded (RFC 4506). `count32`, `count64`: all ones mean that the agent does not know the
+ * value, then there is no field. `mac`: six bytes, padded to eight. `text`: a length and this many bytes.
+ */
+type CommonType = "uint32" | "uint64" | "count32" | "mac" | "text";
+
+/**
+ * Types of flow structures. `address`: a type and 0, 4 or 16 bytes. `labels`: a count and this many entries of an MPLS label stack, `tags`
+ * of 802.1Q tags with their type; of both come the numbers.
+ */
+export type FlowType = CommonType | "ipv4" | "ipv6" | "address" | "labels" | "tags";
+
+/** Types of counter structures. `percent`: hundredths of a percent, all ones unknown. */
+export type CounterType = CommonType | "int32" | "count64" | "float" | "percent" | "bytes4" | "bytes16";
+
+/** The fields of a structure in order, each with its name in records. */
+export type XdrLayout<Type> = readonly (readonly [name: string, type: Type])[];
+
+/** Bytes with what fills them up to a multiple of four. */
+export function padded(length: number): number {
+  return length + ((4 - (length & 3)) & 3);
+}
+
+/** What a structure is of: each has numbers of its own. */
+type StructureKind = "sample" | "flow" | "counters";
+
+/**
+ * Structures that do not become fields, in hex: `flow.ie.sflow.<kind>.<enterprise>.<format>`. Each is an array, because a sample may have
+ * several of one format.
+ */
+interface StructureHex {
+  /** @param key enterprise in the upper twenty bits, format in the lower twelve. */
+  add(kind: StructureKind, key: number, at: number, end: number): void;
+  /** Whether there are any. */
+  isEmpty(): boolean;
+  /** Hands over where those that were added are, by their names, and forgets them. */
+  take(put: (name: string, spans: readonly Span[]) => void): void;
+}
+
+/** Formats come from the network: names of this many are kept. */
+const maxNames = 1024;
+
+export function createStructureHex(): StructureHex {
+  const known = new Map<string, Span[]>();
+  const names = {
+    sample: new Map<number, string>(),
+    flow: new Map<number, string>(),
+    counters: new Map<number, string>(),
+  };
+
+  const nameOf = (kind: StructureKind, key: number): string => {
+    const ofKind = names[kind];
+    const before = ofKind.get(key);
+    if (before !== undefined) return before;
+    if (ofKind.size >= maxNames) ofKind.clear();
+    const name = `flow.ie.sflow.${kind}.${key >>> 12}.${key & 0xfff}`;
+    ofKind.set(key, name);
+    return name;
+  };
+
+  return {
+    add(kind, key, at, end) {
+      const name = nameOf(kind, key);
+      const before = known.get(name);
+      if (before === undefined) known.set(name, [{ at, end }]);
+      else before.push({ at, end });
+    },
+    isEmpty: () => known.size === 0,
+    take(put) {
+      known.forEach((spans, name) => put(name, spans));
+      known.clear();
+    },
+  };
+}
 
 /** Reads one value after the other; what would lie behind the end is refused, and then everything after it. */
 export interface XdrReader {

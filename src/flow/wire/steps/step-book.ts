@@ -7,9 +7,9 @@ import {
   type Workspace,
 } from "../../../record/index.ts";
 import { createProgramWriter, type Operation } from "../../kernel/program-writer.ts";
-import { endMark } from "../../kernel/end-mark.ts";
+import { endMark } from "../../kernel/program-writer.ts";
 import * as layout from "../../kernel/layout.ts";
-import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./step-value.ts";
+import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./steps.ts";
 
 /**
  * One piece of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the

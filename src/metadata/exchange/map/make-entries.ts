@@ -2,15 +2,23 @@ import { KeyError, parseKey, type Key } from "../../../base/ip/index.ts";
 import { quote } from "../../../base/text/index.ts";
 import { YamlFault } from "../../../base/yaml/index.ts";
 import { checkValues } from "../../model/check-udm.ts";
-import { readOtherFields } from "../../model/entry.ts";
-import { udmContexts, type UdmContext, type UdmValues } from "../../model/entry.ts";
-import type { ExchangeEntry } from "../import-rows.ts";
-import type { FaultList } from "../import-rows.ts";
+import { readOtherFields, udmContexts, type UdmContext, type UdmValues } from "../../model/entry.ts";
+import type { ExchangeEntry, FaultList, Row } from "../import-rows.ts";
 import { isObject } from "../rows/json-rows.ts";
-import type { Row } from "../import-rows.ts";
-import { bindHeader, boundTexts, createObjectBinder, firstTexts, type Binding, type Bindings } from "./bind-columns.ts";
+import {
+  bindHeader,
+  boundTexts,
+  createObjectBinder,
+  firstTexts,
+  type Binding,
+  type Bindings,
+  CellFault,
+  cellBool,
+  cellTexts,
+  cellVlan,
+  maskLength,
+} from "./bind-columns.ts";
 import { metadataColumn, type ColumnMap, type FixedValues } from "./column-map.ts";
-import { CellFault, cellBool, cellTexts, cellVlan, maskLength } from "./bind-columns.ts";
 
 /** Makes entries of the rows of one text. */
 export interface EntryMaker {

@@ -10,8 +10,10 @@ import {
   type ColumnRule,
   type FixedValues,
   type Target,
+  readyMap,
+  readyMapNames,
+  type ReadyMapName,
 } from "./column-map.ts";
-import { readyMap, readyMapNames, type ReadyMapName } from "./column-map.ts";
 
 const mapFields = ["ready", "columns", "defaults", "constants", "rest", "where", "duplicates"] as const;
 const ruleFields = ["to", "mask", "until", "take", "split", "default", "values", "optional"] as const;

@@ -1,6 +1,5 @@
 import { Parser, type CsvError, type Options } from "csv-parse";
-import type { FaultList } from "../import-rows.ts";
-import { rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
+import { type FaultList, rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
 
 export interface CsvOptions {
   /** One character; left out: the one of comma, semicolon, tab and bar that the first line has most of. */

@@ -2,9 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
 import { isMainThread, Worker } from "node:worker_threads";
 import type { JsonataError } from "jsonata";
-import { ExchangeError } from "../import-rows.ts";
+import { ExchangeError, rowsOfABlock } from "../import-rows.ts";
 import { parseJson, requireDifferentNames } from "./json-rows.ts";
-import { rowsOfABlock } from "../import-rows.ts";
 
 /** Selects rows of a JSON text by a JSONata expression; gives them as JSON, one on each line. @throws ExchangeError */
 export type Select = (text: string, expression: string, signal?: AbortSignal) => AsyncIterable<string>;

@@ -9,9 +9,7 @@ import {
   type YamlPart,
 } from "../../../base/yaml/index.ts";
 import { udmFields } from "../../model/entry.ts";
-import { ExchangeError } from "../import-rows.ts";
-import type { FaultList } from "../import-rows.ts";
-import { rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
+import { ExchangeError, type FaultList, rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
 
 /**
  * The rows of a YAML text: the items of a list, or the entries of a mapping, whose name is the row's `key`, as in the

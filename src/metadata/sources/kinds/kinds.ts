@@ -1,11 +1,7 @@
 import { cloudKinds } from "./clouds.ts";
-import { infoblox } from "./ipam.ts";
+import { infoblox, netbox, phpipam } from "./ipam.ts";
 import { kubernetes } from "./kubernetes.ts";
-import { leaseKinds } from "./documents.ts";
-import { list } from "./documents.ts";
-import { netbox } from "./ipam.ts";
-import { phpipam } from "./ipam.ts";
-import { rowKinds } from "./documents.ts";
+import { leaseKinds, list, rowKinds } from "./documents.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** All kinds of sources, by the name that the file has. */

@@ -1,7 +1,6 @@
-import type { ColumnMap, ColumnRule, Target } from "../../exchange/map/column-map.ts";
+import { type ColumnMap, type ColumnRule, type Target, readyMap } from "../../exchange/map/column-map.ts";
 import type { ImportResult } from "../../exchange/export-entries.ts";
 import type { Select } from "../../exchange/rows/selection.ts";
-import { readyMap } from "../../exchange/map/column-map.ts";
 import type { SourceConfig } from "../source-config.ts";
 import type { SourceReader } from "../source-reader.ts";
 

@@ -1,0 +1,389 @@
+import { hash } from "node:crypto";
+import type { FleetMember, Membership } from "./membership.ts";
+import { type Metrics, isExpected, type Clock, type Component, type Log } from "../base/report/index.ts";
+
+/** A key that this collector has from now on. */
+export interface Share {
+  readonly key: string;
+  /** What an earlier holder has kept for the next one. */
+  readonly kept: string | undefined;
+  /** How it came to be free: nobody had it, its holder gave it up, or its holder lives no more. */
+  readonly from: "nobody" | "released" | "dead";
+  /** How long ago it was given up or taken last, in milliseconds. */
+  readonly ageMs: number;
+}
+
+/** What the division of keys asks of a database. All may fail with an Error while it is away. */
+export interface ShareTables {
+  /** Says which keys a member could take, by a digest of the list. */
+  offer(member: FleetMember, digest: string, keys: readonly string[]): Promise<void>;
+  /** Takes the offer back: others share the keys without this member. */
+  withdraw(member: FleetMember): Promise<void>;
+  /** @returns the keys of a list; undefined when there is no such list. */
+  list(digest: string): Promise<readonly string[] | undefined>;
+  /** Takes those of the keys that no living member has, and those that this session has already. */
+  take(member: FleetMember, keys: readonly string[]): Promise<readonly Share[]>;
+  /** Gives keys up, with what the next holder is to know; without a text what was kept before stays. */
+  release(member: FleetMember, kept: ReadonlyMap<string, string | undefined>): Promise<void>;
+  /** Keeps a text for the next holder. Does nothing when the session does not hold the key. */
+  keep(member: FleetMember, key: string, text: string): Promise<void>;
+}
+
+/** Two numbers of 32 bits that stand for a name. */
+export type NamePoint = readonly [number, number];
+
+export function pointOf(name: string): NamePoint {
+  const digest = Buffer.from(hash("sha256", name, "hex").slice(0, 16), "hex");
+  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
+}
+
+/**
+ * Which of some members a key belongs to: the one for which key and member together give the highest number. So each member has about the
+ * same number of keys, and when one comes or goes only its own keys change hands.
+ *
+ * @returns the place of the member; -1 when there are none.
+ */
+export function ownerOf(key: NamePoint, members: readonly NamePoint[]): number {
+  let owner = -1;
+  let most = -1;
+  let second = -1;
+  for (const [i, member] of members.entries()) {
+    const weight = mix(key[0] ^ mix(member[0]));
+    if (weight < most) continue;
+    const tie = mix(key[1] ^ mix(member[1]));
+    if (weight === most && tie <= second) continue;
+    [owner, most, second] = [i, weight, tie];
+  }
+  return owner;
+}
+
+/** The last step of MurmurHash3: each bit of the number changes half of those of the result. */
+function mix(value: number): number {
+  let x = value;
+  x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2_ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** A member of a fleet that shares, with the keys that it knows. */
+interface Sharer {
+  readonly name: string;
+  readonly point: NamePoint;
+  readonly keys: Pick<ReadonlySet<string>, "has">;
+}
+
+/** Whose key it is among those that know it; undefined when nobody does. @param point of the key. */
+function sharerOf(key: string, point: NamePoint, sharers: readonly Sharer[]): Sharer | undefined {
+  const knowing = sharers.every(({ keys }) => keys.has(key)) ? sharers : sharers.filter(({ keys }) => keys.has(key));
+  return ownerAmong(point, knowing);
+}
+
+/** The keys of one of the sharers; none when it is not among them. */
+function keysOf(name: string, keys: ReadonlyMap<string, NamePoint>, sharers: readonly Sharer[]): readonly string[] {
+  const isMine = ([key, point]: readonly [string, NamePoint]): boolean => sharerOf(key, point, sharers)?.name === name;
+  return [...keys].filter(isMine).map(([key]) => key);
+}
+
+/** The one of all sharers that does what one of them is to do. */
+function leaderOf(sharers: readonly Sharer[]): Sharer | undefined {
+  return ownerAmong(pointOf("lead"), sharers);
+}
+
+function ownerAmong(point: NamePoint, sharers: readonly Sharer[]): Sharer | undefined {
+  return sharers[
+    ownerOf(
+      point,
+      sharers.map((sharer) => sharer.point),
+    )
+  ];
+}
+
+const origins = ["nobody", "released", "dead"] as const;
+
+/** The metrics of keys that members of a fleet divide. @param counts keys by where they are, asked at each scrape. */
+function createShareMetrics(metrics: Metrics, counts: () => Readonly<Record<string, number>>) {
+  metrics.gaugeFrom("netgloss_fleet_devices", "Devices of the definitions, by where they are polled.", ["state"], () =>
+    Object.entries(counts()).map(([state, count]) => [{ state }, count] as const),
+  );
+  return {
+    taken: metrics.counter(
+      "netgloss_fleet_devices_taken_total",
+      "Devices that this collector has taken, by what they were before: nobody's, given up, or of a collector that lives no more.",
+      { from: origins },
+    ),
+    released: metrics.counter(
+      "netgloss_fleet_devices_released_total",
+      "Devices that this collector has given up for another one, or at its end.",
+    ),
+    stopped: metrics.counter(
+      "netgloss_fleet_devices_stopped_total",
+      "Devices that this collector no longer polls because its lease was lost.",
+    ),
+    failures: metrics.counter(
+      "netgloss_fleet_share_failures_total",
+      "Attempts to divide devices that the database did not carry out.",
+    ),
+  };
+}
+
+/** Does the work for keys. */
+export interface ShareTaker {
+  take(shares: readonly Share[]): Promise<void>;
+  /** Ends the work at once. @returns what the next holder is to know, by key. */
+  release(keys: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
+}
+
+/** The keys that members of a fleet divide among themselves: each has one holder. */
+export interface Shares extends Component {
+  /** Says which keys this collector could take; until the first time it takes none. */
+  offer(keys: readonly string[]): void;
+  /** Keeps a text for the next holder of a key that this collector has. */
+  keep(key: string, text: string): Promise<void>;
+  holds(key: string): boolean;
+  /** The member whose key it is, as far as this collector knows; undefined while it is no member. */
+  memberOf(key: string): string | undefined;
+  /** Whether this collector does what one of the members is to do. */
+  leads(): boolean;
+  counts(): { readonly held: number; readonly waiting: number; readonly elsewhere: number };
+  /** Gives up all keys, and takes none. */
+  stop(): Promise<void>;
+}
+
+export interface SharesOptions {
+  readonly membership: Membership;
+  readonly tables: ShareTables;
+  readonly taker: ShareTaker;
+  /** Called when the fleet may have changed. @returns what ends that. */
+  readonly watch: (listener: () => void) => () => void;
+  /** Whether keys are kept while the database is away: then two collectors may have one. */
+  readonly keepsWithoutLease: boolean;
+  readonly retryMs: number;
+  readonly after: (action: () => void, ms: number) => () => void;
+  readonly clock: Clock;
+  /** Limited in rate. */
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Keys of one request: the renewal of the lease waits for its end. */
+const keysAtOnce = 200;
+
+/**
+ * Divides keys by rendezvous hashing over the members that know them. What the hash says is a wish: a key is taken in the database, where it has
+ * one holder, so members that see the fleet differently do not both take it.
+ */
+export function createShares(options: SharesOptions): Shares {
+  const { membership, tables, taker, keepsWithoutLease, retryMs, after, log } = options;
+  /** The session by which each key is held. */
+  const held = new Map<string, string>();
+  /** What may be this collector's in the database and is not to be, with the session that has it there. */
+  let unreleased = new Map<string, string | undefined>();
+  let unreleasedBy: string | undefined;
+  let offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;
+  let announced: string | undefined;
+  const lists = new Map<string, ReadonlySet<string>>();
+  let isRunning = false;
+  let busy: Promise<void> | undefined;
+  let isAskedAgain = false;
+  /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
+  let hasFailed = false;
+  let cancelRetry = (): void => {};
+  let waiting = 0;
+  let ends: readonly (() => void)[] = [];
+
+  const counts = (): ReturnType<Shares["counts"]> => {
+    const all = offered?.points.size ?? 0;
+    return { held: held.size, waiting, elsewhere: Math.max(0, all - held.size - waiting) };
+  };
+  const count = createShareMetrics(options.metrics, counts);
+
+  const me = (session: string): FleetMember => ({ name: membership.member, session });
+  /** Members that share, with the keys that they know. */
+  const sharers = (): readonly Sharer[] =>
+    membership.members().flatMap(({ name, session, devices }) => {
+      const isMe = session === membership.session();
+      const keys = isMe ? offered?.points : devices === undefined ? undefined : lists.get(devices);
+      return keys === undefined ? [] : [{ name, point: pointOf(name), keys }];
+    });
+
+  /** Ends the work at once; the database is not asked, because the session has ended there, or soon will. */
+  const dropAll = async (): Promise<void> => {
+    const keys = [...held.keys()];
+    held.clear();
+    if (keys.length === 0) return;
+    count.stopped.add(keys.length);
+    log.warn({ devices: keys.length }, "SNMP devices are not polled here any more: the lease in the fleet is lost");
+    await taker.release(keys);
+  };
+
+  const settleReleases = async (session: string): Promise<void> => {
+    if (unreleased.size === 0) return;
+    if (unreleasedBy !== session) {
+      // They are free: their session is over.
+      unreleased = new Map();
+      return;
+    }
+    const entries = [...unreleased];
+    for (let i = 0; i < entries.length; i += keysAtOnce) {
+      const some = new Map(entries.slice(i, i + keysAtOnce));
+      await tables.release(me(session), some);
+      for (const key of some.keys()) unreleased.delete(key);
+    }
+  };
+  const release = async (session: string, keys: readonly string[]): Promise<void> => {
+    if (keys.length === 0) return;
+    const isOurs = keys.filter((key) => held.get(key) === session);
+    for (const key of keys) held.delete(key);
+    const kept = await taker.release(keys);
+    for (const key of isOurs) unreleased.set(key, kept.get(key));
+    unreleasedBy = session;
+    count.released.add(keys.length);
+    await settleReleases(session);
+    log.info({ devices: keys.length }, "SNMP devices are given to other collectors of the fleet");
+  };
+  const take = async (session: string, keys: readonly string[]): Promise<void> => {
+    let number = 0;
+    for (let i = 0; i < keys.length; i += keysAtOnce) {
+      const some = keys.slice(i, i + keysAtOnce);
+      // Until the answer is there, they may be this collector's in the database.
+      for (const key of some) if (!held.has(key)) unreleased.set(key, undefined);
+      unreleasedBy = session;
+      const shares = await tables.take(me(session), some);
+      for (const key of some) unreleased.delete(key);
+      // An answer that comes after the end of the lease says nothing.
+      if (membership.session() !== session || !isRunning) return;
+      const fresh = shares.filter(({ key }) => !held.has(key));
+      for (const { key } of shares) held.set(key, session);
+      for (const { from } of fresh) count.taken.add(1, { from });
+      number += fresh.length;
+      // Another one has taken them while the lease was lost.
+      const lost = some.filter((key) => held.has(key) && held.get(key) !== session);
+      for (const key of lost) held.delete(key);
+      if (lost.length > 0) await taker.release(lost);
+      if (fresh.length > 0) await taker.take(fresh);
+    }
+    if (number > 0) log.info({ devices: number, held: held.size }, "SNMP devices are polled here");
+  };
+
+  const divide = async (): Promise<void> => {
+    const session = membership.session();
+    if (session === undefined || offered === undefined || !isRunning) return;
+    await settleReleases(session);
+    const { digest, points } = offered;
+    if (announced !== `${session} ${digest}`) {
+      await tables.offer(me(session), digest, [...points.keys()]);
+      announced = `${session} ${digest}`;
+    }
+    const named = new Set(membership.members().flatMap(({ devices }) => devices ?? []));
+    for (const known of lists.keys()) if (!named.has(known)) lists.delete(known);
+    for (const name of named) {
+      if (lists.has(name)) continue;
+      const keys = name === digest ? [...points.keys()] : await tables.list(name);
+      if (keys !== undefined) lists.set(name, new Set(keys));
+    }
+    if (membership.session() !== session) return;
+    const wanted = keysOf(membership.member, points, sharers());
+    const isWanted = new Set(wanted);
+    await release(
+      session,
+      [...held.keys()].filter((key) => !isWanted.has(key)),
+    );
+    await take(
+      session,
+      wanted.filter((key) => held.get(key) !== session),
+    );
+    waiting = wanted.filter((key) => !held.has(key)).length;
+  };
+
+  const again = (): void => {
+    cancelRetry();
+    if (!isRunning) return;
+    cancelRetry = after(() => {
+      hasFailed = false;
+      void reconcile();
+    }, retryMs);
+  };
+  const divideOnce = async (): Promise<void> => {
+    isAskedAgain = false;
+    try {
+      await divide();
+      if (waiting > 0 || unreleased.size > 0) again();
+    } catch (error) {
+      count.failures.add(1);
+      hasFailed = true;
+      isAskedAgain = false;
+      if (isExpected(error)) log.debug({ error }, "the devices of the fleet were not divided");
+      else log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
+      again();
+    }
+  };
+  /** One at a time; what is asked meanwhile is one more. */
+  const reconcile = (): Promise<void> => {
+    isAskedAgain = true;
+    if (hasFailed) return Promise.resolve();
+    busy ??= divideOnce().finally(() => {
+      busy = undefined;
+      if (isAskedAgain && isRunning && !hasFailed) void reconcile();
+    });
+    return busy;
+  };
+  const onMembership = (): void => {
+    const mayKeep = keepsWithoutLease && !membership.isReplaced();
+    if (membership.session() === undefined && !mayKeep) {
+      waiting = 0;
+      dropAll().catch((error: unknown) => log.error({ error }, "SNMP devices could not be released"));
+      return;
+    }
+    void reconcile();
+  };
+
+  return {
+    name: "devices of the fleet",
+    async start() {
+      isRunning = true;
+      ends = [membership.watch(onMembership), options.watch(() => void reconcile())];
+      await reconcile();
+    },
+    offer(keys) {
+      const sorted = [...keys].sort();
+      offered = {
+        digest: hash("sha256", JSON.stringify(sorted), "hex"),
+        points: new Map(sorted.map((key) => [key, pointOf(key)])),
+      };
+      if (isRunning) void reconcile();
+    },
+    async keep(key, text) {
+      const session = held.get(key);
+      if (session === undefined) return;
+      try {
+        await tables.keep(me(session), key, text);
+      } catch (error) {
+        count.failures.add(1);
+        log.debug({ key, error }, "the state of a device for its next collector was not saved");
+      }
+    },
+    holds: (key) => held.has(key),
+    memberOf: (key) => (held.has(key) ? membership.member : sharerOf(key, pointOf(key), sharers())?.name),
+    leads: () => leaderOf(sharers())?.name === membership.member,
+    counts,
+    async stop() {
+      isRunning = false;
+      for (const end of ends) end();
+      cancelRetry();
+      await busy;
+      const session = membership.session();
+      if (session === undefined) {
+        const keys = [...held.keys()];
+        held.clear();
+        await taker.release(keys);
+        return;
+      }
+      try {
+        await release(session, [...held.keys()]);
+        await tables.withdraw(me(session));
+      } catch (error) {
+        log.warn({ error }, "SNMP devices were not given up: others take them when the lease ends");
+      }
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import type { DataType } from "../elements/registry/information-element.ts";
+import { findElement } from "../elements/registry/registry.ts";
+import type { FieldSpecifier, Template } from "./plan.ts";
+
+/**
+ * The packet headers that a template describes, outermost first. An element that a template repeats belongs to the outer
+ * header the first time and to the inner one the second time (RFC 7011 section 8).
+ */
+export interface HeaderLevels {
+  /** Fields of each header, by position in the template. */
+  readonly fields: readonly ReadonlySet<number>[];
+  /** Of these, the addresses of both ends. A header whose addresses are all zeros is not in the packet. */
+  readonly addresses: readonly (readonly number[])[];
+  /** Of these, the fields of one address family that no other header has. Empty where an address is repeated. */
+  readonly ofFamily: readonly ReadonlySet<number>[];
+}
+
+/** More than this are no headers around one another. */
+const maxLevels = 3;
+
+const ipv4 = { source: 8, destination: 12 } as const;
+const ipv6 = { source: 27, destination: 28 } as const;
+const addresses: readonly number[] = [ipv4.source, ipv4.destination, ipv6.source, ipv6.destination];
+/** What exists for one address family only: the addresses, lengths of their prefixes, the prefixes. */
+const ofIpv4: ReadonlySet<number> = new Set([8, 12, 9, 13, 44, 45]);
+const ofIpv6: ReadonlySet<number> = new Set([27, 28, 29, 30, 170, 169]);
+/** All elements that describe headers: those of Ethernet, IP, TCP, UDP, ICMP, IGMP. */
+// oxfmt-ignore
+const ofHeaders: ReadonlySet<number> = new Set([
+  ...ofIpv4, ...ofIpv6,
+  4, 5, 6, 7, 11, 31, 32, 33, 54, 56, 58, 60, 64, 80, 88, 139,
+  176, 177, 178, 179, 180, 181, 182, 183, 184, 185, 186, 187, 188, 189, 190, 191, 192, 193, 195, 196, 197,
+  204, 205, 207, 224, 243, 244, 245, 246, 256,
+]);
+
+/**
+ * Finds the headers in a template of flows: an address is repeated, or both address families are there. Elements of which
+ * there are fewer than headers belong to the innermost ones; an element that is there once belongs to the flow, whichever
+ * header that is, and to no level.
+ *
+ * @returns undefined where there is one header only.
+ */
+export function headerLevels({ fields, scopeCount }: Template): HeaderLevels | undefined {
+  if (scopeCount !== undefined) return undefined;
+  const byElement = headerElements(fields);
+  const count = Math.max(...addresses.map((id) => byElement.get(id)?.length ?? 0));
+  if (count === 0 || count > maxLevels) return undefined;
+  return count === 1 ? levelsByFamily(byElement) : levelsByOrder(byElement, count);
+}
+
+/** An address is repeated. */
+function levelsByOrder(byElement: ReadonlyMap<number, readonly number[]>, count: number): HeaderLevels {
+  const levels = emptyLevels(count);
+  for (const [id, indexes] of byElement) {
+    if (indexes.length === 1 && !addresses.includes(id)) continue;
+    if (indexes.length > count) continue;
+    indexes.forEach((index, i) => put(levels, count - indexes.length + i, id, index));
+  }
+  return levels;
+}
+
+/**
+ * Each address is there once, in both families: the one that comes first is the outer header's, where a record has both. Exporters
+ * that have one template for all packets fill the family that a packet does not have with zeros.
+ */
+function levelsByFamily(byElement: ReadonlyMap<number, readonly number[]>): HeaderLevels | undefined {
+  const firstOf = ({ source, destination }: typeof ipv4 | typeof ipv6): number =>
+    Math.min(...[source, destination].flatMap((id) => byElement.get(id) ?? []));
+  const first4 = firstOf(ipv4);
+  const first6 = firstOf(ipv6);
+  if (!Number.isFinite(first4) || !Number.isFinite(first6)) return undefined;
+  const level4 = first4 < first6 ? 0 : 1;
+  const levels = emptyLevels(2);
+  for (const [id, indexes] of byElement) {
+    const [first, second, ...more] = indexes as [number, ...number[]];
+    if (more.length > 0) continue;
+    if (second !== undefined) {
+      put(levels, 0, id, first);
+      put(levels, 1, id, second);
+    } else if (ofIpv4.has(id) || ofIpv6.has(id)) {
+      const level = ofIpv4.has(id) ? level4 : 1 - level4;
+      put(levels, level, id, first);
+      levels.ofFamily[level]?.add(first);
+    }
+  }
+  return levels;
+}
+
+interface LevelsUnderConstruction extends HeaderLevels {
+  readonly fields: readonly Set<number>[];
+  readonly addresses: readonly number[][];
+  readonly ofFamily: readonly Set<number>[];
+}
+
+function emptyLevels(count: number): LevelsUnderConstruction {
+  return {
+    fields: Array.from({ length: count }, () => new Set<number>()),
+    addresses: Array.from({ length: count }, () => []),
+    ofFamily: Array.from({ length: count }, () => new Set<number>()),
+  };
+}
+
+function put({ fields, addresses: known }: LevelsUnderConstruction, level: number, id: number, index: number): void {
+  fields[level]?.add(index);
+  if (addresses.includes(id)) known[level]?.push(index);
+}
+
+/** The fields of each element of headers. All are as wide as their type, so that every value can go under its name. */
+function headerElements(fields: readonly FieldSpecifier[]): ReadonlyMap<number, readonly number[]> {
+  const byElement = new Map<number, number[]>();
+  const odd = new Set<number>();
+  fields.forEach(({ pen, id, length }, index) => {
+    if (pen !== 0 || length === 0 || !ofHeaders.has(id)) return;
+    const [least, most] = widths[findElement(0, id)?.type ?? "octetArray"] ?? [1, 0];
+    if (length < least || length > most) odd.add(id);
+    const known = byElement.get(id);
+    if (known === undefined) byElement.set(id, [index]);
+    else known.push(index);
+  });
+  for (const id of odd) byElement.delete(id);
+  return byElement;
+}
+
+const widths: Readonly<Partial<Record<DataType, readonly [least: number, most: number]>>> = {
+  unsigned8: [1, 1],
+  unsigned16: [1, 2],
+  unsigned32: [1, 4],
+  unsigned64: [1, 8],
+  ipv4Address: [4, 4],
+  ipv6Address: [16, 16],
+  macAddress: [6, 6],
+};

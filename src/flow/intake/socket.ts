@@ -1,0 +1,169 @@
+import { type Socket, createSocket } from "node:dgram";
+import { once } from "node:events";
+import {
+  type Log,
+  readKernelSockets,
+  type KernelPort,
+  type Labels,
+  type Metrics,
+  listenFault,
+} from "../../base/report/index.ts";
+
+/**
+ * Asks the kernel for a receive buffer and reads back what it gave, because it clamps the size silently.
+ *
+ * @returns bytes of datagrams that the buffer takes.
+ */
+export function askReceiveBuffer(socket: Socket, bytes: number, log: Log): number {
+  const { port } = socket.address();
+  try {
+    socket.setRecvBufferSize(bytes);
+  } catch (error) {
+    log.warn({ port, error }, "receive buffer of the flow port could not be set");
+  }
+  const granted = usable(socket.getRecvBufferSize());
+  if (granted < bytes) {
+    log.warn(
+      { port, asked: bytes, granted, hint: `sysctl -w net.core.rmem_max=${bytes}` },
+      "the kernel granted a smaller receive buffer than asked for; bursts of flows may be lost",
+    );
+  }
+  return granted;
+}
+
+/** Linux doubles what is asked for, to have room for its own bookkeeping, and reports the double. */
+function usable(reported: number): number {
+  return process.platform === "linux" ? reported / 2 : reported;
+}
+
+/** The address of a sender as records have it: IPv4 as such on a dual-stack socket, IPv6 without its zone. */
+export function senderAddress(address: string): string {
+  if (address.startsWith("::ffff:") && address.includes(".")) return address.slice(7);
+  const zone = address.indexOf("%");
+  return zone < 0 ? address : address.slice(0, zone);
+}
+
+/** A port that is open for flows. */
+export interface OpenPort {
+  readonly port: number;
+  /** Bytes that the kernel granted. */
+  readonly receiveBuffer: number;
+}
+
+/** @param open the ports that are open now. */
+export function registerSocketMetrics(metrics: Metrics, open: () => readonly OpenPort[]): void {
+  const fromKernel = (read: (socket: KernelPort) => number) => (): (readonly [Labels, number])[] => {
+    const ports = open();
+    const sockets = ports.length === 0 ? undefined : readKernelSockets();
+    return ports.flatMap(({ port }) => {
+      const socket = sockets?.get(port);
+      return socket === undefined ? [] : [[{ port }, read(socket)] as const];
+    });
+  };
+  metrics.gaugeFrom("netgloss_flow_receive_buffer_bytes", "Receive buffer that the kernel granted.", ["port"], () =>
+    open().map(({ port, receiveBuffer }) => [{ port }, receiveBuffer] as const),
+  );
+  metrics.counterFrom(
+    "netgloss_flow_kernel_drops_total",
+    "Datagrams that the kernel dropped because the receive buffer was full.",
+    ["port"],
+    fromKernel(({ drops }) => drops),
+  );
+  metrics.gaugeFrom(
+    "netgloss_flow_receive_queue_bytes",
+    "Memory of datagrams received and not read yet.",
+    ["port"],
+    fromKernel(({ queued }) => queued),
+  );
+}
+
+/**
+ * The transport session of a TCP connection (RFC 7011 section 8.1) goes the way of a datagram, in the place of its port: the
+ * sender's port and, above its 16 bits, a number from 1 that no other open connection has. A datagram has 0 there.
+ */
+const ports = 0x1_0000;
+
+/** The largest number of a session; with one more the value could be mistaken for a mark of the ring. */
+export const maxSession = 0xfffe;
+
+export function sessionPort(port: number, session: number): number {
+  return session * ports + port;
+}
+
+/** Whether what is in the place of a port belongs to a TCP connection. */
+export function isSessionPort(port: number): boolean {
+  return port >= ports;
+}
+
+/** The sender's port without the session. */
+export function senderPort(port: number): number {
+  return port % ports;
+}
+
+/** A message without bytes says that its session has ended. No IPFIX message is so short. */
+export function isSessionEnd(bytes: Uint8Array, port: number): boolean {
+  return bytes.length === 0 && isSessionPort(port);
+}
+
+export const sessionEnd: Uint8Array = new Uint8Array(0);
+
+/** A flow port cannot be opened; the start fails with it. The message names address, port and reason. */
+export class FlowListenError extends Error {
+  readonly code = "flow_listen_failed";
+
+  constructor(ip: string, port: number, cause: Error, transport: "UDP" | "TCP" = "UDP") {
+    const where = ip === "" ? `${transport} port ${port}` : `${transport} port ${port} of ${ip}`;
+    super(`cannot receive flows on ${where}: ${listenFault(cause)}`, { cause });
+    this.name = "FlowListenError";
+  }
+}
+
+/** What a host without IPv6 says of a socket for it. */
+const withoutIpv6: ReadonlySet<string | undefined> = new Set(["EAFNOSUPPORT", "EADDRNOTAVAIL", "EINVAL"]);
+
+/**
+ * Opens a UDP socket.
+ *
+ * @param ip the address to bind; empty is all: `::` for both families, `0.0.0.0` on a host without IPv6.
+ * @throws FlowListenError naming address and port.
+ */
+export function openSocket(ip: string, port: number): Promise<Socket> {
+  return bindAnyFamily(ip, port, "UDP", bind);
+}
+
+/**
+ * Binds an address, or all where it is empty.
+ *
+ * @param open opens the port on an address.
+ * @throws FlowListenError naming address and port.
+ */
+export async function bindAnyFamily<T>(
+  ip: string,
+  port: number,
+  transport: "UDP" | "TCP",
+  open: (address: string, port: number) => Promise<T>,
+): Promise<T> {
+  try {
+    return await open(ip === "" ? "::" : ip, port);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (ip !== "" || !withoutIpv6.has(code)) throw new FlowListenError(ip, port, error as Error, transport);
+  }
+  try {
+    return await open("0.0.0.0", port);
+  } catch (error) {
+    throw new FlowListenError(ip, port, error as Error, transport);
+  }
+}
+
+async function bind(address: string, port: number): Promise<Socket> {
+  const socket = createSocket({ type: address.includes(":") ? "udp6" : "udp4", ipv6Only: false });
+  try {
+    socket.bind({ address, port, exclusive: true });
+    await once(socket, "listening");
+    return socket;
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+}

@@ -1,0 +1,353 @@
+import { enrichmentImports } from "./kernel-context.ts";
+import type { RecordFilter } from "./filter-program.ts";
+import type { FlowEnds } from "./flow-ends.ts";
+import type { CounterNames } from "../elements/mapping/counter-names.ts";
+import type { LineEnricher, Workspace, LineBuffer, RecordFields } from "../../record/index.ts";
+import { createKernelContext, canEnrich } from "./kernel-context.ts";
+import { createRecordSlots } from "./record-slots.ts";
+import { createAppWriter } from "./record-slots.ts";
+import { createExporterAdditions } from "./kernel-context.ts";
+import * as layout from "../kernel/layout.ts";
+import { createLineHead, type LineHead } from "./line-head.ts";
+import { createWriteEstimates } from "./write-estimates.ts";
+import { type KernelImports, createKernel } from "../kernel/kernel.ts";
+import { maxNumberAddition } from "./kernel-context.ts";
+import { copyText } from "./line-head.ts";
+import { type ListedSteps, type SampleLines, type SampleLister, maxDatagram } from "../wire/sflow/sample-records.ts";
+import type { RecordHead } from "../wire/records/decoder.ts";
+import { type Step, type StepBook, createStepBook } from "../wire/steps/step-book.ts";
+import type { PathCounts } from "../wire/records/decoder.ts";
+import type { Began, DecodeOutput } from "../wire/records/decoder.ts";
+import { createStepList } from "../wire/steps/steps.ts";
+import type { ByteSource } from "../wire/steps/steps.ts";
+import { addIcmp, completeFlow } from "./complete-flow.ts";
+
+interface KernelSampleLinesOptions {
+  readonly enricher: LineEnricher;
+  readonly communityId: boolean;
+  /** Left out: all records are wanted. */
+  readonly filter?: RecordFilter | undefined;
+  readonly workspace: Workspace;
+  readonly ends: FlowEnds;
+  /** What the counters are called. */
+  readonly counters: CounterNames;
+}
+
+/**
+ * The rate and its estimates, type and code of ICMP with their names, IP version, VLANs, Community ID, what both ends add together, and
+ * bytes that are overwritten.
+ */
+const maxRest = 1024;
+
+/** Behind a head this much may be overwritten. */
+const aroundHead = 8;
+
+/** The kernel as it writes the lines of samples: what it is given with each exporter, datagram and piece of lines. */
+function createKernelSampleLines(options: KernelSampleLinesOptions) {
+  const { enricher, workspace, communityId, filter, ends, counters } = options;
+  const { bytes: memory, view } = workspace;
+  const context = createKernelContext(workspace, enricher, communityId, filter, counters);
+  const values = createRecordSlots(workspace, context.slots, context.nameBits);
+  const apps = createAppWriter(workspace, enricher, values);
+  const exporter = createExporterAdditions(enricher);
+  const { numberTables } = exporter;
+  const heads = Array.from({ length: layout.maxSampleHeads }, (_, i) =>
+    createLineHead(memory, layout.sampleHeads + layout.sampleHeadBytes * i, layout.sampleHeadBytes - aroundHead),
+  );
+  const none = (): never => {
+    throw new TypeError("samples have no template");
+  };
+  const writeEstimates = createWriteEstimates(counters);
+  const kernelImports: KernelImports = {
+    writeValue: none,
+    hasValue: none,
+    help: none,
+    rateOf: none,
+    writeNames: none,
+    addApp: apps.write,
+    writeEstimates(at, rate) {
+      const octets = values.counter(layout.octetsSlot);
+      return writeEstimates(view, at, rate, octets, values.counter(layout.packetsSlot));
+    },
+    ...enrichmentImports(workspace, enricher, numberTables, filter),
+  };
+  const kernel = createKernel(workspace, kernelImports, counters);
+  const maxAdditions =
+    enricher.numbers.length * maxNumberAddition +
+    (enricher.apps ?? []).reduce((sum, { maxLength }) => sum + maxLength, 0) +
+    enricher.addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength, 0);
+  /** Of the steps that the kernel lists of a sample. */
+  let listedRoom = 0;
+
+  /** Of the heads of the datagrams whose samples wait. */
+  let mostHead = 0;
+
+  /** @returns whether lines of its flows can be written. */
+  const beginExporter = (address: string): boolean => {
+    if (!exporter.use(address)) return false;
+    context.setNumberTables(numberTables);
+    apps.begin();
+    const [text] = exporter.texts;
+    if (text !== undefined) copyText(view, layout.exporterText, text.text, 0, text.length);
+    context.set({
+      exportTime: 0,
+      uptime: Number.NaN,
+      isHeaderUptime: false,
+      rate: -1,
+      isRateOfRecord: false,
+      hasNames: false,
+      isBare: false,
+      headLength: 0,
+      exporterLength: exporter.length(),
+    });
+    return true;
+  };
+
+  const kernelLines = {
+    kernel,
+    /** What a line takes besides its steps, at most. */
+    room: 0,
+    /** Of the datagram that was begun last. */
+    headLength: 0,
+    useListed(steps: ListedSteps): void {
+      listedRoom = ends.growth * writeListedSteps(view, steps);
+      view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
+    },
+    takeFiltered: () => context.takeFiltered(),
+    write: (first: number, end: number, out: number, limit: number): number =>
+      kernel.writeSamples(first, end, out, limit),
+    /**
+     * Begins a datagram.
+     *
+     * @param address of the exporter; undefined: that of the datagram before, whose samples wait.
+     * @returns whether its lines can be written.
+     */
+    begin(fields: RecordHead, number: number, address: string | undefined): boolean {
+      const head = heads[number] as LineHead;
+      if (!head.use(fields)) return false;
+      kernelLines.headLength = head.length;
+      const longestHead = address === undefined ? Math.max(mostHead, head.length) : head.length;
+      if (address === undefined && longestHead === mostHead) return true;
+      if (address !== undefined && !beginExporter(address)) return false;
+      mostHead = longestHead;
+      kernelLines.room = longestHead + exporter.length() + ends.growth * (maxAdditions + maxRest);
+      view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
+      return true;
+    },
+    done() {
+      context.takeNumbersAdded(exporter.numbersAdded);
+      apps.done();
+      exporter.done();
+    },
+  };
+  return kernelLines;
+}
+
+/** Leaves the kernel the steps that it lists by itself. @returns bytes that those of one sample take in a line at most. */
+function writeListedSteps(view: DataView, { ofSample, ofPacket, structures }: ListedSteps): number {
+  let room = 0;
+  const put = (at: number, step: Step | undefined): void => {
+    view.setUint32(at, step?.place ?? 0, true);
+    room += step?.maxLength ?? 0;
+  };
+  for (const [number, step] of ofSample) put(layout.listedOfSample + 4 * number, step);
+  for (const [number, step] of ofPacket) put(layout.listedOfPacket + 4 * number, step);
+  if (structures.length > layout.maxStructures) throw new RangeError("there is no room for so many structures");
+  view.setUint32(layout.structureCount, structures.length, true);
+  structures.forEach(({ format, length, step, rest, start, group }, i) => {
+    if (group >= 64) throw new RangeError("there are too many groups of structures");
+    const entry = layout.structures + layout.structureBytes * i;
+    view.setUint32(entry + layout.structureFormat, format, true);
+    view.setUint32(entry + layout.structureLength, length, true);
+    put(entry + layout.structureStep, step);
+    put(entry + layout.structureRest, rest);
+    view.setUint32(entry + layout.structureStart, start ?? layout.anyStart, true);
+    view.setUint32(entry + layout.structureGroup, group, true);
+  });
+  return room;
+}
+
+export interface SampleLinesOptions extends Omit<KernelSampleLinesOptions, "enricher"> {
+  readonly lines: LineBuffer;
+  /** Undefined: records have to become fields. */
+  readonly enricher: LineEnricher | undefined;
+  /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
+  readonly book: StepBook | undefined;
+  readonly counts: PathCounts;
+}
+
+/** What the kernel gave up, it has looked at the ends of. */
+const decided: Began = { hasInitiator: false, isReverse: false, isDecided: true };
+
+/** Lines are handed over in pieces of about this size. */
+const flushBytes = 256 * 1024;
+
+/** Datagrams lie at whole words: so they are copied. */
+const wordBytes = 8;
+
+export function createSampleLines(options: SampleLinesOptions): SampleLines {
+  const { lines, enricher, workspace, counts } = options;
+  const { bytes: memory, view } = workspace;
+  const canUse = options.book !== undefined && enricher !== undefined && canEnrich(enricher);
+  const kernelLines = canUse ? createKernelSampleLines({ ...options, enricher }) : undefined;
+  const book = (canUse ? options.book : undefined) ?? createStepBook(undefined);
+  const steps = createStepList(book, kernelLines && workspace);
+  const source: ByteSource = { bytes: memory, view };
+  /** What the kernel reads of each sample: little-endian like all processors that Node runs on. */
+  const blocks = new Uint32Array(memory.buffer, layout.samples, (layout.maxSamples * layout.sampleBlock) / 4);
+  const blockRates = new Float64Array(memory.buffer, layout.samples, (layout.maxSamples * layout.sampleBlock) / 8);
+  const blockOf = (position: number): number => (layout.sampleBlock / 4) * position;
+  let count = 0;
+  /** Behind the datagram that was begun last, and the number of its head. */
+  let inputEnd: number = layout.input;
+  let headNumber = 0;
+  /** What the records begin with of each sample that waits. */
+  const heads: RecordHead[] = [];
+  /** The sample that the other side lists. */
+  let listed = 0;
+  let lister: SampleLister | undefined;
+  let headFields: RecordHead = [];
+  let output: DecodeOutput | undefined;
+  let canWrite = false;
+  /** Whether the kernel has the list of what it may write. */
+  let isListing = false;
+
+  /** Has a sample listed by the one who reads it. */
+  const list = (position: number): void => {
+    const block = blockOf(position);
+    listed = position;
+    blocks[block + layout.sampleSteps / 4] = layout.stepList + 4 * steps.end;
+    blocks[block + layout.sampleAddressLength / 4] = 0;
+    lister?.list(
+      blocks[block + layout.sampleForm / 4] as number,
+      blocks[block + layout.sampleAt / 4] as number,
+      blocks[block + layout.sampleEnd / 4] as number,
+    );
+    blocks[block + layout.sampleStepsEnd / 4] = layout.stepList + 4 * steps.end;
+    const room = options.ends.growth * steps.takeRoom();
+    blocks[block + layout.sampleRoom / 4] = room + (kernelLines?.room ?? 0);
+  };
+
+  const hasRoom = (position: number): boolean => {
+    const block = blockOf(position);
+    const bytes = (blocks[block + layout.sampleEnd / 4] as number) - (blocks[block + layout.sampleAt / 4] as number);
+    return steps.hasRoom(bytes);
+  };
+
+  /** Passes a sample on as a record. */
+  const putFields = (position: number, began?: Began): void => {
+    const block = blockOf(position);
+    const record: RecordFields = new Map(heads[position]);
+    const from = (blocks[block + layout.sampleSteps / 4] as number) - layout.stepList;
+    const to = (blocks[block + layout.sampleStepsEnd / 4] as number) - layout.stepList;
+    steps.putInto(record, from / 4, to / 4, source);
+    addIcmp(record);
+    const rate = blockRates[block / 2 + layout.sampleRate / 8] as number;
+    completeFlow(record, rate < 0 ? undefined : rate, options.counters);
+    counts.interpreted++;
+    output?.flow(record, began);
+  };
+
+  /** Writes the samples from one position up to another one, which are listed. */
+  const write = (first: number, end: number): void => {
+    let next = first;
+    if (canWrite && kernelLines !== undefined && next < end) {
+      if (end - first > 1) kernelLines.kernel.prefetchSamples(first, end);
+      while (next < end) {
+        const room = blocks[blockOf(next) + layout.sampleRoom / 4] as number;
+        const line = lines.open(room);
+        const { buffer, byteOffset, length } = lines.bytes;
+        // The lines need more memory than the workspace has in one piece.
+        if (buffer !== memory.buffer) break;
+        const out = byteOffset + line;
+        const limit = Math.min(byteOffset + length, out + Math.max(flushBytes, room));
+        const outcome = kernelLines.write(next, end, out, limit);
+        const done = view.getUint32(layout.resultCount, true);
+        const written = view.getUint32(layout.resultEnd, true);
+        if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
+        lines.close(written - byteOffset, view.getUint32(layout.resultLines, true));
+        kernelLines.takeFiltered();
+        counts.compiled += done - next;
+        if (done > next) output?.wrote(done - next);
+        next = done;
+        if (outcome === layout.isLeft) putFields(next++, decided);
+      }
+    }
+    for (; next < end; next++) putFields(next);
+  };
+
+  const flush = (): void => {
+    const end = count;
+    if (end === 0) return;
+    // Nothing waits any more, whatever the result.
+    count = 0;
+    steps.clear();
+    let first = 0;
+    let next = 0;
+    while (next < end) {
+      if (isListing && kernelLines !== undefined) {
+        next = kernelLines.kernel.listSamples(next, end, layout.stepList + 4 * steps.end);
+        steps.end = (view.getUint32(layout.listedSteps, true) - layout.stepList) / 4;
+      }
+      if (next === end) break;
+      if (next > first && !hasRoom(next)) {
+        write(first, next);
+        first = next;
+        steps.clear();
+      } else list(next++);
+    }
+    write(first, end);
+    if (canWrite) kernelLines?.done();
+    steps.clear();
+  };
+
+  const samples: { -readonly [Key in keyof SampleLines]: SampleLines[Key] } = {
+    book,
+    steps,
+    counters: options.counters,
+    base: layout.input,
+    useListed(listedSteps) {
+      kernelLines?.useListed(listedSteps);
+      isListing = true;
+    },
+    begin(datagram, head, exporter, to) {
+      const length = Math.min(datagram.length, maxDatagram);
+      const isFull = headNumber + 1 === layout.maxSampleHeads || inputEnd + length > layout.input + maxDatagram;
+      if (isFull || !canWrite) flush();
+      const isFirst = count === 0;
+      headNumber = isFirst ? 0 : headNumber + 1;
+      samples.base = isFirst ? layout.input : inputEnd;
+      inputEnd = samples.base + Math.ceil(length / wordBytes) * wordBytes;
+      memory.set(length < datagram.length ? datagram.subarray(0, length) : datagram, samples.base);
+      const isWritten = kernelLines?.begin(head, headNumber, isFirst ? exporter : undefined) === true;
+      if (isWritten !== canWrite) flush();
+      canWrite = isWritten;
+      headFields = head;
+      output = to;
+      return source;
+    },
+    end() {
+      if (!canWrite) flush();
+    },
+    add(form, at, end, rate, by) {
+      if (count === layout.maxSamples) flush();
+      lister = by;
+      heads[count] = headFields;
+      const block = blockOf(count++);
+      blocks[block + layout.sampleForm / 4] = form;
+      blocks[block + layout.sampleAt / 4] = at;
+      blocks[block + layout.sampleEnd / 4] = end;
+      blocks[block + layout.sampleHead / 4] = layout.sampleHeads + layout.sampleHeadBytes * headNumber;
+      blocks[block + layout.sampleHeadLength / 4] = kernelLines?.headLength ?? 0;
+      blockRates[block / 2 + layout.sampleRate / 8] = rate ?? -1;
+    },
+    setAddresses(from, destination, addressLength) {
+      const block = blockOf(listed);
+      blocks[block + layout.sampleSource / 4] = from;
+      blocks[block + layout.sampleDestination / 4] = destination;
+      blocks[block + layout.sampleAddressLength / 4] = addressLength;
+    },
+    flush,
+  };
+  return samples;
+}

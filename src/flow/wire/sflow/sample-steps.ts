@@ -1,0 +1,378 @@
+import type { StepBook, Step } from "../steps/step-book.ts";
+import type { StepList, ByteSource } from "../steps/steps.ts";
+import { addAddress, type StructureSteps } from "./structure-steps.ts";
+import * as layout from "../../kernel/layout.ts";
+import { tcpFlagBits, tcpFlagNames } from "../../elements/mapping/convert-field.ts";
+import type { PacketHeader } from "../packet/packet-header.ts";
+import type { PacketSteps } from "../packet/packet-steps.ts";
+import { flowFormats } from "./flow-record-layouts.ts";
+
+/** More than a number of a path takes in a line, with a segment around it. */
+const maxNumber = 12;
+const maxSegment = 4;
+/** And a community. */
+const maxCommunity = 14;
+
+/**
+ * For extended gateway data: next hop, the router's own AS, those of the source and of the peer that it came from, segments of the AS path to the destination,
+ * communities, local preference. The destination's AS is the last of the path, the next peer the first. An end that is within the
+ * router's own AS is not in any path: then the source is 0, or the path is empty, and the end's AS is the router's.
+ */
+export function createGatewaySteps(book: StepBook): StructureSteps {
+  const number = (name: string) => book.field(name, "number");
+  const steps = {
+    nextHop4: book.field("flow.bgp.next_hop.ip.addr", "ipv4"),
+    nextHop6: book.field("flow.bgp.next_hop.ip.addr", "ipv6"),
+    exporterAs: number("flow.export.as.asn"),
+    sourceAs: number("flow.src.as.asn"),
+    previousAs: number("hop.src.as.asn"),
+    previousLabel: book.field("hop.src.as.label", "asLabel"),
+    path: book.field("flow.bgp.as_path", "path"),
+    nextAs: number("hop.dst.as.asn"),
+    nextLabel: book.field("hop.dst.as.label", "asLabel"),
+    destinationAs: number("flow.dst.as.asn"),
+    communities: book.field("flow.bgp.communities", "communities"),
+    preference: number("flow.bgp.local_pref"),
+  };
+
+  /** Adds the path and what follows from it. @returns where it ends, -1 when that is behind `end`. */
+  const addPath = (list: StepList, { view }: ByteSource, ownAs: number, at: number, end: number): number => {
+    if (end - at < 4) return -1;
+    const segments = view.getUint32(at);
+    let position = at + 4;
+    let first = -1;
+    let last = -1;
+    let numbers = 0;
+    for (let i = 0; i < segments; i++) {
+      if (end - position < 8) return -1;
+      const count = view.getUint32(position + 4);
+      position += 8;
+      if (count > (end - position) >>> 2) return -1;
+      numbers += count;
+      if (count > 0) {
+        if (first < 0) first = view.getUint32(position);
+        last = view.getUint32(position + 4 * count - 4);
+      }
+      position += 4 * count;
+    }
+    if (first >= 0) {
+      list.addLong(steps.path, at, maxNumber * numbers + maxSegment * segments);
+      list.add(steps.nextAs, first);
+      if (first > 0) list.add(steps.nextLabel, first);
+      list.add(steps.destinationAs, last);
+    } else if (ownAs > 0) list.add(steps.destinationAs, ownAs);
+    return position;
+  };
+
+  return {
+    wholes: [],
+    add(list, source, at, end) {
+      const { view } = source;
+      let position = addAddress(list, steps.nextHop4, steps.nextHop6, source, at, end);
+      if (position < 0 || end - position < 4) return "cut";
+      const ownAs = view.getUint32(position);
+      list.add(steps.exporterAs, ownAs);
+      if (end - position < 8) return "cut";
+      const sourceAs = view.getUint32(position + 4);
+      list.add(steps.sourceAs, sourceAs === 0 ? ownAs : sourceAs);
+      if (end - position < 12) return "cut";
+      const previousAs = view.getUint32(position + 8);
+      list.add(steps.previousAs, previousAs);
+      if (previousAs > 0) list.add(steps.previousLabel, previousAs);
+      position = addPath(list, source, ownAs, position + 12, end);
+      if (position < 0 || end - position < 4) return "cut";
+      const communities = view.getUint32(position);
+      if (communities > (end - position - 4) >>> 2) return "cut";
+      if (communities > 0) list.addLong(steps.communities, position, maxCommunity * communities);
+      position += 4 + 4 * communities;
+      if (end - position < 4) return "cut";
+      list.add(steps.preference, view.getUint32(position));
+      return position + 4 === end ? "whole" : "more";
+    },
+  };
+}
+
+/** Why a packet was discarded ("sFlow Version 5", the codes of ICMP; "sFlow Dropped Packet Notification Structures"). */
+const icmpReasons = [
+  "net_unreachable",
+  "host_unreachable",
+  "protocol_unreachable",
+  "port_unreachable",
+  "frag_needed",
+  "src_route_failed",
+  "dst_net_unknown",
+  "dst_host_unknown",
+  "src_host_isolated",
+  "dst_net_prohibited",
+  "dst_host_prohibited",
+  "dst_net_tos_unreachable",
+  "dst_host_tos_unreachable",
+  "comm_admin_prohibited",
+  "host_precedence_violation",
+  "precedence_cutoff",
+];
+
+const firstOther = 256;
+const otherReasons = [
+  "unknown",
+  "ttl_exceeded",
+  "acl",
+  "no_buffer_space",
+  "red",
+  "traffic_shaping",
+  "pkt_too_big",
+  "src_mac_is_multicast",
+  "vlan_tag_mismatch",
+  "ingress_vlan_filter",
+  "ingress_spanning_tree_filter",
+  "port_list_is_empty",
+  "port_loopback_filter",
+  "blackhole_route",
+  "non_ip",
+  "uc_dip_over_mc_dmac",
+  "dip_is_loopback_address",
+  "sip_is_mc",
+  "sip_is_loopback_address",
+  "ip_header_corrupted",
+  "ipv4_sip_is_limited_bc",
+  "ipv6_mc_dip_reserved_scope",
+  "ipv6_mc_dip_interface_local_scope",
+  "unresolved_neigh",
+  "mc_reverse_path_forwarding",
+  "non_routable_packet",
+  "decap_error",
+  "overlay_smac_is_mc",
+  "unknown_l2",
+  "unknown_l3",
+  "unknown_l3_exception",
+  "unknown_buffer",
+  "unknown_tunnel",
+  "unknown_l4",
+];
+
+/** Codes from here on have no name. */
+const dropReasonCount = firstOther + otherReasons.length;
+
+/** Undefined for a code without a name here. */
+export function dropReasonName(code: number): string | undefined {
+  return code < firstOther ? icmpReasons[code] : otherReasons[code - firstOther];
+}
+
+/** How the interface of a packet is given. */
+const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
+
+/** In place of an index: the packet came from the device itself, or was for it. */
+const internal = 0x3fff_ffff;
+/** Whether a value of the format `index` is one. */
+export function isIndex(format: number, value: number): boolean {
+  return format === interfaceFormats.index && value !== internal;
+}
+
+/** What {@link InterfaceSteps.add} returns in place of an index. */
+const none = -1;
+const several = -2;
+
+/** Makes steps of where a packet came in and went out. */
+export interface InterfaceSteps {
+  /** Those of an index, for who knows that there is one: {@link isIndex}. */
+  readonly indexes: Readonly<Record<"in" | "out", Step>>;
+  /** Those that the kernel lists by itself, by the numbers that its layout has. */
+  readonly listed: readonly (readonly [number: number, step: Step])[];
+  /**
+   * Adds the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many interfaces it
+   * went (0: to several, it is not known how many).
+   *
+   * @returns the index; a negative number where there is none.
+   */
+  add(list: StepList, side: "in" | "out", format: number, value: number): number;
+  /** Adds why a packet was discarded: the code, and the name that it has. */
+  addReason(list: StepList, code: number): void;
+  /**
+   * The interface at which the packet was sampled says the direction, where it is one of the two and not both. Where the packet went to
+   * several, the data source is one of them when it is not the interface at which it came in.
+   *
+   * @param input, output as {@link InterfaceSteps.add} returned them.
+   */
+  addDirection(list: StepList, sourceType: number, sourceIndex: number, input: number, output: number): void;
+}
+
+const reasonId = "flow.drop.reason.id";
+const direction = "flow.direction.name";
+
+export function createInterfaceSteps(book: StepBook): InterfaceSteps {
+  const sides = { in: sideSteps(book, "flow.in.netif"), out: sideSteps(book, "flow.out.netif") };
+  const reasonNumber = book.field(reasonId, "number");
+  const reason = book.entry(dropReasonCount, (code) => [
+    [reasonId, code],
+    ["flow.drop.reason.name", dropReasonName(code)],
+  ]);
+  const ingress = book.fixed([[direction, "ingress"]], direction);
+  const egress = book.fixed([[direction, "egress"]], direction);
+
+  const addReason = (list: StepList, code: number): void =>
+    list.add(code < dropReasonCount ? reason : reasonNumber, code);
+  return {
+    indexes: { in: sides.in.index, out: sides.out.index },
+    listed: [
+      [layout.inIndexStep, sides.in.index],
+      [layout.inInternalStep, sides.in.isInternal],
+      [layout.outIndexStep, sides.out.index],
+      [layout.outInternalStep, sides.out.isInternal],
+      [layout.outCountStep, sides.out.count],
+      [layout.ingressStep, ingress],
+      [layout.egressStep, egress],
+    ],
+    addReason,
+    add(list, side, format, value) {
+      const steps = sides[side];
+      if (format === interfaceFormats.index) {
+        list.add(value === internal ? steps.isInternal : steps.index, value);
+        return value === internal ? none : value;
+      }
+      if (side === "out" && format === interfaceFormats.discarded) addReason(list, value);
+      else if (side === "out" && format === interfaceFormats.multiple) {
+        list.add(steps.count, value);
+        return several;
+      } else {
+        list.add(steps.format, format);
+        list.add(steps.value, value);
+      }
+      return none;
+    },
+    addDirection(list, sourceType, sourceIndex, input, output) {
+      const isIn = input === sourceIndex;
+      const isOut = output === sourceIndex || (output === several && !isIn);
+      if (sourceType === 0 && isIn !== isOut) list.add(isIn ? ingress : egress, isIn ? 0 : 1);
+    },
+  };
+}
+
+function sideSteps(
+  book: StepBook,
+  group: string,
+): Readonly<Record<"index" | "isInternal" | "count" | "format" | "value", Step>> {
+  return {
+    index: book.field(`${group}.index`, "number"),
+    isInternal: book.fixed([[`${group}.isInternal`, true]]),
+    count: book.field(`${group}.count`, "number"),
+    format: book.field(`${group}.format.id`, "number"),
+    value: book.field(`${group}.value`, "number"),
+  };
+}
+
+type IsKnown = (part: (header: PacketHeader) => number) => boolean;
+
+interface Field {
+  readonly width: 4 | 6 | 8 | 16;
+  /** Whether the step takes the place of the value. */
+  readonly isPlace: boolean;
+  readonly part: (header: PacketHeader) => number;
+  readonly add: (list: StepList, value: number) => void;
+  /** Called with the value also where the packet has it. */
+  readonly note?: (value: number) => void;
+}
+
+/**
+ * For what an agent read in the sampled packet itself, sampled Ethernet, IPv4 and IPv6, by format: the fields that the sampled header
+ * does not have.
+ *
+ * @param isKnown whether the packet by its header has something.
+ * @param noteLength takes the length of the frame or of the IP packet.
+ */
+export function createSampledSteps(
+  book: StepBook,
+  { flow }: PacketSteps,
+  isKnown: IsKnown,
+  noteLength: (of: "frame" | "packet", length: number) => void,
+): readonly (readonly [key: number, StructureSteps])[] {
+  const wideProtocol = book.field("l4.proto.id", "number");
+  const wideFlags = book.field("tcp.flags.bits", "number");
+  const added =
+    (step: Step) =>
+    (list: StepList, value: number): void =>
+      list.add(step, value);
+
+  const ethernet = (macWidth: 6 | 8): readonly Field[] => [
+    { width: 4, isPlace: false, part: () => 0, add: () => {}, note: (length) => noteLength("frame", length) },
+    { width: macWidth, isPlace: true, part: (header) => header.sourceMac, add: added(flow.sourceMac) },
+    { width: macWidth, isPlace: true, part: (header) => header.destinationMac, add: added(flow.destinationMac) },
+    { width: 4, isPlace: false, part: (header) => header.etherType, add: added(flow.etherType) },
+  ];
+  // Some agents do not fill up MAC addresses to words: the length of the structure shows it.
+  const padded = stepsOf(ethernet(8), isKnown);
+  const short = stepsOf(ethernet(6), isKnown);
+  const ip = (width: 4 | 16, source: Step, destination: Step): readonly Field[] => [
+    {
+      width: 4,
+      isPlace: false,
+      part: (header) => header.ipVersion,
+      add: added(flow.length),
+      note: (length) => noteLength("packet", length),
+    },
+    {
+      width: 4,
+      isPlace: false,
+      part: (header) => header.protocol,
+      add: (list, value) => list.add(value < 256 ? flow.protocol : wideProtocol, value),
+    },
+    { width, isPlace: true, part: (header) => header.ipVersion, add: added(source) },
+    { width, isPlace: true, part: (header) => header.ipVersion, add: added(destination) },
+    { width: 4, isPlace: false, part: (header) => header.sourcePort, add: added(flow.sourcePort) },
+    { width: 4, isPlace: false, part: (header) => header.destinationPort, add: added(flow.destinationPort) },
+    {
+      width: 4,
+      isPlace: false,
+      part: (header) => header.tcpFlags,
+      add(list, value) {
+        const bits = value & tcpFlagBits;
+        if (bits < 512) {
+          list.add(flow.tcpFlags, bits);
+          return;
+        }
+        list.add(wideFlags, bits);
+        const tags = tcpFlagNames(bits);
+        if (tags !== undefined) list.give("tcp.flags.tags", tags);
+      },
+    },
+    // Type of service, the priority of IPv6: both are the byte of DSCP and ECN.
+    {
+      width: 4,
+      isPlace: false,
+      part: (header) => header.trafficClass,
+      add: (list, value) => list.add(flow.trafficClass, value & 0xff),
+    },
+  ];
+  return [
+    [
+      flowFormats.ethernet,
+      {
+        wholes: [],
+        add: (list, source, at, end, skipped) =>
+          (end - at === shortEthernet ? short : padded).add(list, source, at, end, skipped),
+      },
+    ],
+    [flowFormats.ipv4, stepsOf(ip(4, flow.source4, flow.destination4), isKnown)],
+    [flowFormats.ipv6, stepsOf(ip(16, flow.source6, flow.destination6), isKnown)],
+  ];
+}
+
+/** Bytes of sampled Ethernet whose MAC addresses have six. */
+const shortEthernet = 20;
+
+function stepsOf(fields: readonly Field[], isKnown: IsKnown): StructureSteps {
+  return {
+    wholes: [],
+    add(list, { view }, at, end) {
+      let position = at;
+      for (let i = 0; i < fields.length; i++) {
+        const { width, isPlace, part, add, note } = fields[i] as Field;
+        if (position === end && i > 0) return "whole";
+        if (width > end - position) return "cut";
+        note?.(view.getUint32(position));
+        if (!isKnown(part)) add(list, isPlace ? position : view.getUint32(position));
+        position += width;
+      }
+      return position === end ? "whole" : "more";
+    },
+  };
+}

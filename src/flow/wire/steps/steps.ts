@@ -1,0 +1,256 @@
+import { formatAddressBytes } from "../../../base/ip/index.ts";
+import { type Value, renderField, type RecordFields, type Workspace } from "../../../record/index.ts";
+import { formatMac, formatText } from "../../elements/mapping/convert-type.ts";
+import * as layout from "../../kernel/layout.ts";
+import type { Step, StepBook } from "./step-book.ts";
+
+/** Where places are. */
+export interface ByteSource {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+/**
+ * What a value is. `number` and `asLabel` (an autonomous system): the number itself; of all others the place: addresses, a number of 64 bits, `text` behind its length,
+ * behind their count `labels` (the upper twenty bits of each), `tags` (the lower twelve), `communities` (RFC 1997), and `path`: segments
+ * of an AS path, each a type (1: a set), a count and this many numbers. All numbers are 32 bits, unsigned, and in network byte order.
+ * `stackLabels` and `stackExperimental` are of a label stack (RFC 3032), whose place goes with the number of its entries: {@link stackAt}.
+ */
+export type StepKind =
+  | "number"
+  | "asLabel"
+  | "uint64"
+  | "ipv4"
+  | "ipv6"
+  | "mac"
+  | "text"
+  | "labels"
+  | "tags"
+  | "communities"
+  | "path"
+  | "stackLabels"
+  | "stackExperimental";
+
+const stackShift = 0x100_0000;
+
+/** The value for a label stack. @param at below 2^24, @param count below 256. */
+export function stackAt(at: number, count: number): number {
+  return at + count * stackShift;
+}
+
+/** Reads the value of a kind as a record has it. */
+export const readStepValue: Readonly<Record<StepKind, (value: number, source: ByteSource) => Value>> = {
+  number: (value) => value,
+  asLabel: (value) => `AS${value}`,
+  uint64(at, { view }) {
+    const high = view.getUint32(at);
+    const low = view.getUint32(at + 4);
+    return high <= 0x1fffff ? high * 0x1_0000_0000 + low : (BigInt(high) << 32n) | BigInt(low);
+  },
+  ipv4: (at, { bytes }) => formatAddressBytes(bytes, at, 4),
+  ipv6: (at, { bytes }) => formatAddressBytes(bytes, at, 6),
+  mac: (at, { bytes }) => formatMac(bytes, at),
+  text: (at, { bytes, view }) => formatText(bytes, at + 4, view.getUint32(at)),
+  labels: (at, source) => listAt(at, source).map((entry) => entry >>> 12),
+  tags: (at, source) => listAt(at, source).map((entry) => entry & 0xfff),
+  communities: (at, source) => listAt(at, source).map((entry) => `${entry >>> 16}:${entry & 0xffff}`),
+  path: pathAt,
+  stackLabels: (value, source) => stackEntries(value, source).map((entry) => entry >>> 12),
+  stackExperimental: (value, source) => stackEntries(value, source).map((entry) => (entry >>> 9) & 7),
+};
+
+function stackEntries(value: number, { view }: ByteSource): number[] {
+  const at = value % stackShift;
+  return Array.from({ length: Math.trunc(value / stackShift) }, (_, i) => view.getUint32(at + 4 * i));
+}
+
+const asSet = 1;
+
+function listAt(at: number, { view }: ByteSource): number[] {
+  return Array.from({ length: view.getUint32(at) }, (_, i) => view.getUint32(at + 4 + 4 * i));
+}
+
+/** Sets in braces. */
+function pathAt(at: number, source: ByteSource): string {
+  const { view } = source;
+  let position = at + 4;
+  const segments = Array.from({ length: view.getUint32(at) }, () => {
+    const isSet = view.getUint32(position) === asSet;
+    const numbers = listAt(position + 4, source);
+    position += 8 + 4 * numbers.length;
+    return isSet ? `{${numbers.join(",")}}` : numbers.join(" ");
+  });
+  return segments.join(" ");
+}
+
+/**
+ * How a part of what lies at the place of a step is read. `place`: it is the place itself that is meant; `known32`: there is no such part
+ * where the number is {@link unknown32}.
+ */
+export type PartRead = "place" | "uint8" | "uint16" | "uint24" | "uint32" | "known32" | "vlan" | "priority" | "flags";
+
+/** All ones: the exporter does not know the value. */
+export const unknown32 = 0xffff_ffff;
+
+/** Reads a part at a place, as the kernel does. */
+export const readPart: Readonly<Record<PartRead, (view: DataView, at: number) => number>> = {
+  place: (_view, at) => at,
+  uint8: (view, at) => view.getUint8(at),
+  uint16: (view, at) => view.getUint16(at),
+  uint24: (view, at) => view.getUint32(at - 1) & 0xff_ffff,
+  uint32: (view, at) => view.getUint32(at),
+  known32: (view, at) => view.getUint32(at),
+  vlan: (view, at) => view.getUint16(at) & 0xfff,
+  priority: (view, at) => view.getUint16(at) >> 13,
+  flags: (view, at) => view.getUint16(at) & 0x1ff,
+};
+
+/** Bytes from one place up to another one. */
+export interface Span {
+  readonly at: number;
+  readonly end: number;
+}
+
+/** Takes steps. */
+export interface StepSink {
+  /** @param value a number, or the place of a value. */
+  add(step: Step, value: number): void;
+}
+
+/** Lists of steps, one behind the other. */
+export interface StepList extends StepSink {
+  /** @param bytes that the value takes in a line at most. */
+  addLong(step: Step, value: number, bytes: number): void;
+  /** Adds a field that is none of the kinds of steps. */
+  give(name: string, value: Value): void;
+  /** Adds an array of bytes in hex. */
+  giveHex(name: string, spans: readonly Span[]): void;
+  /** The position behind the last step; it is set where the kernel has listed some. */
+  end: number;
+  /** Bytes in a line that the steps since the last call take at most. */
+  takeRoom(): number;
+  /** Whether there is room for the steps of a sample of this many bytes. */
+  hasRoom(bytes: number): boolean;
+  /** Puts the fields of the steps from a position to another one into a record. */
+  putInto(record: RecordFields, from: number, to: number, source: ByteSource): void;
+  clear(): void;
+}
+
+/** Steps of the names that there are; each structure of eight bytes and more may add one in hex. */
+const maxKnownSteps = 1024;
+const minStructure = 8;
+/** An empty structure whose format nobody knows takes some eighty bytes, with its name and what is around it, and has eight itself. */
+const maxPerByte = 12;
+/** Names in hex structures come from the network. */
+const maxLabels = 1024;
+/** A byte in hex, and what is around the first. */
+const perHexByte = 2;
+const aroundHex = 5;
+const maxTexts = 8192;
+/** What the kernel may read behind a text, and its length. */
+const aroundText = 20;
+
+/** @param workspace where the kernel reads the lists; undefined: they only become fields. */
+export function createStepList(book: StepBook, workspace: Workspace | undefined): StepList {
+  const steps =
+    workspace === undefined
+      ? new Uint32Array(2 * maxKnownSteps)
+      : new Uint32Array(workspace.memory.buffer, layout.stepList, (layout.stepListEnd - layout.stepList) / 4);
+  const givens = new Map<number, readonly [name: string, value: Value | readonly Span[], isHex: boolean]>();
+  const labels = new Map<string, Buffer>();
+  let textsEnd: number = layout.stepTexts;
+  let room = 0;
+
+  const add = (step: Step, value: number): void => {
+    const { end } = list;
+    steps[end] = step.place;
+    steps[end + 1] = value;
+    list.end = end + 2;
+    room += step.maxLength;
+  };
+
+  /** Takes memory for what the kernel is to read. */
+  const takeTexts = (bytes: number): number => {
+    const at = textsEnd;
+    if (at + bytes + aroundText > layout.stepTextsEnd) throw new RangeError("the memory for texts of steps is full");
+    textsEnd += Math.ceil((bytes + aroundText) / 4) * 4;
+    return at;
+  };
+
+  /** What stands before the values of an array. */
+  const labelOf = (name: string): Buffer => {
+    const known = labels.get(name);
+    if (known !== undefined) return known;
+    if (labels.size >= maxLabels) labels.clear();
+    const label = Buffer.from(`,${JSON.stringify(name)}:[`);
+    labels.set(name, label);
+    return label;
+  };
+
+  // Not with accessors, which would make a dictionary of the object.
+  const list: StepList = {
+    end: 0,
+    add,
+    addLong(step, value, bytes) {
+      add(step, value);
+      room += bytes;
+    },
+    give(name, value) {
+      const text = workspace === undefined ? "" : renderField(name, value);
+      const length = Buffer.byteLength(text);
+      const at = takeTexts(length);
+      givens.set(at, [name, value, false]);
+      add(book.given, at);
+      room += length;
+      workspace?.bytes.write(text, at + 4);
+      workspace?.view.setUint32(at, length, true);
+    },
+    giveHex(name, spans) {
+      const label = labelOf(name);
+      const at = takeTexts(8 * spans.length + label.length);
+      givens.set(at, [name, spans, true]);
+      add(book.hexes, at);
+      room += label.length + aroundHex;
+      for (let i = 0; i < spans.length; i++) {
+        const span = spans[i] as Span;
+        const length = span.end - span.at;
+        workspace?.view.setUint32(at + 8 + 8 * i, span.at, true);
+        workspace?.view.setUint32(at + 12 + 8 * i, length, true);
+        room += perHexByte * length + aroundHex;
+      }
+      workspace?.view.setUint32(at, spans.length, true);
+      workspace?.view.setUint32(at + 4, label.length, true);
+      workspace?.bytes.set(label, at + 8 + 8 * spans.length);
+    },
+    takeRoom() {
+      const taken = room;
+      room = 0;
+      return taken;
+    },
+    hasRoom: (bytes) =>
+      list.end + 2 * (maxKnownSteps + bytes / minStructure) <= steps.length &&
+      textsEnd + maxPerByte * bytes + maxTexts <= layout.stepTextsEnd,
+    putInto(record, from, to, source) {
+      for (let i = from; i < to; i += 2) {
+        const place = steps[i] as number;
+        const value = steps[i + 1] as number;
+        if (place === book.given.place || place === book.hexes.place) {
+          const [name, given, isHex] = givens.get(value) as readonly [string, Value | readonly Span[], boolean];
+          record.set(name, isHex ? hexOf(given as readonly Span[], source) : (given as Value));
+        } else book.find(place).put(record, value, source);
+      }
+    },
+    clear() {
+      list.end = 0;
+      room = 0;
+      textsEnd = layout.stepTexts;
+      if (givens.size > 0) givens.clear();
+    },
+  };
+  return list;
+}
+
+/** Bytes of a source in hex. */
+export function hexOf(spans: readonly Span[], { bytes }: Pick<ByteSource, "bytes">): string[] {
+  return spans.map(({ at, end }) => `0x${bytes.toString("hex", at, end)}`);
+}

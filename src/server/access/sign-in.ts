@@ -1,0 +1,429 @@
+import { Agent as ClearAgent, request as requestOverHttp, type IncomingMessage } from "node:http";
+import { Agent, request as requestOverHttps } from "node:https";
+import { rootCertificates } from "node:tls";
+import { Readable } from "node:stream";
+import type * as OpenIdClient from "openid-client";
+import type { CustomFetch } from "openid-client";
+import { randomBytes } from "node:crypto";
+import { type Role, roles as allRoles, type Principal } from "./role.ts";
+import type { Clock } from "../../base/report/index.ts";
+
+/** How users sign in at an issuer by OpenID Connect. */
+export interface OidcConfig {
+  /** URL whose `.well-known/openid-configuration` describes the issuer. By http only on a loopback address. */
+  readonly issuer: string;
+  /**
+   * Certificates in PEM of authorities that may sign that of the issuer, besides the known ones; asked with each description of the issuer.
+   * @throws Error when they cannot be read
+   */
+  readonly authorities?: (() => Buffer) | undefined;
+  readonly clientId: string;
+  /** Empty: a public client, for which PKCE stands alone. */
+  readonly clientSecret: string;
+  /** How the secret is sent (RFC 6749, 2.3.1): as HTTP basic authentication, or in the body. */
+  readonly clientAuth: "basic" | "post";
+  /** Where the issuer sends the browser back to. */
+  readonly redirectUrl: string;
+  readonly scopes: readonly string[];
+  /** Claim with the name of the user. Without a usable one, `sub` is the name. */
+  readonly userClaim: string;
+  /** Claim with the groups or roles of the user: `groups`, or with dots inside of objects `realm_access.roles`. */
+  readonly roleClaim: string;
+  /** Role by value of that claim; `*` is for everybody. */
+  readonly roles: ReadonlyMap<string, Role>;
+  readonly sessionMs: number;
+}
+
+/**
+ * Why a sign-in came to nothing. `refused`: the browser, or what the issuer says of the user, does not suffice. `unavailable`: the
+ * issuer cannot be asked, or does not accept the collector. `busy`: too many sign-ins at a time. The message is fit for the user.
+ */
+export class SignInError extends Error {
+  readonly code: "refused" | "unavailable" | "busy";
+
+  constructor(code: SignInError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "SignInError";
+    this.code = code;
+  }
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+const maxNameLength = 256;
+
+/** A claim by its whole name, or else by the path that its dots make. */
+function claimOf(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let found: unknown = claims;
+  for (const part of name.split(".")) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = (found as Claims)[part];
+  }
+  return found;
+}
+
+/**
+ * The user whom claims describe, with the highest role that one of the values of the role claim gives.
+ *
+ * @throws SignInError `refused` when none gives a role.
+ */
+function claimedUser(
+  claims: Claims,
+  { userClaim, roleClaim, roles }: Pick<OidcConfig, "userClaim" | "roleClaim" | "roles">,
+): Principal {
+  const subject = String(claims["sub"]);
+  const claimed = claimOf(claims, userClaim);
+  const name = isName(claimed) ? claimed : subject;
+  const found = [claimOf(claims, roleClaim)].flat().filter((value) => typeof value === "string");
+  const given = new Set<Role | undefined>(["*", ...found].map((value) => roles.get(value)));
+  const role = allRoles.findLast((each) => given.has(each));
+  if (role === undefined) {
+    const why = found.length === 0 ? `there is no claim ${roleClaim}` : `no value of the claim ${roleClaim} has one`;
+    throw new SignInError("refused", `${name} has no role here: ${why}`);
+  }
+  return { name, role, by: "session" };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= maxNameLength && !/\p{Cc}/u.test(value);
+}
+
+/** Answers longer than this are none of an issuer, bytes. */
+const maxAnswer = 1024 * 1024;
+
+/**
+ * Requests as `fetch` makes them, which also trust these authorities and bound the answer: the `fetch` of Node.js does neither. Redirections
+ * are not followed.
+ *
+ * @param authorities certificates in PEM; undefined: the known ones alone.
+ */
+function createTrustingFetch(authorities: Buffer | undefined): CustomFetch {
+  const ca = authorities && [...rootCertificates, authorities.toString()];
+  const [agent, clearAgent] = [
+    new Agent({ ...(ca && { ca }), keepAlive: false }),
+    new ClearAgent({ keepAlive: false }),
+  ];
+  return (url, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const isClear = new URL(url).protocol === "http:";
+      const begin = isClear ? requestOverHttp : requestOverHttps;
+      const request = begin(url, { method, headers, signal, agent: isClear ? clearAgent : agent }, (message) =>
+        resolve(responseOf(message)),
+      );
+      request.on("error", reject);
+      request.end(body instanceof URLSearchParams ? body.toString() : (body as string | Uint8Array | undefined));
+    });
+}
+
+function responseOf(message: IncomingMessage): Response {
+  const { statusCode = 500, headersDistinct } = message;
+  let length = 0;
+  message.on("data", (piece: Buffer) => {
+    length += piece.length;
+    if (length > maxAnswer) message.destroy(new Error(`the answer is longer than ${maxAnswer} bytes`));
+  });
+  message.pause();
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const hasBody = ![101, 204, 205, 304].includes(statusCode);
+  if (!hasBody) message.resume();
+  const body = hasBody ? (Readable.toWeb(message) as ReadableStream<Uint8Array>) : null;
+  return new Response(body, { status: statusCode, headers });
+}
+
+/** How long the description of an issuer is used, milliseconds. */
+const descriptionMs = 3_600_000;
+/** How long one request to an issuer may take, seconds. */
+const requestSeconds = 10;
+
+/** What only the collector knows of a sign-in that is under way. */
+interface Challenge {
+  readonly nonce: string;
+  /** Of PKCE (RFC 7636). */
+  readonly verifier: string;
+}
+
+/** The server at which users sign in. */
+interface Issuer {
+  /** Where the browser has to go. @throws SignInError `unavailable` */
+  begin(state: string, challenge: Challenge): Promise<string>;
+  /**
+   * What the issuer says of the user, once its answer to the browser has proven right: state, nonce, PKCE, and signature, issuer,
+   * audience and time of the ID token.
+   *
+   * @throws SignInError
+   */
+  finish(answer: URLSearchParams, state: string, challenge: Challenge): Promise<Claims>;
+  /** A new secret for each sign-in. */
+  challenge(): Promise<Challenge>;
+}
+
+/** The library is loaded with the first sign-in. */
+function createIssuer(config: OidcConfig, clock: Pick<Clock, "monotonic">): Issuer {
+  const load = (): Promise<typeof OpenIdClient> => import("openid-client");
+  let known: { readonly description: Promise<OpenIdClient.Configuration>; readonly ends: number } | undefined;
+
+  const discover = async (): Promise<OpenIdClient.Configuration> => {
+    const client = await load();
+    const auth = config.clientAuth === "basic" ? client.ClientSecretBasic : client.ClientSecretPost;
+    const isClear = new URL(config.issuer).protocol === "http:";
+    const { authorities } = config;
+    return client.discovery(
+      new URL(config.issuer),
+      config.clientId,
+      undefined,
+      config.clientSecret === "" ? client.None() : auth(config.clientSecret),
+      {
+        timeout: requestSeconds,
+        [client.customFetch]: createTrustingFetch(authorities?.()),
+        // Without it the signature of an ID token that comes straight from the issuer is not looked at.
+        execute: [client.enableNonRepudiationChecks, ...(isClear ? [client.allowInsecureRequests] : [])],
+      },
+    );
+  };
+
+  const unavailable = (error: unknown): SignInError =>
+    new SignInError("unavailable", `the issuer ${config.issuer} cannot be used: ${reasonOf(error)}`, { cause: error });
+
+  /** One question at a time; a failure is not kept. Whatever is wrong with a description: nobody can sign in. */
+  const describe = (): Promise<OpenIdClient.Configuration> => {
+    if (known === undefined || known.ends <= clock.monotonic()) {
+      const description = discover().catch((error: unknown) => {
+        known = undefined;
+        throw unavailable(error);
+      });
+      known = { description, ends: clock.monotonic() + descriptionMs };
+    }
+    return known.description;
+  };
+
+  const asSignInError = async (error: unknown): Promise<SignInError> => {
+    if (error instanceof SignInError) return error;
+    const { AuthorizationResponseError, ResponseBodyError, ClientError } = await load();
+    if (error instanceof AuthorizationResponseError) {
+      return new SignInError("refused", `the issuer refused: ${said(error.error, error.error_description)}`);
+    }
+    if (error instanceof ResponseBodyError) {
+      const answer = said(error.error, error.error_description);
+      if (error.error === "invalid_grant") return new SignInError("refused", `the issuer refused: ${answer}`);
+      return new SignInError("unavailable", `the issuer ${config.issuer} does not serve this collector: ${answer}`);
+    }
+    if (!(error instanceof ClientError) || noAnswer.has(error.code ?? "")) return unavailable(error);
+    const message = `the answer of the issuer cannot be trusted: ${reasonOf(error)}`;
+    return new SignInError("refused", message, { cause: error });
+  };
+
+  return {
+    async challenge() {
+      const client = await load();
+      return { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() };
+    },
+    async begin(state, { nonce, verifier }) {
+      const client = await load();
+      const url = client.buildAuthorizationUrl(await describe(), {
+        redirect_uri: config.redirectUrl,
+        scope: config.scopes.join(" "),
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: "S256",
+        state,
+        nonce,
+      });
+      return url.href;
+    },
+    async finish(answer, state, { nonce, verifier }) {
+      const client = await load();
+      try {
+        const description = await describe();
+        const url = new URL(config.redirectUrl);
+        url.search = answer.toString();
+        const tokens = await client.authorizationCodeGrant(description, url, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        });
+        const claims: Claims = { ...tokens.claims() };
+        const hasUserInfo = description.serverMetadata().userinfo_endpoint !== undefined;
+        if (claimOf(claims, config.roleClaim) !== undefined || !hasUserInfo) return claims;
+        const more = await client.fetchUserInfo(description, tokens.access_token, String(claims["sub"]));
+        return { ...more, ...claims };
+      } catch (error) {
+        throw await asSignInError(error);
+      }
+    },
+  };
+}
+
+/** Codes of the library for an issuer that gave no answer of use. */
+const noAnswer: ReadonlySet<string> = new Set([
+  "OAUTH_TIMEOUT",
+  "OAUTH_ABORT",
+  "OAUTH_RESPONSE_IS_NOT_CONFORM",
+  "OAUTH_RESPONSE_IS_NOT_JSON",
+  "OAUTH_PARSE_ERROR",
+  "OAUTH_UNSUPPORTED_OPERATION",
+]);
+
+function said(error: string, description: string | undefined): string {
+  return JSON.stringify(description === undefined ? error : `${error}: ${description}`).slice(0, 300);
+}
+
+/** The library says what it did, the innermost cause why that failed. What the issuer answered, whom nobody may know, is no part of it. */
+function reasonOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let at = error; at instanceof Error && texts.length < 5; at = at.cause) {
+    // It quotes the text that is no JSON.
+    if (at instanceof SyntaxError) break;
+    const code = (at as NodeJS.ErrnoException).code;
+    const text = at.message === "" ? (code ?? at.name) : at.message;
+    if (text !== "something went wrong" && !texts.includes(text)) texts.push(text);
+  }
+  return texts.join(": ").slice(0, 300);
+}
+
+/** Values by random keys, which end. When there are too many, the oldest goes. */
+interface ExpiringMap<Value> {
+  readonly size: number;
+  /** @returns the key: 256 random bits, safe in a URL and in a cookie. */
+  add(value: Value): string;
+  get(key: string): Value | undefined;
+  /** Removes it. @returns what it was; undefined for a key that is not known or has ended. */
+  take(key: string): Value | undefined;
+}
+
+/** @param lifetimeMs from when a value was added on. */
+function createExpiringMap<Value>(
+  { lifetimeMs, maxSize }: { readonly lifetimeMs: number; readonly maxSize: number },
+  clock: Pick<Clock, "monotonic">,
+): ExpiringMap<Value> {
+  // All live equally long, so that the oldest is the first and the first to end.
+  const entries = new Map<string, { readonly value: Value; readonly ends: number }>();
+
+  const dropEnded = (): void => {
+    const now = clock.monotonic();
+    for (const [key, { ends }] of entries) {
+      if (ends > now) return;
+      entries.delete(key);
+    }
+  };
+
+  return {
+    get size() {
+      dropEnded();
+      return entries.size;
+    },
+    add(value) {
+      dropEnded();
+      const [oldest] = entries.keys();
+      if (entries.size >= maxSize && oldest !== undefined) entries.delete(oldest);
+      const key = randomBytes(32).toString("base64url");
+      entries.set(key, { value, ends: clock.monotonic() + lifetimeMs });
+      return key;
+    },
+    get(key) {
+      dropEnded();
+      return entries.get(key)?.value;
+    },
+    take(key) {
+      dropEnded();
+      const found = entries.get(key);
+      entries.delete(key);
+      return found?.value;
+    },
+  };
+}
+
+/** How long a person may take at the issuer, milliseconds. */
+const pendingMs = 600_000;
+const maxPending = 10_000;
+const maxSessions = 10_000;
+/** Answers of browsers that are checked at the issuer at a time. */
+const maxRunning = 32;
+
+/** Sign-ins at an issuer, and the sessions that they give. */
+export interface SignIn {
+  /** Where the issuer sends the browser back to. */
+  readonly redirectUrl: string;
+  readonly sessionMs: number;
+  /** How many sessions there are. */
+  sessions(): number;
+  /**
+   * Begins a sign-in.
+   *
+   * @param target where the browser goes at the end, kept for {@link SignIn.finish}.
+   * @returns where it goes now, and a state that it has to keep and bring again.
+   * @throws SignInError
+   */
+  begin(target: string): Promise<{ readonly url: string; readonly state: string }>;
+  /**
+   * Ends a sign-in; a state is good for one.
+   *
+   * @param answer the query with which the issuer sent the browser back.
+   * @param kept the state that the browser kept.
+   * @returns with the key of a new session.
+   * @throws SignInError
+   */
+  finish(
+    answer: URLSearchParams,
+    kept: string | undefined,
+  ): Promise<{ readonly principal: Principal; readonly session: string; readonly target: string }>;
+  /** Whose session it is; undefined for one that is not known or has ended. */
+  principalOf(session: string): Principal | undefined;
+  /** Whether a principal that was returned before still has its session. */
+  isSignedIn(principal: Principal): boolean;
+  /** Ends a session. @returns whose it was. */
+  end(session: string): Principal | undefined;
+}
+
+/** Keeps all in memory: a restart ends every session. */
+export function createSignIn(config: OidcConfig, clock: Pick<Clock, "monotonic">): SignIn {
+  const { redirectUrl, sessionMs } = config;
+  const issuer = createIssuer(config, clock);
+  const pending = createExpiringMap<{ readonly challenge: Challenge; readonly target: string }>(
+    { lifetimeMs: pendingMs, maxSize: maxPending },
+    clock,
+  );
+  const sessions = createExpiringMap<Principal>({ lifetimeMs: sessionMs, maxSize: maxSessions }, clock);
+  /** The session of each principal. */
+  const keys = new WeakMap<Principal, string>();
+  let running = 0;
+
+  return {
+    redirectUrl,
+    sessionMs,
+    sessions: () => sessions.size,
+    async begin(target) {
+      const challenge = await issuer.challenge();
+      const state = pending.add({ challenge, target });
+      try {
+        return { url: await issuer.begin(state, challenge), state };
+      } catch (error) {
+        pending.take(state);
+        throw error;
+      }
+    },
+    async finish(answer, kept) {
+      const state = answer.get("state");
+      // A state that was begun in another browser stays usable there.
+      const begun = state === null || state !== kept ? undefined : pending.take(state);
+      if (state === null || begun === undefined) {
+        throw new SignInError("refused", "this sign-in is over, or was begun in another browser: begin at /login");
+      }
+      if (running >= maxRunning) throw new SignInError("busy", "too many users sign in at a time: begin at /login");
+      running++;
+      try {
+        const principal = claimedUser(await issuer.finish(answer, state, begun.challenge), config);
+        const session = sessions.add(principal);
+        keys.set(principal, session);
+        return { principal, session, target: begun.target };
+      } finally {
+        running--;
+      }
+    },
+    principalOf: (session) => sessions.get(session),
+    isSignedIn: (principal) => sessions.get(keys.get(principal) ?? "") === principal,
+    end: (session) => sessions.take(session),
+  };
+}

@@ -1,0 +1,116 @@
+import { toUSVString } from "node:util";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeFromString } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { BadRequestSchema, ErrorInfoSchema } from "./gen/google/rpc/details_pb.ts";
+
+/** The codes that this server answers with, as Connect spells them. */
+export type ApiErrorCode =
+  | "invalid_argument"
+  | "not_found"
+  | "already_exists"
+  | "failed_precondition"
+  | "unauthenticated"
+  | "permission_denied"
+  | "resource_exhausted"
+  | "unimplemented"
+  | "unavailable"
+  | "deadline_exceeded"
+  | "internal";
+
+/** One thing that is wrong with a request. */
+export interface FieldViolation {
+  readonly field: string;
+  readonly description: string;
+}
+
+interface ErrorDetails {
+  readonly violations?: readonly FieldViolation[];
+  /** Values that belong to the reason. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An answer that says no, for every transport: code and message, a google.rpc.ErrorInfo with the reason (a constant in
+ * capitals, domain `netgloss`) and, when fields are at fault, a google.rpc.BadRequest.
+ */
+export function apiError(
+  code: ApiErrorCode,
+  reason: string,
+  message: string,
+  details: ErrorDetails = {},
+): ConnectError {
+  const info = { reason, domain: "netgloss", metadata: { ...details.metadata } };
+  const violations = (details.violations ?? []).map(({ field, description }) => ({
+    field: toUSVString(field),
+    description: toUSVString(description),
+  }));
+  return new ConnectError(toUSVString(message), codeFromString(code) ?? Code.Unknown, undefined, [
+    { desc: ErrorInfoSchema, value: info },
+    ...(violations.length > 0 ? [{ desc: BadRequestSchema, value: { fieldViolations: violations } }] : []),
+  ]);
+}
+
+/**
+ * What is wrong with the fields of a request, as an error. Its message is the first, behind its path where a batch or bare text needs
+ * one, and how many more there are.
+ *
+ * @param violations at least one.
+ */
+export function violationsError(
+  code: ApiErrorCode,
+  reason: string,
+  violations: readonly FieldViolation[],
+  needsPath: (field: string) => boolean = (field) => field.startsWith("requests["),
+): ConnectError {
+  const [{ field, description }, ...others] = violations as [FieldViolation, ...FieldViolation[]];
+  const path = needsPath(field) ? `${field}: ` : "";
+  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+  return apiError(code, reason, `${path}${description}${more}`, { violations });
+}
+
+/** What ends a call that nobody waits for any more. */
+export function clientGone(): ConnectError {
+  return new ConnectError("the client has gone", Code.Canceled);
+}
+
+/** What the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
+const maxTrailerBytes = 4096;
+
+/** The error with as many violations as fit into the trailers of a gRPC answer, and a message of bounded length. */
+function fitTrailers(error: ConnectError): ConnectError {
+  const details = error.details.map((detail) => {
+    if (!("desc" in detail) || detail.desc.typeName !== BadRequestSchema.typeName) return detail;
+    const { fieldViolations } = create(BadRequestSchema, detail.value as object);
+    let size = 0;
+    const fitting = fieldViolations.filter((violation) => {
+      size += toBinary(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [violation] })).length;
+      return size <= maxTrailerBytes;
+    });
+    return { desc: BadRequestSchema, value: { fieldViolations: fitting } };
+  });
+  const message = error.rawMessage.length > 1024 ? `${error.rawMessage.slice(0, 1024)}…` : error.rawMessage;
+  return new ConnectError(toUSVString(message), error.code, error.metadata, details as never, error.cause);
+}
+
+/** The trailer of a gRPC answer that is an error. */
+export function grpcErrorTrailer(error: ConnectError): Record<string, string> {
+  return grpcTrailer(setTrailerStatus(new Headers(), fitTrailers(error)));
+}
+
+/** A trailer of connect-es with its message as the protocol has it: connect-es escapes more, which grpc-js leaves. */
+function grpcTrailer(trailer: Headers): Record<string, string> {
+  const fields = Object.fromEntries(trailer);
+  const message = fields["grpc-message"];
+  if (message !== undefined) fields["grpc-message"] = percentEncode(decodeURIComponent(message));
+  return fields;
+}
+
+/** All but printable ASCII, and the percent sign itself. */
+function percentEncode(message: string): string {
+  return message.replace(/[^ -$&-~]+/g, (part) => {
+    const bytes = Array.from(Buffer.from(part), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`);
+    return bytes.join("");
+  });
+}

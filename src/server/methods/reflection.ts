@@ -1,0 +1,175 @@
+import { createFileRegistry, fromBinary, toBinary, type DescFile, type FileRegistry, create } from "@bufbuild/protobuf";
+import {
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+  type DescriptorProto,
+  type EnumDescriptorProto,
+} from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { descriptorSetBase64 } from "../gen/descriptor-set.gen.ts";
+import { ServerReflection as V1, ServerReflectionResponseSchema } from "../gen/grpc/reflection/v1/reflection_pb.ts";
+import {
+  ServerReflection as V1Alpha,
+  ServerReflectionResponseSchema as AlphaResponseSchema,
+} from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { bidiStream, type RpcService } from "../rpc/method.ts";
+import { quote } from "../../base/text/index.ts";
+
+/** Our schema with its comments, and the files that it imports. */
+export interface SchemaFiles {
+  readonly registry: FileRegistry;
+  /** A file by its name as it is imported. */
+  byName(name: string): DescFile | undefined;
+  /** The file that declares a message, enum, service, method, field, oneof, enum value or extension. */
+  bySymbol(symbol: string): DescFile | undefined;
+  /** The file and all that it imports, itself first, as serialised FileDescriptorProto messages. */
+  withImports(file: DescFile): Uint8Array[];
+}
+
+export function readSchemaFiles(): SchemaFiles {
+  const set = fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSetBase64, "base64"));
+  const registry = createFileRegistry(set);
+  const files = new Map<string, DescFile>();
+  const symbols = new Map<string, DescFile>();
+  for (const file of registry.files) {
+    files.set(file.proto.name, file);
+    for (const symbol of symbolsOf(file)) symbols.set(symbol, file);
+  }
+  const bytes = new Map<DescFile, Uint8Array>();
+  const serialised = (file: DescFile): Uint8Array => {
+    let done = bytes.get(file);
+    if (done === undefined) {
+      done = toBinary(FileDescriptorProtoSchema, file.proto);
+      bytes.set(file, done);
+    }
+    return done;
+  };
+  return {
+    registry,
+    byName: (name) => files.get(name),
+    bySymbol: (symbol) => symbols.get(symbol.replace(/^\./, "")),
+    withImports(file) {
+      const found = new Set<DescFile>();
+      const add = (next: DescFile): void => {
+        if (found.has(next)) return;
+        found.add(next);
+        next.dependencies.forEach(add);
+      };
+      add(file);
+      return [...found].map(serialised);
+    },
+  };
+}
+
+function symbolsOf({ proto }: DescFile): string[] {
+  const scoped = (scope: string, name: string): string => (scope === "" ? name : `${scope}.${name}`);
+  const ofEnum = (scope: string, { name, value }: EnumDescriptorProto): string[] => [
+    scoped(scope, name),
+    // By the language, the values of an enum are named as its siblings.
+    ...value.map((one) => scoped(scope, one.name)),
+  ];
+  const ofMessage = (scope: string, message: DescriptorProto): string[] => {
+    const own = scoped(scope, message.name);
+    return [
+      own,
+      ...[...message.field, ...message.oneofDecl].map(({ name }) => scoped(own, name)),
+      ...message.nestedType.flatMap((nested) => ofMessage(own, nested)),
+      ...message.enumType.flatMap((nested) => ofEnum(own, nested)),
+    ];
+  };
+  const scope = proto.package;
+  return [
+    ...proto.messageType.flatMap((message) => ofMessage(scope, message)),
+    ...proto.enumType.flatMap((one) => ofEnum(scope, one)),
+    ...proto.service.flatMap(({ name, method }) => {
+      const own = scoped(scope, name);
+      return [own, ...method.map((one) => scoped(own, one.name))];
+    }),
+  ];
+}
+
+/** A question, as both versions of the protocol have it. */
+interface ReflectionQuestion {
+  readonly host: string;
+  readonly messageRequest:
+    | { case: "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType" | "listServices"; value: string }
+    | { case: "fileContainingExtension"; value: { readonly containingType: string; readonly extensionNumber: number } }
+    | { case: undefined; value?: undefined };
+}
+
+type Answer =
+  | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }
+  | { case: "allExtensionNumbersResponse"; value: { baseTypeName: string; extensionNumber: number[] } }
+  | { case: "listServicesResponse"; value: { service: { name: string }[] } }
+  | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
+
+/** Names of the services of {@link reflectionMethods}. */
+export const reflectionVersions = [V1.typeName, V1Alpha.typeName] as const;
+
+/** grpc.reflection in both versions: answers the questions of a stream in order. The schema has no extensions. */
+export function reflectionMethods(files: () => SchemaFiles, services: readonly string[]): readonly RpcService[] {
+  const answer = createAnswerer(files, services);
+  return [
+    {
+      schema: V1,
+      area: undefined,
+      methods: [
+        bidiStream(V1.method.serverReflectionInfo, "viewer", async function* answers(questions) {
+          for await (const question of questions) yield create(ServerReflectionResponseSchema, answer(question));
+        }),
+      ],
+    },
+    {
+      schema: V1Alpha,
+      area: undefined,
+      methods: [
+        bidiStream(V1Alpha.method.serverReflectionInfo, "viewer", async function* answers(questions) {
+          for await (const question of questions) yield create(AlphaResponseSchema, answer(question) as never);
+        }),
+      ],
+    },
+  ];
+}
+
+function createAnswerer(files: () => SchemaFiles, services: readonly string[]) {
+  const file = (found: DescFile | undefined, what: string): Answer => {
+    if (found === undefined) return refuse(Code.NotFound, `there is no ${what}`);
+    return { case: "fileDescriptorResponse", value: { fileDescriptorProto: files().withImports(found) } };
+  };
+
+  const answer = ({ messageRequest: question }: ReflectionQuestion): Answer => {
+    switch (question.case) {
+      case "fileByFilename":
+        return file(files().byName(question.value), `file ${quote(question.value)}`);
+      case "fileContainingSymbol":
+        return file(files().bySymbol(question.value), `symbol ${quote(question.value)}`);
+      case "fileContainingExtension": {
+        const { containingType, extensionNumber } = question.value;
+        return refuse(Code.NotFound, `there is no extension ${extensionNumber} of ${quote(containingType)}`);
+      }
+      case "allExtensionNumbersOfType":
+        if (files().registry.getMessage(question.value) === undefined) {
+          return refuse(Code.NotFound, `there is no message ${quote(question.value)}`);
+        }
+        return {
+          case: "allExtensionNumbersResponse",
+          value: { baseTypeName: question.value, extensionNumber: [] },
+        };
+      case "listServices":
+        return { case: "listServicesResponse", value: { service: services.map((name) => ({ name })) } };
+      case undefined:
+      default:
+        return refuse(Code.InvalidArgument, "the request asks nothing");
+    }
+  };
+
+  return (question: ReflectionQuestion) => ({
+    validHost: question.host,
+    originalRequest: question as never,
+    messageResponse: answer(question),
+  });
+}
+
+function refuse(code: Code, message: string): Answer {
+  return { case: "errorResponse", value: { errorCode: code, errorMessage: message } };
+}

@@ -1,0 +1,280 @@
+import { setImmediate } from "node:timers/promises";
+import { toBinary, toJsonString, type DescMessage, type MessageShape, create } from "@bufbuild/protobuf";
+import { encode, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/codec.ts";
+import { varintSize, writeVarint } from "../udm/udm-transcoder.ts";
+import {
+  checkUdm,
+  isChange,
+  maxItems,
+  maxViolations,
+  otherFields,
+  udmJson,
+  udmContexts,
+  withContexts,
+  withOtherFields,
+  type EntryChange,
+  type UdmContext,
+  type UdmEntry,
+  type UdmField,
+} from "../../metadata/index.ts";
+import { quote } from "../../base/text/index.ts";
+import type { FieldViolation } from "../api-error.ts";
+import { turn } from "./tools-context.ts";
+import {
+  EntryChangeSchema,
+  FullUdmSchema,
+  type EntryChange as EntryChangeMessage,
+  type FullUdm,
+} from "../gen/udm/v1/tools_pb.ts";
+
+/** How many elements are made at once. */
+const elementsAtOnce = 100;
+
+/** A message with a list that may be long. */
+interface ListedMessage<D extends DescMessage, E extends DescMessage> {
+  readonly desc: D;
+  /** The message, its list empty. */
+  readonly rest: MessageShape<D>;
+  /** The list: a field of messages, whose number is below 16. */
+  readonly field: keyof MessageShape<D> & string;
+  readonly element: E;
+  readonly count: number;
+  /** Made when it is needed. */
+  readonly at: (i: number) => MessageShape<E>;
+  /** The same as JSON, where it is known without the message. */
+  readonly jsonAt?: ((i: number) => string) | undefined;
+}
+
+/** The answer of a message with a list: at once when that is short, else piece by piece. */
+export function listedAnswer<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): Encodable {
+  return { encode: (codec) => encodeListed(codec, message) };
+}
+
+function encodeListed<D extends DescMessage, E extends DescMessage>(
+  codec: CodecName,
+  message: ListedMessage<D, E>,
+): Encoded {
+  const { desc, rest, field, count, at, jsonAt } = message;
+  if (count <= elementsAtOnce) {
+    if (codec === "json" && jsonAt !== undefined && count > 0) {
+      return Buffer.concat([...jsonPieces(message)()]).toString();
+    }
+    return encode(codec, desc, { ...rest, [field]: Array.from({ length: count }, (_, i) => at(i)) });
+  }
+  return longMessage(codec === "json" ? jsonPieces(message) : protoPieces(message));
+}
+
+/**
+ * A message that is made piece by piece, in turns.
+ *
+ * @param pieces may be empty, where something was made that only comes with a later one.
+ * @param isShared whether several clients get it: it is made once for all of them then, whoever has gone.
+ */
+export function longMessage(pieces: () => Iterable<Buffer>, isShared = false): LongMessage {
+  let made: Buffer[] | undefined;
+  let making: Promise<number | undefined> | undefined;
+  const make = async (isWanted: () => boolean): Promise<number | undefined> => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    for (const piece of pieces()) {
+      if (piece.length > 0) parts.push(piece);
+      size += piece.length;
+      await setImmediate();
+      if (!isWanted()) return undefined;
+    }
+    made = parts;
+    return size;
+  };
+  return {
+    size: (isWanted) => (isShared ? (making ??= make(() => true)) : make(isWanted)),
+    pieces: () => made ?? pieces(),
+  };
+}
+
+/** The tag and the length of a field of bytes, whose number is below 16. */
+export function fieldHead(number: number, length: number): Buffer {
+  const head = Buffer.alloc(1 + varintSize(length));
+  head[0] = (number << 3) | 2;
+  writeVarint(length, head, 1);
+  return head;
+}
+
+function jsonPieces<D extends DescMessage, E extends DescMessage>(
+  message: ListedMessage<D, E>,
+): () => Iterable<Buffer> {
+  const { desc, rest, field, element, count, at, jsonAt = (i) => toJsonString(element, at(i)) } = message;
+  return function* () {
+    const name = desc.field[field]?.jsonName ?? field;
+    for (let i = 0; i < count; i += elementsAtOnce) {
+      let text = i === 0 ? `{"${name}":[` : ",";
+      const end = Math.min(count, i + elementsAtOnce);
+      for (let n = i; n < end; n++) text += `${n === i ? "" : ","}${jsonAt(n)}`;
+      yield Buffer.from(text);
+    }
+    const others = toJsonString(desc, rest).slice(1);
+    yield Buffer.from(others === "}" ? "]}" : `],${others}`);
+  };
+}
+
+function protoPieces<D extends DescMessage, E extends DescMessage>(
+  message: ListedMessage<D, E>,
+): () => Iterable<Buffer> {
+  const { desc, rest, field, element, count, at } = message;
+  return function* () {
+    const number = desc.field[field]?.number ?? 0;
+    for (let i = 0; i < count; i += elementsAtOnce) {
+      const parts: Uint8Array[] = [];
+      for (let n = i; n < Math.min(count, i + elementsAtOnce); n++) {
+        const bytes = toBinary(element, at(n));
+        parts.push(fieldHead(number, bytes.length), bytes);
+      }
+      yield Buffer.concat(parts);
+    }
+    yield Buffer.from(toBinary(desc, rest));
+  };
+}
+
+/** Changes compared between turns of the event loop. */
+const changesPerTurn = 2000;
+
+/** The message of an entry. @param layer "" for what people write. */
+export function fullUdm(entry: UdmEntry, layer = ""): FullUdm {
+  const { key, name, tags, vlan, internal, metadata, fileOnly } = entry;
+  // Without a prototype `__proto__` is a key like any other.
+  const pairs = Object.create(null) as Record<string, string>;
+  for (const [at, value] of metadata) pairs[at] = value;
+  return create(FullUdmSchema, {
+    key: key.text,
+    name,
+    tags: [...tags],
+    vlan,
+    internal,
+    metadata: pairs,
+    layer,
+    ...(fileOnly !== undefined && { contexts: [...(fileOnly.contexts ?? [])], otherFields: otherFields(entry) }),
+  });
+}
+
+/** The JSON of {@link fullUdm}, many times faster than by way of the message. */
+export function fullUdmJson(entry: UdmEntry, layer = ""): string {
+  const { fileOnly } = entry;
+  const json = udmJson(entry);
+  if (fileOnly === undefined && layer === "") return json;
+  let more = "";
+  const contexts = fileOnly?.contexts ?? [];
+  if (contexts.length > 0) more += `,"contexts":${JSON.stringify(contexts)}`;
+  const others = fileOnly === undefined ? "" : otherFields(entry);
+  if (others !== "") more += `,"otherFields":${JSON.stringify(others)}`;
+  if (layer !== "") more += `,"layer":${JSON.stringify(layer)}`;
+  return `${json.slice(0, -1)}${more}}`;
+}
+
+/** The JSON of {@link entryChange}. */
+export function entryChangeJson({ before, after }: EntryChange, layer = ""): string {
+  let json = `{"key":${JSON.stringify((after ?? before)?.key.text ?? "")}`;
+  if (before !== undefined) json += `,"before":${fullUdmJson(before, layer)}`;
+  if (after !== undefined) json += `,"after":${fullUdmJson(after, layer)}`;
+  return `${json}}`;
+}
+
+export function entryChange({ before, after }: EntryChange, layer = ""): EntryChangeMessage {
+  return create(EntryChangeSchema, {
+    key: (after ?? before)?.key.text ?? "",
+    ...(before !== undefined && { before: fullUdm(before, layer) }),
+    ...(after !== undefined && { after: fullUdm(after, layer) }),
+  });
+}
+
+/** What a request says of an entry. */
+export interface RequestedEntry {
+  readonly entry: UdmEntry;
+  /** As the request has them, where it names any. */
+  readonly contexts: readonly UdmContext[];
+  /** Of an import, where it says any. */
+  readonly otherFields?: string;
+}
+
+/**
+ * Checks an entry of a request by the rules of the eight methods, and its contexts.
+ *
+ * @param fields those that the request changes.
+ * @returns the entry without its contexts; or all that is wrong, the fields without their path.
+ */
+export function readFullUdm(
+  udm: FullUdm | undefined,
+  fields?: readonly UdmField[],
+): RequestedEntry | { readonly violations: readonly FieldViolation[] } {
+  if (udm === undefined)
+    return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
+  const { key, name, tags, vlan, internal } = udm;
+  const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields);
+  const faults = [...tooManyItems("contexts", udm.contexts)];
+  for (const [i, text] of faults.length > 0 ? [] : udm.contexts.entries()) {
+    if (!isContext(text) && faults.push(contextFault(text, i)) === maxViolations) break;
+  }
+  // An entry of a layer, as searches answer with it, is another entry than the one of the same key that people write.
+  if (udm.layer !== "") {
+    const description = `layer ${quote(udm.layer)} cannot be written: its entries come from the source of that name`;
+    faults.push({ field: "layer", description });
+  }
+  if (!checked.ok) return { violations: [...checked.violations, ...faults] };
+  if (faults.length > 0) return { violations: faults };
+  return { entry: { key: checked.key, ...checked.values }, contexts: udm.contexts.filter(isContext) };
+}
+
+/** What is wrong with a list of a request that has more items than an entry may have. */
+export function tooManyItems(field: string, items: readonly unknown[]): readonly FieldViolation[] {
+  if (items.length <= maxItems) return [];
+  return [{ field, description: `${field} has ${items.length} items, more than ${maxItems}` }];
+}
+
+function isContext(text: string): text is UdmContext {
+  return (udmContexts as readonly string[]).includes(text);
+}
+
+function contextFault(text: string, i: number): FieldViolation {
+  const description = `context ${quote(text)} is not known: expected ${udmContexts.join(", ")}`;
+  return { field: `contexts[${i}]`, description };
+}
+
+/** The entry with its own contexts and other fields where it says any, else with what the file alone knows of the one before. */
+export function afterReplacement(
+  before: UdmEntry | undefined,
+  { entry, contexts, otherFields: others }: RequestedEntry,
+): UdmEntry {
+  const kept = before?.fileOnly === undefined ? entry : { ...entry, fileOnly: before.fileOnly };
+  const hasOthers = others !== undefined && others !== otherFields(kept);
+  const whole = hasOthers ? withOtherFields(kept, others) : kept;
+  return contexts.length === 0 ? whole : withContexts(whole, contexts);
+}
+
+/** What happened to how many entries. */
+interface ChangeCounts {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+}
+
+/** Takes several turns of the event loop when there are many. */
+export async function countChanges(changes: readonly EntryChange[]): Promise<ChangeCounts> {
+  const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
+  for (const [i, change] of changes.entries()) {
+    if (i % changesPerTurn === changesPerTurn - 1) await turn();
+    if (!isChange(change)) counts.unchanged++;
+    else if (change.before === undefined) counts.created++;
+    else if (change.after === undefined) counts.deleted++;
+    else counts.updated++;
+  }
+  return counts;
+}
+
+/** Those that make a difference. Takes several turns of the event loop when there are many. */
+export async function realChanges(changes: readonly EntryChange[]): Promise<readonly EntryChange[]> {
+  const real: EntryChange[] = [];
+  for (const [i, change] of changes.entries()) {
+    if (i % changesPerTurn === changesPerTurn - 1) await turn();
+    if (isChange(change)) real.push(change);
+  }
+  return real;
+}

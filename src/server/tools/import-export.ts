@@ -1,0 +1,360 @@
+import { setImmediate } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import {
+  exchangeFormats,
+  exportEntries,
+  fromUdmEntry,
+  type ExchangeEntry,
+  type ExchangeFormat,
+  type UdmEntry,
+  type UdmIndex,
+  ExchangeError,
+  importEntries,
+  readColumnMap,
+  type ColumnMap,
+  type ImportFault,
+  type ImportResult,
+  maxViolations,
+  type EntryChange,
+  type UdmWrite,
+} from "../../metadata/index.ts";
+import type { Key } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import {
+  type ExportUdmsRequest,
+  EntryChangeSchema,
+  ImportFaultSchema,
+  ImportUdmsResponseSchema,
+  type ImportUdmsRequest,
+} from "../gen/udm/v1/tools_pb.ts";
+import type { CodecName, Encodable, LongMessage } from "../rpc/codec.ts";
+import { badRequest } from "../udm/udm-service.ts";
+import { varintSize, writeVarint } from "../udm/udm-transcoder.ts";
+import { type ToolsCaller, type ToolsContext, elementsPerTurn, turn } from "./tools-context.ts";
+import { narrowFilter, findInJson, scanEntries } from "./scan-entries.ts";
+import { matcherOf, readFilter } from "./search-udms.ts";
+import type { Task } from "../../base/report/index.ts";
+import type { CallContext } from "../rpc/method.ts";
+import {
+  afterReplacement,
+  countChanges,
+  entryChange,
+  entryChangeJson,
+  realChanges,
+  type RequestedEntry,
+  listedAnswer,
+} from "./full-udm.ts";
+import { replaceEntries, readScope, scopeFaults, type Scope } from "./replace-udms.ts";
+
+export async function exportUdms(
+  context: ToolsContext,
+  { format: formatText, filter: expression, text }: ExportUdmsRequest,
+  caller: ToolsCaller,
+): Promise<Encodable> {
+  const index = context.current();
+  const format = readFormat(formatText);
+  const filter = readFilter(expression);
+  const keys: Key[] = [];
+  if (filter !== undefined || text !== "") {
+    const { anyOf, within, asksForContexts, asksForLayers } = narrowFilter(filter);
+    if (asksForLayers) {
+      const description = "filter asks for layers: an export has the entries that people write";
+      throw badRequest([{ field: "filter", description }]);
+    }
+    const isMatch = matcherOf(filter, text);
+    const find = text === "" ? undefined : findInJson(text);
+    const needles = find === undefined ? anyOf : [[find], ...anyOf];
+    await scanEntries(index, { within, anyOf: needles, check: () => caller.throwIfAborted() }, (entry) => {
+      if (isMatch(asksForContexts ? (index.get(entry.key) as UdmEntry) : entry)) keys.push(entry.key);
+      return true;
+    });
+    return exportAnswer(() => entriesOf(index, keys), format, keys.length);
+  }
+  return exportAnswer(() => allOf(index), format, index.size);
+}
+
+/** @throws ConnectError `invalid_argument` */
+function readFormat(text: string): ExchangeFormat {
+  const format = exchangeFormats.find((one) => one === text);
+  if (format !== undefined) return format;
+  const description = `format ${quote(text)} is not known: expected ${exchangeFormats.join(", ")}`;
+  throw badRequest([{ field: "format", description }]);
+}
+
+function* entriesOf(index: UdmIndex, keys: readonly Key[]): Iterable<ExchangeEntry> {
+  for (const key of keys) yield fromUdmEntry(index.get(key) as UdmEntry);
+}
+
+function* allOf(index: UdmIndex): Iterable<ExchangeEntry> {
+  for (const entry of index.entries()) yield fromUdmEntry(entry);
+}
+
+/** The message ExportUdmsResponse, made while it is sent: a plan may be longer than what can be held. */
+function exportAnswer(entries: () => Iterable<ExchangeEntry>, format: ExchangeFormat, count: number): Encodable {
+  return { encode: (codec: CodecName) => messages[codec](() => exportEntries(entries, format), count) };
+}
+
+const messages: Readonly<Record<CodecName, (texts: () => Iterable<string>, count: number) => LongMessage>> = {
+  json(texts, count) {
+    const pieces = function* (): Generator<Buffer> {
+      yield Buffer.from('{"text":"');
+      for (const text of texts()) yield Buffer.from(JSON.stringify(text).slice(1, -1));
+      yield Buffer.from(count === 0 ? '"}' : `","entries":${count}}`);
+    };
+    return { size: (isWanted) => sizeOf(pieces(), isWanted), pieces };
+  },
+  proto(texts, count) {
+    let length: number | undefined;
+    const bytes = function* (): Generator<Buffer> {
+      for (const text of texts()) yield Buffer.from(text);
+    };
+    const tail = count === 0 ? Buffer.alloc(0) : tagged(entriesTag, count);
+    return {
+      needsSize: true,
+      async size(isWanted) {
+        const size = await sizeOf(bytes(), isWanted);
+        if (size === undefined) return undefined;
+        length = size;
+        return tagged(textTag, size).length + size + tail.length;
+      },
+      *pieces() {
+        if (length === undefined) throw new Error("the length of the text is not known yet");
+        yield tagged(textTag, length);
+        yield* bytes();
+        yield tail;
+      },
+    };
+  },
+};
+
+// Of ExportUdmsResponse: number and wire type of its fields.
+const textTag = 0x0a;
+const entriesTag = 0x10;
+
+function tagged(tag: number, value: number): Buffer {
+  const bytes = Buffer.alloc(1 + varintSize(value));
+  bytes[0] = tag;
+  writeVarint(value, bytes, 1);
+  return bytes;
+}
+
+async function sizeOf(pieces: Iterable<Uint8Array>, isWanted: () => boolean): Promise<number | undefined> {
+  let size = 0;
+  for (const piece of pieces) {
+    size += piece.length;
+    await setImmediate();
+    if (!isWanted()) return undefined;
+  }
+  return size;
+}
+
+type EditWrite = Extract<UdmWrite, { op: "edit" }>;
+
+type ImportCaller = ToolsCaller & Pick<CallContext, "signal">;
+
+const method = "ImportUdms";
+/** Text is handed over in pieces of this many characters, between turns of the event loop. */
+const pieceLength = 32_768;
+/** Entries that are only handed on, between turns of the event loop. */
+const entriesPerTurn = 5000;
+
+/** @throws ConnectError `invalid_argument` for a text with faults, and all that ReplaceUdms throws. */
+export async function importUdms(
+  context: ToolsContext,
+  request: ImportUdmsRequest,
+  caller: ImportCaller,
+): Promise<Encodable> {
+  context.store();
+  const scope = request.scope && readScope(request.scope);
+  const task = context.progress.begin({
+    kind: request.dryRun ? "import-check" : "import",
+    subject: request.format,
+    ...(caller.principal !== undefined && { by: caller.principal.name }),
+  });
+  try {
+    return await runImport(context, request, scope, caller, task);
+  } finally {
+    task.end();
+  }
+}
+
+async function runImport(
+  context: ToolsContext,
+  request: ImportUdmsRequest,
+  scope: Scope | undefined,
+  caller: ImportCaller,
+  task: Task,
+): Promise<Encodable> {
+  const { dryRun, skipFaultyRows, mostChanges } = request;
+  const result = await read(context, request, caller, task);
+  const { entries, faults, rows, faultCount } = result;
+  if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
+  task.step("comparing", "entries", entries.length);
+  let changes: readonly EntryChange[];
+  let unchanged: number;
+  let change = 0;
+  if (scope !== undefined) {
+    const wanted = await byKey(entries);
+    const outside = scopeFaults(scope, wanted);
+    if (outside.length > 0) throw badRequest(outside);
+    ({ changes, unchanged, change } = await replaceEntries(context, {
+      method,
+      wanted,
+      scope,
+      dryRun,
+      maxDeletes: request.maxDeletes,
+      caller,
+      pathOf: (key) => key,
+      task,
+    }));
+  } else {
+    const done = await upsert(context, entries, dryRun, caller, task);
+    changes = await realChanges(done.changes);
+    unchanged = done.changes.length - changes.length;
+    change = done.change;
+  }
+  const { created, updated, deleted } = await countChanges(changes);
+  return listedAnswer({
+    desc: ImportUdmsResponseSchema,
+    rest: create(ImportUdmsResponseSchema, {
+      created,
+      updated,
+      deleted,
+      unchanged,
+      change,
+      rows,
+      faultCount,
+      faults: faults.map((fault) => create(ImportFaultSchema, fault)),
+    }),
+    field: "changes",
+    element: EntryChangeSchema,
+    count: mostChanges === 0 ? changes.length : Math.min(mostChanges, changes.length),
+    at: (i) => entryChange(changes[i] as EntryChange),
+    jsonAt: (i) => entryChangeJson(changes[i] as EntryChange),
+  });
+}
+
+async function read(
+  context: ToolsContext,
+  { text, format, map, select, delimiter }: ImportUdmsRequest,
+  caller: ImportCaller,
+  task: Task,
+): Promise<ImportResult> {
+  task.step("reading", "characters", text.length);
+  try {
+    return await importEntries(piecesOf(text, task), {
+      format: readFormat(format),
+      map: readMap(map),
+      ...(select !== "" && { select: selectOf(context, select, caller) }),
+      ...(delimiter !== "" && { csv: { delimiter } }),
+    });
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error;
+    throw badRequest([{ field: error.field, description: error.message }]);
+  }
+}
+
+function selectOf(
+  { select }: ToolsContext,
+  expression: string,
+  { signal }: ImportCaller,
+): (text: string) => AsyncIterable<string> {
+  if (select === undefined) throw new ExchangeError("select", "expressions are not evaluated here");
+  return (text) => select(text, expression, signal);
+}
+
+function* piecesOf(text: string, task: Task): Iterable<Uint8Array> {
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + pieceLength);
+    // A pair of surrogates is one character.
+    if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
+    yield Buffer.from(text.slice(at, end));
+    at = end;
+    task.reached(at);
+  }
+}
+
+/** A map by its name, or as JSON. @throws ExchangeError */
+function readMap(text: string): ColumnMap {
+  if (text === "") return readColumnMap(undefined);
+  if (!text.trimStart().startsWith("{")) return readColumnMap(text);
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new ExchangeError("map", `map is not JSON: ${(error as Error).message}`);
+  }
+  return readColumnMap(given);
+}
+
+async function byKey(entries: readonly ExchangeEntry[]): Promise<ReadonlyMap<string, RequestedEntry>> {
+  const wanted = new Map<string, RequestedEntry>();
+  for (const [i, entry] of entries.entries()) {
+    if (i % entriesPerTurn === entriesPerTurn - 1) await turn();
+    wanted.set(entry.key.text, requested(entry));
+  }
+  return wanted;
+}
+
+const noContexts: RequestedEntry["contexts"] = [];
+
+function requested(entry: ExchangeEntry): RequestedEntry {
+  const { contexts = noContexts, otherFields, ...values } = entry;
+  return { entry: values, contexts, ...(otherFields !== undefined && { otherFields }) };
+}
+
+function refused({ faults, faultCount }: ImportResult): Error {
+  const violations = faults
+    .slice(0, maxViolations)
+    .map((fault) => ({ field: placeOf(fault), description: fault.reason }));
+  const [first] = violations;
+  const more = faultCount - violations.length;
+  if (more > 0 && first !== undefined) {
+    violations.push({ field: "", description: `${more} further faults; a dry run lists up to 1000` });
+  }
+  return badRequest(violations);
+}
+
+function placeOf({ row, column, field }: ImportFault): string {
+  const parts = [
+    `row ${row}`,
+    ...(column === "" ? [] : [`column ${JSON.stringify(column)}`]),
+    ...(field === "" ? [] : [field]),
+  ];
+  return parts.join(", ");
+}
+
+async function upsert(
+  context: ToolsContext,
+  entries: readonly ExchangeEntry[],
+  dryRun: boolean,
+  caller: ToolsCaller,
+  task: Task,
+): Promise<{ readonly changes: readonly EntryChange[]; readonly change: number }> {
+  const index = context.current();
+  const changes: EntryChange[] = [];
+  if (dryRun) {
+    for (const entry of entries) {
+      if (changes.length % elementsPerTurn === elementsPerTurn - 1) {
+        task.reached(changes.length);
+        await turn();
+      }
+      const before = index.get(entry.key);
+      changes.push({ before, after: afterReplacement(before, requested(entry)) });
+    }
+    return { changes, change: 0 };
+  }
+  const writes: UdmWrite[] = [];
+  for (const [i, entry] of entries.entries()) {
+    if (i % entriesPerTurn === entriesPerTurn - 1) await turn();
+    const edit: EditWrite["edit"] = (before) => {
+      const after = afterReplacement(before, requested(entry));
+      changes[i] = { before, after };
+      return { entry: after };
+    };
+    writes.push({ op: "edit", key: entry.key, edit });
+  }
+  task.step("saving", "entries", writes.length);
+  const change = await context.commit(method, writes, caller, (i) => `entries[${i}].`);
+  return { changes, change };
+}

@@ -1,0 +1,293 @@
+import { isDeepStrictEqual } from "node:util";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import type { Key } from "../../base/ip/index.ts";
+import {
+  isChange,
+  maxViolations,
+  type ChangeHead,
+  type EntryChange,
+  type UdmChange,
+  type UdmEntry,
+  type UdmHistory,
+  type UdmWrite,
+} from "../../metadata/index.ts";
+import { apiError, type FieldViolation } from "../api-error.ts";
+import {
+  ChangeSchema,
+  EntryChangeSchema,
+  ListChangesResponseSchema,
+  UndoChangeResponseSchema,
+  type Change,
+  type ListChangesRequest,
+  type ListChangesResponse,
+  type UndoChangeRequest,
+} from "../gen/udm/v1/tools_pb.ts";
+import type { CodecName, Encodable } from "../rpc/codec.ts";
+import { badRequest, requestKey, toApiError } from "../udm/udm-service.ts";
+import { quote } from "../../base/text/index.ts";
+import { entryChange, entryChangeJson, fieldHead, listedAnswer, longMessage } from "./full-udm.ts";
+import {
+  pageSize,
+  readPageToken,
+  writePageToken,
+  elementsPerTurn,
+  turn,
+  type ToolsCaller,
+  type ToolsContext,
+} from "./tools-context.ts";
+
+const mostChanges = 1000;
+const changesByDefault = 100;
+/** A page ends early when its changes have this many entries. */
+const mostEntries = 20_000;
+
+/** The message of a change. */
+export function changeMessage(change: UdmChange, withEntries = true): Change {
+  const { number, time, author, method, entries, layer = "", collector = "", isCut } = change;
+  return create(ChangeSchema, {
+    number,
+    time: new Date(time).toISOString(),
+    author,
+    method,
+    entries,
+    cut: isCut,
+    layer,
+    collector,
+    changes: withEntries ? change.changes.map((entry) => entryChange(entry, layer)) : [],
+  });
+}
+
+const noBytes = Buffer.alloc(0);
+/** Entries that are encoded at once. */
+const entriesAtOnce = 100;
+
+/** Whether a change takes longer to encode than others should wait. */
+export function isLongChange({ changes }: UdmChange): boolean {
+  return changes.length > entriesAtOnce;
+}
+
+/** The message of a change in pieces, as JSON or as the bytes of its fields. */
+export function* changePieces(codec: CodecName, change: UdmChange): Generator<Buffer, void> {
+  const head = changeMessage(change, false);
+  const { layer = "", changes } = change;
+  if (codec === "proto") yield Buffer.from(toBinary(ChangeSchema, head));
+  else yield Buffer.from(toJsonString(ChangeSchema, head).slice(0, -1) + (changes.length > 0 ? ',"changes":[' : ""));
+  for (let start = 0; start < changes.length; start += entriesAtOnce) {
+    const part = changes.slice(start, start + entriesAtOnce);
+    if (codec === "json") {
+      const text = part.map((entry) => entryChangeJson(entry, layer)).join(",");
+      yield Buffer.from(start === 0 ? text : `,${text}`);
+      continue;
+    }
+    const { number } = ChangeSchema.field.changes;
+    const encoded = part.flatMap((entry) => {
+      const bytes = toBinary(EntryChangeSchema, entryChange(entry, layer));
+      return [fieldHead(number, bytes.length), bytes];
+    });
+    yield Buffer.concat(encoded);
+  }
+  if (codec === "json") yield Buffer.from(changes.length > 0 ? "]}" : "}");
+}
+
+/** A field that is a message made in pieces; its length comes before it, so that all are made first. */
+export function* messageField(number: number, pieces: Iterable<Buffer>): Generator<Buffer, void> {
+  const made: Buffer[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    made.push(piece);
+    size += piece.length;
+    yield noBytes;
+  }
+  yield fieldHead(number, size);
+  yield* made;
+}
+
+function* pagePieces(codec: CodecName, page: readonly UdmChange[], rest: ListChangesResponse): Generator<Buffer, void> {
+  if (codec === "proto") {
+    const { number } = ListChangesResponseSchema.field.changes;
+    for (const change of page) yield* messageField(number, changePieces(codec, change));
+    yield Buffer.from(toBinary(ListChangesResponseSchema, rest));
+    return;
+  }
+  yield Buffer.from('{"changes":[');
+  for (const [i, change] of page.entries()) {
+    yield i === 0 ? noBytes : Buffer.from(",");
+    yield* changePieces(codec, change);
+  }
+  const others = toJsonString(ListChangesResponseSchema, rest).slice(1);
+  yield Buffer.from(others === "}" ? "]}" : `],${others}`);
+}
+
+export async function listChanges(context: ToolsContext, request: ListChangesRequest): Promise<Encodable> {
+  const { history } = context.store();
+  const { key, after, author, withoutEntries, withoutLayers } = request;
+  const question = ["ListChanges", key, after, author, ...(withoutLayers ? [withoutLayers] : [])];
+  const [before] = readPageToken(request.pageToken, question) ?? [];
+  const limit = pageSize(request.pageSize, mostChanges, changesByDefault);
+  const found = await asApiError(
+    history.list({
+      key: key === "" ? undefined : requestKey(key),
+      author: author === "" ? undefined : author,
+      withoutLayers,
+      after,
+      before: before === undefined ? undefined : Number(before),
+      limit: limit + 1,
+    }),
+  );
+  const page = withoutEntries ? found.slice(0, limit) : firstPage(found, limit);
+  const last = page.at(-1);
+  const nextPageToken =
+    page.length < found.length && last !== undefined ? writePageToken(question, [String(last.number)]) : "";
+  const rest = create(ListChangesResponseSchema, {
+    nextPageToken,
+    first: history.first(),
+    last: history.last(),
+    off: !history.isOn(),
+  });
+  if (!withoutEntries && page.reduce((sum, { changes }) => sum + changes.length, 0) > entriesAtOnce) {
+    return { encode: (codec) => longMessage(() => pagePieces(codec, page, rest)) };
+  }
+  return listedAnswer({
+    desc: ListChangesResponseSchema,
+    rest,
+    field: "changes",
+    element: ChangeSchema,
+    count: page.length,
+    at: (i) => changeMessage(page[i] as UdmChange, !withoutEntries),
+  });
+}
+
+/** A history in a database that is away is no fault of ours. */
+async function asApiError<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw toApiError(error, () => "");
+  }
+}
+
+function firstPage(found: readonly UdmChange[], limit: number): readonly UdmChange[] {
+  let entries = 0;
+  const end = found.findIndex((change, i) => i > 0 && (entries += change.entries) > mostEntries);
+  return found.slice(0, end < 0 ? limit : Math.min(limit, end));
+}
+
+/** @throws ConnectError `not_found` for a change that is not kept, `failed_precondition` when it cannot be undone. */
+export async function undoChange(
+  context: ToolsContext,
+  { id, dryRun }: UndoChangeRequest,
+  caller: ToolsCaller,
+): Promise<Encodable> {
+  const { history } = context.store();
+  const current = context.current();
+  if (id === 0) throw badRequest([{ field: "id", description: "id is missing: the number of a change" }]);
+  const change = await asApiError(history.get(id));
+  if (change === undefined) throw apiError("not_found", "NO_SUCH_CHANGE", unknownChange(id, history));
+  if (change.layer !== undefined) {
+    const message = `change ${id} is one of the source ${change.layer}, which would make it again: it cannot be undone`;
+    throw apiError("failed_precondition", "CHANGE_OF_SOURCE", message);
+  }
+  if (change.isCut) {
+    const message = `change ${id} of ${change.entries} entries was too big to be kept with them: it cannot be undone`;
+    throw apiError("failed_precondition", "CHANGE_IS_CUT", message);
+  }
+  const lasts = await asApiError(history.lastOf(change.changes.map(({ before, after }) => keyOf(before, after))));
+  const undone: EntryChange[] = [];
+  const writes = change.changes.map((entry, i) => undoOf(entry, i, lasts[i], undone));
+  let number = 0;
+  if (!dryRun) number = await context.commit("UndoChange", writes, caller, () => "");
+  else {
+    const refused: FieldViolation[] = [];
+    for (const [i, write] of writes.entries()) {
+      if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
+      const edited = write.edit(current.get(write.key));
+      if ("refused" in edited) refused.push({ field: edited.field, description: edited.description });
+    }
+    const [first] = refused;
+    if (first !== undefined) {
+      throw apiError("failed_precondition", "CHANGED_MEANWHILE", first.description, {
+        violations: refused.slice(0, maxViolations),
+      });
+    }
+  }
+  return listedAnswer({
+    desc: UndoChangeResponseSchema,
+    rest: create(UndoChangeResponseSchema, { change: number }),
+    field: "changes",
+    element: EntryChangeSchema,
+    count: undone.length,
+    at: (i) => entryChange(undone[i] as EntryChange),
+    jsonAt: (i) => entryChangeJson(undone[i] as EntryChange),
+  });
+}
+
+function keyOf(before: UdmEntry | undefined, after: UdmEntry | undefined): Key {
+  const key = (after ?? before)?.key;
+  if (key === undefined) throw new Error("a change of no entry");
+  return key;
+}
+
+/**
+ * @param last the last change of the entry, when the undoing began.
+ * @param undone gets what the write does, at the same place.
+ */
+function undoOf(
+  change: EntryChange,
+  i: number,
+  last: ChangeHead | undefined,
+  undone: EntryChange[],
+): Extract<UdmWrite, { op: "edit" }> {
+  const key = keyOf(change.before, change.after);
+  return {
+    op: "edit",
+    key,
+    edit(found) {
+      const { entry, conflict } = takeBack(change, found);
+      if (conflict === undefined) {
+        undone[i] = { before: found, after: entry };
+        return { entry };
+      }
+      const by = last === undefined ? "" : ` by change ${last.number}${last.author === "" ? "" : ` of ${last.author}`}`;
+      const description = `key ${quote(key.text)} was changed since${by}${conflict === "" ? "" : `, in its ${conflict}`}`;
+      return { refused: "failed_precondition", field: `changes[${i}]`, description };
+    },
+  };
+}
+
+/**
+ * Takes a change of an entry back: field by field, for later changes may have touched other ones, and metadata key by key.
+ *
+ * @returns the entry without the change; or what a later change has touched, "" for the whole entry.
+ */
+function takeBack(
+  { before, after }: EntryChange,
+  found: UdmEntry | undefined,
+): { readonly entry?: UdmEntry | undefined; readonly conflict?: string } {
+  if (!isChange({ before: found, after })) return { entry: before };
+  if (before === undefined || after === undefined || found === undefined) return { conflict: "" };
+  const metadata = new Map(found.metadata);
+  for (const name of new Set([...before.metadata.keys(), ...after.metadata.keys()])) {
+    const [old, made, now] = [before, after, found].map((entry) => entry.metadata.get(name));
+    if (old === made) continue;
+    if (now !== made) return { conflict: `metadata ${quote(name)}` };
+    if (old === undefined) metadata.delete(name);
+    else metadata.set(name, old);
+  }
+  const { fileOnly: _, ...values } = found;
+  const entry: { -readonly [F in keyof UdmEntry]: UdmEntry[F] } = { ...values, metadata };
+  for (const field of ["name", "vlan", "internal", "tags", "fileOnly"] as const) {
+    const [old, made, now] = [before, after, found].map((one) => one[field]);
+    const isOurs = !isDeepStrictEqual(old, made);
+    if (isOurs && !isDeepStrictEqual(now, made)) return { conflict: field === "fileOnly" ? "contexts" : field };
+    Object.assign(entry, { [field]: isOurs ? old : now });
+  }
+  if (entry.fileOnly === undefined) delete entry.fileOnly;
+  return { entry };
+}
+
+function unknownChange(id: number, history: UdmHistory): string {
+  const first = history.first();
+  const last = history.last();
+  if (first > last) return `there is no change ${id}: none is kept`;
+  return `there is no change ${id}: ${first === last ? `only change ${first} is kept` : `changes ${first} to ${last} are kept`}`;
+}

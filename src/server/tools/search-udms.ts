@@ -1,0 +1,346 @@
+import { create } from "@bufbuild/protobuf";
+import { compareKeys, type Key, parseKey } from "../../base/ip/index.ts";
+import type { UdmEntry, UdmIndex } from "../../metadata/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { badRequest } from "../udm/udm-service.ts";
+import {
+  turn,
+  elementsPerTurn,
+  type ToolsCaller,
+  type ToolsContext,
+  pageSize,
+  readPageToken,
+  writePageToken,
+} from "./tools-context.ts";
+import {
+  type FieldValues,
+  type Value,
+  compileFilter,
+  FilterError,
+  parseFilter,
+  udmVocabulary,
+  type Filter,
+} from "../../record/index.ts";
+import { FullUdmSchema, SearchUdmsResponseSchema, type SearchUdmsRequest } from "../gen/udm/v1/tools_pb.ts";
+import type { Encodable } from "../rpc/codec.ts";
+import { fullUdm, fullUdmJson, listedAnswer } from "./full-udm.ts";
+import { findInJson, narrowFilter, type Narrowed, scanEntries, placeOfKey, type TagKeys } from "./scan-entries.ts";
+
+/** A place in an order: behind the entry with this value and key, whether it is still there or not. */
+interface Position {
+  readonly value: string;
+  readonly key: Key;
+  /** "" for what people write. */
+  readonly layer: string;
+}
+
+/** An entry that was found. */
+interface FoundEntry {
+  readonly entry: UdmEntry;
+  readonly layer: string;
+}
+
+interface Page {
+  /** @returns whether entries of this layer that come later in the order of lists can change the page. */
+  add(found: FoundEntry): boolean;
+  entries(): readonly FoundEntry[];
+}
+
+/** An order of entries; those of one value are in the order of lists, those of one key by their layers. */
+interface Order {
+  /** Whether it is that of lists, or that the other way round. */
+  readonly isOfKeys: boolean;
+  readonly isReversed: boolean;
+  /** What {@link Position} says of an entry. */
+  valueOf(entry: UdmEntry): string;
+  /** The first entries behind a position. */
+  page(limit: number, after: Position | undefined): Page;
+}
+
+const values: Readonly<Record<string, (entry: UdmEntry) => string>> = {
+  key: () => "",
+  name: ({ name }) => name,
+  // Of one length, so that texts are in the order of numbers.
+  vlan: ({ vlan }) => vlan.toString().padStart(20, "0"),
+};
+
+/** @throws ConnectError `invalid_argument` */
+function readOrder(text: string): Order {
+  const isReversed = text.startsWith("-");
+  const name = (isReversed ? text.slice(1) : text) || "key";
+  const valueOf = Object.hasOwn(values, name) ? values[name] : undefined;
+  if (valueOf === undefined) {
+    const description = `order ${quote(text)} is not known: expected ${Object.keys(values).join(", ")}, or one of them behind a "-"`;
+    throw badRequest([{ field: "order", description }]);
+  }
+  const isOfKeys = name === "key";
+  const sign = isReversed ? -1 : 1;
+  const compare = (a: Position, b: Position): number => {
+    if (a.value !== b.value) return a.value < b.value ? -sign : sign;
+    const byKeys = compareKeys(a.key, b.key) * (isOfKeys ? sign : 1);
+    if (byKeys !== 0 || a.layer === b.layer) return byKeys;
+    return a.layer < b.layer ? -1 : 1;
+  };
+  return {
+    isOfKeys,
+    isReversed,
+    valueOf,
+    page(limit, after) {
+      const found: (Position & FoundEntry)[] = [];
+      const isInOrder = isOfKeys && !isReversed;
+      return {
+        entries: () => found,
+        add({ entry, layer }) {
+          const item = { value: valueOf(entry), key: entry.key, layer, entry };
+          if (after !== undefined && compare(item, after) <= 0) return true;
+          const last = found.at(-1);
+          const isBeforeLast = last !== undefined && compare(item, last) < 0;
+          if (isBeforeLast) found.splice(placeOf(found, item, compare), 0, item);
+          else if (found.length < limit) found.push(item);
+          else return !isInOrder;
+          if (found.length > limit) found.pop();
+          return !isInOrder || isBeforeLast || found.length < limit;
+        },
+      };
+    },
+  };
+}
+
+function placeOf<T>(sorted: readonly T[], item: T, compare: (a: T, b: T) => number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(sorted[middle] as T, item) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What stands in the text of every entry that has the field; quoted or not. */
+const contextsBytes = Buffer.from("contexts");
+const lineFeed = 0x0a;
+const blank = 0x20;
+/** Text looked through before other requests get a turn. */
+const portionBytes = 262_144;
+
+/**
+ * The keys of all entries that say where they apply, and perhaps of others, in the order of lists. They are found in the text of the file,
+ * for few entries do, and looking into all takes long.
+ */
+async function contextKeys(index: UdmIndex, check: () => void): Promise<readonly Key[]> {
+  const keys = new Map<string, Key>();
+  for (const piece of index.render("all", "yaml", "", portionBytes)) {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    for (let at = bytes.indexOf(contextsBytes); at >= 0; at = bytes.indexOf(contextsBytes, at + contextsBytes.length)) {
+      const key = keyBefore(bytes, at);
+      keys.set(key.text, key);
+    }
+    await turn();
+    check();
+  }
+  return [...keys.values()];
+}
+
+/** The key of the entry that has this byte: it stands in the last line that is neither indented nor empty. */
+function keyBefore(bytes: Buffer, at: number): Key {
+  let end = at;
+  let start = bytes.lastIndexOf(lineFeed, end - 1) + 1;
+  while (bytes[start] === blank || bytes[start] === lineFeed) {
+    end = start - 1;
+    start = bytes.lastIndexOf(lineFeed, end - 1) + 1;
+  }
+  return parseKey(bytes.toString("utf8", start, end).replace(/^"|"?:$/g, ""));
+}
+
+const metadataPrefix = "metadata.";
+
+/** The fields of an entry as filters name them. What holds its zero value is not set. @param layer "" for what people write. */
+function entryValues(entry: UdmEntry, layer: string): FieldValues {
+  return { get: (name) => (name === "layer" ? layer || undefined : entryValue(entry, name)) };
+}
+
+function entryValue(entry: UdmEntry, name: string): Value | undefined {
+  switch (name) {
+    case "key":
+      return entry.key.text;
+    case "name":
+      return entry.name === "" ? undefined : entry.name;
+    case "tags":
+      return entry.tags.length === 0 ? undefined : [...entry.tags];
+    case "vlan":
+      return entry.vlan === 0n ? undefined : entry.vlan;
+    case "internal":
+      return entry.internal ? true : undefined;
+    case "contexts": {
+      const contexts = entry.fileOnly?.contexts;
+      return contexts === undefined ? undefined : [...contexts];
+    }
+    default:
+      return name.startsWith(metadataPrefix) ? entry.metadata.get(name.slice(metadataPrefix.length)) : undefined;
+  }
+}
+
+const mostEntries = 1000;
+const entriesByDefault = 100;
+
+export async function searchUdms(
+  context: ToolsContext,
+  tagKeys: TagKeys,
+  request: SearchUdmsRequest,
+  caller: ToolsCaller,
+): Promise<Encodable> {
+  const { filter: expression, text, order: orderText, layers } = request;
+  const question = ["SearchUdms", expression, text, orderText, ...(layers ? [layers] : [])];
+  const order = readOrder(orderText);
+  const after = readPosition(readPageToken(request.pageToken, question));
+  const limit = pageSize(request.pageSize, mostEntries, entriesByDefault);
+  const filter = readFilter(expression);
+  const search: Search = {
+    states: statesOf(context, narrowFilter(filter), layers),
+    filter,
+    text,
+    order,
+    after,
+    limit: limit + 1,
+  };
+  const found = await findEntries(search, tagKeys, () => caller.throwIfAborted());
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const nextPageToken =
+    found.length > limit && last !== undefined
+      ? writePageToken(question, [order.valueOf(last.entry), last.entry.key.text, last.layer])
+      : "";
+  return listedAnswer({
+    desc: SearchUdmsResponseSchema,
+    rest: create(SearchUdmsResponseSchema, { nextPageToken }),
+    field: "udms",
+    element: FullUdmSchema,
+    count: page.length,
+    at(i) {
+      const { entry, layer } = page[i] as FoundEntry;
+      return fullUdm(entry, layer);
+    },
+    jsonAt(i) {
+      const { entry, layer } = page[i] as FoundEntry;
+      return fullUdmJson(entry, layer);
+    },
+  });
+}
+
+/** What is searched: what people write, and layers if they are asked for. */
+function statesOf(context: ToolsContext, { asksForLayers, layers: wanted }: Narrowed, all: boolean): readonly State[] {
+  const own = { layer: "", index: context.current() };
+  if (!all && !asksForLayers) return [own];
+  const others = context
+    .store()
+    .layers.list()
+    .map(({ name, index }) => ({ layer: name, index }));
+  return wanted === undefined ? [own, ...others] : others.filter(({ layer }) => wanted.includes(layer));
+}
+
+/** @param field what the text is called in errors. @throws ConnectError `invalid_argument`, which shows where it is wrong. */
+export function readFilter(text: string, field = "filter"): Filter | undefined {
+  if (text.trim() === "") return undefined;
+  try {
+    return parseFilter(text, field, udmVocabulary);
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    throw badRequest([{ field, description: error.message }]);
+  }
+}
+
+/** Whether an entry is one of those asked for. */
+export function matcherOf(filter: Filter | undefined, text: string): (entry: UdmEntry, layer?: string) => boolean {
+  const matches = filter && compileFilter(filter);
+  const wanted = text.toLowerCase();
+  const has = (value: string): boolean => value.toLowerCase().includes(wanted);
+  return (entry, layer = "") => {
+    if (wanted !== "" && !textsOf(entry).some(has)) return false;
+    return matches === undefined || matches(entryValues(entry, layer));
+  };
+}
+
+function textsOf({ key, name, tags, metadata }: UdmEntry): readonly string[] {
+  return [key.text, name, ...tags, ...metadata.values()];
+}
+
+/** The entries of a layer; "" for those that people write. */
+interface State {
+  readonly layer: string;
+  readonly index: UdmIndex;
+}
+
+interface Search {
+  readonly states: readonly State[];
+  readonly filter: Filter | undefined;
+  readonly text: string;
+  readonly order: Order;
+  readonly after: Position | undefined;
+  /** Most entries to find. */
+  readonly limit: number;
+}
+
+async function findEntries(search: Search, tagKeys: TagKeys, check: () => void): Promise<readonly FoundEntry[]> {
+  const { states, filter, text, order, after, limit } = search;
+  const narrowed = narrowFilter(filter);
+  const { anyOf, within, asksForContexts } = narrowed;
+  const isMatch = matcherOf(filter, text);
+  const page = order.page(limit, after);
+  // In any other order the page itself leaves out what is before the position.
+  const from = order.isOfKeys && !order.isReversed ? after?.key : undefined;
+  for (const { layer, index } of states) {
+    const take = (entry: UdmEntry): boolean => {
+      const whole = asksForContexts ? (index.get(entry.key) as UdmEntry) : entry;
+      return isMatch(whole, layer) ? page.add({ entry: whole, layer }) : true;
+    };
+    const keys = layer === "" ? await knownKeys(index, narrowed, tagKeys, check) : undefined;
+    if (keys !== undefined) await takeKeys(index, keys, from, check, take);
+    else await scanEntries(index, { within, from, anyOf: needles(anyOf, text), check }, take);
+  }
+  const indexOf = new Map(states.map(({ layer, index }) => [layer, index]));
+  // With what the file alone knows of them.
+  return page.entries().map(({ entry, layer }) => ({ layer, entry: indexOf.get(layer)?.get(entry.key) ?? entry }));
+}
+
+/** Keys of entries that include all that match a filter, where these are found without reading all entries. */
+async function knownKeys(
+  index: UdmIndex,
+  { tag, haveContexts }: Narrowed,
+  tagKeys: TagKeys,
+  check: () => void,
+): Promise<readonly Key[] | undefined> {
+  if (tag !== undefined) return tagKeys.of(tag, index, check);
+  return haveContexts ? contextKeys(index, check) : undefined;
+}
+
+function needles(anyOf: ReturnType<typeof narrowFilter>["anyOf"], text: string): typeof anyOf {
+  const find = text === "" ? undefined : findInJson(text);
+  return find === undefined ? anyOf : [[find], ...anyOf];
+}
+
+async function takeKeys(
+  index: UdmIndex,
+  keys: readonly Key[],
+  from: Key | undefined,
+  check: () => void,
+  take: (entry: UdmEntry) => boolean,
+): Promise<void> {
+  // The list may change between turns.
+  const rest = keys.slice(from === undefined ? 0 : placeOfKey(keys, from));
+  for (const [i, key] of rest.entries()) {
+    if (i % elementsPerTurn === elementsPerTurn - 1) {
+      await turn();
+      check();
+    }
+    if (from !== undefined && compareKeys(key, from) < 0) continue;
+    const entry = index.get(key);
+    if (entry !== undefined && !take(entry)) return;
+  }
+}
+
+function readPosition(parts: readonly string[] | undefined): Position | undefined {
+  return parts === undefined
+    ? undefined
+    : { value: parts[0] ?? "", key: parseKey(parts[1] ?? ""), layer: parts[2] ?? "" };
+}

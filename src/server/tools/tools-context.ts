@@ -1,0 +1,167 @@
+import { hashText } from "../../base/text/index.ts";
+import { badRequest, toApiError, originOf, type WriteCaller } from "../udm/udm-service.ts";
+import type {
+  Select,
+  CollectorUdmStore,
+  PlanWrites,
+  UdmHistory,
+  UdmIndex,
+  UdmStoreWithHistory,
+  UdmWrite,
+} from "../../metadata/index.ts";
+import { silentProgress, type Progress } from "../../base/report/index.ts";
+import { apiError, type FieldViolation } from "../api-error.ts";
+import type { Waiting } from "../http/call.ts";
+
+/**
+ * A token for the next page: where it begins, and a digest of the question, so that a token of another question is refused.
+ *
+ * @param question the fields of the request that must not change.
+ */
+export function writePageToken(question: readonly unknown[], at: readonly string[]): string {
+  return Buffer.from(JSON.stringify([digest(question), ...at])).toString("base64url");
+}
+
+/** @returns where the page begins; undefined for the first. @throws ConnectError `invalid_argument` for what is no token of this question. */
+export function readPageToken(token: string, question: readonly unknown[]): readonly string[] | undefined {
+  if (token === "") return undefined;
+  const parts = parse(token);
+  if (parts?.[0] === digest(question)) return parts.slice(1);
+  const description =
+    parts === undefined ? "page_token is none that was given out" : "page_token belongs to another question";
+  throw badRequest([{ field: "page_token", description }]);
+}
+
+/** How long a page is. @throws ConnectError `invalid_argument` */
+export function pageSize(given: number, most: number, byDefault: number): number {
+  if (given > most) throw badRequest([{ field: "page_size", description: `page_size ${given} is more than ${most}` }]);
+  return given === 0 ? byDefault : given;
+}
+
+function digest(question: readonly unknown[]): string {
+  return hashText(JSON.stringify(question)).toString(36);
+}
+
+function parse(token: string): string[] | undefined {
+  try {
+    const value = JSON.parse(Buffer.from(token, "base64url").toString()) as unknown;
+    const isGood = Array.isArray(value) && value.every((part) => typeof part === "string");
+    return isGood ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
+export type ToolsSource = ToolsStore | { readonly disabled: string };
+export type ToolsStore = UdmStoreWithHistory & Pick<CollectorUdmStore, "layers" | "places">;
+
+/** What is asked of an address that records have. */
+export interface ObjectQuestion {
+  /** Where records have the address: at `<object>.ip.addr`. */
+  readonly object: string;
+  readonly address: string;
+  /** Of an end of a flow. */
+  readonly port?: { readonly number: number; readonly protocol: number } | undefined;
+  /** Of an end of a flow: the interface through which it comes, or leaves. */
+  readonly netif?: { readonly exporter: string; readonly index: number } | undefined;
+}
+
+/** What records get of an address, its port and its interface. */
+export interface ExplainedObject {
+  /** A JSON object of fields: the address first, then the port and the interface. */
+  readonly json: string;
+  /** The fields that only say what was asked. */
+  readonly asked: ReadonlySet<string>;
+  /** What gave fields that the address alone does not have: a word for each. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+/** What records get of an address now, as the enrichment of records makes it. */
+export type ExplainObject = (question: ObjectQuestion) => ExplainedObject;
+
+export interface ToolsOptions {
+  readonly source: ToolsSource;
+  /** Most elements of a batch. */
+  readonly maxBatchSize: number;
+  /** Resolves when it can be asked; undefined where nothing is enriched. */
+  readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
+  /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
+  readonly select?: Select | undefined;
+  /** Where is shown how far an import or a replacement is. */
+  readonly progress?: Progress | undefined;
+}
+
+/** Who calls a method. */
+export type ToolsCaller = Waiting & WriteCaller;
+
+/** What every method of the service needs. */
+export interface ToolsContext extends ToolsOptions {
+  readonly progress: Progress;
+  /** @throws ConnectError `unimplemented` when the API is not enabled. */
+  store(): ToolsStore;
+  /** @throws ConnectError `unavailable` */
+  current(): UdmIndex;
+  /**
+   * Commits writes.
+   *
+   * @param fieldPath what stands before the fields of the n-th write in errors.
+   * @returns the number of the change; 0 for none.
+   * @throws ConnectError
+   */
+  commit(
+    method: string,
+    writes: readonly UdmWrite[] | PlanWrites,
+    caller: ToolsCaller,
+    fieldPath: (index: number) => string,
+    onVersion?: number,
+  ): Promise<number>;
+}
+
+/** @throws ConnectError `unimplemented` when the API is not enabled. */
+export function historyOf(source: ToolsSource): UdmHistory {
+  return storeOf(source).history;
+}
+
+function storeOf(source: ToolsSource): ToolsStore {
+  if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
+  return source;
+}
+
+export function createToolsContext(options: ToolsOptions): ToolsContext {
+  const store = (): ToolsStore => storeOf(options.source);
+  return {
+    ...options,
+    progress: options.progress ?? silentProgress,
+    store,
+    current() {
+      try {
+        return store().current();
+      } catch (error) {
+        throw toApiError(error, () => "");
+      }
+    },
+    async commit(method, writes, caller, fieldPath, onVersion) {
+      caller.throwIfAborted();
+      if (writes.length === 0) return 0;
+      try {
+        return (await store().submit(writes, originOf(method, caller), onVersion)).change ?? 0;
+      } catch (error) {
+        throw toApiError(error, fieldPath);
+      }
+    },
+  };
+}
+
+/** Violations with a path before their fields; a field that is empty is the path itself. */
+export function below(path: string, violations: readonly FieldViolation[]): readonly FieldViolation[] {
+  return violations.map(({ field, description }) => ({ field: field === "" ? path : `${path}.${field}`, description }));
+}
+
+/** How many elements are worked on before other requests get a turn. */
+export const elementsPerTurn = 100;
+
+/** Lets other requests go first. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

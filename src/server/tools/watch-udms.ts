@@ -1,0 +1,432 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { WatchUdmsResponseSchema, type WatchUdmsRequest } from "../gen/udm/v1/tools_pb.ts";
+import { encode, type CodecName, type Encodable, type Encoded, isLong } from "../rpc/codec.ts";
+import { changeMessage, changePieces, isLongChange, messageField } from "./list-changes.ts";
+import { longMessage, entryChangeJson } from "./full-udm.ts";
+import { readFilter, matcherOf } from "./search-udms.ts";
+import type { UdmChange, EntryChange, UdmHistory } from "../../metadata/index.ts";
+import { headerOf, type Call, writePieces } from "../http/call.ts";
+import { badRequest } from "../udm/udm-service.ts";
+import type { Filter } from "../../record/index.ts";
+import { apiError } from "../api-error.ts";
+import { turn } from "./tools-context.ts";
+
+/** Each change is encoded once for all who get the whole of it. */
+const encodedChanges = new WeakMap<object, Map<CodecName, Encoded>>();
+
+export async function* watchUdms(
+  feed: ChangeFeed,
+  { after, fromNow, filter: text, withoutLayers, epoch }: WatchUdmsRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Encodable> {
+  const filter = readFilter(text);
+  const follow = {
+    after: fromNow ? undefined : after,
+    epoch: fromNow ? "" : epoch,
+    filter,
+    filterText: text,
+    withoutLayers,
+    signal,
+  };
+  const changes = feed.follow(follow);
+  for await (const followed of changes) yield watchAnswer(followed);
+}
+
+/** The message of a change that is followed. */
+export function watchAnswer({ change, last, epoch }: FollowedChange): Encodable {
+  const make = (codec: CodecName): Encoded => {
+    const message = create(WatchUdmsResponseSchema, {
+      last,
+      ...(change === undefined ? { epoch } : { change: changeMessage(change) }),
+    });
+    return encode(codec, WatchUdmsResponseSchema, message);
+  };
+  if (change === undefined) return { encode: make };
+  const message = (codec: CodecName): Encoded =>
+    isLongChange(change) ? longMessage(() => responsePieces(codec, change, last), true) : make(codec);
+  return {
+    encode(codec) {
+      const known = encodedChanges.get(change) ?? new Map<CodecName, Encoded>();
+      encodedChanges.set(change, known);
+      const found = known.get(codec) ?? message(codec);
+      known.set(codec, found);
+      return found;
+    },
+  };
+}
+
+function* responsePieces(codec: CodecName, change: UdmChange, last: number): Generator<Buffer, void> {
+  if (codec === "proto") {
+    yield* messageField(WatchUdmsResponseSchema.field.change.number, changePieces(codec, change));
+    yield Buffer.from(toBinary(WatchUdmsResponseSchema, create(WatchUdmsResponseSchema, { last })));
+    return;
+  }
+  yield Buffer.from('{"change":');
+  yield* changePieces(codec, change);
+  yield Buffer.from(`,"last":${last}}`);
+}
+
+/** Where changes can be followed as server-sent events. */
+export const eventsPath = "/api/v1/enrich/ipaddr/changes";
+
+/** How often a line is sent while nothing changes, so that nothing on the way takes the connection for dead. Milliseconds. */
+const keepAliveMs = 15_000;
+
+/**
+ * Answers a GET with changes as server-sent events: the data of each is what WatchUdms answers with, its id the number of the change, from
+ * which a browser goes on by itself (`Last-Event-ID`). What ends it is an event `error`, when the client is still there.
+ */
+export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
+  const filterText = call.query.get("filter") ?? "";
+  const filter = readFilter(filterText);
+  const from = positionOf(headerOf(call.headers, "last-event-id") ?? call.query.get("after") ?? undefined);
+  const header = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  };
+  call.isEndless = true;
+  call.code = "ok";
+  const withoutLayers = readFlag(call.query.get("without_layers"));
+  const changes = feed.follow({ ...from, filter, filterText, withoutLayers, signal: call.signal });
+  // What is refused at once is refused with its status.
+  let next = await changes.next();
+  call.begin(200, header, { hasTrailers: false });
+  if (call.method === "HEAD") {
+    await changes.return(undefined as never);
+    return call.end();
+  }
+  let isWithinEvent = false;
+  const keepAlive = (): void => void (isWithinEvent || call.isGone() || call.write(": nothing new\n\n"));
+  const timer = setInterval(keepAlive, keepAliveMs);
+  timer.unref();
+  try {
+    for (; ; next = await changes.next()) {
+      const { change, last, epoch } = next.value;
+      const head = `event: ${change === undefined ? "at" : "change"}\nid: ${epoch === "" ? "" : `${epoch}.`}${last}\ndata: `;
+      const answer = watchAnswer(next.value).encode("json");
+      if (isLong(answer)) {
+        await answer.size(() => true);
+        isWithinEvent = true;
+        call.write(head);
+        await writePieces(call, answer.pieces());
+        call.write("\n\n");
+        isWithinEvent = false;
+      } else if (!call.write(`${head}${answer.toString()}\n\n`)) await call.drained();
+    }
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    call.code = codeToString(error.code);
+    if (call.isGone()) return undefined;
+    const body = JSON.stringify({ code: call.code, message: error.rawMessage });
+    call.write(`event: error\ndata: ${body}\n\n`);
+    call.end();
+  } finally {
+    clearInterval(timer);
+    void changes.return(undefined as never).catch(() => {});
+  }
+  return undefined;
+}
+
+/** @throws ConnectError `invalid_argument` */
+function readFlag(text: string | null): boolean {
+  if (text === null || text === "false") return false;
+  if (text === "true") return true;
+  const description = `without_layers must be true or false, not ${JSON.stringify(text)}`;
+  throw badRequest([{ field: "without_layers", description }]);
+}
+
+/** The id of an event, or the number of a change; none is from now on. @throws ConnectError `invalid_argument` */
+function positionOf(text: string | undefined): { readonly after: number | undefined; readonly epoch?: string } {
+  if (text === undefined || text === "") return { after: undefined };
+  const [, epoch = "", number] = /^(?:([0-9a-z]{1,64})\.)?(\d{1,10})$/.exec(text) ?? [];
+  if (number !== undefined) return { after: Number(number), epoch };
+  throw badRequest([
+    { field: "after", description: `after must be the number of a change, not ${JSON.stringify(text)}` },
+  ]);
+}
+
+/** Changes that all who follow share, the last ones, as far as they fit into the memory for them; those further behind read them from the history. */
+const mostShared = 256;
+/** A change of more entries is read from the history by each. */
+const mostSharedEntries = 1000;
+/** Changes read from the history at a time; big ones one by one. */
+const changesAtOnce = 50;
+/** Entries narrowed between two turns of the event loop. */
+const entriesPerTurn = 1000;
+/** Who has followed and is further behind is ended. */
+const mostBehind = 5000;
+
+/** What somebody who follows gets: a change, or how far all is that was passed over. */
+export interface FollowedChange {
+  readonly change: UdmChange | undefined;
+  readonly last: number;
+  /** {@link UdmHistory.epoch} */
+  readonly epoch: string;
+}
+
+interface FollowOptions {
+  /** Changes with higher numbers; undefined: those behind the last one of now. */
+  readonly after: number | undefined;
+  /** The numbering that `after` is from; undefined or empty: not known. */
+  readonly epoch?: string | undefined;
+  readonly filter: Filter | undefined;
+  /** The text of the filter: who has the same gets the same. */
+  readonly filterText?: string;
+  /** Leaves out what sources change. */
+  readonly withoutLayers?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Hands changes of one history to many. */
+export interface ChangeFeed {
+  /**
+   * The changes in order, each when it is asked for. It begins with how far the feed is.
+   *
+   * @throws ConnectError `failed_precondition` for one who asks for what is not kept any more, or is too slow;
+   * `resource_exhausted` for one too many, and for one who is behind while changes that others have not taken fill the memory for them;
+   * the reason of the signal.
+   */
+  follow(options: FollowOptions): AsyncGenerator<FollowedChange, never>;
+  readonly followers: number;
+  /** About what the changes take that followers have not taken whole, in bytes. */
+  readonly heldBytes: number;
+}
+
+/** Why somebody is not followed for any more. */
+type FollowEnd = "many" | "behind" | "bytes";
+
+interface ChangeFeedOptions {
+  readonly maxFollowers: number;
+  /** Bytes of changes that all who are behind may hold together. */
+  readonly maxHeldBytes: number;
+  readonly onEnd: (reason: FollowEnd) => void;
+}
+
+export function createChangeFeed(
+  history: () => UdmHistory,
+  { maxFollowers, maxHeldBytes, onEnd }: ChangeFeedOptions,
+): ChangeFeed {
+  const held = new HeldChanges();
+  const narrowings = new WeakMap<UdmChange, Map<string, Promise<UdmChange | undefined>>>();
+  /** What is being read from the history, by the position before it. */
+  const readings = new Map<string, Promise<readonly UdmChange[]>>();
+  const shared = new Map<number, UdmChange>();
+  let sharedBytes = 0;
+  const waiting = new Set<() => void>();
+  let followers = 0;
+  let isWatching = false;
+
+  const watch = (): void => {
+    if (isWatching) return;
+    isWatching = true;
+    history().watch((change) => {
+      if (change.entries <= mostSharedEntries) {
+        shared.set(change.number, change);
+        sharedBytes += held.cost(change);
+      }
+      for (const [number, old] of shared) {
+        if (number > change.number - mostShared && sharedBytes <= maxHeldBytes) break;
+        shared.delete(number);
+        sharedBytes -= held.cost(old);
+      }
+      const awake = [...waiting];
+      waiting.clear();
+      for (const wake of awake) wake();
+    });
+  };
+
+  const changeBehind = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const wake = (): void => {
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const end = (): void => {
+        waiting.delete(wake);
+        reject(signal.reason as Error);
+      };
+      if (signal.aborted) return end();
+      signal.addEventListener("abort", end);
+      waiting.add(wake);
+      return undefined;
+    });
+
+  /** The next changes behind a position. All who ask at the same time get the same. */
+  const next = (position: number, most: number): Promise<readonly UdmChange[]> => {
+    const near = shared.get(position + 1);
+    if (near !== undefined) return Promise.resolve([near]);
+    const question = `${position} ${most}`;
+    const asked = readings.get(question);
+    if (asked !== undefined) return asked;
+    const before = Math.min(position + 1 + most, history().last() + 1);
+    const reading = history()
+      .list({ after: position, before, limit: most })
+      .then((found) => found.toReversed())
+      .finally(() => readings.delete(question));
+    readings.set(question, reading);
+    return reading;
+  };
+
+  const narrow = (change: UdmChange, filter: Filter, text: string): Promise<UdmChange | undefined> => {
+    const known = narrowings.get(change) ?? new Map<string, Promise<UdmChange | undefined>>();
+    narrowings.set(change, known);
+    const found = known.get(text) ?? narrowed(change, matcherOf(filter, ""));
+    if (text !== "") known.set(text, found);
+    return found;
+  };
+
+  async function* follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
+    const { after, filter, filterText = "", withoutLayers = false, signal } = options;
+    if (followers >= maxFollowers) {
+      onEnd("many");
+      const message = `no more than ${maxFollowers} clients may watch at a time`;
+      throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
+    }
+    followers++;
+    try {
+      watch();
+      /** A big change is read alone: several may not fit into the memory. */
+      let most = 1;
+      let position = after ?? history().last();
+      const epoch = history().epoch();
+      if (options.epoch !== undefined && options.epoch !== "" && options.epoch !== epoch) throw numberedAnew();
+      let hasCaughtUp = false;
+      requireKept(position, history());
+      yield { change: undefined, last: position, epoch };
+      for (;;) {
+        signal.throwIfAborted();
+        if (position >= history().last()) {
+          hasCaughtUp = true;
+          await changeBehind(signal);
+          continue;
+        }
+        if (history().epoch() !== epoch) throw numberedAnew();
+        if (hasCaughtUp && history().last() - position > mostBehind) {
+          onEnd("behind");
+          throw tooSlow(history().last() - position);
+        }
+        requireKept(position, history());
+        const changes = await next(position, most);
+        // A gap: lines of the history were damaged.
+        if (changes.length === 0) position = Math.min(position + most, history().last());
+        const isBig = changes.some(({ entries }) => entries > mostSharedEntries);
+        most = isBig ? 1 : Math.min(2 * most, changesAtOnce);
+        for (const change of changes) {
+          // Who has gone is not worked for.
+          signal.throwIfAborted();
+          const before = position;
+          position = change.number;
+          if (withoutLayers && change.layer !== undefined) continue;
+          const seen = filter === undefined ? change : await narrow(change, filter, filterText);
+          if (seen === undefined) continue;
+          // The newest change is for everybody; whoever is behind must not fill the memory with older ones.
+          // One that alone is larger goes to whoever asks while there is no other.
+          if (
+            held.bytes > 0 &&
+            held.bytes + held.cost(seen) > maxHeldBytes &&
+            !held.has(seen) &&
+            (filter !== undefined || position < history().last())
+          ) {
+            onEnd("bytes");
+            throw memoryFull(before, held.bytes);
+          }
+          held.take(seen);
+          try {
+            yield { change: seen, last: position, epoch };
+          } finally {
+            held.release(seen);
+          }
+        }
+      }
+    } finally {
+      followers--;
+    }
+  }
+
+  return {
+    follow,
+    get followers() {
+      return followers;
+    },
+    get heldBytes() {
+      return held.bytes;
+    },
+  };
+}
+
+/** Entries of a change that are measured; the others are taken for as long. */
+const measuredEntries = 100;
+
+/** The changes that are on their way to followers, each counted once however many it is for. */
+class HeldChanges {
+  readonly #counts = new Map<UdmChange, number>();
+  readonly #costs = new WeakMap<UdmChange, number>();
+  bytes = 0;
+
+  has(change: UdmChange): boolean {
+    return this.#counts.has(change);
+  }
+
+  take(change: UdmChange): void {
+    const count = this.#counts.get(change) ?? 0;
+    this.#counts.set(change, count + 1);
+    if (count === 0) this.bytes += this.cost(change);
+  }
+
+  release(change: UdmChange): void {
+    const count = this.#counts.get(change) ?? 0;
+    if (count > 1) this.#counts.set(change, count - 1);
+    else if (this.#counts.delete(change)) this.bytes -= this.cost(change);
+  }
+
+  /** About what a change takes as a message, in bytes. */
+  cost(change: UdmChange): number {
+    const known = this.#costs.get(change);
+    if (known !== undefined) return known;
+    const { changes } = change;
+    const some = changes.slice(0, measuredEntries);
+    const texts = some.reduce((sum, entry) => sum + entryChangeJson(entry).length, 0);
+    const cost = 256 + Math.ceil((texts * changes.length) / Math.max(1, some.length));
+    this.#costs.set(change, cost);
+    return cost;
+  }
+}
+
+/** The change with the entries that matched, before or after; undefined when none did. */
+async function narrowed(change: UdmChange, isMatch: ReturnType<typeof matcherOf>): Promise<UdmChange | undefined> {
+  // Nobody knows what one without its entries was about.
+  if (change.isCut) return change;
+  const changes: EntryChange[] = [];
+  for (const [i, entry] of change.changes.entries()) {
+    if (i % entriesPerTurn === entriesPerTurn - 1) await turn();
+    const { before, after } = entry;
+    if ([before, after].some((side) => side !== undefined && isMatch(side, change.layer))) changes.push(entry);
+  }
+  return changes.length === 0 ? undefined : { ...change, entries: changes.length, changes };
+}
+
+function requireKept(position: number, history: UdmHistory): void {
+  if (position + 1 >= history.first() && position <= history.last()) return;
+  const message =
+    position > history.last()
+      ? `there is no change ${position} yet: the last one is ${history.last()}; list the entries again`
+      : `changes after ${position} are not kept any more: the oldest is ${history.first()}; list the entries again`;
+  throw apiError("failed_precondition", "LIST_AGAIN", message);
+}
+
+function numberedAnew(): Error {
+  const message = "the numbers of changes began again since the client was here: list the entries again";
+  return apiError("failed_precondition", "LIST_AGAIN", message);
+}
+
+function tooSlow(behind: number): Error {
+  return apiError("failed_precondition", "TOO_SLOW", `the client is ${behind} changes behind: list the entries again`);
+}
+
+function memoryFull(position: number, bytes: number): Error {
+  const message = `changes that clients have not taken fill ${bytes} bytes: watch again after change ${position}`;
+  return apiError("resource_exhausted", "WATCHERS_BEHIND", message, { metadata: { after: String(position) } });
+}

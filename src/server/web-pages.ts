@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { extname, join, relative, sep } from "node:path";
+import { type Call, headerOf, sendBytes, sendJson } from "./http/call.ts";
+import { takesGzip } from "./rpc/protocol.ts";
+
+/** A file of the pages, compressed as the build left it. */
+interface PageFile {
+  readonly gzip: Uint8Array;
+  /** The same as it was, unpacked when it is first asked for. */
+  readonly plain: () => Uint8Array;
+  readonly type: string;
+  /** A weak one: it is the same for the file compressed and plain. */
+  readonly etag: string;
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/**
+ * The files of the pages by their path below the folder: `index.html`, `assets/…`. All are read at once, so that those in memory belong together
+ * when the package is replaced; what is asked for is looked up here and never becomes a path.
+ *
+ * @returns nothing where the pages have not been built.
+ */
+function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
+  if (!existsSync(folder)) return new Map();
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".gz"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  return new Map(
+    files.map((file) => {
+      const path = relative(folder, file).split(sep).join("/").slice(0, -".gz".length);
+      const gzip = readFileSync(file);
+      const etag = `W/"${createHash("sha256").update(gzip).digest("base64url").slice(0, 22)}"`;
+      let unpacked: Uint8Array | undefined;
+      const plain = (): Uint8Array => (unpacked ??= gunzipSync(gzip));
+      return [path, { gzip, plain, etag, type: types[extname(path)] ?? "application/octet-stream" }];
+    }),
+  );
+}
+
+/** Only files of this server, nothing inline, in no frame of another site. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const pageHeader = {
+  "content-security-policy": policy,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+} as const;
+
+/** Files with a hash of their content in their name. */
+const keptForGood = "public, max-age=31536000, immutable";
+const askedAgain = "no-cache";
+
+/**
+ * Answers with a file of the pages: compressed for who takes that, 304 for who has it.
+ *
+ * @param isHashed whether its name changes with its content.
+ */
+function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHashed: boolean): Promise<void> {
+  const header = {
+    ...pageHeader,
+    etag,
+    "cache-control": isHashed ? keptForGood : askedAgain,
+    vary: isHashed ? "accept-encoding" : "accept, accept-encoding",
+  };
+  call.code = "ok";
+  if (hasTag(headerOf(call.headers, "if-none-match"), etag)) {
+    call.answer(304, header, "");
+    return Promise.resolve();
+  }
+  const isCompressed = takesGzip(headerOf(call.headers, "accept-encoding"));
+  const body = isCompressed ? gzip : plain();
+  return sendBytes(
+    call,
+    200,
+    { ...header, "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) },
+    body,
+  );
+}
+
+/** RFC 9110, 13.1.2: a list of tags, compared weakly, or `*`. */
+function hasTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const strong = etag.slice(2);
+  return header.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === strong);
+}
+
+/** Below `/`; the table of the pages themselves is in `web/src/navigation/page-paths.ts`, and a test holds both equal. */
+export const pagePaths: readonly string[] = [
+  "",
+  "explore",
+  "explain",
+  "metadata",
+  "live",
+  "exporters",
+  "devices",
+  "outputs",
+  "settings",
+];
+
+export interface WebParts {
+  /** Where the built pages are; undefined: there are none. */
+  readonly folder: string | undefined;
+  /** What programs get at `/`. */
+  readonly index: () => unknown;
+}
+
+const htmlType = "text/html; charset=utf-8";
+
+const notBuilt = `<!doctype html><html lang="en"><title>netgloss</title>
+<p>The pages are not built: run <code>npm run build</code> and start again. The API works: see <a href="openapi.json">openapi.json</a>.`;
+
+/** Below the pages: their document finds its files only beside it. */
+const noPage = (up: string): string => `<!doctype html><html lang="en"><title>netgloss</title>
+<h1>There is no such page</h1><p><a href="${up}">Go to the Overview</a>`;
+
+export interface WebRoutes {
+  /** What the pages consist of, by path: one document at each page's path, and its files. At `/` programs get a list of paths instead. */
+  readonly routes: ReadonlyMap<string, (call: Call) => Promise<void>>;
+  /** @returns what answers a browser at a path where nothing is: undefined for programs. */
+  noPage(call: Call): ((call: Call) => Promise<void>) | undefined;
+}
+
+export function webRoutes({ folder, index }: WebParts): WebRoutes {
+  const files = folder === undefined ? undefined : readPageFiles(folder);
+  const document = files?.get("index.html");
+  const plainDocument = document && gunzipSync(document.gzip);
+  const serveDocument = (call: Call): Promise<void> => {
+    if (document !== undefined) return servePageFile(call, document, false);
+    const header = { ...pageHeader, "cache-control": "no-store", "content-type": htmlType };
+    return sendBytes(call, 503, header, notBuilt);
+  };
+  const routes = new Map<string, (call: Call) => Promise<void>>();
+  if (files !== undefined) {
+    for (const path of pagePaths) routes.set(`/${path}`, serveDocument);
+    for (const [path, file] of files) {
+      if (path !== "index.html") routes.set(`/${path}`, (call) => servePageFile(call, file, true));
+    }
+  }
+  routes.set("/", (call) => {
+    if (files !== undefined && wantsHtml(headerOf(call.headers, "accept"))) return serveDocument(call);
+    return sendJson(call, 200, index(), { "cache-control": "no-store", vary: "accept", ...pageHeader });
+  });
+  const serveNoPage = (call: Call): Promise<void> => {
+    call.code = "not_found";
+    const depth = call.path.split("/").length - 2;
+    const body = (depth === 0 && plainDocument) || noPage("../".repeat(depth) || ".");
+    return sendBytes(
+      call,
+      404,
+      { ...pageHeader, "cache-control": "no-store", vary: "accept", "content-type": htmlType },
+      body,
+    );
+  };
+  return {
+    routes,
+    noPage({ method, headers }) {
+      const isReading = method === "GET" || method === "HEAD";
+      return files !== undefined && isReading && wantsHtml(headerOf(headers, "accept")) ? serveNoPage : undefined;
+    },
+  };
+}
+
+/** A browser names text/html; programs say nothing, or that they take anything. */
+function wantsHtml(accept: string | undefined): boolean {
+  return (accept ?? "").split(",").some((part) => part.split(";", 1)[0]?.trim().toLowerCase() === "text/html");
+}

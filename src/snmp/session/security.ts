@@ -1,0 +1,344 @@
+import { createHash, createHmac, timingSafeEqual, createCipheriv, createDecipheriv } from "node:crypto";
+import type { Clock } from "../../base/report/index.ts";
+import { DecodeError } from "./ber.ts";
+import { SnmpError } from "./snmp-error.ts";
+
+/** How far apart the two notions of an engine's time may be, in seconds (RFC 3414 section 2.2.3). */
+const timeWindow = 150;
+
+/** At this value engine boots stay, and nothing is in the time window any more (RFC 3414 section 2.2.2). */
+const maxBoots = 0x7fffffff;
+
+/** What a manager knows of an agent's engine. */
+export interface EngineView {
+  readonly id: Uint8Array;
+  /** How often the engine was started. */
+  readonly boots: number;
+  /** Seconds since it was started, as of the question. */
+  readonly time: number;
+}
+
+/** An agent's engine and our notion of its time (RFC 3414 section 2.3). */
+export interface Engine {
+  readonly id: Uint8Array;
+  /** The largest message that the agent says it takes. */
+  readonly maxSize: number;
+  view(): EngineView;
+  /** Whether a time was taken from an authenticated message. Before that, boots and time are what a stranger said. */
+  isSynchronized(): boolean;
+  /** Takes over the time of a message that proves to be fresh by itself, or, as a first guess, of any message. */
+  setTime(boots: number, time: number, isAuthenticated: boolean): void;
+  /**
+   * Checks the time of an authenticated message against our notion and moves the notion on (RFC 3414 section 3.2, step
+   * 7 b): a message of an earlier start, or more than 150 seconds behind, is not timely.
+   */
+  accept(boots: number, time: number): boolean;
+}
+
+export function createEngine(id: Uint8Array, maxSize: number, clock: Clock): Engine {
+  let boots = 0;
+  let time = 0;
+  let latest = 0;
+  let at = clock.monotonic();
+  let synchronized = false;
+
+  const timeNow = (): number => Math.min(time + Math.floor((clock.monotonic() - at) / 1000), 0x7fffffff);
+  const setTime = (newBoots: number, newTime: number, isAuthenticated: boolean): void => {
+    boots = newBoots;
+    time = newTime;
+    latest = newTime;
+    at = clock.monotonic();
+    synchronized = isAuthenticated;
+  };
+  return {
+    id,
+    maxSize,
+    view: () => ({ id, boots, time: timeNow() }),
+    isSynchronized: () => synchronized,
+    setTime,
+    accept(newBoots, newTime) {
+      const isNewer = !synchronized || newBoots > boots || (newBoots === boots && newTime > latest);
+      const isTimely = isNewer || (newBoots === boots && newTime >= timeNow() - timeWindow);
+      if (newBoots === maxBoots || !isTimely) return false;
+      if (isNewer) setTime(newBoots, newTime, true);
+      return true;
+    },
+  };
+}
+
+/** The hash of an authentication protocol by its name in node:crypto, and to how many octets its HMAC is cut. */
+interface HashAlgorithm {
+  readonly name: string;
+  readonly macLength: number;
+}
+
+/** RFC 3414 sections 6.3.1 and 7.3.1, RFC 7860 section 4.1. */
+export const hashAlgorithms: Readonly<Record<Exclude<AuthenticationProtocol, "noauth">, HashAlgorithm>> = {
+  md5: { name: "md5", macLength: 12 },
+  sha: { name: "sha1", macLength: 12 },
+  sha224: { name: "sha224", macLength: 16 },
+  sha256: { name: "sha256", macLength: 24 },
+  sha384: { name: "sha384", macLength: 32 },
+  sha512: { name: "sha512", macLength: 48 },
+};
+
+function digest(algorithm: HashAlgorithm, ...parts: readonly Uint8Array[]): Uint8Array {
+  const hash = createHash(algorithm.name);
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+const expandedLength = 1 << 20;
+
+/** The user's key Ku: the hash of the passphrase repeated to 2^20 octets (RFC 3414 section A.2). Takes milliseconds. */
+export function passphraseToKey(algorithm: HashAlgorithm, passphrase: Uint8Array): Uint8Array {
+  return digest(algorithm, Buffer.alloc(expandedLength, passphrase));
+}
+
+/** The key for one engine, Kul = H(Ku, engine, Ku) (RFC 3414 section 2.6). */
+export function localizeKey(algorithm: HashAlgorithm, key: Uint8Array, engineId: Uint8Array): Uint8Array {
+  return digest(algorithm, key, engineId, key);
+}
+
+type Encrypting = Exclude<PrivacyProtocol, "nopriv">;
+
+/** Octets of key material; DES takes 8 of key and 8 that its initialisation vectors are made from. */
+const keyLengths: Readonly<Record<Encrypting, number>> = {
+  des: 16,
+  aes: 16,
+  aes192: 24,
+  aes256: 32,
+  aes192c: 24,
+  aes256c: 32,
+};
+
+/**
+ * The privacy key of one engine. A hash shorter than the key is extended: after draft-blumenthal-aes-usm-04 section
+ * 3.1.2.1 by the hash of what there is, after draft-reeder-snmpv3-usm-3desede-00 section 2.1 by localising again, with
+ * what there is in place of the passphrase.
+ */
+export function privacyKey(
+  algorithm: HashAlgorithm,
+  protocol: Encrypting,
+  key: Uint8Array,
+  engineId: Uint8Array,
+): Uint8Array {
+  const isReeder = protocol === "aes192c" || protocol === "aes256c";
+  let last = localizeKey(algorithm, key, engineId);
+  let material = last;
+  while (material.length < keyLengths[protocol]) {
+    last = isReeder ? localizeKey(algorithm, passphraseToKey(algorithm, last), engineId) : digest(algorithm, material);
+    material = Buffer.concat([material, last]);
+  }
+  return material.subarray(0, keyLengths[protocol]);
+}
+
+/** The keys of a user at one engine; absent what the user's security level does without. */
+export interface UsmKeys {
+  readonly authentication?: { readonly algorithm: HashAlgorithm; readonly key: Uint8Array };
+  readonly privacy?: { readonly protocol: "des" | "aes"; readonly key: Uint8Array };
+}
+
+export interface KeyCache {
+  keysFor(credential: UsmCredential, engineId: Uint8Array): UsmKeys;
+}
+
+/**
+ * Derives keys and keeps them: deriving one from a passphrase hashes a megabyte, and thousands of devices share a few
+ * passphrases. The least recently used of more than `limit` are forgotten.
+ */
+export function createKeyCache(limit = 8192): KeyCache {
+  const cache = new Map<string, Uint8Array>();
+  const cached = (name: string, derive: () => Uint8Array): Uint8Array => {
+    const key = cache.get(name) ?? derive();
+    cache.delete(name);
+    cache.set(name, key);
+    if (cache.size > limit) cache.delete(cache.keys().next().value as string);
+    return key;
+  };
+  const userKey = (algorithm: HashAlgorithm, passphrase: string): Uint8Array =>
+    cached(`${algorithm.name} ${passphrase}`, () => passphraseToKey(algorithm, Buffer.from(passphrase)));
+
+  return {
+    keysFor(credential, engineId) {
+      const { authenticationProtocol, privacyProtocol } = credential;
+      if (authenticationProtocol === "noauth") return {};
+      const algorithm = hashAlgorithms[authenticationProtocol];
+      const engine = Buffer.from(engineId).toString("hex");
+      const passphrase = credential.authenticationPassphrase ?? "";
+      const authentication = {
+        algorithm,
+        key: cached(`${algorithm.name}@${engine} ${passphrase}`, () =>
+          localizeKey(algorithm, userKey(algorithm, passphrase), engineId),
+        ),
+      };
+      if (privacyProtocol === "nopriv") return { authentication };
+      const secret = credential.privacyPassphrase ?? "";
+      const key = cached(`${algorithm.name}/${privacyProtocol}@${engine} ${secret}`, () =>
+        privacyKey(algorithm, privacyProtocol, userKey(algorithm, secret), engineId),
+      );
+      return { authentication, privacy: { protocol: privacyProtocol === "des" ? "des" : "aes", key } };
+    },
+  };
+}
+
+/** Where the MAC lies in a message. */
+interface MacPlace {
+  readonly at: number;
+  readonly length: number;
+}
+
+/** The MAC of a message, computed over zeros in the MAC's own place (RFC 3414 section 6.3.1). */
+function messageMac(algorithm: HashAlgorithm, key: Uint8Array, message: Uint8Array, place: MacPlace): Uint8Array {
+  return createHmac(algorithm.name, key)
+    .update(message.subarray(0, place.at))
+    .update(new Uint8Array(place.length))
+    .update(message.subarray(place.at + place.length))
+    .digest()
+    .subarray(0, algorithm.macLength);
+}
+
+/** Puts the MAC of the message to where it belongs. */
+export function signMessage(algorithm: HashAlgorithm, key: Uint8Array, message: Uint8Array, macAt: number): void {
+  message.set(messageMac(algorithm, key, message, { at: macAt, length: algorithm.macLength }), macAt);
+}
+
+/** Whether the MAC that lies at `place` is that of the message. */
+export function isMessageAuthentic(
+  algorithm: HashAlgorithm,
+  key: Uint8Array,
+  message: Uint8Array,
+  place: MacPlace,
+): boolean {
+  if (place.length !== algorithm.macLength) return false;
+  const received = message.subarray(place.at, place.at + place.length);
+  return timingSafeEqual(messageMac(algorithm, key, message, place), received);
+}
+
+type Privacy = NonNullable<UsmKeys["privacy"]>;
+
+/** Octets of the privacy parameters, for every protocol. */
+export const saltLength = 8;
+
+const desBlock = 8;
+
+/**
+ * Encrypts a scoped PDU.
+ *
+ * @param salt 8 octets that were never used with this key, sent along as the privacy parameters. For DES its first four
+ * are the engine boots (RFC 3414 section 8.1.1.1).
+ */
+export function encrypt(
+  privacy: Privacy,
+  boots: number,
+  time: number,
+  salt: Uint8Array,
+  plain: Uint8Array,
+): Uint8Array {
+  // What `final` would add is nothing in a stream cipher, nor after whole blocks without padding of its own.
+  if (privacy.protocol === "aes") {
+    return createCipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt)).update(plain);
+  }
+  const blocks = new Uint8Array(Math.ceil(plain.length / desBlock) * desBlock);
+  blocks.set(plain);
+  const cipher = createCipheriv("des-ede3-cbc", desKey(privacy.key), desVector(privacy.key, salt));
+  return cipher.setAutoPadding(false).update(blocks);
+}
+
+/** Decrypts what {@link encrypt} made. A wrong key is not noticed here: the result is not a scoped PDU then. */
+export function decrypt(
+  privacy: Privacy,
+  boots: number,
+  time: number,
+  salt: Uint8Array,
+  cipherText: Uint8Array,
+): Uint8Array {
+  if (salt.length !== saltLength) throw new DecodeError("privacy parameters");
+  if (privacy.protocol === "aes") {
+    return createDecipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt)).update(cipherText);
+  }
+  if (cipherText.length % desBlock !== 0) throw new DecodeError("cipher text is not in blocks");
+  const decipher = createDecipheriv("des-ede3-cbc", desKey(privacy.key), desVector(privacy.key, salt));
+  return decipher.setAutoPadding(false).update(cipherText);
+}
+
+function aesName(key: Uint8Array): string {
+  return `aes-${8 * key.length}-cfb`;
+}
+
+/** Engine boots, engine time, salt (RFC 3826 section 3.1.2.1). */
+function aesVector(boots: number, time: number, salt: Uint8Array): Uint8Array {
+  const vector = Buffer.alloc(16);
+  vector.writeUInt32BE(boots, 0);
+  vector.writeUInt32BE(time, 4);
+  vector.set(salt, 8);
+  return vector;
+}
+
+/** OpenSSL 3 offers single DES in its legacy provider only. Triple DES with one key three times is the same cipher. */
+function desKey(key: Uint8Array): Uint8Array {
+  const single = key.subarray(0, desBlock);
+  return Buffer.concat([single, single, single]);
+}
+
+/** The second half of the key, exclusive-or the salt (RFC 3414 section 8.1.1.1). */
+function desVector(key: Uint8Array, salt: Uint8Array): Uint8Array {
+  return salt.map((octet, i) => octet ^ (key[desBlock + i] as number));
+}
+
+/** How messages are authenticated: RFC 3414 sections 6 and 7, RFC 7860. */
+export const authenticationProtocols = ["noauth", "md5", "sha", "sha224", "sha256", "sha384", "sha512"] as const;
+export type AuthenticationProtocol = (typeof authenticationProtocols)[number];
+
+/**
+ * How messages are encrypted: DES (RFC 3414 section 8), AES-128 (RFC 3826), and longer AES keys, for which no RFC was
+ * finished: extended after Blumenthal (`aes192`, `aes256`; what net-snmp and most agents call AES-192 and AES-256) or
+ * after Reeder (`aes192c`, `aes256c`; what Cisco devices do).
+ */
+export const privacyProtocols = ["nopriv", "des", "aes", "aes192", "aes256", "aes192c", "aes256c"] as const;
+export type PrivacyProtocol = (typeof privacyProtocols)[number];
+
+export interface CommunityCredential {
+  readonly version: "1" | "2c";
+  readonly community: string;
+}
+
+/** A user of the user-based security model. Privacy needs authentication; passphrases have at least 8 bytes. */
+export interface UsmCredential {
+  readonly version: "3";
+  readonly username: string;
+  readonly authenticationProtocol: AuthenticationProtocol;
+  readonly authenticationPassphrase?: string;
+  readonly privacyProtocol: PrivacyProtocol;
+  readonly privacyPassphrase?: string;
+  /** The default context, "", when left out. */
+  readonly contextName?: string;
+}
+
+/** What an agent is asked with. Text is sent as UTF-8. */
+export type Credential = CommunityCredential | UsmCredential;
+
+/** What engines take in place of a passphrase shorter than this is not defined (RFC 3414 section 11.2). */
+const minPassphraseBytes = 8;
+const maxUsernameBytes = 32;
+
+/** Fails with `invalid` when the credential breaks a rule. The message says which field, never what it holds. */
+export function checkCredential(credential: Credential): void {
+  if (credential.version !== "3") return;
+  const { authenticationProtocol, privacyProtocol } = credential;
+  const nameBytes = Buffer.byteLength(credential.username);
+  if (nameBytes === 0 || nameBytes > maxUsernameBytes) {
+    throw new SnmpError("invalid", `username: 1 to ${maxUsernameBytes} bytes are needed`);
+  }
+  if (authenticationProtocol === "noauth") {
+    if (privacyProtocol !== "nopriv") throw new SnmpError("invalid", "privacy_protocol: needs authentication");
+    return;
+  }
+  if (Buffer.byteLength(credential.authenticationPassphrase ?? "") < minPassphraseBytes) {
+    throw new SnmpError("invalid", `authentication_passphrase: at least ${minPassphraseBytes} bytes are needed`);
+  }
+  if (privacyProtocol === "nopriv") return;
+  if (Buffer.byteLength(credential.privacyPassphrase ?? "") < minPassphraseBytes) {
+    throw new SnmpError("invalid", `privacy_passphrase: at least ${minPassphraseBytes} bytes are needed`);
+  }
+}

@@ -1,0 +1,176 @@
+import type { Socket } from "node:net";
+import { createSocket } from "node:dgram";
+import type { Peer, SessionCounts } from "./peer.ts";
+import type { Family } from "../../base/ip/index.ts";
+
+/** Opens a connection to an agent; what is written before it stands waits. */
+export type OpenStream = (address: string, port: number) => Socket;
+
+/** One connection for each agent that is asked by TCP (RFC 3430), opened when something is sent. */
+interface StreamPool {
+  /** Never waits. `onError` is called when the connection cannot be made or breaks before the message has left. */
+  send(peer: Peer, message: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void;
+  /** Nothing more is asked of this agent. */
+  release(peer: Peer): void;
+  /** A later send opens connections again. */
+  close(): void;
+}
+
+interface StreamPoolOptions {
+  readonly counts: SessionCounts;
+  readonly openStream: OpenStream;
+  readonly onMessage: (message: Uint8Array, peer: Peer) => void;
+  /** What an agent sent is no message, so nothing after it can be read: its connection is closed. */
+  readonly onMalformed: (peer: Peer, detail: string) => void;
+}
+
+/** Agents answer by TCP with what does not fit into a datagram; more than this is no answer to what we ask. */
+const maxMessage = 1024 * 1024;
+
+export function createStreamPool({ counts, openStream, onMessage, onMalformed }: StreamPoolOptions): StreamPool {
+  const connections = new Map<Peer, Socket>();
+
+  const open = (peer: Peer): Socket => {
+    const socket = openStream(peer.address, peer.port);
+    const read = createMessageReader();
+    socket.setNoDelay(true);
+    socket.on("data", (chunk) => {
+      try {
+        for (const message of read(chunk)) onMessage(message, peer);
+      } catch (error) {
+        onMalformed(peer, (error as Error).message);
+        socket.destroy();
+      }
+    });
+    // What waits for an answer finds out by its time-out, or by the write that failed.
+    socket.on("error", () => void counts.socketErrors++);
+    socket.on("close", () => {
+      if (connections.get(peer) === socket) connections.delete(peer);
+    });
+    connections.set(peer, socket);
+    return socket;
+  };
+  const end = (socket: Socket): void => void socket.destroy();
+
+  return {
+    send(peer, message, onError) {
+      const known = connections.get(peer);
+      const socket = known === undefined || known.destroyed || !known.writable ? open(peer) : known;
+      socket.write(message, (error) => {
+        if (error === undefined || error === null) return;
+        counts.sendErrors++;
+        onError(error);
+      });
+    },
+    release(peer) {
+      const socket = connections.get(peer);
+      connections.delete(peer);
+      if (socket !== undefined) end(socket);
+    },
+    close() {
+      for (const socket of connections.values()) end(socket);
+      connections.clear();
+    },
+  };
+}
+
+/**
+ * Divides a stream into messages. Each is a SEQUENCE in BER with a definite length (RFC 3430 section 2.1).
+ *
+ * @returns a function that takes the next bytes and gives the messages that are whole. It throws when the bytes are none.
+ */
+export function createMessageReader(): (chunk: Uint8Array) => Uint8Array[] {
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  /** Nothing is looked at before this much is there: joining what trickles in again and again would cost its square. */
+  let wanted = 2;
+  return (chunk) => {
+    // The chunk is the socket's, and what is kept of it is looked at later.
+    chunks.push(Buffer.from(chunk));
+    size += chunk.length;
+    if (size < wanted) return [];
+    let rest = Buffer.concat(chunks);
+    const messages: Uint8Array[] = [];
+    for (;;) {
+      wanted = messageLength(rest);
+      if (wanted > rest.length) break;
+      messages.push(rest.subarray(0, wanted));
+      rest = rest.subarray(wanted);
+    }
+    chunks = rest.length === 0 ? [] : [rest];
+    size = rest.length;
+    return messages;
+  };
+}
+
+/** Of the message at the start, with its head; of one whose head has not come whole, more than there is. */
+function messageLength(bytes: Buffer): number {
+  if (bytes.length > 0 && bytes[0] !== 0x30) throw new Error(`a message begins with the octet ${bytes[0]}`);
+  const first = bytes[1];
+  if (first === undefined) return 2;
+  if (first < 0x80) return 2 + first;
+  const octets = first & 0x7f;
+  if (octets === 0 || octets > 4) throw new Error(`the length of a message has ${octets} octets`);
+  if (bytes.length < 2 + octets) return 2 + octets;
+  const length = 2 + octets + bytes.readUIntBE(2, octets);
+  if (length > maxMessage) throw new Error(`a message has ${length} octets`);
+  return length;
+}
+
+/** A socket of one address family on a port of its own, which talks to any number of peers. */
+export interface UdpSocket {
+  /** Never throws; a datagram that the host refuses to send is reported to `onError`, if at all later. */
+  send(datagram: Uint8Array, address: string, port: number, onError: (error: NodeJS.ErrnoException) => void): void;
+  close(): void;
+}
+
+/** None is called before the call that opens the socket has returned. */
+export interface UdpSocketHandlers {
+  onMessage(datagram: Uint8Array, address: string, port: number): void;
+  /** The socket is of no use any more, for instance because its family is not there. */
+  onError(error: NodeJS.ErrnoException): void;
+  /** The receive buffer that the kernel granted, in bytes. */
+  onReady(receiveBufferBytes: number): void;
+}
+
+/** Opens a socket; what is sent before it is ready waits. */
+export type OpenUdpSocket = (family: Family, receiveBufferBytes: number, handlers: UdpSocketHandlers) => UdpSocket;
+
+export const openUdpSocket: OpenUdpSocket = (family, receiveBufferBytes, handlers) => {
+  const socket = createSocket({
+    type: family === 4 ? "udp4" : "udp6",
+    ipv6Only: family === 6,
+    // Addresses are given as numbers. The default looks each of them up as if it were a name.
+    lookup: (host, _options, callback) => callback(null, host, family),
+  });
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) socket.close();
+    isOpen = false;
+  };
+  socket.on("message", (datagram, { address, port }) => handlers.onMessage(datagram, address, port));
+  socket.on("error", (error) => {
+    close();
+    queueMicrotask(() => handlers.onError(error));
+  });
+  socket.on("listening", () => {
+    // Thousands of devices may answer at once. What exceeds net.core.rmem_max is cut by the kernel silently.
+    try {
+      socket.setRecvBufferSize(receiveBufferBytes);
+    } catch {
+      // A host that refuses the size altogether keeps its default, which is what is reported.
+    }
+    const granted = socket.getRecvBufferSize();
+    queueMicrotask(() => handlers.onReady(granted));
+  });
+  socket.bind(0);
+  return {
+    send(datagram, address, port, onError) {
+      if (!isOpen) return;
+      socket.send(datagram, port, address, (error) => {
+        if (error !== null) onError(error);
+      });
+    },
+    close,
+  };
+};
