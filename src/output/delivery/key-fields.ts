@@ -1,6 +1,6 @@
 import { createFieldFinder, endOfText, endOfValue } from "./line-fields.ts";
 
-/** Where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
+/** Where the key of the line at `from` … `to` begins, behind the quoteCode of a text; -1: the line has none. */
 export type KeyFinder = (line: Buffer, from: number, to: number) => number;
 
 /** Makes the function that finds the key of a line: the value of the first of these fields that the line has. */
@@ -9,7 +9,7 @@ export function createKeyFinder(fields: readonly string[]): KeyFinder {
   return (line, from, to) => {
     for (const find of finders) {
       const at = find(line, from, to);
-      if (at >= 0) return line[at] === quote ? at + 1 : at;
+      if (at >= 0) return line[at] === quoteCode ? at + 1 : at;
     }
     return -1;
   };
@@ -17,7 +17,7 @@ export function createKeyFinder(fields: readonly string[]): KeyFinder {
 
 /** Where a key ends that begins at `at`. */
 export function endOfKey(line: Buffer, at: number, to: number): number {
-  return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
+  return line[at - 1] === quoteCode ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
 }
 
-const quote = 0x22;
+const quoteCode = 0x22;
