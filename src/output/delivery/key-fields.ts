@@ -1,6 +1,6 @@
 import { createFieldFinder, endOfText, endOfValue } from "./line-fields.ts";
 
-/** Where the key of the line at `from` … `to` begins, behind the quoteCode of a text; -1: the line has none. */
+/** Where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
 export type KeyFinder = (line: Buffer, from: number, to: number) => number;
 
 /** Makes the function that finds the key of a line: the value of the first of these fields that the line has. */
