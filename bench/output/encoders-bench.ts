@@ -2,7 +2,7 @@
 // Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
-import { createKeyFinder } from "../../src/output/delivery/key-fields.ts";
+import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
 import { createLayouts } from "../../src/output/clickhouse/columns.ts";
 import { createRowReader, rowsByTable } from "../../src/output/clickhouse/rows.ts";
 import { readLines } from "../../src/output/kafka/kafka-lines.ts";

@@ -1,5 +1,5 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { endOfKey, type KeyFinder } from "../delivery/key-fields.ts";
+import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
 import { bufferOf } from "../outlet.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import { recordTypes, type RecordType } from "../delivery/settings.ts";

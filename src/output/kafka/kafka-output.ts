@@ -4,7 +4,7 @@ import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
 import { compressor } from "../delivery/compress.ts";
-import { createKeyFinder } from "../delivery/key-fields.ts";
+import { createKeyFinder } from "../delivery/line-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { KafkaSettings } from "./settings.ts";

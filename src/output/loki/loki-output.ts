@@ -1,9 +1,9 @@
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
-import { createLabelsOf } from "../delivery/label-fields.ts";
+import { createLabelsOf } from "../delivery/record-type.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
-import { createTimeOf } from "../delivery/record-time.ts";
+import { createTimeOf } from "../delivery/line-fields.ts";
 import { createPostOutput } from "../http/post-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";

@@ -1,6 +1,6 @@
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
-import { createKeyFinder, endOfKey } from "../delivery/key-fields.ts";
+import { createKeyFinder, endOfKey } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
 import type { AdapterContext } from "../output-kind.ts";
@@ -43,7 +43,7 @@ export function createNatsOutput(settings: NatsSettings, { nameOf }: AdapterCont
   return {
     async open() {
       const { prepareStream } = await import("./nats-stream.ts");
-      const { natsFailure } = await import("./nats-failure.ts");
+      const { natsFailure } = await import("./nats-connection.ts");
       const open = await connected();
       return prepareStream(open, settings).catch((error: unknown) => {
         throw natsFailure(error, serversOf(settings).join(", "));

@@ -1,6 +1,6 @@
 import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StreamInfo } from "@nats-io/jetstream";
 import { DeliveryError } from "../delivery/delivery-error.ts";
-import { reasonOf } from "../errno.ts";
+import { reasonOf } from "../delivery/delivery-error.ts";
 import type { NatsPublisher } from "./nats-connection.ts";
 import type { NatsSettings } from "./settings.ts";
 

@@ -5,7 +5,7 @@ import { forEachLine, type Batch, type BatchId } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
-import { createTimeOf } from "../delivery/record-time.ts";
+import { createTimeOf } from "../delivery/line-fields.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";

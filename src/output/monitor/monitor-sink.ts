@@ -1,5 +1,5 @@
-import type { Sink } from "../record/index.ts";
-import type { Clock, Component, Log } from "../base/report/index.ts";
+import type { Sink } from "../../record/index.ts";
+import type { Clock, Component, Log } from "../../base/report/index.ts";
 
 export interface MonitorOptions {
   readonly intervalMs: number;
