@@ -330,7 +330,7 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
 export function createKafkaOutput(
   settings: KafkaSettings,
   { nameOf }: Pick<AdapterContext, "nameOf">,
-  createClient: (settings: KafkaSettings) => Promise<KafkaClient> = loadClient,
+  createClient: () => KafkaClient,
 ): OutputAdapter {
   // Throws where this Node has none.
   if (settings.PRODUCER_COMPRESSION === "zstd") compressor("zstd");
@@ -353,7 +353,7 @@ export function createKafkaOutput(
 
   return {
     async open() {
-      client ??= await createClient(settings);
+      client ??= createClient();
       for (const topic of topics.names) await client.leaders(topic);
       const warnings: string[] = [];
       if (isIdempotent && (await client.newProducer()) === undefined) {
@@ -385,12 +385,6 @@ export function createKafkaOutput(
       await client?.close();
     },
   };
-}
-
-/** The library is large: threads that deliver nothing to Kafka do not load it. */
-async function loadClient(settings: KafkaSettings): Promise<KafkaClient> {
-  const { createKafkaClient } = await import("./kafka-client.ts");
-  return createKafkaClient(settings);
 }
 
 function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {

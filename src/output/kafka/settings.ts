@@ -142,5 +142,10 @@ export const kafka = outputKind(rows, {
     const limits = [PRODUCER_FLUSH_MESSAGES, PRODUCER_FLUSH_MAX_MESSAGES].filter((limit) => limit > 0);
     return Math.min(...limits);
   },
-  load: async () => (await import("./kafka-output.ts")).createKafkaOutput,
+  async load() {
+    const { createKafkaOutput } = await import("./kafka-output.ts");
+    // It brings a large library, which tests of the output do without.
+    const { createKafkaClient } = await import("./kafka-client.ts");
+    return (settings, context) => createKafkaOutput(settings, context, () => createKafkaClient(settings));
+  },
 });

@@ -5,7 +5,8 @@ import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/outpu
 import { recordTypeOf } from "../delivery/record-type.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import { serversOf, type NatsSettings } from "./settings.ts";
-import type { NatsPublisher, StreamMessage } from "./nats-connection.ts";
+import { connectNats, natsFailure, type NatsPublisher, type StreamMessage } from "./nats-connection.ts";
+import { prepareStream } from "./nats-stream.ts";
 
 /** Error codes of JetStream by who is at fault; others: the server. A message may be longer than the stream allows. */
 const blames: ReadonlyMap<number, Blame> = new Map([
@@ -35,15 +36,13 @@ export function createNatsOutput(settings: NatsSettings, { nameOf }: AdapterCont
 
   const connected = async (): Promise<NatsPublisher> => {
     if (publisher !== undefined && !publisher.isClosed) return publisher;
-    connecting ??= connectTo(settings).finally(() => (connecting = undefined));
+    connecting ??= connectNats(settings).finally(() => (connecting = undefined));
     publisher = await connecting;
     return publisher;
   };
 
   return {
     async open() {
-      const { prepareStream } = await import("./nats-stream.ts");
-      const { natsFailure } = await import("./nats-connection.ts");
       const open = await connected();
       return prepareStream(open, settings).catch((error: unknown) => {
         throw natsFailure(error, serversOf(settings).join(", "));
@@ -78,12 +77,6 @@ export function createNatsOutput(settings: NatsSettings, { nameOf }: AdapterCont
       publisher?.close();
     },
   };
-}
-
-/** The library is loaded by threads that deliver to NATS only. */
-async function connectTo(settings: NatsSettings): Promise<NatsPublisher> {
-  const { connectNats } = await import("./nats-connection.ts");
-  return connectNats(settings);
 }
 
 function messagesOf(

@@ -177,7 +177,7 @@ async function startKafka(): Promise<JudgedStore> {
   const fake = createFakeKafka({ flows: 2, options: 1, counters: 1 });
   const numberOf = ({ value }: { readonly value: string }): number => (JSON.parse(value) as { n: number }).n;
   const store: JudgedStore = {
-    adapter: createKafkaOutput(kafkaSettings("fake:9092"), { nameOf: fieldNames(false) }, async () => fake.client),
+    adapter: createKafkaOutput(kafkaSettings("fake:9092"), { nameOf: fieldNames(false) }, () => fake.client),
     mood: "works",
     bad: new Set(),
     faulty: new Set(),

@@ -10,7 +10,7 @@ const accepted = { refused: [], retry: [] };
 const nameOf = fieldNames(false);
 
 async function openTo(fake: FakeKafka, given: Partial<KafkaSettings> = {}): Promise<OutputAdapter> {
-  const adapter = createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, async () => fake.client);
+  const adapter = createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client);
   assert.deepEqual(await adapter.open(signal), []);
   return adapter;
 }
@@ -203,7 +203,7 @@ test("a topic that was made again with fewer partitions takes what waits", async
 test("first contact: no topic, and a user who may not write idempotently", async () => {
   const fake = createFakeKafka({ flows: 1 });
   const open = (given: Partial<KafkaSettings>): Promise<readonly string[]> =>
-    createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, async () => fake.client).open(signal);
+    createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client).open(signal);
   await assert.rejects(open({}), /there is no topic options/);
   fake.mayBeIdempotent = false;
   assert.match((await open({ ...flowsTo("flows") }))[0] ?? "", /may not write idempotently/);
@@ -215,7 +215,7 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
   const adapter = createKafkaOutput(
     kafkaSettings("fake:9092", { ...flowsTo("flows"), PRODUCER_MAX_MESSAGE_BYTES: 3000 }),
     { nameOf },
-    async () => fake.client,
+    () => fake.client,
   );
   const numbers = async (): Promise<number[]> => allNumbers(fake);
   const moods = [
