@@ -7,17 +7,10 @@ const pages = join(here, "pages");
 rmSync(pages, { recursive: true, force: true });
 cpSync(join(here, "../docs"), pages, { recursive: true });
 cpSync(join(here, "index.md"), join(pages, "index.md"));
-/** Pages that others name by where they were. */
-const moved = { "records.md": "reference/records.md", "postgresql.md": "fleet.md" };
 for (const name of readdirSync(pages, { recursive: true, encoding: "utf8" }).filter((one) => one.endsWith(".md"))) {
   const path = join(pages, name);
-  const text = readFileSync(path, "utf8").replace(
-    /\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)/g,
-    (link, words, target, anchor = "") => {
-      if (target in moved)
-        return existsSync(join(dirname(path), target)) ? link : `[${words}](${moved[target]}${anchor})`;
-      return target.startsWith("../") && !existsSync(join(dirname(path), target)) ? words : link;
-    },
+  const text = readFileSync(path, "utf8").replace(/\[([^\]]+)\]\((\.\.\/[^)#]*)(?:#[^)]*)?\)/g, (link, words, target) =>
+    existsSync(join(dirname(path), target)) ? link : words,
   );
   writeFileSync(path, text);
 }

@@ -1,8 +1,15 @@
 // What a filter costs, by how it is decided: before the line is written, or by the line; and what it costs to add up bytes by interface. CPU time of
 // the pipeline, in turns with the same without either.
-import { compileLineFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
+import {
+  compileLineFilter,
+  parseFilter,
+  recordVocabulary,
+  createWorkspace,
+  createWorkspaceMemory,
+  joinLineEnrichers,
+  type Enricher,
+} from "../../src/record/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
-import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { netflow5 } from "../../test/support/flow-packets.ts";
 import { createLineFilter } from "../../src/output/index.ts";

@@ -13,11 +13,8 @@ import {
 } from "../../src/metadata/index.ts";
 import { createCoveringSearch } from "../../src/metadata/index/covering-entries.ts";
 import { addressWords } from "../../src/metadata/index/key-limbs.ts";
-import { layouts } from "../../src/metadata/index/tree-nodes.ts";
-import { createSnapshotPin } from "../../src/metadata/index/snapshots.ts";
-import { firstState } from "../../src/metadata/index/snapshots.ts";
-import { rootOf } from "../../src/metadata/index/snapshots.ts";
-import { createCursor } from "../../src/metadata/index/tree-nodes.ts";
+import { layouts, createCursor } from "../../src/metadata/index/tree-nodes.ts";
+import { createSnapshotPin, firstState, rootOf } from "../../src/metadata/index/snapshots.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { createRandom } from "../support/random.ts";

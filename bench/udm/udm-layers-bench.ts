@@ -4,9 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parse } from "csv-parse";
-import { importEntries, readyMap } from "../../src/metadata/index.ts";
+import {
+  importEntries,
+  readyMap,
+  createSharedIndex,
+  openSharedIndex,
+  type SharedIndex,
+  type UdmEntry,
+} from "../../src/metadata/index.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { createSharedIndex, openSharedIndex, type SharedIndex, type UdmEntry } from "../../src/metadata/index.ts";
 import { loadState } from "../../src/metadata/store/load-state.ts";
 import { createUdmLayers } from "../../src/metadata/store/udm-layers.ts";
 import { reportRow } from "../support/bench-report.ts";

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { apiError, type ExploreOperations, createApiServer } from "../server/index.ts";
+import { apiError, type ExploreOperations, createApiServer, createSignIn } from "../server/index.ts";
 import {
   answerTable,
   ExploreError,
@@ -27,12 +27,10 @@ import {
 } from "../base/report/index.ts";
 import type { ExploreQuestions } from "./threads/explore-output.ts";
 import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock, nodeFileIo } from "../base/file/index.ts";
-import { Selections, type Select, type SelectionLimits } from "../metadata/index.ts";
-import { createSignIn } from "../server/index.ts";
+import { Selections, type Select, type SelectionLimits, UdmError } from "../metadata/index.ts";
 import type { ExporterView } from "../flow/index.ts";
 import { createRecordTap, fanOut } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
-import { UdmError } from "../metadata/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
 import { collectorViews } from "./parts/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
@@ -40,12 +38,11 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { oidcConfig } from "./access/oidc-config.ts";
-import { createUsersFile } from "./access/users-file.ts";
+import { oidcConfig, createUsersFile } from "./access.ts";
 import { createDoctor } from "./doctor/doctor.ts";
-import { createObjectExplainer } from "./explain-objects.ts";
-import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment-files.ts";
-import { createEnrichment } from "./enrichment.ts";
+import { createObjectExplainer } from "./enrichment/explain-objects.ts";
+import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment/enrichment-files.ts";
+import { createEnrichment } from "./enrichment/enrichment.ts";
 import { droppedFieldWarnings } from "./dropped-fields.ts";
 import { flowCredentials } from "./flow-streams.ts";
 import { checkShaping } from "./shaping-problems.ts";

@@ -1,5 +1,4 @@
-import { recordVocabulary } from "../record/index.ts";
-import { ecsNames } from "../record/index.ts";
+import { ecsNames, recordVocabulary } from "../record/index.ts";
 import { storesOf, type PlainSettings } from "./settings/index.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { shortNames } from "../record/index.ts";
-import { fieldPatterns, recordFields } from "../record/index.ts";
+import { shortNames, fieldPatterns, recordFields } from "../record/index.ts";
 import type { ViewDescription } from "../server/index.ts";
 
 /** Where values come from that no exporter or device has sent. */

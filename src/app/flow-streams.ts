@@ -1,5 +1,5 @@
 import { readTlsCredentials } from "../server/index.ts";
-import { readAuthorities } from "./access/read-authorities.ts";
+import { readAuthorities } from "./access.ts";
 import type { StreamCredentials, StreamOptions } from "../flow/index.ts";
 import type { Settings } from "./settings/index.ts";
 

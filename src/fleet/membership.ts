@@ -1,4 +1,12 @@
-import { isExpected, type Clock, type Component, type Health, type Log, type Metrics } from "../base/report/index.ts";
+import {
+  type Counter,
+  isExpected,
+  type Clock,
+  type Component,
+  type Health,
+  type Log,
+  type Metrics,
+} from "../base/report/index.ts";
 
 /** A collector of a fleet that lives. */
 export interface FleetMember {
@@ -33,22 +41,6 @@ export interface MembershipTables {
   watch(listener: () => void): () => void;
 }
 
-/** Whether this collector is a living member of its fleet, and who the others are. */
-export interface Membership extends Component {
-  /** The name of this collector. */
-  readonly member: string;
-  /** The session while its lease is held by this collector's own clocks; undefined: it must not do what members share. */
-  session(): string | undefined;
-  /** Why it is not a member; undefined while it is. */
-  problem(): string | undefined;
-  /** Whether another collector has the name of this one. */
-  isReplaced(): boolean;
-  /** Those that lived at the last answer, this one included, by name; none while the lease is not held. */
-  members(): readonly FleetMember[];
-  /** Calls the listener when `session` or `members` have changed. @returns what ends that. */
-  watch(listener: () => void): () => void;
-}
-
 export interface MembershipOptions {
   readonly tables: MembershipTables;
   readonly fleet: string;
@@ -63,6 +55,12 @@ export interface MembershipOptions {
   readonly health: Health;
 }
 
+/** When a request was sent, by both clocks. */
+interface Held {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
 /** How often the clocks are looked at. */
 const lookMs = 500;
 const results = ["ok", "failed", "expired", "replaced"] as const;
@@ -71,6 +69,8 @@ const losses = ["no_answer", "replaced"] as const;
 const checkName = "fleet";
 
 /**
+ * Whether this collector is a living member of its fleet, and who the others are.
+ *
  * Keeps this collector a member of its fleet.
  *
  * - The lease is counted from when the request was sent, not from its answer: the database counts from a later time.
@@ -78,195 +78,264 @@ const checkName = "fleet";
  *   monotonic one stands still while a virtual machine does, the other one may be set back.
  * - A collector whose name another one has taken stays out until that one is gone: two with one name would take it from each other.
  */
-export function createMembership(options: MembershipOptions): Membership {
-  const { tables, fleet, member, leaseMs, newSession, after, clock, log, metrics, health } = options;
-  const renewMs = leaseMs / 3;
-  const retryMs = Math.max(100, leaseMs / 20);
-  const ownMs = leaseMs - Math.max(100, leaseMs / 20);
-  const watchers = new Set<() => void>();
-  let isRunning = false;
+export class Membership implements Component {
+  readonly name: string;
+  readonly #tables: MembershipTables;
+  readonly #fleet: string;
+  readonly member: string;
+  readonly #leaseMs: number;
+  readonly #newSession: () => string;
+  readonly #after: (action: () => void, ms: number) => () => void;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #health: Health;
+  readonly #renewMs: number;
+  readonly #retryMs: number;
+  readonly #ownMs: number;
+  readonly #watchers = new Set<() => void>();
+  #isRunning = false;
   /** The session in the database; undefined: this collector is to join. */
-  let mine: FleetMember | undefined;
-  let members: readonly FleetMember[] = [];
+  #mine: FleetMember | undefined;
+  #members: readonly FleetMember[] = [];
   /** When the request was sent that the lease counts from. */
-  let heldSince: { readonly monotonic: number; readonly wall: number } | undefined;
-  let isHeld = false;
-  let isReplaced = false;
-  let busy: Promise<void> | undefined;
-  let isAskedAgain = false;
+  #heldSince: Held | undefined;
+  #isHeld = false;
+  #isReplaced = false;
+  #busy: Promise<void> | undefined;
+  #isAskedAgain = false;
   /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
-  let hasFailed = false;
-  let cancelNext = (): void => {};
-  let cancelEnd = (): void => {};
+  #hasFailed = false;
+  #cancelNext = (): void => {};
+  #cancelEnd = (): void => {};
+  readonly #renewals: Counter;
+  readonly #lost: Counter;
+  #problem = "it has not joined yet";
+  #endWatch = (): void => {};
 
-  const renewals = metrics.counter("netgloss_fleet_renewals_total", "Renewals of the lease in the fleet, by result.", {
-    result: results,
-  });
-  const lost = metrics.counter("netgloss_fleet_leases_lost_total", "Leases in the fleet that were lost, by reason.", {
-    reason: losses,
-  });
-  metrics.gaugeFrom("netgloss_fleet_members", "Living members of the fleet that this collector knows of.", [], () =>
-    isHeldNow() ? members.length : 0,
-  );
-  metrics.gaugeFrom("netgloss_fleet_lease_held", "Whether this collector is a living member of its fleet.", [], () =>
-    isHeldNow() ? 1 : 0,
-  );
+  constructor(options: MembershipOptions) {
+    const { tables, fleet, member, leaseMs, newSession, after, clock, log, metrics, health } = options;
+    this.#tables = tables;
+    this.#fleet = fleet;
+    this.member = member;
+    this.#leaseMs = leaseMs;
+    this.#newSession = newSession;
+    this.#after = after;
+    this.#clock = clock;
+    this.#log = log;
+    this.#health = health;
+    this.#renewMs = leaseMs / 3;
+    this.#retryMs = Math.max(100, leaseMs / 20);
+    this.#ownMs = leaseMs - Math.max(100, leaseMs / 20);
+    this.#renewals = metrics.counter(
+      "netgloss_fleet_renewals_total",
+      "Renewals of the lease in the fleet, by result.",
+      {
+        result: results,
+      },
+    );
+    this.#lost = metrics.counter("netgloss_fleet_leases_lost_total", "Leases in the fleet that were lost, by reason.", {
+      reason: losses,
+    });
+    metrics.gaugeFrom("netgloss_fleet_members", "Living members of the fleet that this collector knows of.", [], () =>
+      this.#isHeldNow() ? this.#members.length : 0,
+    );
+    metrics.gaugeFrom("netgloss_fleet_lease_held", "Whether this collector is a living member of its fleet.", [], () =>
+      this.#isHeldNow() ? 1 : 0,
+    );
+    this.name = `fleet ${fleet}`;
+  }
 
-  const leftMs = (): number => {
-    if (heldSince === undefined) return 0;
-    const passed = Math.max(clock.monotonic() - heldSince.monotonic, clock.now() - heldSince.wall);
-    return ownMs - passed;
-  };
-  const isHeldNow = (): boolean => isHeld && leftMs() > 0;
-  const notify = (): void => watchers.forEach((listener) => listener());
-  let problem = "it has not joined yet";
-  const say = (detail: string): void => {
-    problem = detail;
-    health.set({
+  /** The session while its lease is held by this collector's own clocks; undefined: it must not do what members share. */
+  session(): string | undefined {
+    return this.#isHeldNow() ? this.#mine?.session : undefined;
+  }
+
+  /** Why it is not a member; undefined while it is. */
+  problem(): string | undefined {
+    return this.#isHeldNow() ? undefined : this.#problem;
+  }
+
+  /** Whether another collector has the name of this one. */
+  isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
+  /** Those that lived at the last answer, this one included, by name; none while the lease is not held. */
+  members(): readonly FleetMember[] {
+    return this.#isHeldNow() ? this.#members : [];
+  }
+
+  /** Calls the listener when `session` or `members` have changed. @returns what ends that. */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    this.#say("it has not joined yet");
+    this.#endWatch = this.#tables.watch(() => void (this.#isRunning && !this.#hasFailed && this.#renew()));
+    await this.#renew();
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#endWatch();
+    this.#cancelNext();
+    await this.#busy;
+    this.#cancelNext();
+    this.#cancelEnd();
+    const leaving = this.#mine;
+    this.#mine = undefined;
+    this.#heldSince = undefined;
+    if (this.#isHeld) {
+      this.#isHeld = false;
+      this.#members = [];
+      this.#notify();
+    }
+    if (leaving === undefined) return;
+    await this.#tables.leave(leaving).catch((error: unknown) => {
+      this.#log.warn(
+        { fleet: this.#fleet, member: this.member, error },
+        "the lease in the fleet was not given up: it ends by itself",
+      );
+    });
+  }
+
+  #leftMs(): number {
+    if (this.#heldSince === undefined) return 0;
+    const passed = Math.max(
+      this.#clock.monotonic() - this.#heldSince.monotonic,
+      this.#clock.now() - this.#heldSince.wall,
+    );
+    return this.#ownMs - passed;
+  }
+
+  #isHeldNow(): boolean {
+    return this.#isHeld && this.#leftMs() > 0;
+  }
+
+  #notify(): void {
+    this.#watchers.forEach((listener) => listener());
+  }
+
+  #say(detail: string): void {
+    this.#problem = detail;
+    this.#health.set({
       name: checkName,
       ready: true,
       degraded: true,
-      detail: `not a member of the fleet ${fleet}: ${detail}`,
+      detail: `not a member of the fleet ${this.#fleet}: ${detail}`,
     });
-  };
+  }
 
-  const lose = (reason: (typeof losses)[number], detail: string): void => {
-    if (!isHeld) return;
-    isHeld = false;
-    members = [];
+  #lose(reason: (typeof losses)[number], detail: string): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#members = [];
     // What was done under this session has ended: nobody is to wait for it.
-    mine = undefined;
-    heldSince = undefined;
-    cancelEnd();
-    lost.add(1, { reason });
-    log.warn({ fleet, member, reason: detail }, "the lease in the fleet is lost");
-    say(detail);
-    notify();
-  };
-  const watchEnd = (): void => {
-    cancelEnd();
-    const left = leftMs();
-    if (left <= 0) lose("no_answer", "the database did not renew the lease in time");
-    // A host that stood still is found out soon after it goes on.
-    else cancelEnd = after(watchEnd, Math.min(Math.ceil(left), lookMs));
-  };
+    this.#mine = undefined;
+    this.#heldSince = undefined;
+    this.#cancelEnd();
+    this.#lost.add(1, { reason });
+    this.#log.warn({ fleet: this.#fleet, member: this.member, reason: detail }, "the lease in the fleet is lost");
+    this.#say(detail);
+    this.#notify();
+  }
 
-  const take = (standing: Standing, sent: NonNullable<typeof heldSince>): void => {
+  #watchEnd(): void {
+    this.#cancelEnd();
+    const left = this.#leftMs();
+    if (left <= 0) this.#lose("no_answer", "the database did not renew the lease in time");
+    // A host that stood still is found out soon after it goes on.
+    else this.#cancelEnd = this.#after(() => this.#watchEnd(), Math.min(Math.ceil(left), lookMs));
+  }
+
+  #take(standing: Standing, sent: Held): void {
     if (standing.state !== "held") {
-      heldSince = undefined;
-      mine = undefined;
+      this.#heldSince = undefined;
+      this.#mine = undefined;
       const isTaken = standing.state === "replaced";
-      if (isTaken && !isReplaced)
-        log.error({ fleet, member }, "another collector has the name of this one in the fleet");
-      isReplaced = isTaken;
-      if (isTaken) say(`another collector has the name ${member}; give each its own SVC_FLEET_MEMBER`);
-      lose(
+      if (isTaken && !this.#isReplaced)
+        this.#log.error(
+          { fleet: this.#fleet, member: this.member },
+          "another collector has the name of this one in the fleet",
+        );
+      this.#isReplaced = isTaken;
+      if (isTaken) this.#say(`another collector has the name ${this.member}; give each its own SVC_FLEET_MEMBER`);
+      this.#lose(
         isTaken ? "replaced" : "no_answer",
-        isTaken ? `another collector has the name ${member}` : "the lease is over",
+        isTaken ? `another collector has the name ${this.member}` : "the lease is over",
       );
       return;
     }
-    heldSince = sent;
-    isReplaced = false;
-    const wasHeld = isHeld;
-    const isSame = wasHeld && sameMembers(members, standing.members);
-    members = standing.members;
-    isHeld = leftMs() > 0;
-    if (!isHeld) return;
-    watchEnd();
+    this.#heldSince = sent;
+    this.#isReplaced = false;
+    const wasHeld = this.#isHeld;
+    const isSame = wasHeld && sameMembers(this.#members, standing.members);
+    this.#members = standing.members;
+    this.#isHeld = this.#leftMs() > 0;
+    if (!this.#isHeld) return;
+    this.#watchEnd();
     if (!wasHeld) {
-      health.set({ name: checkName, ready: true, detail: `a member of the fleet ${fleet} as ${member}` });
-      log.info({ fleet, member, members: members.length }, "joined the fleet");
+      this.#health.set({
+        name: checkName,
+        ready: true,
+        detail: `a member of the fleet ${this.#fleet} as ${this.member}`,
+      });
+      this.#log.info({ fleet: this.#fleet, member: this.member, members: this.#members.length }, "joined the fleet");
     }
-    if (!isSame) notify();
-  };
+    if (!isSame) this.#notify();
+  }
 
-  const ask = async (): Promise<void> => {
-    const sent = { monotonic: clock.monotonic(), wall: clock.now() };
+  async #ask(): Promise<void> {
+    const sent = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
     try {
-      const before = mine;
-      const asking = before ?? { name: member, session: newSession() };
+      const before = this.#mine;
+      const asking = before ?? { name: this.member, session: this.#newSession() };
       const standing: Standing = await (before === undefined
-        ? tables.join(asking, leaseMs, !isReplaced)
-        : tables.renew(asking, leaseMs));
-      if (before !== mine) {
+        ? this.#tables.join(asking, this.#leaseMs, !this.#isReplaced)
+        : this.#tables.renew(asking, this.#leaseMs));
+      if (before !== this.#mine) {
         // The lease was lost meanwhile.
-        isAskedAgain = true;
+        this.#isAskedAgain = true;
         return;
       }
-      if (standing.state === "held") mine = asking;
-      renewals.add(1, { result: standing.state === "held" ? "ok" : standing.state });
-      take(standing, sent);
-      if (standing.state === "expired") isAskedAgain = true;
+      if (standing.state === "held") this.#mine = asking;
+      this.#renewals.add(1, { result: standing.state === "held" ? "ok" : standing.state });
+      this.#take(standing, sent);
+      if (standing.state === "expired") this.#isAskedAgain = true;
     } catch (error) {
-      renewals.add(1, { result: "failed" });
-      if (!isHeldNow()) say(error instanceof Error ? error.message : String(error));
-      if (!isExpected(error)) log.debug({ fleet, error }, "the lease in the fleet was not renewed");
-      hasFailed = true;
-      isAskedAgain = false;
-      next(retryMs);
+      this.#renewals.add(1, { result: "failed" });
+      if (!this.#isHeldNow()) this.#say(error instanceof Error ? error.message : String(error));
+      if (!isExpected(error)) this.#log.debug({ fleet: this.#fleet, error }, "the lease in the fleet was not renewed");
+      this.#hasFailed = true;
+      this.#isAskedAgain = false;
+      this.#next(this.#retryMs);
       return;
     }
-    next(renewMs);
-  };
-  const next = (ms: number): void => {
-    cancelNext();
-    if (isRunning) cancelNext = after(() => void renew(), ms);
-  };
-  /** One request at a time; what is asked meanwhile is one more. */
-  const renew = (): Promise<void> => {
-    if (busy !== undefined) {
-      isAskedAgain = true;
-      return busy;
-    }
-    isAskedAgain = false;
-    hasFailed = false;
-    busy = ask().finally(() => {
-      busy = undefined;
-      if (isAskedAgain && isRunning) void renew();
-    });
-    return busy;
-  };
+    this.#next(this.#renewMs);
+  }
 
-  let endWatch = (): void => {};
-  return {
-    name: `fleet ${fleet}`,
-    member,
-    session: () => (isHeldNow() ? mine?.session : undefined),
-    problem: () => (isHeldNow() ? undefined : problem),
-    isReplaced: () => isReplaced,
-    members: () => (isHeldNow() ? members : []),
-    watch(listener) {
-      watchers.add(listener);
-      return () => void watchers.delete(listener);
-    },
-    async start() {
-      isRunning = true;
-      say("it has not joined yet");
-      endWatch = tables.watch(() => void (isRunning && !hasFailed && renew()));
-      await renew();
-    },
-    async stop() {
-      isRunning = false;
-      endWatch();
-      cancelNext();
-      await busy;
-      cancelNext();
-      cancelEnd();
-      const leaving = mine;
-      mine = undefined;
-      heldSince = undefined;
-      if (isHeld) {
-        isHeld = false;
-        members = [];
-        notify();
-      }
-      if (leaving === undefined) return;
-      await tables.leave(leaving).catch((error: unknown) => {
-        log.warn({ fleet, member, error }, "the lease in the fleet was not given up: it ends by itself");
-      });
-    },
-  };
+  #next(ms: number): void {
+    this.#cancelNext();
+    if (this.#isRunning) this.#cancelNext = this.#after(() => void this.#renew(), ms);
+  }
+
+  /** One request at a time; what is asked meanwhile is one more. */
+  #renew(): Promise<void> {
+    if (this.#busy !== undefined) {
+      this.#isAskedAgain = true;
+      return this.#busy;
+    }
+    this.#isAskedAgain = false;
+    this.#hasFailed = false;
+    this.#busy = this.#ask().finally(() => {
+      this.#busy = undefined;
+      if (this.#isAskedAgain && this.#isRunning) void this.#renew();
+    });
+    return this.#busy;
+  }
 }
 
 function sameMembers(a: readonly FleetMember[], b: readonly FleetMember[]): boolean {

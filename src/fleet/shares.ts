@@ -133,22 +133,6 @@ export interface ShareTaker {
   release(keys: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
 }
 
-/** The keys that members of a fleet divide among themselves: each has one holder. */
-export interface Shares extends Component {
-  /** Says which keys this collector could take; until the first time it takes none. */
-  offer(keys: readonly string[]): void;
-  /** Keeps a text for the next holder of a key that this collector has. */
-  keep(key: string, text: string): Promise<void>;
-  holds(key: string): boolean;
-  /** The member whose key it is, as far as this collector knows; undefined while it is no member. */
-  memberOf(key: string): string | undefined;
-  /** Whether this collector does what one of the members is to do. */
-  leads(): boolean;
-  counts(): { readonly held: number; readonly waiting: number; readonly elsewhere: number };
-  /** Gives up all keys, and takes none. */
-  stop(): Promise<void>;
-}
-
 export interface SharesOptions {
   readonly membership: Membership;
   readonly tables: ShareTables;
@@ -169,221 +153,275 @@ export interface SharesOptions {
 const keysAtOnce = 200;
 
 /**
+ * The keys that members of a fleet divide among themselves: each has one holder.
+ *
  * Divides keys by rendezvous hashing over the members that know them. What the hash says is a wish: a key is taken in the database, where it has
  * one holder, so members that see the fleet differently do not both take it.
  */
-export function createShares(options: SharesOptions): Shares {
-  const { membership, tables, taker, keepsWithoutLease, retryMs, after, log } = options;
+export class Shares implements Component {
+  readonly name = "devices of the fleet";
+  readonly #options: SharesOptions;
+  readonly #membership: Membership;
+  readonly #tables: ShareTables;
+  readonly #taker: ShareTaker;
+  readonly #keepsWithoutLease: boolean;
+  readonly #retryMs: number;
+  readonly #after: (action: () => void, ms: number) => () => void;
+  readonly #log: Log;
   /** The session by which each key is held. */
-  const held = new Map<string, string>();
+  readonly #held = new Map<string, string>();
   /** What may be this collector's in the database and is not to be, with the session that has it there. */
-  let unreleased = new Map<string, string | undefined>();
-  let unreleasedBy: string | undefined;
-  let offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;
-  let announced: string | undefined;
-  const lists = new Map<string, ReadonlySet<string>>();
-  let isRunning = false;
-  let busy: Promise<void> | undefined;
-  let isAskedAgain = false;
+  #unreleased = new Map<string, string | undefined>();
+  #unreleasedBy: string | undefined;
+  #offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;
+  #announced: string | undefined;
+  readonly #lists = new Map<string, ReadonlySet<string>>();
+  #isRunning = false;
+  #busy: Promise<void> | undefined;
+  #isAskedAgain = false;
   /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
-  let hasFailed = false;
-  let cancelRetry = (): void => {};
-  let waiting = 0;
-  let ends: readonly (() => void)[] = [];
+  #hasFailed = false;
+  #cancelRetry = (): void => {};
+  #waiting = 0;
+  #ends: readonly (() => void)[] = [];
+  readonly #count: ReturnType<typeof createShareMetrics>;
 
-  const counts = (): ReturnType<Shares["counts"]> => {
-    const all = offered?.points.size ?? 0;
-    return { held: held.size, waiting, elsewhere: Math.max(0, all - held.size - waiting) };
-  };
-  const count = createShareMetrics(options.metrics, counts);
+  constructor(options: SharesOptions) {
+    this.#options = options;
+    this.#membership = options.membership;
+    this.#tables = options.tables;
+    this.#taker = options.taker;
+    this.#keepsWithoutLease = options.keepsWithoutLease;
+    this.#retryMs = options.retryMs;
+    this.#after = options.after;
+    this.#log = options.log;
+    this.#count = createShareMetrics(options.metrics, () => this.counts());
+  }
 
-  const me = (session: string): FleetMember => ({ name: membership.member, session });
-  /** Members that share, with the keys that they know. */
-  const sharers = (): readonly Sharer[] =>
-    membership.members().flatMap(({ name, session, devices }) => {
-      const isMe = session === membership.session();
-      const keys = isMe ? offered?.points : devices === undefined ? undefined : lists.get(devices);
-      return keys === undefined ? [] : [{ name, point: pointOf(name), keys }];
-    });
+  counts(): { readonly held: number; readonly waiting: number; readonly elsewhere: number } {
+    const all = this.#offered?.points.size ?? 0;
+    return {
+      held: this.#held.size,
+      waiting: this.#waiting,
+      elsewhere: Math.max(0, all - this.#held.size - this.#waiting),
+    };
+  }
 
-  /** Ends the work at once; the database is not asked, because the session has ended there, or soon will. */
-  const dropAll = async (): Promise<void> => {
-    const keys = [...held.keys()];
-    held.clear();
-    if (keys.length === 0) return;
-    count.stopped.add(keys.length);
-    log.warn({ devices: keys.length }, "SNMP devices are not polled here any more: the lease in the fleet is lost");
-    await taker.release(keys);
-  };
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    this.#ends = [
+      this.#membership.watch(() => this.#onMembership()),
+      this.#options.watch(() => void this.#reconcile()),
+    ];
+    await this.#reconcile();
+  }
 
-  const settleReleases = async (session: string): Promise<void> => {
-    if (unreleased.size === 0) return;
-    if (unreleasedBy !== session) {
-      // They are free: their session is over.
-      unreleased = new Map();
+  /** Says which keys this collector could take; until the first time it takes none. */
+  offer(keys: readonly string[]): void {
+    const sorted = [...keys].sort();
+    this.#offered = {
+      digest: hash("sha256", JSON.stringify(sorted), "hex"),
+      points: new Map(sorted.map((key) => [key, pointOf(key)])),
+    };
+    if (this.#isRunning) void this.#reconcile();
+  }
+
+  /** Keeps a text for the next holder of a key that this collector has. */
+  async keep(key: string, text: string): Promise<void> {
+    const session = this.#held.get(key);
+    if (session === undefined) return;
+    try {
+      await this.#tables.keep(this.#me(session), key, text);
+    } catch (error) {
+      this.#count.failures.add(1);
+      this.#log.debug({ key, error }, "the state of a device for its next collector was not saved");
+    }
+  }
+
+  holds(key: string): boolean {
+    return this.#held.has(key);
+  }
+
+  /** The member whose key it is, as far as this collector knows; undefined while it is no member. */
+  memberOf(key: string): string | undefined {
+    return this.#held.has(key) ? this.#membership.member : sharerOf(key, pointOf(key), this.#sharers())?.name;
+  }
+
+  /** Whether this collector does what one of the members is to do. */
+  leads(): boolean {
+    return leaderOf(this.#sharers())?.name === this.#membership.member;
+  }
+
+  /** Gives up all keys, and takes none. */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    for (const end of this.#ends) end();
+    this.#cancelRetry();
+    await this.#busy;
+    const session = this.#membership.session();
+    if (session === undefined) {
+      const keys = [...this.#held.keys()];
+      this.#held.clear();
+      await this.#taker.release(keys);
       return;
     }
-    const entries = [...unreleased];
+    try {
+      await this.#release(session, [...this.#held.keys()]);
+      await this.#tables.withdraw(this.#me(session));
+    } catch (error) {
+      this.#log.warn({ error }, "SNMP devices were not given up: others take them when the lease ends");
+    }
+  }
+
+  #me(session: string): FleetMember {
+    return { name: this.#membership.member, session };
+  }
+
+  /** Members that share, with the keys that they know. */
+  #sharers(): readonly Sharer[] {
+    return this.#membership.members().flatMap(({ name, session, devices }) => {
+      const isMe = session === this.#membership.session();
+      const keys = isMe ? this.#offered?.points : devices === undefined ? undefined : this.#lists.get(devices);
+      return keys === undefined ? [] : [{ name, point: pointOf(name), keys }];
+    });
+  }
+
+  /** Ends the work at once; the database is not asked, because the session has ended there, or soon will. */
+  async #dropAll(): Promise<void> {
+    const keys = [...this.#held.keys()];
+    this.#held.clear();
+    if (keys.length === 0) return;
+    this.#count.stopped.add(keys.length);
+    this.#log.warn(
+      { devices: keys.length },
+      "SNMP devices are not polled here any more: the lease in the fleet is lost",
+    );
+    await this.#taker.release(keys);
+  }
+
+  async #settleReleases(session: string): Promise<void> {
+    if (this.#unreleased.size === 0) return;
+    if (this.#unreleasedBy !== session) {
+      // They are free: their session is over.
+      this.#unreleased = new Map();
+      return;
+    }
+    const entries = [...this.#unreleased];
     for (let i = 0; i < entries.length; i += keysAtOnce) {
       const some = new Map(entries.slice(i, i + keysAtOnce));
-      await tables.release(me(session), some);
-      for (const key of some.keys()) unreleased.delete(key);
+      await this.#tables.release(this.#me(session), some);
+      for (const key of some.keys()) this.#unreleased.delete(key);
     }
-  };
-  const release = async (session: string, keys: readonly string[]): Promise<void> => {
+  }
+
+  async #release(session: string, keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
-    const isOurs = keys.filter((key) => held.get(key) === session);
-    for (const key of keys) held.delete(key);
-    const kept = await taker.release(keys);
-    for (const key of isOurs) unreleased.set(key, kept.get(key));
-    unreleasedBy = session;
-    count.released.add(keys.length);
-    await settleReleases(session);
-    log.info({ devices: keys.length }, "SNMP devices are given to other collectors of the fleet");
-  };
-  const take = async (session: string, keys: readonly string[]): Promise<void> => {
+    const isOurs = keys.filter((key) => this.#held.get(key) === session);
+    for (const key of keys) this.#held.delete(key);
+    const kept = await this.#taker.release(keys);
+    for (const key of isOurs) this.#unreleased.set(key, kept.get(key));
+    this.#unreleasedBy = session;
+    this.#count.released.add(keys.length);
+    await this.#settleReleases(session);
+    this.#log.info({ devices: keys.length }, "SNMP devices are given to other collectors of the fleet");
+  }
+
+  async #take(session: string, keys: readonly string[]): Promise<void> {
     let number = 0;
     for (let i = 0; i < keys.length; i += keysAtOnce) {
       const some = keys.slice(i, i + keysAtOnce);
       // Until the answer is there, they may be this collector's in the database.
-      for (const key of some) if (!held.has(key)) unreleased.set(key, undefined);
-      unreleasedBy = session;
-      const shares = await tables.take(me(session), some);
-      for (const key of some) unreleased.delete(key);
+      for (const key of some) if (!this.#held.has(key)) this.#unreleased.set(key, undefined);
+      this.#unreleasedBy = session;
+      const shares = await this.#tables.take(this.#me(session), some);
+      for (const key of some) this.#unreleased.delete(key);
       // An answer that comes after the end of the lease says nothing.
-      if (membership.session() !== session || !isRunning) return;
-      const fresh = shares.filter(({ key }) => !held.has(key));
-      for (const { key } of shares) held.set(key, session);
-      for (const { from } of fresh) count.taken.add(1, { from });
+      if (this.#membership.session() !== session || !this.#isRunning) return;
+      const fresh = shares.filter(({ key }) => !this.#held.has(key));
+      for (const { key } of shares) this.#held.set(key, session);
+      for (const { from } of fresh) this.#count.taken.add(1, { from });
       number += fresh.length;
       // Another one has taken them while the lease was lost.
-      const lost = some.filter((key) => held.has(key) && held.get(key) !== session);
-      for (const key of lost) held.delete(key);
-      if (lost.length > 0) await taker.release(lost);
-      if (fresh.length > 0) await taker.take(fresh);
+      const lost = some.filter((key) => this.#held.has(key) && this.#held.get(key) !== session);
+      for (const key of lost) this.#held.delete(key);
+      if (lost.length > 0) await this.#taker.release(lost);
+      if (fresh.length > 0) await this.#taker.take(fresh);
     }
-    if (number > 0) log.info({ devices: number, held: held.size }, "SNMP devices are polled here");
-  };
+    if (number > 0) this.#log.info({ devices: number, held: this.#held.size }, "SNMP devices are polled here");
+  }
 
-  const divide = async (): Promise<void> => {
-    const session = membership.session();
-    if (session === undefined || offered === undefined || !isRunning) return;
-    await settleReleases(session);
-    const { digest, points } = offered;
-    if (announced !== `${session} ${digest}`) {
-      await tables.offer(me(session), digest, [...points.keys()]);
-      announced = `${session} ${digest}`;
+  async #divide(): Promise<void> {
+    const session = this.#membership.session();
+    if (session === undefined || this.#offered === undefined || !this.#isRunning) return;
+    await this.#settleReleases(session);
+    const { digest, points } = this.#offered;
+    if (this.#announced !== `${session} ${digest}`) {
+      await this.#tables.offer(this.#me(session), digest, [...points.keys()]);
+      this.#announced = `${session} ${digest}`;
     }
-    const named = new Set(membership.members().flatMap(({ devices }) => devices ?? []));
-    for (const known of lists.keys()) if (!named.has(known)) lists.delete(known);
+    const named = new Set(this.#membership.members().flatMap(({ devices }) => devices ?? []));
+    for (const known of this.#lists.keys()) if (!named.has(known)) this.#lists.delete(known);
     for (const name of named) {
-      if (lists.has(name)) continue;
-      const keys = name === digest ? [...points.keys()] : await tables.list(name);
-      if (keys !== undefined) lists.set(name, new Set(keys));
+      if (this.#lists.has(name)) continue;
+      const keys = name === digest ? [...points.keys()] : await this.#tables.list(name);
+      if (keys !== undefined) this.#lists.set(name, new Set(keys));
     }
-    if (membership.session() !== session) return;
-    const wanted = keysOf(membership.member, points, sharers());
+    if (this.#membership.session() !== session) return;
+    const wanted = keysOf(this.#membership.member, points, this.#sharers());
     const isWanted = new Set(wanted);
-    await release(
+    await this.#release(
       session,
-      [...held.keys()].filter((key) => !isWanted.has(key)),
+      [...this.#held.keys()].filter((key) => !isWanted.has(key)),
     );
-    await take(
+    await this.#take(
       session,
-      wanted.filter((key) => held.get(key) !== session),
+      wanted.filter((key) => this.#held.get(key) !== session),
     );
-    waiting = wanted.filter((key) => !held.has(key)).length;
-  };
+    this.#waiting = wanted.filter((key) => !this.#held.has(key)).length;
+  }
 
-  const again = (): void => {
-    cancelRetry();
-    if (!isRunning) return;
-    cancelRetry = after(() => {
-      hasFailed = false;
-      void reconcile();
-    }, retryMs);
-  };
-  const divideOnce = async (): Promise<void> => {
-    isAskedAgain = false;
+  #again(): void {
+    this.#cancelRetry();
+    if (!this.#isRunning) return;
+    this.#cancelRetry = this.#after(() => {
+      this.#hasFailed = false;
+      void this.#reconcile();
+    }, this.#retryMs);
+  }
+
+  async #divideOnce(): Promise<void> {
+    this.#isAskedAgain = false;
     try {
-      await divide();
-      if (waiting > 0 || unreleased.size > 0) again();
+      await this.#divide();
+      if (this.#waiting > 0 || this.#unreleased.size > 0) this.#again();
     } catch (error) {
-      count.failures.add(1);
-      hasFailed = true;
-      isAskedAgain = false;
-      if (isExpected(error)) log.debug({ error }, "the devices of the fleet were not divided");
-      else log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
-      again();
+      this.#count.failures.add(1);
+      this.#hasFailed = true;
+      this.#isAskedAgain = false;
+      if (isExpected(error)) this.#log.debug({ error }, "the devices of the fleet were not divided");
+      else this.#log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
+      this.#again();
     }
-  };
+  }
+
   /** One at a time; what is asked meanwhile is one more. */
-  const reconcile = (): Promise<void> => {
-    isAskedAgain = true;
-    if (hasFailed) return Promise.resolve();
-    busy ??= divideOnce().finally(() => {
-      busy = undefined;
-      if (isAskedAgain && isRunning && !hasFailed) void reconcile();
+  #reconcile(): Promise<void> {
+    this.#isAskedAgain = true;
+    if (this.#hasFailed) return Promise.resolve();
+    this.#busy ??= this.#divideOnce().finally(() => {
+      this.#busy = undefined;
+      if (this.#isAskedAgain && this.#isRunning && !this.#hasFailed) void this.#reconcile();
     });
-    return busy;
-  };
-  const onMembership = (): void => {
-    const mayKeep = keepsWithoutLease && !membership.isReplaced();
-    if (membership.session() === undefined && !mayKeep) {
-      waiting = 0;
-      dropAll().catch((error: unknown) => log.error({ error }, "SNMP devices could not be released"));
+    return this.#busy;
+  }
+
+  #onMembership(): void {
+    const mayKeep = this.#keepsWithoutLease && !this.#membership.isReplaced();
+    if (this.#membership.session() === undefined && !mayKeep) {
+      this.#waiting = 0;
+      this.#dropAll().catch((error: unknown) => this.#log.error({ error }, "SNMP devices could not be released"));
       return;
     }
-    void reconcile();
-  };
-
-  return {
-    name: "devices of the fleet",
-    async start() {
-      isRunning = true;
-      ends = [membership.watch(onMembership), options.watch(() => void reconcile())];
-      await reconcile();
-    },
-    offer(keys) {
-      const sorted = [...keys].sort();
-      offered = {
-        digest: hash("sha256", JSON.stringify(sorted), "hex"),
-        points: new Map(sorted.map((key) => [key, pointOf(key)])),
-      };
-      if (isRunning) void reconcile();
-    },
-    async keep(key, text) {
-      const session = held.get(key);
-      if (session === undefined) return;
-      try {
-        await tables.keep(me(session), key, text);
-      } catch (error) {
-        count.failures.add(1);
-        log.debug({ key, error }, "the state of a device for its next collector was not saved");
-      }
-    },
-    holds: (key) => held.has(key),
-    memberOf: (key) => (held.has(key) ? membership.member : sharerOf(key, pointOf(key), sharers())?.name),
-    leads: () => leaderOf(sharers())?.name === membership.member,
-    counts,
-    async stop() {
-      isRunning = false;
-      for (const end of ends) end();
-      cancelRetry();
-      await busy;
-      const session = membership.session();
-      if (session === undefined) {
-        const keys = [...held.keys()];
-        held.clear();
-        await taker.release(keys);
-        return;
-      }
-      try {
-        await release(session, [...held.keys()]);
-        await tables.withdraw(me(session));
-      } catch (error) {
-        log.warn({ error }, "SNMP devices were not given up: others take them when the lease ends");
-      }
-    },
-  };
+    void this.#reconcile();
+  }
 }

@@ -289,7 +289,7 @@ export function registerSharedMetrics(
   );
   metrics.counterFrom(
     "netgloss_flow_shared_refused_total",
-    "Exporters that other collectors were not asked about because too many questions were open.",
+    "Exporters that other collectors were not asked about because too many queries were open.",
     [],
     () => questions?.refused ?? 0,
   );

@@ -74,9 +74,8 @@ export type {
   DiscoveryStart,
   DiscoveryView,
 } from "./operations/network-discovery.ts";
-export type { NetworkDiscovery } from "./operations/network-discovery.ts";
 export { readNetworks, type NetworksFile } from "./sweep/networks.ts";
-export { createNetworkDiscovery } from "./operations/network-discovery.ts";
+export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
 export { waitFor } from "./operations/discoveries.ts";
 export { createSnmp } from "./operations/create-snmp.ts";
@@ -92,11 +91,7 @@ export type {
 export { readTrapRules, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";
-export {
-  createInterfaceDirectory,
-  createInterfaceEnricher,
-  type InterfaceChange,
-} from "./operations/interface-directory.ts";
+export { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./operations/interface-directory.ts";
 export type { RefusedTraps } from "./traps/sender-limit.ts";
 export type { TrapSettings } from "./traps/trap-listener.ts";
 export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/snmp.ts";

@@ -45,38 +45,40 @@ export function createMemoryBudget(limit: number, outer?: MemoryBudget): MemoryB
   };
 }
 
-/** Runs work with at most this many pieces at the same time, the others in the order in which they came. */
-export interface Limiter {
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** The limit may have been raised: starts as much as it now allows. */
-  changed(): void;
-}
+/**
+ * Runs work with at most this many pieces at the same time, the others in the order in which they came.
+ *
+ * @param limit is asked each time, so that it may change; `changed` makes a raised one count at once.
+ */
+export class Limiter {
+  readonly #limit: () => number;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
 
-/** @param limit is asked each time, so that it may change; `changed` makes a raised one count at once. */
-export function createLimiter(limit: () => number): Limiter {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  const startWaiting = (): void => {
-    while (running < limit()) {
-      const start = waiting.shift();
+  constructor(limit: () => number) {
+    this.#limit = limit;
+  }
+
+  /** The limit may have been raised: starts as much as it now allows. */
+  changed(): void {
+    while (this.#running < this.#limit()) {
+      const start = this.#waiting.shift();
       if (start === undefined) return;
-      running++;
+      this.#running++;
       start();
     }
-  };
-  return {
-    async run(work) {
-      if (running < limit() && waiting.length === 0) running++;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        return await work();
-      } finally {
-        running--;
-        startWaiting();
-      }
-    },
-    changed: startWaiting,
-  };
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#limit() && this.#waiting.length === 0) this.#running++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+      this.changed();
+    }
+  }
 }
 
 /**

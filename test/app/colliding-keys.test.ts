@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createCollidingKeysLog } from "../../src/app/colliding-keys.ts";
+import { createCollidingKeysLog } from "../../src/app/enrichment/enrichment-files.ts";
 import { createCollector, readSettings } from "../../src/app/index.ts";
 import { silentLog, systemClock, type Log } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
-import { createInterfaceCounters, type InterfaceCounters } from "../../src/app/demo/interface-counters.ts";
+import { createInterfaceCounters, type InterfaceCounters } from "../../src/app/demo/demo-story.ts";
 import { createDemoExporter, createRandom } from "../../src/app/index.ts";
 import { until } from "../support/until.ts";
 

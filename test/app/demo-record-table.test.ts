@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { interfaceTable, recordTable, type DemoRecord } from "../../src/app/demo/record-table.ts";
+import { interfaceTable, recordTable, type DemoRecord } from "../../src/app/demo/recent-records.ts";
 import { runs } from "../support/runs.ts";
 import { anyCharacter } from "../support/any-character.ts";
 

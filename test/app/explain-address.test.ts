@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
-import { explainObject, type ExplainedEnrichers } from "../../src/app/explain-objects.ts";
+import { explainObject, type ExplainedEnrichers } from "../../src/app/enrichment/explain-objects.ts";
 import { explainAddress, rawFields } from "../../src/server/tools/explain-address.ts";
 import { createToolsContext } from "../../src/server/tools/tools-context.ts";
 import {
@@ -23,7 +23,7 @@ import {
 import { formatAddress, parseKey } from "../../src/base/ip/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
-import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import type { UdmEntry, CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
@@ -120,7 +120,7 @@ apps.use(
 const netifs = readNetifs(
   Buffer.from(`${device}:\n  1: {name: wan, speed: 1000, tags: [x]}\n  2: {alias: lan, metadata: {.floor: "2"}}\n`),
 ).value;
-const directory = createInterfaceDirectory();
+const directory = new InterfaceDirectory();
 directory.change({
   deviceId: "d",
   known: { ip: device, addresses: [], names: new Map([1, 2, 3].map((index) => [index, `if${index}`])) },

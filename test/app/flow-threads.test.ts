@@ -13,8 +13,10 @@ import {
   netflow5,
   netflow9,
   netflow9Templates,
+  ipv4,
+  uint,
+  type PacketTemplate,
 } from "../support/flow-packets.ts";
-import { ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
 import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig, parseLines, type Json } from "../support/flow-rig.ts";
 import { until } from "../support/until.ts";

@@ -44,7 +44,7 @@ const always = [
   "bin/netgloss.js",
   "commander",
   ...["main", "package-root", "settings/settings-error"].map(inProgram),
-  ...["command-error", "command-row", "program", "terminal"].map((name) => inProgram(`cli/${name}`)),
+  ...["command", "program", "terminal"].map((name) => inProgram(`cli/${name}`)),
 ].toSorted();
 
 test("help and version load the table of commands and nothing of any command", async () => {

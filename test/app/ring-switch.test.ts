@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRingSwitch } from "../../src/app/threads/ring-switch.ts";
+import { createRingSwitch } from "../../src/app/threads/flow-thread-data.ts";
 import { createRing, createRingReader, createRingWriter } from "../../src/flow/index.ts";
 import { createMetrics, type Labels } from "../../src/base/report/index.ts";
 

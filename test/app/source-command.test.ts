@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkFiles } from "../../src/app/check-files.ts";
+import { checkFiles } from "../../src/app/checks/check-files.ts";
 import { readSettings, runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";

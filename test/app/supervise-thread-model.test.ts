@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import * as fc from "fast-check";
-import { superviseThread, type SupervisedThread } from "../../src/app/threads/supervise-thread.ts";
-import type { Thread } from "../../src/app/threads/thread.ts";
-import type { Timers } from "../../src/app/threads/timers.ts";
+import { superviseThread, type SupervisedThread, type Thread, type Timers } from "../../src/app/threads/thread.ts";
 import { silentLog } from "../../src/base/report/index.ts";
 import { runs } from "../support/runs.ts";
 

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { superviseThread } from "../../src/app/threads/supervise-thread.ts";
-import { startThread } from "../../src/app/threads/thread.ts";
+import { superviseThread, startThread } from "../../src/app/threads/thread.ts";
 import { silentLog, type Log } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 
-const door = new URL("../../src/app/threads/serve-thread.js", import.meta.url).href;
+const door = new URL("../../src/app/threads/thread.js", import.meta.url).href;
 const entry = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { serveThread, postNote, threadLog } from ${JSON.stringify(door)};

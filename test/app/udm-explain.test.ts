@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "js-yaml";
-import { showExplanation } from "../../src/app/cli/udm/show-explanation.ts";
+import { showExplanation } from "../../src/app/cli/udm/explain-command.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { startCommandWorld } from "../support/udm-commands.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
-import { createMembership, type Membership } from "../../src/fleet/index.ts";
+import { Membership } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, type Health, type Metrics } from "../../src/base/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
 import { createMemoryFleet, type MemoryFleet } from "../support/memory-fleet.ts";
@@ -18,7 +18,7 @@ interface Rig {
 function join(time: FakeTime, fleet: MemoryFleet, member: string): Rig {
   const metrics = createMetrics();
   const health = createHealth();
-  const membership = createMembership({
+  const membership = new Membership({
     tables: fleet.membership(),
     fleet: "fra",
     member,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { createMembership, createShares, type Membership, type Shares } from "../../src/fleet/index.ts";
+import { Membership, Shares } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
 import { createMemoryFleet, type MemoryFleet } from "../support/memory-fleet.ts";
@@ -48,7 +48,7 @@ function world(): World {
       };
       const tables = fleet.membership();
       const watch = (listener: () => void): (() => void) => tables.watch(() => void (collector.isDead || listener()));
-      const membership = createMembership({
+      const membership = new Membership({
         ...common,
         tables: { ...tables, watch },
         fleet: "fra",
@@ -59,7 +59,7 @@ function world(): World {
       });
       const polled = new Set<string>();
       const kept = new Map<string, string | undefined>();
-      const shares = createShares({
+      const shares = new Shares({
         ...common,
         membership,
         tables: fleet.shares(),

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { knownElements } from "../../src/flow/elements/registry/registry.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
-import { ipfix, ipfixTemplates, netflow9, netflow9Templates, packetSet } from "../support/flow-packets.ts";
-import type { PacketTemplate } from "../support/flow-packets.ts";
+import {
+  ipfix,
+  ipfixTemplates,
+  netflow9,
+  netflow9Templates,
+  packetSet,
+  type PacketTemplate,
+} from "../support/flow-packets.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };

@@ -7,7 +7,7 @@ import {
   readNetifs,
   type AddressSource,
 } from "../../src/enrich/index.ts";
-import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import {
@@ -78,7 +78,7 @@ for (let first = 0; first < allCases.length; first += casesPerPipeline) {
       scaleCounters: false,
       addresses: { sources: [everySecond], locality: true },
       more(metrics) {
-        const directory = createInterfaceDirectory();
+        const directory = new InterfaceDirectory();
         directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
         return [
           createNetifEnricher({ exporters: () => netifs, metrics }),

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
-import { readLine, type Enricher, type RecordFields } from "../../src/record/index.ts";
+import {
+  compileFilter,
+  parseFilter,
+  recordVocabulary,
+  readLine,
+  type Enricher,
+  type RecordFields,
+} from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { runs } from "../support/runs.ts";
 import { goldenCases } from "./golden-cases.ts";

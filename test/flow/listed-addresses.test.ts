@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressTableBytes, createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
-import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
+import { parseFilter, recordVocabulary, createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
 import type { FlowPipelineOptions } from "../../src/flow/index.ts";
-import { createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
   dataSet,

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { elementNames, netflow9ScopeNames } from "../../src/flow/elements/mapping/element-names.ts";
-import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
+import { elementNames, netflow9ScopeNames, fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import { findElement, knownElements, reversePen } from "../../src/flow/elements/registry/registry.ts";
 
 const root = resolve(import.meta.dirname, "../../..");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createNameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
-import { createInterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { netflow5 } from "../support/flow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
@@ -78,7 +78,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
           ...(hasMore && {
             addresses: { sources: [systems], locality: true },
             more(metrics) {
-              const directory = createInterfaceDirectory();
+              const directory = new InterfaceDirectory();
               const device = { ip: "192.0.2.254", addresses: [], names: interfaceNames };
               directory.change({ deviceId: "a", known: device });
               return [

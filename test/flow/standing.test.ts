@@ -9,8 +9,8 @@ import {
   netflow9,
   netflow9Templates,
   uint,
+  type PacketTemplate,
 } from "../support/flow-packets.ts";
-import type { PacketTemplate } from "../support/flow-packets.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 const flow: PacketTemplate = { id: 300, fields: fields([1, 4], [10, 4]) };

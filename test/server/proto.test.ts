@@ -79,12 +79,17 @@ test("lists are written as the protobuf library writes them, at once and in piec
           create(ListUdmKeysResponseSchema, { keys: entries.map(({ key }) => key.text) }),
         ),
       };
-      const json = entries.reduce((sum, entry) => sum + Buffer.byteLength(udmJson(entry)), 0);
+      const texts = entries.map(udmJson);
+      const json = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      const shownAs = {
+        udms: texts.map((text): unknown => JSON.parse(text)),
+        keys: entries.map(({ key }) => key.text),
+      };
       for (const whole of [listOf(index, "all"), listOfEntries(entries)]) {
         const inPortions = { texts: () => index.jsonTexts("all", portion) };
         for (const items of ["udms", "keys"] as const) {
-          for (const texts of [whole, inPortions]) {
-            const list = { list: texts, items };
+          for (const from of [whole, inPortions]) {
+            const list = { list: from, items };
             assert.equal(Buffer.compare(Buffer.concat([...listPieces(list)]), expected[items]), 0);
             assert.equal(await listSize(list, () => true), expected[items].length);
             const short = shortListBytes(list, 5);
@@ -95,8 +100,7 @@ test("lists are written as the protobuf library writes them, at once and in piec
           const isLong = typeof text !== "string" && !Buffer.isBuffer(text);
           const shown = isLong ? Buffer.concat([...text.pieces()]).toString() : String(text);
           if (isLong) assert.equal(await text.size(() => true), Buffer.byteLength(shown));
-          const list = entries.map((one): unknown => (items === "udms" ? JSON.parse(udmJson(one)) : one.key.text));
-          assert.deepEqual(JSON.parse(shown), entries.length === 0 ? {} : { [items]: list });
+          assert.deepEqual(JSON.parse(shown), entries.length === 0 ? {} : { [items]: shownAs[items] });
         }
       }
     }),

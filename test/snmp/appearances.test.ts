@@ -6,7 +6,7 @@ import { deviceCredentials } from "../../src/snmp/definitions/definitions.ts";
 import type { DevicePlan } from "../../src/snmp/discovery/device-plan.ts";
 import { discover } from "../../src/snmp/discovery/discover.ts";
 import { createMemoryBudget } from "../../src/snmp/limits.ts";
-import { createAppearances, type Appearances } from "../../src/snmp/poller/appearances.ts";
+import { Appearances } from "../../src/snmp/poller/appearances.ts";
 import { createDeviceCounts, type DeviceCounts } from "../../src/snmp/poller/device-counts.ts";
 import type { Message } from "../../src/snmp/session/message-codec.ts";
 import type { Pdu } from "../../src/snmp/session/message-codec.ts";
@@ -150,7 +150,7 @@ async function prepare(t: TestContext, deviceLines = "", options: FixtureOptions
   const counts = createDeviceCounts();
   const found: string[] = [];
   const asked: string[][] = [];
-  const appearances = createAppearances(clock, counts, (name) => found.push(name));
+  const appearances = new Appearances(clock, counts, (name) => found.push(name));
   const session = open({ timeout: device.timeoutMs, credential: deviceCredentials(device)[0] as Credential });
   cleanUp(t, () => client.close());
   const parts = { client, memory: createMemoryBudget(1e6), now: () => clock.now(), isWanted: () => true };

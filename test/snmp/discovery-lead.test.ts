@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createMetrics, silentLog, silentProgress, systemClock } from "../../src/base/report/index.ts";
-import { createNetworkDiscovery } from "../../src/snmp/index.ts";
+import { NetworkDiscovery } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -15,7 +15,7 @@ test("a search begins by itself only on the collector that leads, and on another
   const start = Date.now();
   let passed = 0;
   let leads = false;
-  const discovery = createNetworkDiscovery({
+  const discovery = new NetworkDiscovery({
     settings: {
       // It is not there: a search that begins fails at once, and that is seen.
       networksPath: join(directory, "networks.yml"),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createGapSearch, type GapSearch } from "../../src/snmp/poller/appearances.ts";
+import { GapSearch } from "../../src/snmp/poller/appearances.ts";
 import { compareOids, oidStartsWith, type Oid } from "../../src/snmp/session/var-bind.ts";
 import { runs } from "../support/runs.ts";
 
@@ -24,7 +24,7 @@ function look(search: GapSearch, watched: readonly Oid[], instances: readonly Oi
 
 test("a gap is asked about once, by the first OID in it", () => {
   const watched = columns(2, 3, 4, 6, 7, 9);
-  const search = createGapSearch(watched);
+  const search = new GapSearch(watched);
   const instances: Oid[] = [
     [1, 3, 1, 1],
     [1, 3, 5, 1],
@@ -39,7 +39,7 @@ test("a gap is asked about once, by the first OID in it", () => {
 
 test("something else that appears in a gap hides nothing that is behind it", () => {
   const watched = columns(2, 4, 6, 8);
-  const search = createGapSearch(watched);
+  const search = new GapSearch(watched);
   const instances: Oid[] = [];
   assert.deepEqual(look(search, watched, instances, 4).asked, [0, 1, 2, 3]);
   assert.deepEqual(look(search, watched, instances, 4).asked, [0]);
@@ -50,7 +50,7 @@ test("something else that appears in a gap hides nothing that is behind it", () 
 
 test("an answer that does not come after what was asked for, or is the OID itself, is none", () => {
   const watched = columns(2, 4);
-  const search = createGapSearch(watched);
+  const search = new GapSearch(watched);
   assert.deepEqual(search.next(1), [0]);
   assert.equal(search.heard(0, [1, 3, 2]), undefined);
   assert.deepEqual(search.next(1), [1]);
@@ -76,7 +76,7 @@ test("what appears is found, whatever else does, and what is not there is not; e
   });
   fc.assert(
     fc.property(cases, ({ watched, max, others, lies, wanted }) => {
-      const search = createGapSearch(watched);
+      const search = new GapSearch(watched);
       const isAsked = ({ asked }: Look): void => {
         assert.ok(asked.length >= 1 && asked.length <= max, `${asked.length} OIDs`);
         assert.equal(new Set(asked).size, asked.length);
@@ -115,7 +115,7 @@ test("once all gaps are known a round asks once for each of them", () => {
   fc.assert(
     fc.property(cases, ({ watched, instances }) => {
       const others = instances.filter((oid) => !below(watched, oid));
-      const search = createGapSearch(watched);
+      const search = new GapSearch(watched);
       const max = watched.length;
       for (let i = 0; i < 3; i++) look(search, watched, others, max);
       const gaps = new Set(watched.map((oid) => String(after(others, oid))));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import * as fc from "fast-check";
-import { createLimiter } from "../../src/snmp/limits.ts";
+import { Limiter } from "../../src/snmp/limits.ts";
 import { runs } from "../support/runs.ts";
 
 test("as much runs as the current limit allows, in order, and a raised limit counts at once", async () => {
@@ -14,7 +14,7 @@ test("as much runs as the current limit allows, in order, and a raised limit cou
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       let limit = 2;
-      const limiter = createLimiter(() => limit);
+      const limiter = new Limiter(() => limit);
       const started: number[] = [];
       const running = new Map<number, () => void>();
       let begun = 0;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PolledRows } from "../../src/snmp/poller/poll-object.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
-import { createOctetCounters, type OctetBudget } from "../../src/snmp/poller/interface-states.ts";
+import { OctetCounters, type OctetBudget } from "../../src/snmp/poller/interface-states.ts";
 
 const minute = 60_000;
 
@@ -34,7 +34,7 @@ function rowsOf(rows: Readonly<Record<string, readonly (bigint | undefined)[]>>,
 const roomy = (max = 100): OctetBudget => ({ max, used: 0, leftOut: 0 });
 
 test("readings of each interface are kept in order, those that come too often are not", () => {
-  const counters = createOctetCounters(roomy());
+  const counters = new OctetCounters(roomy());
   counters.see(octets, rowsOf({ 1: [10n, 20n], 2: [5n, undefined] }), 0);
   counters.see(octets, rowsOf({ 1: [11n, 21n] }), 10_000);
   counters.see(octets, rowsOf({ 1: [30n, 40n], 2: [18_446_744_073_709_551_615n, undefined] }), minute);
@@ -46,7 +46,7 @@ test("readings of each interface are kept in order, those that come too often ar
 });
 
 test("counters that went back begin again", () => {
-  const counters = createOctetCounters(roomy());
+  const counters = new OctetCounters(roomy());
   counters.see(octets, rowsOf({ 1: [10n, 20n] }), 0);
   counters.see(octets, rowsOf({ 1: [11n, 19n] }), minute);
   assert.deepEqual(counters.readings().get(1), [{ at: minute, in: 11, out: 19 }]);
@@ -54,7 +54,7 @@ test("counters that went back begin again", () => {
 
 test("half an hour is kept, and interfaces that are gone leave their place", () => {
   const budget = roomy(2);
-  const counters = createOctetCounters(budget);
+  const counters = new OctetCounters(budget);
   for (let at = 0; at <= 60; at++) {
     counters.see(
       octets,
@@ -71,11 +71,11 @@ test("half an hour is kept, and interfaces that are gone leave their place", () 
 
 test("what has no room is counted, and other tables, rows and values are not looked at", () => {
   const budget = roomy(1);
-  const counters = createOctetCounters(budget);
+  const counters = new OctetCounters(budget);
   counters.see(octets, rowsOf({ 1: [1n, 1n], 2: [1n, 1n], "3.4": [1n, 1n], 5: [undefined, undefined] }), 0);
   counters.see(objectOf(".1.3.6.1.2.1.2.2.1.10"), rowsOf({ 9: [1n, 1n] }), 0);
   assert.deepEqual([counters.size, budget.used, budget.leftOut], [1, 1, 1]);
-  const none = createOctetCounters(undefined);
+  const none = new OctetCounters(undefined);
   none.see(octets, rowsOf({ 1: [1n, 1n] }), 0);
   assert.equal(none.size, 0);
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { oidOf, tableOf, type AgentTable } from "../support/snmp-agent/index.ts";
-import { counter32, gauge, integer } from "../support/snmp-agent/index.ts";
+import { oidOf, tableOf, type AgentTable, counter32, gauge, integer } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
 import { patientDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";

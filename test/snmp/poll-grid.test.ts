@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createPollGrid, type PollGrid } from "../../src/snmp/poller/poll-times.ts";
-import { createSchedule } from "../../src/snmp/poller/poll-times.ts";
+import { PollGrid } from "../../src/snmp/poller/poll-times.ts";
+import { Schedule } from "../../src/snmp/poller/poll-times.ts";
 import { cleanUp } from "../support/clean-up.ts";
 
 interface GridRig {
@@ -22,10 +22,10 @@ function startGrid(t: TestContext): GridRig {
   let now = 0;
   const polls: (readonly [string, number])[] = [];
   const clock = { now: () => now, monotonic: () => now };
-  const schedule = createSchedule(clock);
+  const schedule = new Schedule(clock);
   cleanUp(t, () => schedule.stop());
   const rig: GridRig = {
-    grid: createPollGrid({
+    grid: new PollGrid({
       schedule,
       clock,
       poll: (type) => {
@@ -108,7 +108,7 @@ test("polls that are left out are counted: one runs still, or time has leapt", a
 
 test("what is cancelled does not stay in the schedule until its time", () => {
   const clock = { now: () => 0, monotonic: () => 0 };
-  const schedule = createSchedule(clock);
+  const schedule = new Schedule(clock);
   for (let i = 0; i < 10_000; i++) schedule.cancel(schedule.at(86_400_000 + i, () => {}));
   assert.equal(schedule.size, 0);
   assert.ok(schedule.kept < 100, `${schedule.kept} are kept`);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createDiscoveryQueue, type DiscoveryOutcome } from "../../src/snmp/discovery/discover.ts";
+import { DiscoveryQueue, type DiscoveryOutcome } from "../../src/snmp/discovery/discover.ts";
 import { planFromJson, planToJson, type DevicePlan } from "../../src/snmp/discovery/device-plan.ts";
-import { createSchedule, type Scheduled } from "../../src/snmp/poller/poll-times.ts";
+import { Schedule, type Scheduled } from "../../src/snmp/poller/poll-times.ts";
 import { hasRestarted, type UptimeReading } from "../../src/snmp/poller/device-sessions.ts";
 import { runs } from "../support/runs.ts";
 
@@ -15,7 +15,7 @@ test("the schedule runs what a sorted list would, in that order, with one timer"
       (items) => {
         let now = 0;
         const clock = { now: () => now, monotonic: () => now };
-        const schedule = createSchedule(clock);
+        const schedule = new Schedule(clock);
         const ran: number[] = [];
         const scheduled: Scheduled[] = items.map(({ due }) =>
           schedule.at(due, () => {
@@ -63,7 +63,7 @@ test("a restart is a decrease that is not the wrap, another engine, or one more 
 test("discoveries: one at a time for a device, joined, followed by another when asked afresh, limited in number", async () => {
   const ends = new Map<string, (outcome: DiscoveryOutcome) => void>();
   const begun: string[] = [];
-  const queue = createDiscoveryQueue(
+  const queue = new DiscoveryQueue(
     (id) => {
       begun.push(id);
       return new Promise((resolve) => ends.set(id, resolve));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { AuthenticationProtocol, PrivacyProtocol, UsmCredential } from "../../src/snmp/index.ts";
 import { decodeMessage, decodeScopedPdu } from "../../src/snmp/session/message-codec.ts";
 import { hashAlgorithms } from "../../src/snmp/session/security.ts";
-import { createKeyCache } from "../../src/snmp/session/security.ts";
+import { KeyCache } from "../../src/snmp/session/security.ts";
 import { localizeKey, passphraseToKey, privacyKey } from "../../src/snmp/session/security.ts";
 import { isMessageAuthentic } from "../../src/snmp/session/security.ts";
 import { decrypt } from "../../src/snmp/session/security.ts";
@@ -151,7 +151,7 @@ const messages: readonly (readonly [AuthenticationProtocol, PrivacyProtocol, str
   ],
 ];
 
-const cache = createKeyCache();
+const cache = new KeyCache();
 for (const [authenticationProtocol, privacyProtocol, hex] of messages) {
   test(`a message of net-snmp is authentic and can be read: ${authenticationProtocol}, ${privacyProtocol}`, () => {
     const credential: UsmCredential = {
@@ -193,7 +193,7 @@ test("keys are derived once for a passphrase and once for an engine, and the lea
     privacyProtocol: "aes",
     privacyPassphrase: "buckwheat",
   };
-  const small = createKeyCache(6);
+  const small = new KeyCache(6);
   const first = small.keysFor(credential, engineOfRfc);
   assert.equal(small.keysFor(credential, engineOfRfc).privacy?.key, first.privacy?.key);
   for (let i = 0; i < 8; i++) small.keysFor(credential, Uint8Array.of(1, 2, 3, 4, i));

@@ -18,7 +18,7 @@ import {
 } from "../../src/snmp/index.ts";
 import type { UsmMessage } from "../../src/snmp/session/message-codec.ts";
 import type { Pdu } from "../../src/snmp/session/message-codec.ts";
-import { createKeyCache } from "../../src/snmp/session/security.ts";
+import { KeyCache } from "../../src/snmp/session/security.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { freePort } from "../support/free-port.ts";
 import { createAgentUsm } from "../support/snmp-agent/agent-usm.ts";
@@ -264,7 +264,7 @@ function v3(boots: number, time: number): string {
   };
   const scoped = { contextEngineId: id, contextName: new Uint8Array(0), pdu };
   const message = { id: 9, user: Buffer.from(usmUser.username) } as unknown as UsmMessage;
-  const sealed = createAgentUsm([usmUser]).seal(message, scoped, createKeyCache().keysFor(usmUser, id), {
+  const sealed = createAgentUsm([usmUser]).seal(message, scoped, new KeyCache().keysFor(usmUser, id), {
     id,
     boots,
     time,

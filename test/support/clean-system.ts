@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { homeDirectory } from "../../src/app/cli/home-directory.ts";
+import { homeDirectory } from "../../src/app/cli/client/profile.ts";
 import { requireProgram } from "./require-program.ts";
 
 /** Why a system cannot be made here, or undefined when all is there; skips the test. */

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
-import { createExporterTable, createFleet, type ExporterTable, type Fleet } from "../../src/fleet/index.ts";
+import { createExporterTable, type ExporterTable, Fleet } from "../../src/fleet/index.ts";
 import {
   createFlowPipeline,
   createSharedStore,
@@ -245,7 +245,7 @@ function startMember(
 ): Member {
   const metrics = createMetrics();
   const shared = { log: silentLog, clock: systemClock, metrics, after: runAfter, random: Math.random };
-  const fleet = createFleet({
+  const fleet = new Fleet({
     ...shared,
     health: createHealth(),
     access: {

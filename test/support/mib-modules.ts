@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { homeDirectory } from "../../src/app/cli/home-directory.ts";
+import { homeDirectory } from "../../src/app/cli/client/profile.ts";
 
 /** Where modules are that Debian's free part has. */
 const free = "/usr/share/snmp/mibs";

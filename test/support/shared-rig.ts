@@ -1,5 +1,9 @@
-import type { ExporterState, FlowPipelineOptions } from "../../src/flow/index.ts";
-import { readExporterState, writeExporterState } from "../../src/flow/index.ts";
+import {
+  type ExporterState,
+  type FlowPipelineOptions,
+  readExporterState,
+  writeExporterState,
+} from "../../src/flow/index.ts";
 import { createFlowRig, parseLines, type FlowRig, type Json } from "./flow-rig.ts";
 
 /** A collector of a fleet, without sockets and database. */

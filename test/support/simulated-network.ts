@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { createMetrics, silentLog, silentProgress, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import {
   createDefinitionsLoader,
-  createNetworkDiscovery,
+  NetworkDiscovery,
   definitionPathsIn,
   type Definitions,
   type DiscoverySettings,
-  type NetworkDiscovery,
   type UsmCredential,
 } from "../../src/snmp/index.ts";
 import { createSnmpAgent, listen, octets, oidOf, type AgentOptions, type ListeningAgent } from "./snmp-agent/index.ts";
@@ -82,7 +81,7 @@ export async function startSimulatedNetwork(
     return loaded.definitions === undefined ? loaded.findings[0]?.message : undefined;
   };
   const metrics = createMetrics();
-  const discovery = createNetworkDiscovery({
+  const discovery = new NetworkDiscovery({
     settings: {
       networksPath,
       devicesDirectory,

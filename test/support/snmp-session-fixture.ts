@@ -1,5 +1,11 @@
-import type { Clock, Log } from "../../src/base/report/index.ts";
-import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
+import {
+  type Clock,
+  type Log,
+  createMetrics,
+  silentLog,
+  systemClock,
+  type Metrics,
+} from "../../src/base/report/index.ts";
 import {
   createSnmpClient,
   type Credential,

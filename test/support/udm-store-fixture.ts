@@ -1,6 +1,5 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
-import { createHealth, createMetrics, systemClock } from "../../src/base/report/index.ts";
-import type { Health, Metrics } from "../../src/base/report/index.ts";
+import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/base/report/index.ts";
 import {
   createUdmFileStore,
   type UdmEntry,

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
-import { createFleet, createMembershipTables, createShareTables, type Fleet } from "../../src/fleet/index.ts";
+import { Fleet, PostgresqlMembershipTables, PostgresqlShareTables } from "../../src/fleet/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
@@ -22,8 +22,8 @@ suite("the tables of a fleet in PostgreSQL", async () => {
       return Promise.resolve(async () => {
         const opened = openFleet(database, fleet, randomUUID());
         cleanUp(all, () => opened.connection.stop());
-        const members = createMembershipTables(opened.connection, fleet);
-        const shares = createShareTables(opened.connection, fleet);
+        const members = new PostgresqlMembershipTables(opened.connection, fleet);
+        const shares = new PostgresqlShareTables(opened.connection, fleet);
         await opened.connection.start();
         await until("a connection", () => opened.connection.isThere());
         return { members, shares };
@@ -51,7 +51,7 @@ suite("the tables of a fleet in PostgreSQL", async () => {
 });
 
 function openFleet(database: TestDatabase, fleet: string, member: string): Fleet {
-  return createFleet({
+  return new Fleet({
     access: {
       address: parseServerAddress(database.url),
       files: {},

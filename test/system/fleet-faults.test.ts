@@ -6,7 +6,7 @@ import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { runAfter } from "../../src/base/file/index.ts";
-import { createFleet, createShares, createShareTables, fleetSchema, type Fleet } from "../../src/fleet/index.ts";
+import { Fleet, Shares, PostgresqlShareTables, fleetSchema } from "../../src/fleet/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { startFaultProxy, type Fault } from "../output/delivery/fault-proxy.ts";
@@ -41,7 +41,7 @@ async function startMember(t: TestContext, options: MemberOptions): Promise<Memb
     metrics: createMetrics(),
     health: createHealth(),
   };
-  const fleet = createFleet({
+  const fleet = new Fleet({
     ...common,
     access: {
       address: parseServerAddress(url),
@@ -56,10 +56,10 @@ async function startMember(t: TestContext, options: MemberOptions): Promise<Memb
     random: Math.random,
   });
   const polled = new Set<string>();
-  const shares = createShares({
+  const shares = new Shares({
     ...common,
     membership: fleet.membership,
-    tables: createShareTables(fleet.connection, options.fleet),
+    tables: new PostgresqlShareTables(fleet.connection, options.fleet),
     watch: (listener) => fleet.watch(listener),
     keepsWithoutLease: keeps,
     retryMs: 100,

@@ -1,14 +1,132 @@
+import { createSocket } from "node:dgram";
+import { createServer } from "node:net";
+import { once } from "node:events";
 import { access, constants, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { fleetDatabaseAddress } from "../fleet-database.ts";
-import { readTlsCredentials, isLoopback } from "../../server/index.ts";
+import { listenFault } from "../../base/report/index.ts";
 import { type Settings, discoveredDirectory, missingForMetadataApi } from "../settings/index.ts";
+import { fleetDatabaseAddress, metadataDatabaseAddress, metadataDatabaseTls } from "../databases.ts";
+import { readTlsCredentials, isLoopback } from "../../server/index.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
-import { readAuthorities } from "../access/read-authorities.ts";
-import { metadataDatabaseAddress, metadataDatabaseTls } from "../metadata-database.ts";
-import { messageOf, type Findings, joinFindings } from "./findings.ts";
-import { checkFiles } from "../check-files.ts";
-import { checkPorts } from "./check-ports.ts";
+import { readAuthorities } from "../access.ts";
+import { checkFiles } from "./check-files.ts";
+
+interface Port {
+  readonly setting: string;
+  readonly transport: "TCP" | "UDP";
+  /** Empty: all. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Opens all ports for an instant. One that is in use, that this user may not open, or that two settings have, is a problem. */
+async function checkPorts(settings: Settings): Promise<Findings> {
+  const problems: string[] = [];
+  const opened: { readonly port: Port; readonly close: Close }[] = [];
+  try {
+    for (const port of portsOf(settings)) {
+      const { setting, transport, address } = port;
+      const where = address === "" ? "" : ` on ${address}`;
+      try {
+        opened.push({ port, close: await onAny(port, transport === "TCP" ? listen : bind) });
+      } catch (error) {
+        const other = opened.find(({ port: one }) => one.transport === transport && one.port === port.port);
+        problems.push(`${setting}: ${transport} port ${port.port}${where}: ${portFault(error, other?.port)}`);
+      }
+    }
+  } finally {
+    await Promise.all(opened.map(({ close }) => close()));
+  }
+  return { problems, warnings: [] };
+}
+
+function portFault(error: unknown, other: Port | undefined): string {
+  if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return listenFault(error);
+  return other === undefined ? "is in use by another process" : `${other.setting} has it, too`;
+}
+
+/** The ports that a start opens, but for those that the system chooses. */
+function portsOf(settings: Settings): Port[] {
+  const ports: Port[] = [];
+  const add = (setting: string, transport: Port["transport"], address: string, port: number): void => {
+    if (port !== 0) ports.push({ setting, transport, address, port });
+  };
+  add("SVC_API_PORT", "TCP", settings.SVC_API_IP, settings.SVC_API_PORT);
+  for (const word of ["TCP", "TLS"] as const) {
+    const name = `SVC_FLOW_SERVER_${word}_PORT` as const;
+    if (!settings[`SVC_FLOW_SERVER_${word}_ENABLE`]) continue;
+    add(name, "TCP", settings[`SVC_FLOW_SERVER_${word}_IP`], settings[name]);
+  }
+  if (settings.SVC_FLOW_SERVER_UDP_ENABLE) {
+    for (const port of settings.SVC_FLOW_SERVER_UDP_PORT) {
+      add("SVC_FLOW_SERVER_UDP_PORT", "UDP", settings.SVC_FLOW_SERVER_UDP_IP, port);
+    }
+  }
+  if (settings.SVC_INPUT_TRAP_ENABLE) {
+    const { SVC_INPUT_TRAP_LISTENER_IP: address, SVC_INPUT_TRAP_LISTENER_PORT: port } = settings;
+    add("SVC_INPUT_TRAP_LISTENER_PORT", "UDP", address, port);
+    if (settings.SVC_INPUT_TRAP_LISTENER_TCP_ENABLE) add("SVC_INPUT_TRAP_LISTENER_PORT", "TCP", address, port);
+  }
+  return ports;
+}
+
+type Close = () => Promise<void>;
+
+async function listen(host: string, port: number): Promise<Close> {
+  const server = createServer();
+  server.listen({ host, port, exclusive: true });
+  await once(server, "listening");
+  return async () => {
+    server.close();
+    await once(server, "close");
+  };
+}
+
+/** As the collector does: all addresses are those of both families, or of IPv4 on a host without IPv6. */
+async function onAny({ address, port }: Port, open: (address: string, port: number) => Promise<Close>): Promise<Close> {
+  if (address !== "") return open(address, port);
+  try {
+    return await open("::", port);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EAFNOSUPPORT") throw error;
+    return open("0.0.0.0", port);
+  }
+}
+
+async function bind(address: string, port: number): Promise<Close> {
+  const socket = createSocket({ type: address.includes(":") ? "udp6" : "udp4", ipv6Only: false });
+  const close = async (): Promise<void> => {
+    socket.close();
+  };
+  try {
+    const bound = once(socket, "listening");
+    socket.bind({ address, port, exclusive: true });
+    await bound;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return close;
+}
+
+/** What a check finds, one line each. */
+interface Findings {
+  /** What a start would fail at, or what would not work after it. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+function joinFindings(all: readonly Findings[]): Findings {
+  return {
+    problems: all.flatMap(({ problems }) => problems),
+    warnings: all.flatMap(({ warnings }) => warnings),
+  };
+}
+
+/** The message of an error without the name of the system's call, which says little to an operator. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/, \w+(?: '.*')?$/, "") : String(error);
+}
 
 const soonMs = 14 * 86_400_000;
 
@@ -84,7 +202,7 @@ async function checkDirectories(settings: Settings): Promise<Findings> {
   const problems: string[] = [];
   const warnings: string[] = [];
   const check = async (found: string[], name: keyof Settings, path: string, isFile: boolean): Promise<void> => {
-    const fault = await faultOf(resolve(path), isFile);
+    const fault = await pathFault(resolve(path), isFile);
     if (fault !== undefined) found.push(`${name}: ${path}: ${fault}`);
   };
   if (settings.SVC_OUTPUT_FILE_ENABLE) {
@@ -106,7 +224,7 @@ async function checkDirectories(settings: Settings): Promise<Findings> {
   // Metadata can be read from there nevertheless.
   if (missingForMetadataApi(settings).length === 0 && settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file") {
     const name = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH";
-    const fault = await faultOf(dirname(resolve(settings[name])), false);
+    const fault = await pathFault(dirname(resolve(settings[name])), false);
     if (fault !== undefined)
       warnings.push(`${name}: changes by the API cannot be written to ${settings[name]}: ${fault}`);
   }
@@ -118,13 +236,13 @@ async function checkDirectories(settings: Settings): Promise<Findings> {
 }
 
 /** Why a path cannot be written; undefined when it can be. */
-async function faultOf(path: string, isFile: boolean): Promise<string | undefined> {
+async function pathFault(path: string, isFile: boolean): Promise<string | undefined> {
   try {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
-    if (found === undefined) return await faultOfParent(dirname(path));
+    if (found === undefined) return await parentFault(dirname(path));
     if (isFile && found.isDirectory()) return "is a directory";
     if (!isFile && !found.isDirectory()) return "is not a directory";
     await access(path, isFile ? constants.W_OK : constants.W_OK | constants.X_OK);
@@ -135,12 +253,12 @@ async function faultOf(path: string, isFile: boolean): Promise<string | undefine
 }
 
 /** The nearest directory that is there must let others be made in it. */
-async function faultOfParent(path: string): Promise<string | undefined> {
+async function parentFault(path: string): Promise<string | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
-  if (found === undefined) return dirname(path) === path ? "is not there" : faultOfParent(dirname(path));
+  if (found === undefined) return dirname(path) === path ? "is not there" : parentFault(dirname(path));
   if (!found.isDirectory()) return `${path} is not a directory`;
   await access(path, constants.W_OK | constants.X_OK);
   return undefined;

@@ -1,5 +1,5 @@
 import { formatSettings, type Settings } from "../settings/index.ts";
-import { addCommands, type CommandRow, type DefineCommand } from "./command-row.ts";
+import { addCommands, type CommandRow, type DefineCommand } from "./command.ts";
 import { commandSettings } from "./config-option.ts";
 import { addSettingsOptions, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";

@@ -17,7 +17,7 @@ export function addConfigOption(command: Command): Command {
  * @throws SettingsError
  */
 export async function commandSettings(command: Command, terminal: Terminal): Promise<SettingsReading> {
-  const { readCommandSettings } = await import("./read-command-settings.ts");
+  const { readCommandSettings } = await import("./settings-options.ts");
   return readCommandSettings(command, terminal);
 }
 

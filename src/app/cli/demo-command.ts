@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { logLevels, type LogLevel } from "../../base/report/index.ts";
-import type { DefineCommand } from "./command-row.ts";
+import type { DefineCommand } from "./command.ts";
 
 export interface DemoCommandOptions {
   readonly apiPort: string;

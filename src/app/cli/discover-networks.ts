@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createMetrics, silentLog, silentProgress, systemClock } from "../../base/report/index.ts";
 import {
   createDefinitionsLoader,
-  createNetworkDiscovery,
+  NetworkDiscovery,
   definitionPathsIn,
   type CandidateView,
   type DiscoveryReport,
@@ -10,9 +10,7 @@ import {
 } from "../../snmp/index.ts";
 import { packagePath } from "../package-root.ts";
 import type { ApiClient } from "./client/api-call.ts";
-import { CommandError } from "./command-error.ts";
-import type { Terminal } from "./terminal.ts";
-import { textTable } from "./text-table.ts";
+import { CommandError, type Terminal, textTable } from "./terminal.ts";
 
 export interface DiscoverOptions {
   readonly dryRun?: boolean;
@@ -64,7 +62,7 @@ export async function discoverFromHere(file: string, options: DiscoverOptions, t
     metrics: createMetrics(),
     clock: systemClock,
   });
-  const discovery = createNetworkDiscovery({
+  const discovery = new NetworkDiscovery({
     settings: {
       networksPath: file,
       devicesDirectory: out ?? "",

@@ -1,10 +1,9 @@
 import { isIP } from "node:net";
 import { Option } from "commander";
 import { quote } from "../../base/text/index.ts";
-import { CommandError } from "./command-error.ts";
-import type { DefineCommand } from "./command-row.ts";
+import { CommandError, exitCodes } from "./terminal.ts";
+import type { DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { exitCodes } from "./terminal.ts";
 
 /** What the API answers; docs/doctor.md describes it. */
 interface DiagnosisJson {

@@ -1,4 +1,4 @@
-import type { DefineCommand } from "./command-row.ts";
+import type { DefineCommand } from "./command.ts";
 import { exitCodes } from "./terminal.ts";
 
 /** `filter`: passes on the records that match a filter. Needs no collector. */

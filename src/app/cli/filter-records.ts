@@ -1,6 +1,12 @@
 import { createReadStream } from "node:fs";
-import { compileFilter, FilterError, parseFilter, recordVocabulary, type Matches } from "../../record/index.ts";
-import type { Value } from "../../record/index.ts";
+import {
+  compileFilter,
+  FilterError,
+  parseFilter,
+  recordVocabulary,
+  type Matches,
+  type Value,
+} from "../../record/index.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface FilterRecordsOptions {

@@ -1,4 +1,4 @@
-import type { DefineCommand } from "./command-row.ts";
+import type { DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./config-option.ts";
 
 /** `fleet`: what several collectors share, without a collector. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { homeDirectory } from "./home-directory.ts";
+import { homeDirectory } from "./client/profile.ts";
 import {
   definitionTexts,
   MibFault,

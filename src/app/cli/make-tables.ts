@@ -1,6 +1,5 @@
 import { messageOf, migrateMs } from "../../base/postgresql/index.ts";
-import { CommandError } from "./command-error.ts";
-import type { Terminal } from "./terminal.ts";
+import { CommandError, type Terminal } from "./terminal.ts";
 
 /**
  * Makes tables and says which steps that took.

@@ -1,5 +1,5 @@
 import { lostResults, migrateSettings, theirDefault, type GivenSetting, type Migrated } from "../settings/index.ts";
-import { readSettingsFile } from "./read-command-settings.ts";
+import { readSettingsFile } from "./settings-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**

@@ -3,7 +3,7 @@ import { systemClock } from "../../base/report/index.ts";
 import { storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { throughApi, type DefineCommand } from "./command-row.ts";
+import { throughApi, type DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./config-option.ts";
 import { exitCodes } from "./terminal.ts";
 

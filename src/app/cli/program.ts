@@ -1,9 +1,8 @@
 import { Command, CommanderError, type Argument } from "commander";
 import { packageVersion } from "../package-root.ts";
-import { throughApi, type CommandRow, addCommands } from "./command-row.ts";
+import { throughApi, type CommandRow, addCommands } from "./command.ts";
 import { SettingsError } from "../settings/settings-error.ts";
-import { CommandError, exitCodeOf } from "./command-error.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
+import { CommandError, exitCodeOf, exitCodes, type Terminal } from "./terminal.ts";
 
 /** All commands of the program, in the order of its help. Groups name theirs in files of their own. */
 const commandTable: readonly CommandRow[] = [
@@ -41,7 +40,7 @@ const commandTable: readonly CommandRow[] = [
   {
     usage: "flows",
     description: "watch the flows of a running collector",
-    load: async () => (await import("./flows/flows-command.ts")).defineFlows,
+    load: async () => (await import("./flows-command.ts")).defineFlows,
   },
   {
     usage: "health",
@@ -54,7 +53,7 @@ const commandTable: readonly CommandRow[] = [
     usage: "metrics [names...]",
     description: "show the metrics of a running collector, or those whose names contain one of these words",
     helpGroup: throughApi,
-    load: async () => (await import("./metrics-command.ts")).defineMetrics,
+    load: async () => (await import("./health-command.ts")).defineMetrics,
   },
   {
     usage: "replay <file...>",
@@ -89,23 +88,23 @@ const commandTable: readonly CommandRow[] = [
   {
     usage: "user",
     description: "users of the API, in the file of SVC_API_USERS_PATH",
-    load: async () => (await import("./access/user-command.ts")).defineUser,
+    load: async () => (await import("./users/user-command.ts")).defineUser,
   },
   {
     usage: "token",
     description: "API tokens, in the file of SVC_API_USERS_PATH",
-    load: async () => (await import("./access/user-command.ts")).defineToken,
+    load: async () => (await import("./users/user-command.ts")).defineToken,
   },
   {
     usage: "completion <shell>",
     description: 'print a completion script: eval "$(netgloss completion bash)"; see docs/command-line.md',
-    load: async () => (await import("./completion/completion-command.ts")).defineCompletion,
+    load: async () => (await import("./completion-command.ts")).defineCompletion,
   },
   {
     usage: "complete-words [words...]",
     description: "what completion scripts ask",
     hidden: true,
-    load: async () => (await import("./completion/completion-command.ts")).defineCompleteWords,
+    load: async () => (await import("./completion-command.ts")).defineCompleteWords,
   },
   {
     usage: "version",

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { CommandError } from "./command-error.ts";
-import type { Terminal } from "./terminal.ts";
+import { CommandError, type Terminal } from "./terminal.ts";
 
 /** A standard input that is a socket cannot be opened by its path. */
 const isStandardInput = (path: string): boolean => path === "-" || path === "/dev/stdin";

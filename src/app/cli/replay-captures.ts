@@ -6,8 +6,10 @@ import {
   readCapture,
   type DatagramReader,
   type FrameKind,
+  createFlowPipeline,
+  protocolOf,
+  type FlowPipeline,
 } from "../../flow/index.ts";
-import { createFlowPipeline, protocolOf, type FlowPipeline } from "../../flow/index.ts";
 import { fanOut, type DeliveryState } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import {
@@ -18,18 +20,17 @@ import {
   stopComponents,
   systemClock,
   type Reporting,
+  type Metrics,
 } from "../../base/report/index.ts";
-import type { Metrics } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
 import { decodingOptions } from "../decoding-options.ts";
-import { createEnrichment } from "../enrichment.ts";
+import { createEnrichment } from "../enrichment/enrichment.ts";
 import { flowElements } from "../flow-elements.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
 import { checkShaping } from "../shaping-problems.ts";
-import { CommandError } from "./command-error.ts";
+import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 import type { ReplayOptions } from "./replay-command.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
 
 /** Datagrams between two looks whether whoever takes the records keeps up. */
 const batch = 64;

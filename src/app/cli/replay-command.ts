@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { DefineCommand } from "./command-row.ts";
+import type { DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./config-option.ts";
 
 export interface ReplayOptions {

@@ -8,9 +8,9 @@ import { demoSettings, devicesDirectory } from "../demo/demo-settings.ts";
 import { createRecentRecords } from "../demo/recent-records.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart } from "../quickstart.ts";
-import { runComponent } from "../run-component.ts";
+import { runComponent } from "../service.ts";
 import type { DemoCommandOptions } from "./demo-command.ts";
-import { localApiUrl } from "./client/api-place.ts";
+import { localApiUrl } from "./client/api-call.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs the demonstration in a temporary directory, which is removed at the end. @returns the exit code. */

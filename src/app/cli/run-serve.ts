@@ -1,17 +1,20 @@
 import { createLog, systemClock } from "../../base/report/index.ts";
 import { runAfter } from "../../base/file/index.ts";
-import { announceReadiness } from "../announce-readiness.ts";
+import {
+  announceReadiness,
+  limitHeapGrowth,
+  logFailedStart,
+  runComponent,
+  announceToServiceManager,
+} from "../service.ts";
 import { createCollector, type Collector } from "../collector.ts";
-import { limitHeapGrowth } from "../limit-heap-growth.ts";
 import { createLogFile, type LogFile } from "../log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
-import { logFailedStart, runComponent } from "../run-component.ts";
-import { announceToServiceManager } from "../service-manager.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
 import type { SettingsPlace } from "../settings-view.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
-import { localApiUrl } from "./client/api-place.ts";
+import { localApiUrl } from "./client/api-call.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**

@@ -12,10 +12,9 @@ import {
   type Component,
   type Metrics,
 } from "../../base/report/index.ts";
-import { runComponent } from "../run-component.ts";
-import { CommandError } from "./command-error.ts";
+import { runComponent } from "../service.ts";
+import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 import type { HostPort, TeeCommandOptions } from "./tee-command.ts";
-import { exitCodes, type Terminal } from "./terminal.ts";
 
 const maxSenders = 1000;
 const receiveBufferBytes = 32 * 2 ** 20;

@@ -1,5 +1,5 @@
 import { commandSettings } from "./config-option.ts";
-import type { DefineCommand } from "./command-row.ts";
+import type { DefineCommand } from "./command.ts";
 import { addSettingsOptions } from "./settings-options.ts";
 
 /** `serve`: runs the collector until SIGTERM or SIGINT. */

@@ -1,10 +1,9 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { offline, throughApi, type CommandContext, type DefineCommand } from "./command-row.ts";
+import { offline, throughApi, type CommandContext, type DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./config-option.ts";
-import { exitCodes } from "./terminal.ts";
+import { exitCodes, textTable } from "./terminal.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
-import { textTable } from "./text-table.ts";
 
 /** What `GET /api/v1/snmp/devices/{ip:port}` answers about a device: the fields that the command prints. */
 interface ExplainedDevice {

@@ -1,10 +1,8 @@
 import { Option, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { CommandError } from "./command-error.ts";
-import { throughApi, type CommandContext, type DefineCommand } from "./command-row.ts";
+import { CommandError, exitCodes, textTable } from "./terminal.ts";
+import { throughApi, type CommandContext, type DefineCommand } from "./command.ts";
 import { sourceListDescription } from "./source-list-description.ts";
-import { exitCodes } from "./terminal.ts";
-import { textTable } from "./text-table.ts";
 
 interface SourceJson {
   readonly name: string;

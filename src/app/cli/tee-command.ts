@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { parseAddress } from "../../base/ip/index.ts";
 import { logFormats, logLevels, type LogFormat, type LogLevel } from "../../base/report/index.ts";
-import type { DefineCommand } from "./command-row.ts";
+import type { DefineCommand } from "./command.ts";
 
 /** An address, or a name, and a port. An empty host is all addresses of this one. */
 export interface HostPort {

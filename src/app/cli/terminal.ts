@@ -1,3 +1,52 @@
+/** Rows as columns of equal width, two blanks between them. Control characters, which could steer a terminal, become `?`. */
+export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const writer = tableWriter<readonly string[]>(header, (row) => row);
+  return writer.batch(rows) + writer.end();
+}
+
+/** As many rows settle the widths of the columns of a table in batches; wider ones that come later stick out. */
+const measuredRows = 1_000;
+
+/** A table whose rows arrive in batches: the first rows give the columns their widths, so that a table of any length needs little memory. */
+export function tableWriter<T>(
+  header: readonly string[],
+  rowOf: (element: T) => readonly string[],
+): { readonly batch: (elements: readonly T[]) => string; readonly end: () => string } {
+  let measured: (readonly string[])[] | undefined = [header];
+  let widths: readonly number[] = [];
+
+  const render = (rows: readonly (readonly string[])[]): string => {
+    const lines = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  "));
+    return lines.map((line) => `${line.trimEnd()}\n`).join("");
+  };
+  const settle = (): string => {
+    const rows = measured ?? [];
+    measured = undefined;
+    widths = header.map((_, i) => rows.reduce((most, row) => Math.max(most, (row[i] ?? "").length), 0));
+    return render(rows);
+  };
+  return {
+    batch(elements) {
+      const rows = elements.map((element) => rowOf(element).map((cell) => cell.replace(/\p{Cc}/gu, "?")));
+      if (measured === undefined) return render(rows);
+      for (const row of rows) measured.push(row);
+      return measured.length > measuredRows ? settle() : "";
+    },
+    end: () => (measured === undefined ? "" : settle()),
+  };
+}
+
+/**
+ * Asks whether a command may go on.
+ *
+ * @throws CommandError `usage` when nobody is there to be asked, `failed` when the answer is no.
+ */
+export async function confirm(question: string, terminal: Terminal): Promise<void> {
+  const answer = await terminal.ask(`${question} [y/N] `);
+  if (answer === undefined) throw new CommandError("usage", "nobody can be asked here: give --yes, or --dry-run");
+  if (!/^(?:y|yes)$/i.test(answer.trim())) throw new CommandError("failed", "nothing was changed");
+}
+
 /** What a command line program has of its host. Tests pass their own. */
 export interface Terminal {
   /** The arguments after the program's name. */
@@ -41,3 +90,39 @@ export const exitCodes = {
   unreachable: 6,
   config: 78,
 } as const;
+
+/**
+ * Why a command cannot do what it is asked to: the code and message that the API answered, `unreachable` or `untrusted` when there was no
+ * answer, or what the command found itself (`failed`, `usage`, or a code of the API).
+ */
+export class CommandError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = "CommandError";
+    this.code = code;
+  }
+}
+
+const codes: Readonly<Record<string, number>> = {
+  usage: exitCodes.usage,
+  not_found: exitCodes.notFound,
+  already_exists: exitCodes.conflict,
+  aborted: exitCodes.conflict,
+  failed_precondition: exitCodes.conflict,
+  invalid_argument: exitCodes.refused,
+  out_of_range: exitCodes.refused,
+  permission_denied: exitCodes.refused,
+  unauthenticated: exitCodes.refused,
+  resource_exhausted: exitCodes.refused,
+  unimplemented: exitCodes.refused,
+  unavailable: exitCodes.unreachable,
+  unreachable: exitCodes.unreachable,
+  untrusted: exitCodes.unreachable,
+};
+
+/** The exit code of a command that ends with this error. */
+export function exitCodeOf(error: CommandError): number {
+  return codes[error.code] ?? exitCodes.failure;
+}

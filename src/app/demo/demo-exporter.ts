@@ -1,13 +1,17 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
 import { familyBits, type Address, type Family, parseAddress } from "../../base/ip/index.ts";
-import type { DemoFlow } from "./demo-flow.ts";
-import { packetSet, type PacketSet, netflow9, netflow9Templates, ipfix, ipfixTemplates } from "./flow-packets.ts";
-import { pick, randomInt, type Random } from "./random.ts";
+import { type DemoFlow, pick, randomInt, type Random, type DemoStory, type InterfaceCounters } from "./demo-story.ts";
+import {
+  packetSet,
+  type PacketSet,
+  netflow9,
+  netflow9Templates,
+  ipfix,
+  ipfixTemplates,
+  bindLoopback,
+} from "./flow-packets.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
-import { bindLoopback } from "./bind-loopback.ts";
-import type { DemoStory } from "./demo-story.ts";
-import type { InterfaceCounters } from "./interface-counters.ts";
 
 /** What an exporter puts into the header of a datagram. Times are milliseconds since the epoch. */
 interface ExportState {

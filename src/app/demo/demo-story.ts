@@ -1,6 +1,72 @@
-import { parseAddress, type Address } from "../../base/ip/index.ts";
-import type { DemoFlow } from "./demo-flow.ts";
-import { randomInt, type Random } from "./random.ts";
+import { type Address, parseAddress } from "../../base/ip/index.ts";
+
+/** One direction of one conversation, as an exporter accounts for it. Times are milliseconds since the epoch. */
+export interface DemoFlow {
+  readonly source: Address;
+  readonly destination: Address;
+  readonly sourcePort: number;
+  readonly destinationPort: number;
+  /** 6 is TCP, 17 UDP. */
+  readonly protocol: number;
+  readonly tcpFlags: number;
+  readonly packets: number;
+  readonly bytes: number;
+  readonly start: number;
+  readonly end: number;
+  readonly inputInterface: number;
+  readonly outputInterface: number;
+}
+
+/** A number from 0 up to, not including, 1. */
+export type Random = () => number;
+
+/** Mulberry32 (Tommy Ettinger, public domain): 32 bits of state, the same numbers for the same seed everywhere. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** An integer from `min` to `max`, both included. */
+export function randomInt(random: Random, min: number, max: number): number {
+  return min + Math.floor(random() * (max - min + 1));
+}
+
+/** One of the values. */
+export function pick<T>(random: Random, values: readonly [T, ...T[]]): T {
+  return values[Math.floor(random() * values.length)] ?? values[0];
+}
+
+/** What the interfaces of the simulated routers carried: as SNMP says it, so that it agrees with their flows. */
+export interface InterfaceCounters {
+  /** Counts what an exporter accounts for, also where its datagram is lost. */
+  add(exporter: string, flows: readonly DemoFlow[]): void;
+  /** Bytes into and out of an interface since the start. */
+  bytes(exporter: string, index: number): { readonly into: number; readonly outOf: number };
+}
+
+export function createInterfaceCounters(): InterfaceCounters {
+  const into = new Map<string, number>();
+  const outOf = new Map<string, number>();
+  const add = (sums: Map<string, number>, key: string, bytes: number): void =>
+    void sums.set(key, (sums.get(key) ?? 0) + bytes);
+  return {
+    add(exporter, flows) {
+      for (const { bytes, inputInterface, outputInterface } of flows) {
+        add(into, `${exporter} ${inputInterface}`, bytes);
+        add(outOf, `${exporter} ${outputInterface}`, bytes);
+      }
+    },
+    bytes(exporter, index) {
+      const key = `${exporter} ${index}`;
+      return { into: into.get(key) ?? 0, outOf: outOf.get(key) ?? 0 };
+    },
+  };
+}
 
 /** What goes wrong in the made-up network, again and again, for somebody to find. */
 export interface DemoStory {

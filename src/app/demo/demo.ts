@@ -12,15 +12,12 @@ import {
   type VarBind,
   parseOid,
 } from "../../snmp/index.ts";
-import { bindLoopback } from "./bind-loopback.ts";
-import { type InterfaceCounters, createInterfaceCounters } from "./interface-counters.ts";
+import { bindLoopback } from "./flow-packets.ts";
+import { type InterfaceCounters, createInterfaceCounters, createDemoStory, createRandom } from "./demo-story.ts";
 import type { Collector } from "../collector.ts";
 import { curlLine } from "../quickstart.ts";
 import { createDemoExporter } from "./demo-exporter.ts";
-import { createDemoStory } from "./demo-story.ts";
-import { createRandom } from "./random.ts";
-import type { RecentRecords } from "./recent-records.ts";
-import { interfaceTable, recordTable } from "./record-table.ts";
+import { type RecentRecords, interfaceTable, recordTable } from "./recent-records.ts";
 
 interface DemoAgent extends Component {
   /** Where it answers; known once it is started. */

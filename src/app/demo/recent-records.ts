@@ -1,5 +1,99 @@
+import { textTable } from "../cli/terminal.ts";
 import type { Sink } from "../../record/index.ts";
-import type { DemoRecord } from "./record-table.ts";
+
+/** A cell: `text` is cut where the table is too wide, `kept` follows it and is never cut. */
+interface FittedCell {
+  readonly text: string;
+  readonly kept?: string;
+}
+
+const gap = 2;
+/** A text is cut to this at least: two characters and the mark. */
+const leastText = 3;
+
+/** Rows as a table of at most `width` columns: texts of the widest columns are cut, and end with `…`. */
+function fitTable(header: readonly string[], rows: readonly (readonly FittedCell[])[], width: number): string {
+  const cellsOf = (column: number): readonly FittedCell[] => rows.flatMap((row) => row[column] ?? []);
+  const least = header.map((name, at) => Math.max(name.length, ...cellsOf(at).map(leastOf)));
+  const widths = header.map((name, at) => Math.max(name.length, ...cellsOf(at).map((cell) => cellText(cell).length)));
+  const room = width - gap * (header.length - 1);
+  while (widths.reduce((sum, each) => sum + each, 0) > room) {
+    const widest = widths.reduce(
+      (best, each, at) => (each > (least[at] ?? 0) && each > (widths[best] ?? -1) ? at : best),
+      -1,
+    );
+    if (widest === -1) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return textTable(
+    header,
+    rows.map((row) => row.map((cell, at) => cutTo(cell, widths[at] ?? 0))),
+  );
+}
+
+const cellText = ({ text, kept = "" }: FittedCell): string => `${text}${kept}`;
+
+const leastOf = ({ text, kept = "" }: FittedCell): number => Math.min(text.length, leastText) + kept.length;
+
+function cutTo(cell: FittedCell, width: number): string {
+  const { text, kept = "" } = cell;
+  const room = width - kept.length;
+  if (text.length <= room) return cellText(cell);
+  // Half of a character of two units is none.
+  return `${text.slice(0, room - 1).replace(/[\uD800-\uDBFF]$/, "")}…${kept}`;
+}
+
+/** A record as it left the collector. */
+export type DemoRecord = Readonly<Record<string, unknown>>;
+
+/** Of a usual terminal. */
+const terminalWidth = 80;
+
+/** Records as a table for people: who talked to whom by name. Names that are too long for 80 columns are cut, ports and bytes never. */
+export function recordTable(records: readonly DemoRecord[]): string {
+  return fitTable(
+    ["VIA", "SOURCE", "DESTINATION", "IN", "OUT", "BYTES"],
+    records.map((record) => [
+      { text: named(record, "flow.export") },
+      endPoint(record, "flow.src"),
+      endPoint(record, "flow.dst"),
+      { text: textOf(record["flow.in.netif.name"] ?? "-") },
+      { text: textOf(record["flow.out.netif.name"] ?? "-") },
+      { text: "", kept: textOf(record["flow.bytes"] ?? "-") },
+    ]),
+    terminalWidth,
+  );
+}
+
+/** Rows of ifXTable: what each interface of each device has counted. */
+export function interfaceTable(records: readonly DemoRecord[]): string {
+  return fitTable(
+    ["DEVICE", "INTERFACE", "BYTES IN", "BYTES OUT"],
+    records.map((record) => [
+      ...["system.host.name", "netif.name"].map((name) => ({ text: textOf(record[name] ?? "-") })),
+      ...["netif.bytes.in", "netif.bytes.out"].map((name) => ({ text: "", kept: textOf(record[name] ?? "-") })),
+    ]),
+    terminalWidth,
+  );
+}
+
+function named(record: DemoRecord, object: string): string {
+  return textOf(record[`${object}.ip.subnet.name`] ?? record[`${object}.ip.addr`] ?? "-");
+}
+
+/** `web-1:443`, `[2001:db8::1]:443`; ICMP has no port. */
+function endPoint(record: DemoRecord, object: string): FittedCell {
+  const name = named(record, object);
+  const port = record[`${object}.l4.port.id`];
+  if (port === undefined) return { text: name };
+  return name.includes(":")
+    ? { text: `[${name}`, kept: `]:${textOf(port)}` }
+    : { text: name, kept: `:${textOf(port)}` };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
 
 const kept = 200;
 

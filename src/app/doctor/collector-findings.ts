@@ -1,8 +1,6 @@
-import type { Diagnosis } from "./diagnosis.ts";
+import { type Diagnosis, groupBy, count, list, number, percent, span, time } from "./diagnosis.ts";
 import type { RefusedTraps } from "../../snmp/index.ts";
 import type { Facts, OtherSocket, PortFacts } from "./facts.ts";
-import { groupBy } from "./group-by.ts";
-import { count, list, number, percent, span, time } from "./wording.ts";
 
 /** A collector that just started may well have heard nothing yet. */
 const patienceMs = 60_000;

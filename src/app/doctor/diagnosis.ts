@@ -1,3 +1,83 @@
+import type { Facts } from "./facts.ts";
+
+const units = [
+  ["day", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+] as const;
+
+/** A time span as people say it, in its two largest units: `3 h`, `1 day 4 h`, `12 s`. */
+export function span(ms: number): string {
+  let rest = Math.round(Math.abs(ms) / 1000) * 1000;
+  const parts: string[] = [];
+  for (const [unit, length] of units) {
+    const whole = Math.floor(rest / length);
+    if (whole > 0) parts.push(`${whole} ${unit === "day" && whole > 1 ? "days" : unit}`);
+    else if (parts.length > 0) break;
+    rest -= whole * length;
+    if (parts.length === 2) break;
+  }
+  return parts.length > 0 ? parts.join(" ") : "0 s";
+}
+
+export function number(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** `1 datagram`, `2 datagrams`. */
+export function count(value: number, what: string): string {
+  return `${number(value)} ${what}${value === 1 ? "" : "s"}`;
+}
+
+/** A share of all in per cent, with two digits that count. */
+export function percent(share: number): string {
+  return `${Number((100 * share).toPrecision(2))} %`;
+}
+
+/** `2055, 4739 and 6343`; a long list is cut. */
+export function list(items: readonly (string | number)[], most = 8): string {
+  const shown = items.length > most ? [...items.slice(0, most), `${items.length - most} more`] : [...items];
+  const last = shown.pop();
+  if (last === undefined) return "none";
+  return shown.length === 0 ? String(last) : `${shown.join(", ")} and ${last}`;
+}
+
+export function time(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** `10:05`, UTC. */
+export function clockTime(ms: number): string {
+  return time(ms).slice(11, 16);
+}
+
+const byteUnits = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
+
+/** Bytes with three digits that count, by thousands: `1.2 GB`. */
+export function bytesText(value: number): string {
+  const power = Math.min(byteUnits.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${Number((value / 1000 ** power).toPrecision(3))} ${byteUnits[power]}`;
+}
+
+/** An exporter as sentences have it: `edge-2 (192.0.2.7)`, or the address alone where metadata has no name for it. */
+export function exporterText(address: string, { names }: Pick<Facts, "names">): string {
+  const name = names.get(address);
+  return name === undefined || name === address ? address : `${name} (${address})`;
+}
+
+/** Groups in the order of their first items. */
+export function groupBy<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
 /**
  * How bad a finding is.
  *
@@ -8,7 +88,7 @@
 export type Severity = "problem" | "warning" | "note";
 
 /** Plain data. */
-export type Evidence = Readonly<Record<string, unknown>>;
+type Evidence = Readonly<Record<string, unknown>>;
 
 /** Why flows are missing or wrong. */
 export interface Diagnosis {
@@ -52,4 +132,4 @@ export const diagnosisIds = [
   "both-directions",
   "counters-disagree",
 ] as const;
-export type DiagnosisId = (typeof diagnosisIds)[number];
+type DiagnosisId = (typeof diagnosisIds)[number];

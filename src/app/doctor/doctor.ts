@@ -8,8 +8,7 @@ import {
   type Metrics,
 } from "../../base/report/index.ts";
 import type { HostCounters, OtherSocket, PortFacts, Facts, OutputFacts, FlowCounts } from "./facts.ts";
-import type { Diagnosis, Severity } from "./diagnosis.ts";
-import { count, list, number, span } from "./wording.ts";
+import { type Diagnosis, type Severity, count, list, number, span } from "./diagnosis.ts";
 import { collectorFindings } from "./collector-findings.ts";
 import { exporterFindings, neverHeard } from "./exporter-findings.ts";
 import { sameFlows } from "./twice-findings.ts";

@@ -1,9 +1,6 @@
 import type { DomainView, ExporterView } from "../../flow/index.ts";
-import type { Diagnosis } from "./diagnosis.ts";
-import { exporterText } from "./exporter-text.ts";
+import { type Diagnosis, exporterText, groupBy, list, time, count, number, percent, span } from "./diagnosis.ts";
 import type { Facts } from "./facts.ts";
-import { groupBy } from "./group-by.ts";
-import { list, time, count, number, percent, span } from "./wording.ts";
 import { countersDisagree } from "./counters-finding.ts";
 import { samplingFindings } from "./sampling-findings.ts";
 import { inAndOut } from "./twice-findings.ts";

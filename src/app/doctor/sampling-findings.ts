@@ -1,8 +1,6 @@
 import type { DomainView, ExporterView } from "../../flow/index.ts";
-import type { Diagnosis, Severity } from "./diagnosis.ts";
-import { exporterText } from "./exporter-text.ts";
+import { type Diagnosis, type Severity, exporterText, count, list } from "./diagnosis.ts";
 import type { Facts } from "./facts.ts";
-import { count, list } from "./wording.ts";
 
 const rateSetting = "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF";
 

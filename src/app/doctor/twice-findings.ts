@@ -1,8 +1,6 @@
 import { noFlow, seenWindowMs, type ExporterView, type SeenWindow } from "../../flow/index.ts";
-import type { Diagnosis } from "./diagnosis.ts";
-import { exporterText } from "./exporter-text.ts";
+import { type Diagnosis, exporterText, list, percent, time } from "./diagnosis.ts";
 import type { Facts } from "./facts.ts";
-import { list, percent, time } from "./wording.ts";
 
 /** Less says nothing. */
 const leastCompared = 32;

@@ -1,15 +1,8 @@
-import {
-  createShares,
-  createShareTables,
-  type Fleet,
-  type Share,
-  type Shares,
-  createFleet,
-} from "../../fleet/index.ts";
+import { Shares, PostgresqlShareTables, type Share, Fleet } from "../../fleet/index.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
 import { runAfter } from "../../base/file/index.ts";
 import { limitLog, type Reporting } from "../../base/report/index.ts";
-import { fleetDatabaseAccess, fleetMemberName } from "../fleet-database.ts";
+import { fleetDatabaseAccess, fleetMemberName } from "../databases.ts";
 import type { Settings } from "../settings/index.ts";
 
 interface DeviceSharingOptions extends Reporting {
@@ -32,10 +25,10 @@ function createDeviceSharing(options: DeviceSharingOptions): DeviceSharing {
     const idleMs = from === "nobody" ? undefined : from === "dead" ? longest : Math.min(ageMs, longest);
     return { deviceId: key, plan: kept, idleMs };
   };
-  const shares: Shares = createShares({
+  const shares: Shares = new Shares({
     ...options,
     membership,
-    tables: createShareTables(connection, fleet.fleet),
+    tables: new PostgresqlShareTables(connection, fleet.fleet),
     taker: {
       async take(taken) {
         await taker?.take(taken.map(given));
@@ -100,7 +93,7 @@ function createDeviceSharing(options: DeviceSharingOptions): DeviceSharing {
  */
 export function createFleetPart(settings: Settings, reporting: Reporting): Fleet | undefined {
   if (settings.SVC_FLEET_NAME === "") return undefined;
-  return createFleet({
+  return new Fleet({
     ...reporting,
     access: fleetDatabaseAccess(settings),
     fleet: settings.SVC_FLEET_NAME,

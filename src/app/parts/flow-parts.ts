@@ -16,15 +16,15 @@ import type { Component, Reporting } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
 import { decodingOptions, sharesExporters } from "../decoding-options.ts";
-import type { Enrichment } from "../enrichment.ts";
-import type { ExporterInterfaces } from "../exporter-interfaces.ts";
+import type { Enrichment } from "../enrichment/enrichment.ts";
+import type { ExporterInterfaces } from "../enrichment/exporter-interfaces.ts";
 import { flowElements } from "../flow-elements.ts";
 import { flowStreams } from "../flow-streams.ts";
 import { plainSettings, receivesFlows, type Settings } from "../settings/index.ts";
 import { createStateFiles } from "../state-files.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
 import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
-import { createSampledSink } from "../threads/sampled-sink.ts";
+import { createSampledSink } from "../threads/explore-feed.ts";
 
 /** Flows, wherever they are decoded. */
 export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;

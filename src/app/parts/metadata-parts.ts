@@ -1,13 +1,19 @@
 import type { Reporting } from "../../base/report/index.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Select } from "../../metadata/index.ts";
+import {
+  type Select,
+  createLastCopies,
+  createSources,
+  type Sources,
+  createUdmFileStore,
+  createUdmPostgresqlStore,
+  type CollectorUdmStore,
+} from "../../metadata/index.ts";
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { agentFor } from "../../output/index.ts";
-import { createLastCopies, createSources, type Sources } from "../../metadata/index.ts";
-import { createUdmFileStore, createUdmPostgresqlStore, type CollectorUdmStore } from "../../metadata/index.ts";
-import { createCollidingKeysLog } from "../colliding-keys.ts";
-import { metadataDatabaseOptions } from "../metadata-database.ts";
+import { createCollidingKeysLog } from "../enrichment/enrichment-files.ts";
+import { metadataDatabaseOptions } from "../databases.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
 import { startUdmFileThread } from "../start-udm-file-thread.ts";
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { compileLineFilter, type Filter } from "../../record/index.ts";
+import { compileLineFilter, type Filter, type Sink } from "../../record/index.ts";
 import {
   type OutputMetrics,
   createFileSink,
@@ -10,7 +10,6 @@ import {
   filteredSink,
   rollupSink,
 } from "../../output/index.ts";
-import type { Sink } from "../../record/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import { filterOf } from "../filters.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
-import { compileLineFilter } from "../../record/index.ts";
+import { compileLineFilter, type Enricher, type Sink } from "../../record/index.ts";
 import { createLineFilter, filteredSink } from "../../output/index.ts";
-import type { Enricher, Sink } from "../../record/index.ts";
 import {
   createSnmp,
   definitionPathsIn,
@@ -18,7 +17,7 @@ import {
   createExporterInterfaces,
   type ExporterInterfaces,
   type ExporterInterfacesOptions,
-} from "../exporter-interfaces.ts";
+} from "../enrichment/exporter-interfaces.ts";
 import { compileTrapCondition, recordFilter } from "../filters.ts";
 import { packagePath } from "../package-root.ts";
 import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";

@@ -88,9 +88,9 @@ export const exploreSettings = {
     group,
     size(64 * MiB, 256 * GiB),
     512 * MiB,
-    "The memory that the embedded store may use for questions and records under way.",
+    "The memory that the embedded store may use for queries and records under way.",
   ),
-  SVC_EXPLORE_TIMEOUT: row(group, int(1, 600, "seconds"), 30, "How long the answer to a question may take."),
+  SVC_EXPLORE_TIMEOUT: row(group, int(1, 600, "seconds"), 30, "How long a query may take."),
   SVC_EXPLORE_QUEUE_SIZE: row(
     group,
     size(MiB, GiB),

@@ -1,13 +1,25 @@
 import { randomInt } from "node:crypto";
+import type { LogLevel, Component, Health, Log, MetricFamily, Metrics } from "../../base/report/index.ts";
+import type { StoreOutput } from "../outputs/store-outputs.ts";
 import { createLineLender, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../base/report/index.ts";
-import type { StoreOutput } from "../outputs/store-outputs.ts";
-import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
-import { superviseThread } from "./supervise-thread.ts";
-import { startThread } from "./thread.ts";
+import { superviseThread, startThread } from "./thread.ts";
 
-export interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
+/** What the thread of an output to a store is given. */
+export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
+  /** Begins the identities of the records that it delivers. */
+  readonly instance: string;
+  readonly logLevel: LogLevel;
+}
+
+/** What it reports by itself. */
+export type OutputNote =
+  /** Loans of lines that it needs no more. */
+  | { readonly returned: readonly number[] }
+  /** What is wrong with the store; null: it works. */
+  | { readonly fault: string | null };
+
+interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly metrics: Metrics;

@@ -11,11 +11,8 @@ import {
 import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
 import { createNoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
 import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../base/report/index.ts";
-import type { ExploreFeed } from "./explore-feed.ts";
-import type { Answered, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
-import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
-import { startThread } from "./thread.ts";
-import { systemTimers, type Timers } from "./timers.ts";
+import type { ExploreFeed, Answered, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
+import { superviseThread, type SupervisedThread, startThread, systemTimers, type Timers } from "./thread.ts";
 
 export interface ExploreOutputOptions {
   readonly config: EmbeddedExploreConfig;

@@ -1,6 +1,6 @@
-// The thread of Explore: lines of records become rows of its store, and questions are answered from it.
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
+import { createNoteReader, type LineMemory } from "../../output/index.ts";
 import {
   createEmbeddedExplore,
   ExploreError,
@@ -9,9 +9,52 @@ import {
   type FlowsQuery,
 } from "../../explore/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
-import { createExploreInbox } from "./explore-inbox.ts";
-import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-thread-data.ts";
-import { postNote, serveThread, threadLog } from "./serve-thread.ts";
+import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
+import { postNote, serveThread, threadLog } from "./thread.ts";
+
+/** Where the thread of Explore finds the lines that those who decode have chosen. */
+interface ExploreInbox {
+  /** Takes what is there, but no longer than some milliseconds. @returns whether that was all. */
+  take(): boolean;
+  /** Which part of it is full, 0 to 1. */
+  backlog(): number;
+}
+
+/** The thread has other work, too. */
+const turnMs = 50;
+
+/**
+ * @param take is given lines and how many records they stand for; it needs them no more when it returns.
+ * @param monotonic milliseconds.
+ */
+function createExploreInbox(
+  memories: readonly LineMemory[],
+  take: (lines: Buffer, records: number) => void,
+  monotonic: () => number,
+): ExploreInbox {
+  const readers = memories.map((memory) => ({ memory, notes: createNoteReader(memory) }));
+  return {
+    take() {
+      const until = monotonic() + turnMs;
+      for (const { memory, notes } of readers) {
+        for (let note = notes.next(); note !== undefined; note = notes.next()) {
+          const { slab, from, to, count } = note;
+          try {
+            take(Buffer.from(memory.lines, memory.at + slab * memory.slabBytes + from, to - from), count);
+          } finally {
+            notes.giveBack(slab);
+          }
+          if (monotonic() >= until) return false;
+        }
+      }
+      return true;
+    },
+    backlog: () =>
+      Math.max(...readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes))),
+  };
+}
+
+// The thread of Explore: lines of records become rows of its store, and questions are answered from it.
 
 /** Decoding and outputs come first where all want the processor. */
 const niceness = 10;

@@ -21,12 +21,17 @@ import type { Component, Health, Log, MetricFamily, Metrics } from "../../base/r
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
-import { decodeMemory, ringBytes, type DecodeThreadData } from "./decode-thread-data.ts";
+import {
+  decodeMemory,
+  ringBytes,
+  type DecodeThreadData,
+  type OpenPorts,
+  type ReceiveThreadData,
+  type WakeNote,
+  threadFor,
+} from "./flow-thread-data.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
-import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
-import { threadFor } from "./ring-switch.ts";
-import { superviseThread, type SupervisedThread } from "./supervise-thread.ts";
-import { startThread, type Thread } from "./thread.ts";
+import { superviseThread, type SupervisedThread, startThread, type Thread } from "./thread.ts";
 
 export interface FlowThreadsOptions {
   readonly settings: PlainSettings;

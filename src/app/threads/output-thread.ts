@@ -2,8 +2,8 @@
 import { workerData } from "node:worker_threads";
 import { createAdapter, createDelivery, createLineBorrower, type LentLines } from "../../output/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
-import type { OutputNote, OutputThreadData } from "./output-thread-data.ts";
-import { postNote, serveThread, threadLog } from "./serve-thread.ts";
+import type { OutputNote, OutputThreadData } from "./delivering-output.ts";
+import { postNote, serveThread, threadLog } from "./thread.ts";
 
 const { delivery: config, word, settings, instance, logLevel } = workerData as OutputThreadData;
 const metrics = createMetrics();

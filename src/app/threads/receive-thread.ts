@@ -7,9 +7,14 @@ import {
   type StreamCredentials,
 } from "../../flow/intake/index.ts";
 import { createMetrics, limitLog, systemClock } from "../../base/report/index.ts";
-import type { OpenPorts, ReceiveThreadData, WakeNote } from "./receive-thread-data.ts";
-import { createRingSwitch, threadFor } from "./ring-switch.ts";
-import { postNote, serveThread, threadLog } from "./serve-thread.ts";
+import {
+  type OpenPorts,
+  type ReceiveThreadData,
+  type WakeNote,
+  createRingSwitch,
+  threadFor,
+} from "./flow-thread-data.ts";
+import { postNote, serveThread, threadLog } from "./thread.ts";
 
 const { rings, logLevel, ...options } = workerData as ReceiveThreadData;
 const metrics = createMetrics();

@@ -1,6 +1,14 @@
 import { join } from "node:path";
-import { copyLines, type ShapeLines, ecsLowered, ecsNames } from "../../record/index.ts";
-import { type MatchesLine, compileLineFilter, parseFilter, recordVocabulary } from "../../record/index.ts";
+import {
+  copyLines,
+  type ShapeLines,
+  ecsLowered,
+  ecsNames,
+  type MatchesLine,
+  compileLineFilter,
+  parseFilter,
+  recordVocabulary,
+} from "../../record/index.ts";
 import { type Thinning, createThinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
 import { recordTypeOf } from "./record-type.ts";

@@ -23,24 +23,6 @@ export type DiscoveryOutcome = { readonly ok: true } | { readonly ok: false; rea
 
 export type DiscoveryState = "queued" | "running";
 
-/** Runs discoveries: one at a time for a device, a limited number at the same time. */
-interface DiscoveryQueue {
-  /**
-   * Asks for a discovery. One that is queued is joined, and begins at the earlier time. One that is running is joined,
-   * unless `afresh`: then another follows it, because what it looks for has changed.
-   *
-   * @param delayMs how long it waits at least.
-   */
-  request(deviceId: string, delayMs: number, afresh: boolean): Promise<DiscoveryOutcome>;
-  /** undefined when there is none. */
-  state(deviceId: string): DiscoveryState | undefined;
-  /** Takes back what is queued for a device. */
-  cancel(deviceId: string): void;
-  /** Takes back everything and waits for what runs. */
-  stop(): Promise<void>;
-  counts(): { readonly queued: number; readonly running: number };
-}
-
 interface Job {
   readonly outcome: Promise<DiscoveryOutcome>;
   readonly resolve: (outcome: DiscoveryOutcome) => void;
@@ -51,86 +33,108 @@ interface Job {
 
 const cancelled: DiscoveryOutcome = { ok: false, error: "cancelled" };
 
-export function createDiscoveryQueue(
-  run: (deviceId: string) => Promise<DiscoveryOutcome>,
-  now: () => number,
-  maxRunning: number,
-): DiscoveryQueue {
-  const waiting = new Map<string, Job>();
-  const running = new Map<string, Job>();
+/** Runs discoveries: one at a time for a device, a limited number at the same time. */
+export class DiscoveryQueue {
+  readonly #run: (deviceId: string) => Promise<DiscoveryOutcome>;
+  readonly #now: () => number;
+  readonly #maxRunning: number;
+  readonly #waiting = new Map<string, Job>();
+  readonly #running = new Map<string, Job>();
   /** Whose time has come, in that order. */
-  const ready: string[] = [];
-  let isStopped = false;
+  readonly #ready: string[] = [];
+  #isStopped = false;
 
-  const runJob = async (deviceId: string, job: Job): Promise<void> => {
-    job.resolve(await run(deviceId));
-    running.delete(deviceId);
-    startReady();
-  };
-  const startReady = (): void => {
-    for (let i = 0; i < ready.length && running.size < maxRunning;) {
-      const deviceId = ready[i] as string;
-      if (running.has(deviceId)) {
+  constructor(run: (deviceId: string) => Promise<DiscoveryOutcome>, now: () => number, maxRunning: number) {
+    this.#run = run;
+    this.#now = now;
+    this.#maxRunning = maxRunning;
+  }
+
+  /** Takes back what is queued for a device. */
+  cancel(deviceId: string): void {
+    const job = this.#waiting.get(deviceId);
+    if (job === undefined) return;
+    this.#waiting.delete(deviceId);
+    clearTimeout(job.timer);
+    const at = this.#ready.indexOf(deviceId);
+    if (at >= 0) this.#ready.splice(at, 1);
+    job.resolve(cancelled);
+  }
+
+  /**
+   * Asks for a discovery. One that is queued is joined, and begins at the earlier time. One that is running is joined,
+   * unless `afresh`: then another follows it, because what it looks for has changed.
+   *
+   * @param delayMs how long it waits at least.
+   */
+  request(deviceId: string, delayMs: number, afresh: boolean): Promise<DiscoveryOutcome> {
+    if (this.#isStopped) return Promise.resolve(cancelled);
+    const active = this.#running.get(deviceId);
+    if (active !== undefined && !afresh) return active.outcome;
+    const at = this.#now() + delayMs;
+    const queued = this.#waiting.get(deviceId);
+    if (queued !== undefined) {
+      if (queued.timer !== undefined && at < queued.at) this.#schedule(deviceId, queued, at);
+      return queued.outcome;
+    }
+    let resolve: Job["resolve"] = () => {};
+    const outcome = new Promise<DiscoveryOutcome>((settle) => (resolve = settle));
+    const job: Job = { outcome, resolve, timer: undefined, at };
+    this.#waiting.set(deviceId, job);
+    this.#schedule(deviceId, job, at);
+    return outcome;
+  }
+
+  /** undefined when there is none. */
+  state(deviceId: string): DiscoveryState | undefined {
+    return this.#running.has(deviceId) ? "running" : this.#waiting.has(deviceId) ? "queued" : undefined;
+  }
+
+  /** Takes back everything and waits for what runs. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const deviceId of this.#waiting.keys()) this.cancel(deviceId);
+    await Promise.all([...this.#running.values()].map((job) => job.outcome));
+  }
+
+  counts(): { readonly queued: number; readonly running: number } {
+    return { queued: this.#waiting.size, running: this.#running.size };
+  }
+
+  async #runJob(deviceId: string, job: Job): Promise<void> {
+    job.resolve(await this.#run(deviceId));
+    this.#running.delete(deviceId);
+    this.#startReady();
+  }
+
+  #startReady(): void {
+    for (let i = 0; i < this.#ready.length && this.#running.size < this.#maxRunning;) {
+      const deviceId = this.#ready[i] as string;
+      if (this.#running.has(deviceId)) {
         i++;
         continue;
       }
-      ready.splice(i, 1);
-      const job = waiting.get(deviceId);
+      this.#ready.splice(i, 1);
+      const job = this.#waiting.get(deviceId);
       if (job === undefined) continue;
-      waiting.delete(deviceId);
-      running.set(deviceId, job);
-      void runJob(deviceId, job);
+      this.#waiting.delete(deviceId);
+      this.#running.set(deviceId, job);
+      void this.#runJob(deviceId, job);
     }
-  };
-  const schedule = (deviceId: string, job: Job, at: number): void => {
+  }
+
+  #schedule(deviceId: string, job: Job, at: number): void {
     job.at = at;
     clearTimeout(job.timer);
     job.timer = setTimeout(
       () => {
         job.timer = undefined;
-        ready.push(deviceId);
-        startReady();
+        this.#ready.push(deviceId);
+        this.#startReady();
       },
-      Math.max(0, at - now()),
+      Math.max(0, at - this.#now()),
     );
-  };
-  const cancel = (deviceId: string): void => {
-    const job = waiting.get(deviceId);
-    if (job === undefined) return;
-    waiting.delete(deviceId);
-    clearTimeout(job.timer);
-    const at = ready.indexOf(deviceId);
-    if (at >= 0) ready.splice(at, 1);
-    job.resolve(cancelled);
-  };
-
-  return {
-    request(deviceId, delayMs, afresh) {
-      if (isStopped) return Promise.resolve(cancelled);
-      const active = running.get(deviceId);
-      if (active !== undefined && !afresh) return active.outcome;
-      const at = now() + delayMs;
-      const queued = waiting.get(deviceId);
-      if (queued !== undefined) {
-        if (queued.timer !== undefined && at < queued.at) schedule(deviceId, queued, at);
-        return queued.outcome;
-      }
-      let resolve: Job["resolve"] = () => {};
-      const outcome = new Promise<DiscoveryOutcome>((settle) => (resolve = settle));
-      const job: Job = { outcome, resolve, timer: undefined, at };
-      waiting.set(deviceId, job);
-      schedule(deviceId, job, at);
-      return outcome;
-    },
-    state: (deviceId) => (running.has(deviceId) ? "running" : waiting.has(deviceId) ? "queued" : undefined),
-    cancel,
-    async stop() {
-      isStopped = true;
-      for (const deviceId of waiting.keys()) cancel(deviceId);
-      await Promise.all([...running.values()].map((job) => job.outcome));
-    },
-    counts: () => ({ queued: waiting.size, running: running.size }),
-  };
+  }
 }
 
 interface ProbedColumns {

@@ -63,7 +63,7 @@ export async function learnInterfaces(
   isWanted: () => boolean,
   before: LearntInterfaces = nothingLearnt,
 ): Promise<LearntInterfaces> {
-  const learner = createInterfaceLearner();
+  const learner = new InterfaceLearner();
   let hasMemory = true;
   const { ends } = await walk(
     session,
@@ -96,7 +96,7 @@ const maxOwnAddresses = 2000;
 
 /** Reads the addresses of a device. What could not be read to its end is there as far as it was read. */
 export async function learnAddresses(session: Session, options: WalkOptions): Promise<readonly string[]> {
-  const learner = createInterfaceLearner();
+  const learner = new InterfaceLearner();
   const read = ["ipv4Addresses", "inetAddresses"] as const;
   await walk(
     session,
@@ -116,32 +116,29 @@ export async function learnAddresses(session: Session, options: WalkOptions): Pr
 }
 
 /** Picks names and addresses out of whatever is read. */
-export interface InterfaceLearner {
-  /** @param suffix what follows the OID of the column. */
-  add(column: LearntColumn, suffix: Oid, value: SnmpValue): void;
-  result(): LearntInterfaces;
-}
-
-export function createInterfaceLearner(): InterfaceLearner {
-  const found = {
+export class InterfaceLearner {
+  readonly #found = {
     descriptions: new Map<number, string>(),
     names: new Map<number, string>(),
     ipv4Addresses: new Set<string>(),
     inetAddresses: new Set<string>(),
   };
-  return {
-    add(column, suffix, value) {
-      if (column === "descriptions" || column === "names") {
-        const [index] = suffix;
-        const name = nameOf(value);
-        if (index !== undefined && name !== undefined) found[column].set(index, name);
-        return;
-      }
-      const address = column === "ipv4Addresses" ? ownAddress(suffix.join(".")) : inetAddress(suffix);
-      if (address !== undefined) found[column].add(address);
-    },
-    result: () => found,
-  };
+
+  /** @param suffix what follows the OID of the column. */
+  add(column: LearntColumn, suffix: Oid, value: SnmpValue): void {
+    if (column === "descriptions" || column === "names") {
+      const [index] = suffix;
+      const name = nameOf(value);
+      if (index !== undefined && name !== undefined) this.#found[column].set(index, name);
+      return;
+    }
+    const address = column === "ipv4Addresses" ? ownAddress(suffix.join(".")) : inetAddress(suffix);
+    if (address !== undefined) this.#found[column].add(address);
+  }
+
+  result(): LearntInterfaces {
+    return this.#found;
+  }
 }
 
 /** What was known, with what was found: in place of it where the column was read to its end, else added to it. */

@@ -1,7 +1,7 @@
 import { changeEffect, type ChangeEffect } from "../definitions/diff-definitions.ts";
 import { type DefinitionsDiff, diffDefinitionsInPieces, type GroupsOf } from "../definitions/diff-definitions.ts";
 import type { DeviceChange } from "../definitions/diff-definitions.ts";
-import type { Clock, Health, Log, Metrics } from "../../base/report/index.ts";
+import type { Counter, Clock, Health, Log, Metrics } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { formatFinding, type Finding } from "../definitions/definitions.ts";
 import type { DefinitionsLoader } from "../definitions/load-definitions.ts";
@@ -62,20 +62,6 @@ function applyReport(
   };
 }
 
-/** Puts definitions to use. */
-export interface DefinitionsInUse {
-  /** undefined until they were read for the first time. */
-  readonly current: Definitions | undefined;
-  /** Reads them for the first time: what is wrong is left out and reported. */
-  load(): Promise<{ readonly definitions: Definitions; readonly isWhole: boolean }>;
-  /** Reads all again and uses them, or, with any error, none of them. One runs at a time; a call joins one that waits. */
-  apply(forceRediscovery: boolean): Promise<ApplyOutcome>;
-  /** Reads all and says what `apply` would do now. Changes nothing. */
-  preview(): Promise<DefinitionsPreview>;
-  /** Resolves when no call of `apply` runs. */
-  idle(): Promise<void>;
-}
-
 export interface DefinitionsInUseParts {
   readonly loader: DefinitionsLoader;
   readonly devices: DeviceTable;
@@ -99,64 +85,129 @@ export interface DefinitionsInUseParts {
 
 const checkName = "snmp definitions";
 
-export function createDefinitionsInUse(parts: DefinitionsInUseParts): DefinitionsInUse {
-  const { loader, devices, discoveries, pacer, clock, health, log } = parts;
-  const applies = parts.metrics.counter("netgloss_snmp_applies_total", "Definitions applied again, by result", {
-    result: ["applied", "rejected"],
-  });
-  let current: Definitions | undefined;
-  let applying: Promise<unknown> = Promise.resolve();
+/** Puts definitions to use. */
+export class DefinitionsInUse {
+  readonly #parts: DefinitionsInUseParts;
+  readonly #loader: DefinitionsLoader;
+  readonly #devices: DeviceTable;
+  readonly #discoveries: Pick<Discoveries, "require">;
+  readonly #pacer: Pacer;
+  readonly #clock: Clock;
+  readonly #health: Health;
+  readonly #log: Log;
+  readonly #applies: Counter;
+  #current: Definitions | undefined;
+  #applying: Promise<unknown> = Promise.resolve();
   /** Applies that wait for those before them: what they will read is not read yet, so that others can join them. */
-  const waiting = new Map<boolean, Promise<ApplyOutcome>>();
-  let waitingPreview: Promise<DefinitionsPreview> | undefined;
-  const groupsOf: GroupsOf = (set, device) =>
-    deviceGroupsOf(set, device, devices.pollers.get(device.id)?.plan?.sysObjectId);
+  readonly #waiting = new Map<boolean, Promise<ApplyOutcome>>();
+  #waitingPreview: Promise<DefinitionsPreview> | undefined;
+  readonly #groupsOf: GroupsOf = (set, device) =>
+    deviceGroupsOf(set, device, this.#devices.pollers.get(device.id)?.plan?.sysObjectId);
 
-  function report(findings: readonly Finding[], definitions: Definitions): void {
+  constructor(parts: DefinitionsInUseParts) {
+    this.#parts = parts;
+    this.#loader = parts.loader;
+    this.#devices = parts.devices;
+    this.#discoveries = parts.discoveries;
+    this.#pacer = parts.pacer;
+    this.#clock = parts.clock;
+    this.#health = parts.health;
+    this.#log = parts.log;
+    this.#applies = parts.metrics.counter("netgloss_snmp_applies_total", "Definitions applied again, by result", {
+      result: ["applied", "rejected"],
+    });
+  }
+
+  /** undefined until they were read for the first time. */
+  get current(): Definitions | undefined {
+    return this.#current;
+  }
+
+  /** Reads them for the first time: what is wrong is left out and reported. */
+  async load(): Promise<{ readonly definitions: Definitions; readonly isWhole: boolean }> {
+    const { definitions, findings } = await this.#loader.load("start");
+    this.#current = definitions as Definitions;
+    this.#report(findings, this.#current);
+    return { definitions: this.#current, isWhole: errorsOf(findings).length === 0 };
+  }
+
+  /** Reads all again and uses them, or, with any error, none of them. One runs at a time; a call joins one that waits. */
+  apply(forceRediscovery: boolean): Promise<ApplyOutcome> {
+    const joined = this.#waiting.get(forceRediscovery);
+    if (joined !== undefined) return joined;
+    const applied = this.#applying.then(() => {
+      this.#waiting.delete(forceRediscovery);
+      if (this.#current === undefined) throw new Error("SNMP has not started");
+      return this.#applyNow(this.#current, forceRediscovery);
+    });
+    this.#waiting.set(forceRediscovery, applied);
+    this.#applying = applied.catch(() => {});
+    return applied;
+  }
+
+  /** Reads all and says what `apply` would do now. Changes nothing. */
+  preview(): Promise<DefinitionsPreview> {
+    if (this.#waitingPreview !== undefined) return this.#waitingPreview;
+    const shown = this.#applying.then(() => {
+      this.#waitingPreview = undefined;
+      if (this.#current === undefined) throw new Error("SNMP has not started");
+      return this.#previewNow(this.#current);
+    });
+    this.#waitingPreview = shown;
+    this.#applying = shown.catch(() => {});
+    return shown;
+  }
+
+  /** Resolves when no call of `apply` runs. */
+  async idle(): Promise<void> {
+    await this.#applying;
+  }
+
+  #report(findings: readonly Finding[], definitions: Definitions): void {
     const errors = errorsOf(findings);
     const [first] = errors;
     const detail =
       first === undefined
         ? `revision ${definitions.revision.slice(0, 12)}, ${definitions.devices.size} devices`
         : `${errors.length} errors, what is wrong is left out: ${formatFinding(first)}`;
-    health.set({ name: checkName, ready: true, ...(first !== undefined && { degraded: true }), detail });
+    this.#health.set({ name: checkName, ready: true, ...(first !== undefined && { degraded: true }), detail });
     for (const finding of errors)
-      parts.findingsLog.error({ finding: formatFinding(finding) }, "SNMP definition left out");
+      this.#parts.findingsLog.error({ finding: formatFinding(finding) }, "SNMP definition left out");
   }
 
-  function reject(old: Definitions, findings: readonly Finding[]): ApplyOutcome {
-    applies.add(1, { result: "rejected" });
+  #reject(old: Definitions, findings: readonly Finding[]): ApplyOutcome {
+    this.#applies.add(1, { result: "rejected" });
     const errors = errorsOf(findings);
     const [first] = errors.map(formatFinding);
     const detail = `revision ${old.revision.slice(0, 12)} stays: the files have ${errors.length} errors: ${first}`;
-    health.set({ name: checkName, ready: true, degraded: true, detail });
-    log.warn({ errors: errors.length, first }, "SNMP definitions not applied: the old set stays in use");
+    this.#health.set({ name: checkName, ready: true, degraded: true, detail });
+    this.#log.warn({ errors: errors.length, first }, "SNMP definitions not applied: the old set stays in use");
     return { ok: false, findings: errors.map(applyFinding) };
   }
 
-  async function applyNow(old: Definitions, forceRediscovery: boolean): Promise<ApplyOutcome> {
-    const start = clock.monotonic();
-    const { definitions: next, findings } = await loader.load("apply");
-    if (next === undefined) return reject(old, findings);
-    const diff = await diffDefinitionsInPieces(old, next, groupsOf, pacer);
+  async #applyNow(old: Definitions, forceRediscovery: boolean): Promise<ApplyOutcome> {
+    const start = this.#clock.monotonic();
+    const { definitions: next, findings } = await this.#loader.load("apply");
+    if (next === undefined) return this.#reject(old, findings);
+    const diff = await diffDefinitionsInPieces(old, next, this.#groupsOf, this.#pacer);
     const effects = planEffects(diff, forceRediscovery);
-    current = next;
-    if (old.revision !== next.revision) await carryOut(next, effects);
-    report(findings, next);
-    applies.add(1, { result: "applied" });
-    const seconds = Math.round(clock.monotonic() - start) / 1000;
-    log.info({ revision: next.revision, devices: effects.length, seconds }, "SNMP definitions applied");
+    this.#current = next;
+    if (old.revision !== next.revision) await this.#carryOut(next, effects);
+    this.#report(findings, next);
+    this.#applies.add(1, { result: "applied" });
+    const seconds = Math.round(this.#clock.monotonic() - start) / 1000;
+    this.#log.info({ revision: next.revision, devices: effects.length, seconds }, "SNMP definitions applied");
     return { ok: true, report: applyReport(next.revision, diff, effects, next.warnings.map(formatFinding), seconds) };
   }
 
-  async function previewNow(old: Definitions): Promise<DefinitionsPreview> {
-    const start = clock.monotonic();
-    const { definitions: next, findings } = await loader.load("apply");
+  async #previewNow(old: Definitions): Promise<DefinitionsPreview> {
+    const start = this.#clock.monotonic();
+    const { definitions: next, findings } = await this.#loader.load("apply");
     const inUse = { revision: old.revision, devices: old.devices.size };
     if (next === undefined) return { ok: false, inUse, findings: errorsOf(findings).map(applyFinding) };
-    const diff = await diffDefinitionsInPieces(old, next, groupsOf, pacer);
+    const diff = await diffDefinitionsInPieces(old, next, this.#groupsOf, this.#pacer);
     const effects = planEffects(diff, false);
-    const seconds = Math.round(clock.monotonic() - start) / 1000;
+    const seconds = Math.round(this.#clock.monotonic() - start) / 1000;
     return {
       ok: true,
       inUse,
@@ -164,62 +215,24 @@ export function createDefinitionsInUse(parts: DefinitionsInUseParts): Definition
     };
   }
 
-  async function carryOut(next: Definitions, effects: readonly DeviceEffect[]): Promise<void> {
+  async #carryOut(next: Definitions, effects: readonly DeviceEffect[]): Promise<void> {
     const discovered = effects.filter(({ discovery }) => discovery !== undefined).length;
-    for (const { deviceId, isRemoved } of effects) if (isRemoved) devices.remove(deviceId);
-    parts.changed(next);
+    for (const { deviceId, isRemoved } of effects) if (isRemoved) this.#devices.remove(deviceId);
+    this.#parts.changed(next);
     for (const [id, device] of next.devices) {
-      if (pacer.isDue()) await pacer.rest();
-      if (!parts.isRunning()) return;
-      const poller = devices.pollers.get(id);
+      if (this.#pacer.isDue()) await this.#pacer.rest();
+      if (!this.#parts.isRunning()) return;
+      const poller = this.#devices.pollers.get(id);
       if (poller !== undefined) poller.update(device, next);
-      else if (parts.isOurs(id)) devices.add(device, next);
+      else if (this.#parts.isOurs(id)) this.#devices.add(device, next);
     }
     for (const { deviceId, discovery, pending } of effects) {
-      if (pacer.isDue()) await pacer.rest();
-      if (!devices.pollers.has(deviceId)) continue;
-      devices.addPending(deviceId, pending);
-      if (discovery !== undefined) discoveries.require(deviceId, parts.spread(discovered));
+      if (this.#pacer.isDue()) await this.#pacer.rest();
+      if (!this.#devices.pollers.has(deviceId)) continue;
+      this.#devices.addPending(deviceId, pending);
+      if (discovery !== undefined) this.#discoveries.require(deviceId, this.#parts.spread(discovered));
     }
   }
-
-  return {
-    get current() {
-      return current;
-    },
-    async load() {
-      const { definitions, findings } = await loader.load("start");
-      current = definitions as Definitions;
-      report(findings, current);
-      return { definitions: current, isWhole: errorsOf(findings).length === 0 };
-    },
-    apply(forceRediscovery) {
-      const joined = waiting.get(forceRediscovery);
-      if (joined !== undefined) return joined;
-      const applied = applying.then(() => {
-        waiting.delete(forceRediscovery);
-        if (current === undefined) throw new Error("SNMP has not started");
-        return applyNow(current, forceRediscovery);
-      });
-      waiting.set(forceRediscovery, applied);
-      applying = applied.catch(() => {});
-      return applied;
-    },
-    preview() {
-      if (waitingPreview !== undefined) return waitingPreview;
-      const shown = applying.then(() => {
-        waitingPreview = undefined;
-        if (current === undefined) throw new Error("SNMP has not started");
-        return previewNow(current);
-      });
-      waitingPreview = shown;
-      applying = shown.catch(() => {});
-      return shown;
-    },
-    async idle() {
-      await applying;
-    },
-  };
 }
 
 function errorsOf(findings: readonly Finding[]): Finding[] {

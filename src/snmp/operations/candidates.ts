@@ -18,13 +18,6 @@ export interface Neighbour {
   readonly port: number;
 }
 
-/** The neighbours that the last polls of devices read. */
-interface Neighbours {
-  see(deviceId: string, object: PolledObject, polled: PolledRows): void;
-  forget(deviceId: string): void;
-  list(): Iterable<Neighbour>;
-}
-
 interface Source {
   readonly protocol: NeighbourProtocol;
   /** The entry of the table; for CDP the column that has the address. */
@@ -66,34 +59,35 @@ const sources: readonly Source[] = [
 /** Neighbours kept of one table: more are hosts of a large network. */
 const maxOfTable = 4000;
 
-export function createNeighbours(): Neighbours {
-  const byDevice = new Map<string, Map<string, readonly Neighbour[]>>();
-  return {
-    see(deviceId, object, polled) {
-      const found = sourceOf(object);
-      if (found === undefined) return;
-      const { source, column } = found;
-      const seen = new Map<string, Neighbour>();
-      for (const { key, values } of polled.rows) {
-        if (seen.size === maxOfTable) break;
-        const value = values[column]?.value;
-        const octets = typeof value === "string" ? Buffer.from(value, "latin1") : undefined;
-        const { port, address } = source.read(key.split(".").map(Number), octets);
-        if (address !== undefined) seen.set(address, { address, protocol: source.protocol, deviceId, port });
-      }
-      const tables = byDevice.get(deviceId) ?? new Map<string, readonly Neighbour[]>();
-      byDevice.set(deviceId, tables);
-      const before = polled.isComplete ? [] : (tables.get(object.id) ?? []);
-      tables.set(
-        object.id,
-        [...before.filter(({ address }) => !seen.has(address)), ...seen.values()].slice(-maxOfTable),
-      );
-    },
-    forget: (deviceId) => void byDevice.delete(deviceId),
-    *list() {
-      for (const tables of byDevice.values()) for (const neighbours of tables.values()) yield* neighbours;
-    },
-  };
+/** The neighbours that the last polls of devices read. */
+export class Neighbours {
+  readonly #byDevice = new Map<string, Map<string, readonly Neighbour[]>>();
+
+  see(deviceId: string, object: PolledObject, polled: PolledRows): void {
+    const found = sourceOf(object);
+    if (found === undefined) return;
+    const { source, column } = found;
+    const seen = new Map<string, Neighbour>();
+    for (const { key, values } of polled.rows) {
+      if (seen.size === maxOfTable) break;
+      const value = values[column]?.value;
+      const octets = typeof value === "string" ? Buffer.from(value, "latin1") : undefined;
+      const { port, address } = source.read(key.split(".").map(Number), octets);
+      if (address !== undefined) seen.set(address, { address, protocol: source.protocol, deviceId, port });
+    }
+    const tables = this.#byDevice.get(deviceId) ?? new Map<string, readonly Neighbour[]>();
+    this.#byDevice.set(deviceId, tables);
+    const before = polled.isComplete ? [] : (tables.get(object.id) ?? []);
+    tables.set(object.id, [...before.filter(({ address }) => !seen.has(address)), ...seen.values()].slice(-maxOfTable));
+  }
+
+  forget(deviceId: string): void {
+    this.#byDevice.delete(deviceId);
+  }
+
+  *list(): Iterable<Neighbour> {
+    for (const tables of this.#byDevice.values()) for (const neighbours of tables.values()) yield* neighbours;
+  }
 }
 
 function sourceOf({ columns }: PolledObject): { readonly source: Source; readonly column: number } | undefined {
@@ -142,14 +136,6 @@ export interface CandidateView extends NamedAddress {
   readonly triedAt?: string;
 }
 
-/** Addresses that may be devices, and the taking of those that are allowed. */
-export interface Candidates {
-  /** In the order of addresses as texts. */
-  view(): Promise<readonly CandidateView[]>;
-  start(): void;
-  stop(): Promise<void>;
-}
-
 interface CandidatesParts {
   readonly discovery: Pick<NetworkDiscovery, "networks" | "probe">;
   /** Everything that is named now. */
@@ -172,93 +158,112 @@ const maxCandidates = 5000;
 /** How many are asked in one go. */
 const maxAtOnce = 256;
 
-export function createCandidates(parts: CandidatesParts): Candidates {
-  const { clock, log } = parts;
-  const tried = new Map<string, { readonly at: number; readonly state: CandidateState }>();
-  let current: readonly CandidateView[] = [];
-  let looking: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  parts.metrics.gaugeFrom(
-    "netgloss_snmp_discovery_candidates",
-    "Addresses that neighbours and flows name and that are no devices, by state",
-    ["state"],
-    () => candidateStates.map((state) => [{ state }, current.filter((one) => one.state === state).length] as const),
-  );
+/** Addresses that may be devices, and the taking of those that are allowed. */
+export class Candidates {
+  readonly #parts: CandidatesParts;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #tried = new Map<string, { readonly at: number; readonly state: CandidateState }>();
+  #current: readonly CandidateView[] = [];
+  #looking: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
-  const allowed = (networks: readonly Network[], address: string): Network | undefined =>
-    networks.find(
+  constructor(parts: CandidatesParts) {
+    this.#parts = parts;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    parts.metrics.gaugeFrom(
+      "netgloss_snmp_discovery_candidates",
+      "Addresses that neighbours and flows name and that are no devices, by state",
+      ["state"],
+      () =>
+        candidateStates.map((state) => [{ state }, this.#current.filter((one) => one.state === state).length] as const),
+    );
+  }
+
+  /** In the order of addresses as texts. */
+  async view(): Promise<readonly CandidateView[]> {
+    const { networks } = await this.#parts.discovery.networks();
+    return [...(await this.#collect(networks)).values()].sort((a, b) => (a.address < b.address ? -1 : 1));
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#lookOnce(), this.#parts.lookMs);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  #allowed(networks: readonly Network[], address: string): Network | undefined {
+    return networks.find(
       ({ ranges, allow, excludes }) => covers([...ranges, ...allow], address) && !covers(excludes, address),
     );
+  }
 
-  const collect = async (networks: readonly Network[]): Promise<Map<string, CandidateView>> => {
+  async #collect(networks: readonly Network[]): Promise<Map<string, CandidateView>> {
     const found = new Map<string, CandidateView>();
-    const isDevice = parts.devices();
-    for (const named of await parts.named()) {
+    const isDevice = this.#parts.devices();
+    for (const named of await this.#parts.named()) {
       const { address, source } = named;
       const before = found.get(address);
       // Of several that name it, one whose addresses are asked counts.
       if (found.size === maxCandidates || (before !== undefined && before.state !== "off")) continue;
       if (before === undefined && isDevice(address)) continue;
-      const network = allowed(networks, address);
-      const last = tried.get(address);
-      const isDue = last === undefined || clock.monotonic() >= last.at + retryMs;
-      const isTaken = network !== undefined && parts.sources.includes(source);
+      const network = this.#allowed(networks, address);
+      const last = this.#tried.get(address);
+      const isDue = last === undefined || this.#clock.monotonic() >= last.at + retryMs;
+      const isTaken = network !== undefined && this.#parts.sources.includes(source);
       const state = isTaken ? (isDue ? "waiting" : last.state) : network === undefined ? "outside" : "off";
       found.set(address, {
         ...named,
         state,
         ...(network !== undefined && { network: network.name }),
-        ...(last !== undefined && { triedAt: new Date(clock.now() - clock.monotonic() + last.at).toISOString() }),
+        ...(last !== undefined && {
+          triedAt: new Date(this.#clock.now() - this.#clock.monotonic() + last.at).toISOString(),
+        }),
       });
     }
-    for (const address of tried.keys()) if (!found.has(address)) tried.delete(address);
+    for (const address of this.#tried.keys()) if (!found.has(address)) this.#tried.delete(address);
     return found;
-  };
+  }
 
-  const look = async (): Promise<void> => {
-    const { networks } = await parts.discovery.networks();
-    const found = await collect(networks);
-    current = [...found.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
+  async #look(): Promise<void> {
+    const { networks } = await this.#parts.discovery.networks();
+    const found = await this.#collect(networks);
+    this.#current = [...found.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
     const targets: SweepTarget[] = [];
-    for (const { address, state, reason } of current) {
-      const network = allowed(networks, address);
+    for (const { address, state, reason } of this.#current) {
+      const network = this.#allowed(networks, address);
       if (state === "waiting" && network !== undefined && targets.length < maxAtOnce)
         targets.push({ address, network, reason });
     }
-    if (targets.length === 0 || isStopped) return;
-    const { devices, refused, isStopped: isCut } = await parts.discovery.probe(targets);
+    if (targets.length === 0 || this.#isStopped) return;
+    const { devices, refused, isStopped: isCut } = await this.#parts.discovery.probe(targets);
     if (isCut) return;
-    const at = clock.monotonic();
+    const at = this.#clock.monotonic();
     const answered = new Set(devices.map(({ address }) => address));
     const refusing = new Set(refused.map(({ address }) => address));
     for (const { address } of targets) {
       const state = answered.has(address) ? "duplicate" : refusing.has(address) ? "refused" : "silent";
-      tried.set(address, { at, state });
+      this.#tried.set(address, { at, state });
     }
-    log.info({ asked: targets.length, found: devices.length }, "candidates were asked whether they are SNMP devices");
-    current = [...(await collect(networks)).values()].sort((a, b) => (a.address < b.address ? -1 : 1));
-  };
-  const lookOnce = (): Promise<void> =>
-    (looking ??= look()
-      .catch((error: unknown) => {
-        if (!isStopped) log.warn({ error }, "candidates could not be asked whether they are SNMP devices");
-      })
-      .finally(() => (looking = undefined)));
+    this.#log.info(
+      { asked: targets.length, found: devices.length },
+      "candidates were asked whether they are SNMP devices",
+    );
+    this.#current = [...(await this.#collect(networks)).values()].sort((a, b) => (a.address < b.address ? -1 : 1));
+  }
 
-  return {
-    async view() {
-      const { networks } = await parts.discovery.networks();
-      return [...(await collect(networks)).values()].sort((a, b) => (a.address < b.address ? -1 : 1));
-    },
-    start() {
-      timer = setInterval(() => void lookOnce(), parts.lookMs);
-      timer.unref();
-    },
-    async stop() {
-      isStopped = true;
-      clearInterval(timer);
-      await looking;
-    },
-  };
+  #lookOnce(): Promise<void> {
+    return (this.#looking ??= this.#look()
+      .catch((error: unknown) => {
+        if (!this.#isStopped) this.#log.warn({ error }, "candidates could not be asked whether they are SNMP devices");
+      })
+      .finally(() => (this.#looking = undefined)));
+  }
 }

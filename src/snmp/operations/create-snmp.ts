@@ -8,9 +8,9 @@ import type { OctetBudget } from "../poller/interface-states.ts";
 import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { DeviceSharing } from "./snmp.ts";
-import { type DeviceTable, createDeviceTable } from "./device-table.ts";
+import { DeviceTable } from "./device-table.ts";
 import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-table.ts";
-import { type Discoveries, createDiscoveries } from "./discoveries.ts";
+import { Discoveries } from "./discoveries.ts";
 import {
   elsewhereDetail,
   elsewhereView,
@@ -23,15 +23,16 @@ import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
 import { createPacer } from "../limits.ts";
 import { createPlanStore } from "../discovery/device-plan.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
-import { createRecordWriter } from "../poller/record-writer.ts";
-import { createSchedule } from "../poller/poll-times.ts";
+import type { DevicePoller } from "../poller/device-poller.ts";
+import { RecordWriter } from "../poller/record-writer.ts";
+import { Schedule } from "../poller/poll-times.ts";
 import { peerName } from "../session/peer.ts";
 import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import { createDefinitionsInUse } from "./apply-definitions.ts";
-import { createInterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
+import { DefinitionsInUse } from "./apply-definitions.ts";
+import { InterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
 import { createDeviceSearch } from "./device-search.ts";
-import { createNeighbours } from "./candidates.ts";
+import { Neighbours } from "./candidates.ts";
 import type { Snmp, SnmpOptions } from "./snmp.ts";
 import { prometheusText } from "../readings/last-readings.ts";
 import { createTrapListener } from "../traps/trap-listener.ts";
@@ -94,15 +95,6 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
   );
 }
 
-/** The devices as they are shown, those that another collector polls included. */
-interface DeviceList {
-  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
-  all(): Iterable<DeviceView>;
-  detail(deviceId: string): DeviceDetail | undefined;
-  /** What a request that was about the device answers. */
-  stateOf(deviceId: string): Record<string, unknown>;
-}
-
 interface DeviceListParts {
   readonly devices: Pick<DeviceTable, "pollers" | "pendingOf">;
   readonly discoveries: Pick<Discoveries, "state">;
@@ -110,32 +102,58 @@ interface DeviceListParts {
   readonly sharing: DeviceSharing | undefined;
 }
 
-function createDeviceList({ devices, discoveries, definitions, sharing }: DeviceListParts): DeviceList {
-  const { pollers } = devices;
-  const polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
-  const ownView = (id: string): DeviceView | undefined => {
-    const poller = pollers.get(id);
-    return poller && { ...viewDevice(poller, discoveries.state(id), devices.pendingOf(id)), ...polledBy };
-  };
-  const viewElsewhere = (id: string): DeviceView | undefined => {
-    const device = sharing && definitions()?.devices.get(id);
-    return device && elsewhereView(device, sharing.memberOf(id));
-  };
-  return {
-    *all() {
-      const others = sharing === undefined ? [] : (definitions()?.devices.keys() ?? []);
-      for (const id of [...new Set([...pollers.keys(), ...others])].sort()) {
-        const view = ownView(id) ?? viewElsewhere(id);
-        if (view !== undefined) yield view;
-      }
-    },
-    detail(id) {
-      const poller = pollers.get(id);
-      if (poller === undefined) return elsewhereDetail(viewElsewhere(id));
-      return { ...detailDevice(poller, discoveries.state(id), devices.pendingOf(id), definitions()), ...polledBy };
-    },
-    stateOf: (id) => ({ ...(ownView(id) ?? { device: id, state: "removed" }) }),
-  };
+/** The devices as they are shown, those that another collector polls included. */
+class DeviceList {
+  readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf">;
+  readonly #discoveries: Pick<Discoveries, "state">;
+  readonly #definitions: () => Definitions | undefined;
+  readonly #sharing: DeviceSharing | undefined;
+  readonly #pollers: ReadonlyMap<string, DevicePoller>;
+  readonly #polledBy: { polledBy?: never } | { polledBy: string };
+
+  constructor({ devices, discoveries, definitions, sharing }: DeviceListParts) {
+    this.#devices = devices;
+    this.#discoveries = discoveries;
+    this.#definitions = definitions;
+    this.#sharing = sharing;
+    this.#pollers = devices.pollers;
+    this.#polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
+  }
+
+  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  *all(): Iterable<DeviceView> {
+    const others = this.#sharing === undefined ? [] : (this.#definitions()?.devices.keys() ?? []);
+    for (const id of [...new Set([...this.#pollers.keys(), ...others])].sort()) {
+      const view = this.#ownView(id) ?? this.#viewElsewhere(id);
+      if (view !== undefined) yield view;
+    }
+  }
+
+  detail(id: string): DeviceDetail | undefined {
+    const poller = this.#pollers.get(id);
+    if (poller === undefined) return elsewhereDetail(this.#viewElsewhere(id));
+    return {
+      ...detailDevice(poller, this.#discoveries.state(id), this.#devices.pendingOf(id), this.#definitions()),
+      ...this.#polledBy,
+    };
+  }
+
+  /** What a request that was about the device answers. */
+  stateOf(id: string): Record<string, unknown> {
+    return { ...(this.#ownView(id) ?? { device: id, state: "removed" }) };
+  }
+
+  #ownView(id: string): DeviceView | undefined {
+    const poller = this.#pollers.get(id);
+    return (
+      poller && { ...viewDevice(poller, this.#discoveries.state(id), this.#devices.pendingOf(id)), ...this.#polledBy }
+    );
+  }
+
+  #viewElsewhere(id: string): DeviceView | undefined {
+    const device = this.#sharing && this.#definitions()?.devices.get(id);
+    return device && elsewhereView(device, this.#sharing.memberOf(id));
+  }
 }
 
 /** Work for many devices at once is spread: this much for each, up to a minute. */
@@ -164,7 +182,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
   const { sharing } = options;
   const ownPlans = createPlanStore(options.persistDirectory, metrics, log);
   const plans = sharing === undefined ? ownPlans : sharedPlans(ownPlans, sharing);
-  const directory = createInterfaceDirectory();
+  const directory = new InterfaceDirectory();
   const interfaceEnricher = createInterfaceEnricher(directory, metrics);
   const { openSocket } = options;
   const sockets = createSnmpClient({
@@ -181,7 +199,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       return sockets.open(target);
     },
   };
-  const schedule = createSchedule(clock);
+  const schedule = new Schedule(clock);
   let isRunning = false;
   /** When the first work of one of this many devices begins. */
   const spread = (count: number): number => random() * Math.min(maxSpread, count * spreadPerDevice);
@@ -193,11 +211,11 @@ export function createSnmp(options: SnmpOptions): Snmp {
   const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
   registerBudgetMetrics(metrics, { memory, readings: lastReadings, rates, octets });
 
-  const neighbours = options.discovery && createNeighbours();
-  const devices: DeviceTable = createDeviceTable({
+  const neighbours = options.discovery && new Neighbours();
+  const devices: DeviceTable = new DeviceTable({
     client,
     schedule,
-    writer: createRecordWriter(
+    writer: new RecordWriter(
       options.enricher,
       options.sink,
       clock,
@@ -224,7 +242,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
       lastReadings?.forget(deviceId);
     },
   });
-  const discoveries: Discoveries = createDiscoveries({
+  const discoveries: Discoveries = new Discoveries({
     client,
     devices,
     plans,
@@ -233,7 +251,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     clock,
     log,
   });
-  const inUse = createDefinitionsInUse({
+  const inUse = new DefinitionsInUse({
     loader: createDefinitionsLoader({ paths: options.paths, metrics, clock, pacer }),
     devices,
     discoveries,
@@ -310,7 +328,7 @@ export function createSnmp(options: SnmpOptions): Snmp {
     pacer,
     clock,
   });
-  const list = createDeviceList({ devices, discoveries, definitions: () => inUse.current, sharing });
+  const list = new DeviceList({ devices, discoveries, definitions: () => inUse.current, sharing });
 
   return {
     name: "snmp",

@@ -2,13 +2,13 @@ import type { Definitions } from "../definitions/definitions.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import { formatOid } from "../session/var-bind.ts";
 import type { PolledIdentity } from "../sweep/found-devices.ts";
-import { type NamedAddress, createCandidates, type Candidates } from "./candidates.ts";
+import { type NamedAddress, Candidates } from "./candidates.ts";
 import type { Neighbour } from "./candidates.ts";
 import { silentProgress, type Log } from "../../base/report/index.ts";
 import type { DefinitionsInUse } from "./apply-definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";
-import { createNetworkDiscovery, type NetworkDiscovery } from "./network-discovery.ts";
+import { NetworkDiscovery } from "./network-discovery.ts";
 import type { SnmpOptions } from "./snmp.ts";
 
 /** What is known of the devices that are polled. Of a device that another collector polls the address is known. */
@@ -78,7 +78,7 @@ export function createDeviceSearch(options: SnmpOptions, parts: DeviceSearchPart
   const { inUse, pollers, directory, log } = parts;
   if (settings === undefined) return { networks: undefined, candidates: undefined };
 
-  const networks = createNetworkDiscovery({
+  const networks = new NetworkDiscovery({
     settings,
     definitions: () => inUse.current,
     polled: () => polledIdentities(pollers, inUse.current),
@@ -94,7 +94,7 @@ export function createDeviceSearch(options: SnmpOptions, parts: DeviceSearchPart
     openSocket,
   });
 
-  const candidates = createCandidates({
+  const candidates = new Candidates({
     discovery: networks,
     async named() {
       const exporters = (await options.exporters?.()) ?? [];

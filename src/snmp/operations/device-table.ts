@@ -8,7 +8,7 @@ import {
 } from "../definitions/definitions.ts";
 import type { DevicePlan, PlanStore } from "../discovery/device-plan.ts";
 import type { DiscoveryState } from "../discovery/discover.ts";
-import { type DevicePoller, createDevicePoller } from "../poller/device-poller.ts";
+import { DevicePoller } from "../poller/device-poller.ts";
 import type { InterfaceView } from "../poller/interface-states.ts";
 import { formatOid } from "../session/var-bind.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
@@ -151,23 +151,6 @@ function timeText(milliseconds: number): string {
   return new Date(Math.round(milliseconds)).toISOString();
 }
 
-/** The devices that are polled, by `ip:port`, and all that is kept of each. */
-export interface DeviceTable {
-  readonly pollers: ReadonlyMap<string, DevicePoller>;
-  add(device: Device, definitions: Definitions): void;
-  /** Lets what is in flight end, then forgets the device and its plan. */
-  remove(deviceId: string): void;
-  /** Stops at once and forgets the device, but not its plan: another collector polls it. */
-  letGo(deviceId: string): Promise<void>;
-  /** Definitions that changed and wait for the next discovery of the device, sorted. */
-  pendingOf(deviceId: string): readonly string[];
-  addPending(deviceId: string, subjects: readonly string[]): void;
-  /** Takes back what is pending, unless that is not this list any more. */
-  settlePending(deviceId: string, subjects: readonly string[]): void;
-  /** Begins to stop all; resolves when nothing runs any more. */
-  stop(): Promise<void>;
-}
-
 interface DeviceTableParts extends Pick<
   PollerParts,
   "seen" | "rediscover" | "answersAgain" | "memory" | "octets" | "rates" | "comparesAll" | "turn"
@@ -185,59 +168,86 @@ interface DeviceTableParts extends Pick<
 
 const nothing: readonly string[] = [];
 
-export function createDeviceTable(parts: DeviceTableParts): DeviceTable {
-  const { plans, directory } = parts;
-  const compile = createPlanCompiler();
-  const pollers = new Map<string, DevicePoller>();
-  const pending = new Map<string, readonly string[]>();
-  const stopping = new Set<Promise<void>>();
-  const drop = (deviceId: string): DevicePoller | undefined => {
-    const poller = pollers.get(deviceId);
+/** The devices that are polled, by `ip:port`, and all that is kept of each. */
+export class DeviceTable {
+  readonly #parts: DeviceTableParts;
+  readonly #plans: PlanStore;
+  readonly #directory: InterfaceDirectory;
+  readonly #compile = createPlanCompiler();
+  readonly pollers = new Map<string, DevicePoller>();
+  readonly #pending = new Map<string, readonly string[]>();
+  readonly #stopping = new Set<Promise<void>>();
+
+  constructor(parts: DeviceTableParts) {
+    this.#parts = parts;
+    this.#plans = parts.plans;
+    this.#directory = parts.directory;
+  }
+
+  add(device: Device, definitions: Definitions): void {
+    const learnt = (poller: DevicePoller): void => {
+      // A poll in flight may end after the device was removed.
+      if (this.pollers.get(poller.id) !== poller) return;
+      const { id, addresses, interfaces } = poller;
+      this.#directory.change({ deviceId: id, known: { ip: poller.device.ip, addresses, names: interfaces } });
+    };
+    this.pollers.set(
+      device.id,
+      new DevicePoller({ ...this.#parts, compile: this.#compile, learnt }, device, definitions),
+    );
+  }
+
+  /** Lets what is in flight end, then forgets the device and its plan. */
+  remove(deviceId: string): void {
+    const poller = this.#drop(deviceId);
+    // By the time it has stopped the device may be there again, with a plan of its own.
+    if (poller !== undefined)
+      this.#whileStopping(
+        poller.stop().then(() => (this.pollers.has(deviceId) ? undefined : this.#plans.remove(deviceId))),
+      );
+  }
+
+  /** Stops at once and forgets the device, but not its plan: another collector polls it. */
+  async letGo(deviceId: string): Promise<void> {
+    const stopped = this.#drop(deviceId)?.stop(true);
+    if (stopped === undefined) return;
+    this.#whileStopping(stopped);
+    await stopped;
+  }
+
+  /** Definitions that changed and wait for the next discovery of the device, sorted. */
+  pendingOf(deviceId: string): readonly string[] {
+    return this.#pending.get(deviceId) ?? nothing;
+  }
+
+  addPending(deviceId: string, subjects: readonly string[]): void {
+    if (subjects.length === 0) return;
+    this.#pending.set(deviceId, [...new Set([...(this.#pending.get(deviceId) ?? []), ...subjects])].sort());
+  }
+
+  /** Takes back what is pending, unless that is not this list any more. */
+  settlePending(deviceId: string, subjects: readonly string[]): void {
+    if (this.#pending.get(deviceId) === subjects) this.#pending.delete(deviceId);
+  }
+
+  /** Begins to stop all; resolves when nothing runs any more. */
+  async stop(): Promise<void> {
+    await Promise.all([...Array.from(this.pollers.values(), (poller) => poller.stop()), ...this.#stopping]);
+    this.pollers.clear();
+  }
+
+  #drop(deviceId: string): DevicePoller | undefined {
+    const poller = this.pollers.get(deviceId);
     if (poller === undefined) return undefined;
-    pollers.delete(deviceId);
-    pending.delete(deviceId);
-    directory.change({ deviceId });
-    parts.removed(deviceId);
+    this.pollers.delete(deviceId);
+    this.#pending.delete(deviceId);
+    this.#directory.change({ deviceId });
+    this.#parts.removed(deviceId);
     return poller;
-  };
-  const whileStopping = (stopped: Promise<void>): void => {
-    stopping.add(stopped);
-    void stopped.finally(() => stopping.delete(stopped));
-  };
-  return {
-    pollers,
-    add(device, definitions) {
-      const learnt = (poller: DevicePoller): void => {
-        // A poll in flight may end after the device was removed.
-        if (pollers.get(poller.id) !== poller) return;
-        const { id, addresses, interfaces } = poller;
-        directory.change({ deviceId: id, known: { ip: poller.device.ip, addresses, names: interfaces } });
-      };
-      pollers.set(device.id, createDevicePoller({ ...parts, compile, learnt }, device, definitions));
-    },
-    remove(deviceId) {
-      const poller = drop(deviceId);
-      // By the time it has stopped the device may be there again, with a plan of its own.
-      if (poller !== undefined)
-        whileStopping(poller.stop().then(() => (pollers.has(deviceId) ? undefined : plans.remove(deviceId))));
-    },
-    async letGo(deviceId) {
-      const stopped = drop(deviceId)?.stop(true);
-      if (stopped === undefined) return;
-      whileStopping(stopped);
-      await stopped;
-    },
-    pendingOf: (deviceId) => pending.get(deviceId) ?? nothing,
-    addPending(deviceId, subjects) {
-      if (subjects.length === 0) return;
-      pending.set(deviceId, [...new Set([...(pending.get(deviceId) ?? []), ...subjects])].sort());
-    },
-    settlePending(deviceId, subjects) {
-      if (pending.get(deviceId) === subjects) pending.delete(deviceId);
-    },
-    async stop() {
-      await Promise.all([...Array.from(pollers.values(), (poller) => poller.stop()), ...stopping]);
-      pollers.clear();
-    },
-  };
+  }
+
+  #whileStopping(stopped: Promise<void>): void {
+    this.#stopping.add(stopped);
+    void stopped.finally(() => this.#stopping.delete(stopped));
+  }
 }

@@ -1,6 +1,6 @@
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { discover, createDiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discover.ts";
+import { discover, DiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discover.ts";
 import type { MemoryBudget } from "../limits.ts";
 import type { PlanStore } from "../discovery/device-plan.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -20,23 +20,6 @@ export async function waitFor<T>(promise: Promise<T>, ms: number, signal: AbortS
     clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);
   }
-}
-
-/** Who asks for discoveries, and what happens to them. */
-export interface Discoveries {
-  /** Something has no effect until the device is discovered: it is tried again until that succeeds. */
-  require(deviceId: string, delayMs: number): void;
-  /** A device said something that calls for a discovery: at once, but at most once a minute, and ever less often. */
-  ask(deviceId: string, reason: string): void;
-  /** A silent device answers again. */
-  answersAgain(deviceId: string): void;
-  /** Begins a discovery or joins the one under way. */
-  join(deviceId: string): Promise<DiscoveryOutcome>;
-  state(deviceId: string): DiscoveryState | undefined;
-  counts(): { readonly queued: number; readonly running: number };
-  /** The device is no more. */
-  forget(deviceId: string): void;
-  stop(): Promise<void>;
 }
 
 interface DiscoveriesParts {
@@ -99,88 +82,131 @@ export class BackgroundTurns {
   }
 }
 
-export function createDiscoveries(parts: DiscoveriesParts): Discoveries {
-  const { devices, plans, clock, log } = parts;
-  const turns = new BackgroundTurns(clock);
-  const client: SnmpClient = {
-    ...parts.client,
-    open: (target) => parts.client.open({ ...target, turn: () => turns.next() }),
-  };
-  let isStopped = false;
-  const discoverParts = { client, memory: parts.memory, now: () => clock.now(), isWanted: () => !isStopped };
-  const queue = createDiscoveryQueue(run, () => clock.monotonic(), maxDiscoveries);
+/** Who asks for discoveries, and what happens to them. */
+export class Discoveries {
+  readonly #parts: DiscoveriesParts;
+  readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
+  readonly #plans: PlanStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #isStopped = false;
+  readonly #discoverParts: { client: SnmpClient; memory: MemoryBudget; now: () => number; isWanted: () => boolean };
+  readonly #queue: DiscoveryQueue;
   /** Devices that must be discovered, with the number of the last demand. */
-  const required = new Map<string, number>();
-  const lastAsked = new Map<string, { readonly at: number; readonly everyMs: number }>();
-  let demands = 0;
+  readonly #required = new Map<string, number>();
+  readonly #lastAsked = new Map<string, { readonly at: number; readonly everyMs: number }>();
+  #demands = 0;
 
-  async function run(deviceId: string): Promise<DiscoveryOutcome> {
-    const poller = devices.pollers.get(deviceId);
-    const definitions = parts.definitions();
+  constructor(parts: DiscoveriesParts) {
+    this.#parts = parts;
+    this.#devices = parts.devices;
+    this.#plans = parts.plans;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    const turns = new BackgroundTurns(parts.clock);
+    const client: SnmpClient = {
+      ...parts.client,
+      open: (target) => parts.client.open({ ...target, turn: () => turns.next() }),
+    };
+    this.#discoverParts = {
+      client,
+      memory: parts.memory,
+      now: () => parts.clock.now(),
+      isWanted: () => !this.#isStopped,
+    };
+    this.#queue = new DiscoveryQueue(
+      (deviceId) => this.#run(deviceId),
+      () => parts.clock.monotonic(),
+      maxDiscoveries,
+    );
+  }
+
+  /** Something has no effect until the device is discovered: it is tried again until that succeeds. */
+  require(deviceId: string, delayMs: number): void {
+    this.#required.set(deviceId, ++this.#demands);
+    void this.#queue.request(deviceId, delayMs, true);
+  }
+
+  /** A device said something that calls for a discovery: at once, but at most once a minute, and ever less often. */
+  ask(deviceId: string, reason: string): void {
+    if (!this.#devices.pollers.has(deviceId) || this.#queue.state(deviceId) === "queued") return;
+    const now = this.#clock.monotonic();
+    // A device whose values change at every poll must not be discovered at every poll.
+    const last = this.#lastAsked.get(deviceId) ?? { at: -Infinity, everyMs: askEveryMs };
+    const at = Math.max(now, last.at + last.everyMs);
+    const isQuiet = now > last.at + 4 * last.everyMs;
+    this.#lastAsked.set(deviceId, { at, everyMs: isQuiet ? askEveryMs : Math.min(askSeldomMs, last.everyMs * 2) });
+    this.#log.info({ device: deviceId, reason }, "an SNMP device is discovered again");
+    void this.#queue.request(deviceId, at - now, true);
+  }
+
+  /** A silent device answers again. */
+  answersAgain(deviceId: string): void {
+    const poller = this.#devices.pollers.get(deviceId);
+    if (poller === undefined || (poller.state === "up" && !this.#required.has(deviceId))) return;
+    void this.#queue.request(deviceId, 0, false);
+  }
+
+  /** Begins a discovery or joins the one under way. */
+  join(deviceId: string): Promise<DiscoveryOutcome> {
+    return this.#queue.request(deviceId, 0, false);
+  }
+
+  state(deviceId: string): DiscoveryState | undefined {
+    return this.#queue.state(deviceId);
+  }
+
+  counts(): { readonly queued: number; readonly running: number } {
+    return this.#queue.counts();
+  }
+
+  /** The device is no more. */
+  forget(deviceId: string): void {
+    this.#required.delete(deviceId);
+    this.#lastAsked.delete(deviceId);
+    this.#queue.cancel(deviceId);
+  }
+
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    return this.#queue.stop();
+  }
+
+  async #run(deviceId: string): Promise<DiscoveryOutcome> {
+    const poller = this.#devices.pollers.get(deviceId);
+    const definitions = this.#parts.definitions();
     if (poller === undefined || definitions === undefined) return { ok: false, error: "the device was removed" };
     const { device } = poller;
-    const waited = devices.pendingOf(deviceId);
-    const demand = required.get(deviceId);
+    const waited = this.#devices.pendingOf(deviceId);
+    const demand = this.#required.get(deviceId);
     try {
-      const plan = await discover(discoverParts, device, definitions, poller.plan);
-      if (devices.pollers.get(deviceId) !== poller) return { ok: false, error: "the device was removed" };
+      const plan = await discover(this.#discoverParts, device, definitions, poller.plan);
+      if (this.#devices.pollers.get(deviceId) !== poller) return { ok: false, error: "the device was removed" };
       poller.counts.discoveries++;
       poller.adopt(plan);
-      devices.settlePending(deviceId, waited);
-      if (required.get(deviceId) === demand) required.delete(deviceId);
-      await plans.save(plan);
-      log.info({ device: deviceId, groups: plan.deviceGroups, objects: plan.objects.size }, "SNMP device discovered");
+      this.#devices.settlePending(deviceId, waited);
+      if (this.#required.get(deviceId) === demand) this.#required.delete(deviceId);
+      await this.#plans.save(plan);
+      this.#log.info(
+        { device: deviceId, groups: plan.deviceGroups, objects: plan.objects.size },
+        "SNMP device discovered",
+      );
       return { ok: true };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (devices.pollers.get(deviceId) !== poller) return { ok: false, error: message };
+      if (this.#devices.pollers.get(deviceId) !== poller) return { ok: false, error: message };
       poller.counts.failedDiscoveries++;
       poller.discoveryFailed(message);
-      if (error instanceof SnmpError) log.warn({ device: deviceId, error: message }, "SNMP discovery failed");
-      else log.error({ device: deviceId, error }, "SNMP discovery failed by a fault of the collector");
+      if (error instanceof SnmpError) this.#log.warn({ device: deviceId, error: message }, "SNMP discovery failed");
+      else this.#log.error({ device: deviceId, error }, "SNMP discovery failed by a fault of the collector");
       // A device that is silent is asked by one request each interval, and discovered when it answers again.
-      if (required.has(deviceId) && poller.state === "up") again(deviceId, poller.device.pollIntervalMs);
+      if (this.#required.has(deviceId) && poller.state === "up") this.#again(deviceId, poller.device.pollIntervalMs);
       return { ok: false, error: message };
     }
   }
 
-  function again(deviceId: string, delayMs: number): void {
+  #again(deviceId: string, delayMs: number): void {
     // The run that this is about is not over yet, so that another has to follow it.
-    void queue.request(deviceId, delayMs, true);
+    void this.#queue.request(deviceId, delayMs, true);
   }
-
-  return {
-    require(deviceId, delayMs) {
-      required.set(deviceId, ++demands);
-      void queue.request(deviceId, delayMs, true);
-    },
-    ask(deviceId, reason) {
-      if (!devices.pollers.has(deviceId) || queue.state(deviceId) === "queued") return;
-      const now = clock.monotonic();
-      // A device whose values change at every poll must not be discovered at every poll.
-      const last = lastAsked.get(deviceId) ?? { at: -Infinity, everyMs: askEveryMs };
-      const at = Math.max(now, last.at + last.everyMs);
-      const isQuiet = now > last.at + 4 * last.everyMs;
-      lastAsked.set(deviceId, { at, everyMs: isQuiet ? askEveryMs : Math.min(askSeldomMs, last.everyMs * 2) });
-      log.info({ device: deviceId, reason }, "an SNMP device is discovered again");
-      void queue.request(deviceId, at - now, true);
-    },
-    answersAgain(deviceId) {
-      const poller = devices.pollers.get(deviceId);
-      if (poller === undefined || (poller.state === "up" && !required.has(deviceId))) return;
-      void queue.request(deviceId, 0, false);
-    },
-    join: (deviceId) => queue.request(deviceId, 0, false),
-    state: (deviceId) => queue.state(deviceId),
-    counts: () => queue.counts(),
-    forget(deviceId) {
-      required.delete(deviceId);
-      lastAsked.delete(deviceId);
-      queue.cancel(deviceId);
-    },
-    stop() {
-      isStopped = true;
-      return queue.stop();
-    },
-  };
 }

@@ -23,66 +23,65 @@ export interface InterfaceChange {
 }
 
 /** Which device an address belongs to, and what its interfaces are called. */
-export interface InterfaceDirectory {
-  change(change: InterfaceChange): void;
-  /** Reports all that is known, then each change. @returns a function that ends it. */
-  watch(listener: (change: InterfaceChange) => void): () => void;
-  /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
-  find(address: string): ReadonlyMap<number, string> | undefined;
-  /** The id of the device that an address belongs to, under the same rule. */
-  deviceAt(address: string): string | undefined;
-}
+export class InterfaceDirectory {
+  readonly #devices = new Map<string, KnownInterfaces>();
+  readonly #listeners = new Set<(change: InterfaceChange) => void>();
+  readonly #byIp = new Map<string, Set<string>>();
+  readonly #byAddress = new Map<string, Set<string>>();
 
-export function createInterfaceDirectory(): InterfaceDirectory {
-  const devices = new Map<string, KnownInterfaces>();
-  const listeners = new Set<(change: InterfaceChange) => void>();
-  const byIp = new Map<string, Set<string>>();
-  const byAddress = new Map<string, Set<string>>();
-  const put = (table: Map<string, Set<string>>, key: string, deviceId: string): void => {
+  /** The id of the device that an address belongs to, under the same rule. */
+  deviceAt(address: string): string | undefined {
+    return this.#byIp.has(address) ? this.#only(this.#byIp.get(address)) : this.#only(this.#byAddress.get(address));
+  }
+
+  change(change: InterfaceChange): void {
+    const { deviceId, known } = change;
+    this.#remove(deviceId);
+    if (known !== undefined) {
+      this.#devices.set(deviceId, known);
+      this.#put(this.#byIp, known.ip, deviceId);
+      for (const address of known.addresses) this.#put(this.#byAddress, address, deviceId);
+    }
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** Reports all that is known, then each change. @returns a function that ends it. */
+  watch(listener: (change: InterfaceChange) => void): () => void {
+    this.#listeners.add(listener);
+    for (const [deviceId, known] of this.#devices) listener({ deviceId, known });
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
+  find(address: string): ReadonlyMap<number, string> | undefined {
+    const deviceId = this.deviceAt(address);
+    return deviceId === undefined ? undefined : this.#devices.get(deviceId)?.names;
+  }
+
+  #put(table: Map<string, Set<string>>, key: string, deviceId: string): void {
     const ids = table.get(key);
     if (ids === undefined) table.set(key, new Set([deviceId]));
     else ids.add(deviceId);
-  };
-  const take = (table: Map<string, Set<string>>, key: string, deviceId: string): void => {
+  }
+
+  #take(table: Map<string, Set<string>>, key: string, deviceId: string): void {
     const ids = table.get(key);
     ids?.delete(deviceId);
     if (ids?.size === 0) table.delete(key);
-  };
-  const remove = (deviceId: string): void => {
-    const known = devices.get(deviceId);
+  }
+
+  #remove(deviceId: string): void {
+    const known = this.#devices.get(deviceId);
     if (known === undefined) return;
-    devices.delete(deviceId);
-    take(byIp, known.ip, deviceId);
-    for (const address of known.addresses) take(byAddress, address, deviceId);
-  };
-  const only = (ids: ReadonlySet<string> | undefined): string | undefined => {
+    this.#devices.delete(deviceId);
+    this.#take(this.#byIp, known.ip, deviceId);
+    for (const address of known.addresses) this.#take(this.#byAddress, address, deviceId);
+  }
+
+  #only(ids: ReadonlySet<string> | undefined): string | undefined {
     const [deviceId] = ids ?? [];
     return ids?.size === 1 ? deviceId : undefined;
-  };
-  const deviceAt = (address: string): string | undefined =>
-    byIp.has(address) ? only(byIp.get(address)) : only(byAddress.get(address));
-  return {
-    change(change) {
-      const { deviceId, known } = change;
-      remove(deviceId);
-      if (known !== undefined) {
-        devices.set(deviceId, known);
-        put(byIp, known.ip, deviceId);
-        for (const address of known.addresses) put(byAddress, address, deviceId);
-      }
-      for (const listener of listeners) listener(change);
-    },
-    watch(listener) {
-      listeners.add(listener);
-      for (const [deviceId, known] of devices) listener({ deviceId, known });
-      return () => void listeners.delete(listener);
-    },
-    deviceAt,
-    find(address) {
-      const deviceId = deviceAt(address);
-      return deviceId === undefined ? undefined : devices.get(deviceId)?.names;
-    },
-  };
+  }
 }
 
 /**

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { type CandidateSource, type Network, hostsIn, readNetworks } from "../sweep/networks.ts";
-import { type FoundDiff, createFoundDevices, settleFound, type PolledIdentity } from "../sweep/found-devices.ts";
+import { type FoundDiff, FoundDevices, settleFound, type PolledIdentity } from "../sweep/found-devices.ts";
 import {
   type RefusedAddress,
   type SweepTarget,
-  createSendPace,
+  SendPace,
   sweep,
   type SweepParts,
   type SweepResult,
@@ -14,7 +14,7 @@ import {
 } from "../sweep/sweep.ts";
 import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../base/report/index.ts";
 import { type Definitions, formatFinding, type Severity } from "../definitions/definitions.ts";
-import { createSnmpClient } from "../session/snmp-client.ts";
+import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/sockets.ts";
 import { makeFolder } from "../../base/file/index.ts";
@@ -91,12 +91,6 @@ interface NetworksInUse {
   readonly warnings: readonly string[];
 }
 
-/** Sweeps of one collector: a client of their own, one pace for all. */
-interface NetworkSweeps {
-  run(targets: Iterable<SweepTarget>, watch: SweepWatch): Promise<SweepResult>;
-  close(): void;
-}
-
 interface SweepWatch extends Pick<SweepParts, "reached"> {
   /** A device was found. */
   readonly answered: () => void;
@@ -114,49 +108,67 @@ interface NetworkSweepsParts {
   readonly ping?: SweepParts["ping"];
 }
 
-function createNetworkSweeps(parts: NetworkSweepsParts): NetworkSweeps {
-  const { settings, definitions, measures, stopping, clock, log, openSocket } = parts;
-  const pace = createSendPace(clock, settings.perSecond);
+/** Sweeps of one collector: a client of their own, one pace for all. */
+class NetworkSweeps {
+  readonly #parts: NetworkSweepsParts;
+  readonly #settings: Pick<DiscoverySettings, "perSecond" | "maxInFlight">;
+  readonly #definitions: () => Definitions;
+  readonly #measures: Pick<SweepMeasures, "sent" | "tried" | "ended">;
+  readonly #stopping: AbortSignal;
+  readonly #pace: SendPace;
   // Silence is what a sweep expects: it would drown what the metrics of polling say.
-  const client = createSnmpClient({
-    metrics: createMetrics(),
-    log,
-    clock,
-    ...(openSocket !== undefined && { openSocket }),
-  });
-  return {
-    async run(targets, watch) {
-      const failed = new AbortController();
-      const signal = AbortSignal.any([stopping, failed.signal]);
-      try {
-        return await sweep(
-          {
-            client,
-            definitions: definitions(),
-            async turn() {
-              await pace.turn(signal).catch((error: Error) => {
-                throw new SnmpError("closed", error.message);
-              });
-              measures.sent();
-            },
-            tried: (result) => measures.tried(result),
-            ended(result) {
-              measures.ended(result);
-              if (result === "found") watch.answered();
-            },
-            ping: parts.ping ?? systemPing,
-            signal,
-            maxInFlight: settings.maxInFlight,
-            reached: watch.reached,
+  readonly #client: SnmpClient;
+
+  constructor(parts: NetworkSweepsParts) {
+    this.#parts = parts;
+    const { settings, definitions, measures, stopping, clock, log, openSocket } = parts;
+    this.#settings = settings;
+    this.#definitions = definitions;
+    this.#measures = measures;
+    this.#stopping = stopping;
+    this.#pace = new SendPace(clock, settings.perSecond);
+    this.#client = createSnmpClient({
+      metrics: createMetrics(),
+      log,
+      clock,
+      ...(openSocket !== undefined && { openSocket }),
+    });
+  }
+
+  async run(targets: Iterable<SweepTarget>, watch: SweepWatch): Promise<SweepResult> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([this.#stopping, failed.signal]);
+    try {
+      return await sweep(
+        {
+          client: this.#client,
+          definitions: this.#definitions(),
+          turn: async () => {
+            await this.#pace.turn(signal).catch((error: Error) => {
+              throw new SnmpError("closed", error.message);
+            });
+            this.#measures.sent();
           },
-          targets,
-        );
-      } finally {
-        failed.abort(new Error("the run has ended"));
-      }
-    },
-    close: () => client.close(),
-  };
+          tried: (result) => this.#measures.tried(result),
+          ended: (result) => {
+            this.#measures.ended(result);
+            if (result === "found") watch.answered();
+          },
+          ping: this.#parts.ping ?? systemPing,
+          signal,
+          maxInFlight: this.#settings.maxInFlight,
+          reached: watch.reached,
+        },
+        targets,
+      );
+    } finally {
+      failed.abort(new Error("the run has ended"));
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
 }
 
 /** An address that several networks have is asked by the first of them. */
@@ -169,20 +181,6 @@ function targetsOf(networks: readonly Network[]): SweepTarget[] {
     }
   }
   return [...targets.values()];
-}
-
-/** Finds devices in networks. */
-export interface NetworkDiscovery {
-  /** Begins a run. Its report rejects when the run fails or is stopped. */
-  run(request: DiscoveryRequest): Promise<DiscoveryStart>;
-  /** Probes addresses that something else named, outside of runs. What is found is written down. */
-  probe(targets: readonly SweepTarget[]): Promise<SweepResult & { readonly diff: FoundDiff }>;
-  /** @returns the networks of the file, or what is wrong with it, and what of it has no effect. */
-  networks(): Promise<NetworksInUse>;
-  view(): DiscoveryView;
-  /** Makes the directory, and begins runs by itself from then on. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 interface NetworkDiscoveryParts {
@@ -205,73 +203,148 @@ interface NetworkDiscoveryParts {
 const firstRunMs = 10_000;
 const longestTimer = 2 ** 31 - 1;
 
-export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDiscovery {
-  const { settings, clock, log } = parts;
-  const found = createFoundDevices(settings.devicesDirectory);
-  const measures = createSweepMeasures(parts.metrics);
-  const stopping = new AbortController();
-  let running: { -readonly [Key in keyof DiscoveryProgress]: DiscoveryProgress[Key] } | undefined;
-  let last: DiscoveryReport | undefined;
-  let lastFailure: DiscoveryView["lastFailure"];
-  let nextRunAt: number | undefined;
-  let timer: NodeJS.Timeout | undefined;
+/** Finds devices in networks. */
+export class NetworkDiscovery {
+  readonly #parts: NetworkDiscoveryParts;
+  readonly #settings: DiscoverySettings;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #found: FoundDevices;
+  readonly #measures: SweepMeasures;
+  readonly #stopping = new AbortController();
+  #running: { -readonly [Key in keyof DiscoveryProgress]: DiscoveryProgress[Key] } | undefined;
+  #last: DiscoveryReport | undefined;
+  #lastFailure: DiscoveryView["lastFailure"];
+  #nextRunAt: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
   /** Writing is done by one at a time, and what runs is waited for. */
-  let writing: Promise<unknown> = Promise.resolve();
-  const underWay = new Set<Promise<unknown>>();
+  #writing: Promise<unknown> = Promise.resolve();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #sweeps: NetworkSweeps;
 
-  const definitions = (): Definitions => {
-    const current = parts.definitions();
+  constructor(parts: NetworkDiscoveryParts) {
+    this.#parts = parts;
+    this.#settings = parts.settings;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#found = new FoundDevices(parts.settings.devicesDirectory);
+    this.#measures = createSweepMeasures(parts.metrics);
+    this.#sweeps = new NetworkSweeps({
+      ...parts,
+      definitions: () => this.#definitions(),
+      measures: this.#measures,
+      stopping: this.#stopping.signal,
+    });
+  }
+
+  /** @returns the networks of the file, or what is wrong with it, and what of it has no effect. */
+  async networks(): Promise<NetworksInUse> {
+    let bytes: Uint8Array;
+    try {
+      bytes = await readFile(this.#settings.networksPath);
+    } catch (error) {
+      return { networks: [], problems: [`${this.#settings.networksPath}: ${(error as Error).message}`], warnings: [] };
+    }
+    const { networks, findings } = readNetworks(this.#settings.networksPath, bytes, this.#settings.maxAddresses);
+    const of = (wanted: Severity): string[] =>
+      findings.filter(({ severity }) => severity === wanted).map(formatFinding);
+    return { networks, problems: of("error"), warnings: of("warning") };
+  }
+
+  /** Begins a run. Its report rejects when the run fails or is stopped. */
+  async run(request: DiscoveryRequest): Promise<DiscoveryStart> {
+    const { networks, problems, warnings } = await this.networks();
+    if (warnings.length > 0)
+      this.#log.warn({ warnings: warnings.slice(0, 5) }, "a part of the networks file has no effect");
+    if (problems.length > 0) return { ok: false, reason: "invalid", problems };
+    const unknown = request.networks.filter((name) => networks.every((network) => network.name !== name));
+    if (unknown.length > 0) {
+      const known = networks.map(({ name }) => name).join(", ");
+      const problem = `${this.#settings.networksPath} has no network ${unknown.join(", ")}: it has ${known}`;
+      return { ok: false, reason: "invalid", problems: [problem] };
+    }
+    if (this.#running !== undefined || this.#stopping.signal.aborted) {
+      return { ok: false, reason: "busy", problems: ["a discovery of networks is under way"] };
+    }
+    const wanted = networks.filter(({ name }) => request.networks.length === 0 || request.networks.includes(name));
+    return { ok: true, ended: this.#track(this.#carryOut(request, wanted)) };
+  }
+
+  /** Probes addresses that something else named, outside of runs. What is found is written down. */
+  async probe(targets: readonly SweepTarget[]): Promise<SweepResult & { readonly diff: FoundDiff }> {
+    const swept = await this.#track(this.#sweeps.run(targets, { reached() {}, answered() {} }));
+    const { diff, problem } = await this.#settle(swept, [], { isDryRun: false, isRun: false });
+    this.#count(diff);
+    if (problem !== undefined) this.#log.error({ problem }, "devices that were found are not polled");
+    return { ...swept, diff };
+  }
+
+  view(): DiscoveryView {
+    return {
+      ...(this.#running !== undefined && { running: { ...this.#running } }),
+      ...(this.#last !== undefined && { last: this.#last }),
+      ...(this.#lastFailure !== undefined && { lastFailure: this.#lastFailure }),
+      ...(this.#nextRunAt !== undefined && { nextRun: timeText(this.#nextRunAt) }),
+    };
+  }
+
+  /** Makes the directory, and begins runs by itself from then on. */
+  async start(): Promise<void> {
+    await makeFolder(this.#settings.devicesDirectory);
+    if (this.#settings.intervalMs === 0) return;
+    const { lastRun } = await this.#found.memory();
+    const left = lastRun === undefined ? 0 : lastRun + this.#settings.intervalMs - this.#clock.now();
+    this.#plan(Math.max(firstRunMs, left));
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#stopping.abort(new Error("the collector is stopping"));
+    this.#sweeps.close();
+    await Promise.allSettled([...this.#underWay, this.#writing]);
+  }
+
+  #definitions(): Definitions {
+    const current = this.#parts.definitions();
     if (current === undefined) throw new Error("SNMP has not started");
     return current;
-  };
-  const sweeps = createNetworkSweeps({ ...parts, definitions, measures, stopping: stopping.signal });
-  const settle = (
+  }
+
+  #settle(
     { devices }: SweepResult,
     swept: readonly Network[],
     how: { readonly isDryRun: boolean; readonly isRun: boolean },
-  ): Promise<{ readonly diff: FoundDiff; readonly problem: string | undefined }> => {
-    const settled = writing.then(async () => {
-      const now = clock.now();
+  ): Promise<{ readonly diff: FoundDiff; readonly problem: string | undefined }> {
+    const settled = this.#writing.then(async () => {
+      const now = this.#clock.now();
       const diff = await settleFound(
-        { found, definitions: definitions(), polled: parts.polled, now },
+        { found: this.#found, definitions: this.#definitions(), polled: this.#parts.polled, now },
         devices,
         swept,
         how,
       );
       const isWritten = !how.isDryRun && (diff.new.length > 0 || diff.changed.length > 0);
-      return { diff, problem: isWritten ? await parts.apply() : undefined };
+      return { diff, problem: isWritten ? await this.#parts.apply() : undefined };
     });
-    writing = settled.catch(() => {});
+    this.#writing = settled.catch(() => {});
     return settled;
-  };
-  const count = (diff: FoundDiff): void => {
-    measures.found("new", diff.new.length);
-    measures.found("changed", diff.changed.length);
-    measures.found("gone", diff.gone.length);
-    measures.found("duplicate", diff.duplicates.length);
-  };
+  }
 
-  const read: NetworkDiscovery["networks"] = async () => {
-    let bytes: Uint8Array;
-    try {
-      bytes = await readFile(settings.networksPath);
-    } catch (error) {
-      return { networks: [], problems: [`${settings.networksPath}: ${(error as Error).message}`], warnings: [] };
-    }
-    const { networks, findings } = readNetworks(settings.networksPath, bytes, settings.maxAddresses);
-    const of = (wanted: Severity): string[] =>
-      findings.filter(({ severity }) => severity === wanted).map(formatFinding);
-    return { networks, problems: of("error"), warnings: of("warning") };
-  };
+  #count(diff: FoundDiff): void {
+    this.#measures.found("new", diff.new.length);
+    this.#measures.found("changed", diff.changed.length);
+    this.#measures.found("gone", diff.gone.length);
+    this.#measures.found("duplicate", diff.duplicates.length);
+  }
 
-  async function carryOut({ isDryRun }: DiscoveryRequest, networks: readonly Network[]): Promise<DiscoveryReport> {
-    const startedAt = clock.now();
-    const start = clock.monotonic();
+  async #carryOut({ isDryRun }: DiscoveryRequest, networks: readonly Network[]): Promise<DiscoveryReport> {
+    const startedAt = this.#clock.now();
+    const start = this.#clock.monotonic();
     const targets = targetsOf(networks);
     const names = networks.map(({ name }) => name);
-    const task = parts.progress.begin({ kind: "discover-networks", subject: names.join(", ") });
+    const task = this.#parts.progress.begin({ kind: "discover-networks", subject: names.join(", ") });
     task.step("probing", "addresses", targets.length);
-    running = {
+    this.#running = {
       isDryRun,
       networks: names,
       startedAt: timeText(startedAt),
@@ -279,10 +352,10 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
       probed: 0,
       answered: 0,
     };
-    const current = running;
+    const current = this.#running;
     let result: "done" | "failed" | "stopped" = "failed";
     try {
-      const swept = await sweeps.run(targets, {
+      const swept = await this.#sweeps.run(targets, {
         reached(addresses) {
           current.probed = addresses;
           task.reached(addresses);
@@ -293,12 +366,12 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
         result = "stopped";
         throw new Error("the collector is stopping");
       }
-      const { diff, problem } = await settle(swept, networks, { isDryRun, isRun: true });
-      if (!isDryRun) count(diff);
+      const { diff, problem } = await this.#settle(swept, networks, { isDryRun, isRun: true });
+      if (!isDryRun) this.#count(diff);
       result = "done";
       const { probed, refused } = swept;
-      const durationSeconds = Math.round(clock.monotonic() - start) / 1000;
-      last = {
+      const durationSeconds = Math.round(this.#clock.monotonic() - start) / 1000;
+      this.#last = {
         startedAt: current.startedAt,
         durationSeconds,
         isDryRun,
@@ -309,23 +382,23 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
         refused,
         ...(problem !== undefined && { problem }),
       };
-      lastFailure = undefined;
-      logRun(last);
-      return last;
+      this.#lastFailure = undefined;
+      this.#logRun(this.#last);
+      return this.#last;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      lastFailure = { time: timeText(clock.now()), message };
-      if (result === "failed") log.error({ networks: names, error: message }, "discovery of networks failed");
+      this.#lastFailure = { time: timeText(this.#clock.now()), message };
+      if (result === "failed") this.#log.error({ networks: names, error: message }, "discovery of networks failed");
       throw error;
     } finally {
-      running = undefined;
+      this.#running = undefined;
       task.end();
-      measures.run(result, clock.now(), clock.monotonic() - start);
-      plan(settings.intervalMs);
+      this.#measures.run(result, this.#clock.now(), this.#clock.monotonic() - start);
+      this.#plan(this.#settings.intervalMs);
     }
   }
 
-  function logRun(report: DiscoveryReport): void {
+  #logRun(report: DiscoveryReport): void {
     const { networks, addresses, durationSeconds: seconds, problem, isDryRun } = report;
     const counts = {
       new: report.new.length,
@@ -335,84 +408,37 @@ export function createNetworkDiscovery(parts: NetworkDiscoveryParts): NetworkDis
       refused: report.refused.length,
       known: report.known,
     };
-    log.info({ networks, addresses, seconds, isDryRun, ...counts }, "networks were searched for SNMP devices");
-    if (problem !== undefined) log.error({ problem }, "devices that were found are not polled");
+    this.#log.info({ networks, addresses, seconds, isDryRun, ...counts }, "networks were searched for SNMP devices");
+    if (problem !== undefined) this.#log.error({ problem }, "devices that were found are not polled");
   }
 
-  const run: NetworkDiscovery["run"] = async (request) => {
-    const { networks, problems, warnings } = await read();
-    if (warnings.length > 0) log.warn({ warnings: warnings.slice(0, 5) }, "a part of the networks file has no effect");
-    if (problems.length > 0) return { ok: false, reason: "invalid", problems };
-    const unknown = request.networks.filter((name) => networks.every((network) => network.name !== name));
-    if (unknown.length > 0) {
-      const known = networks.map(({ name }) => name).join(", ");
-      const problem = `${settings.networksPath} has no network ${unknown.join(", ")}: it has ${known}`;
-      return { ok: false, reason: "invalid", problems: [problem] };
-    }
-    if (running !== undefined || stopping.signal.aborted) {
-      return { ok: false, reason: "busy", problems: ["a discovery of networks is under way"] };
-    }
-    const wanted = networks.filter(({ name }) => request.networks.length === 0 || request.networks.includes(name));
-    return { ok: true, ended: track(carryOut(request, wanted)) };
-  };
-
-  function track<T>(work: Promise<T>): Promise<T> {
-    const tracked = work.catch(() => {}).finally(() => underWay.delete(tracked));
-    underWay.add(tracked);
+  #track<T>(work: Promise<T>): Promise<T> {
+    const tracked = work.catch(() => {}).finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
     return work;
   }
 
-  function plan(delayMs: number): void {
-    clearTimeout(timer);
-    nextRunAt = undefined;
-    if (settings.intervalMs === 0 || stopping.signal.aborted) return;
-    nextRunAt = clock.now() + delayMs;
-    timer = setTimeout(() => void runByItself(), Math.min(delayMs, longestTimer));
-    timer.unref();
+  #plan(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#nextRunAt = undefined;
+    if (this.#settings.intervalMs === 0 || this.#stopping.signal.aborted) return;
+    this.#nextRunAt = this.#clock.now() + delayMs;
+    this.#timer = setTimeout(() => void this.#runByItself(), Math.min(delayMs, longestTimer));
+    this.#timer.unref();
   }
 
-  async function runByItself(): Promise<void> {
-    if (nextRunAt !== undefined && clock.now() < nextRunAt - 1) return plan(nextRunAt - clock.now());
-    if (parts.leads?.() === false) return plan(settings.intervalMs);
-    const started = await run({ isDryRun: false, networks: [] });
+  async #runByItself(): Promise<void> {
+    if (this.#nextRunAt !== undefined && this.#clock.now() < this.#nextRunAt - 1)
+      return this.#plan(this.#nextRunAt - this.#clock.now());
+    if (this.#parts.leads?.() === false) return this.#plan(this.#settings.intervalMs);
+    const started = await this.run({ isDryRun: false, networks: [] });
     if (started.ok) return void (await started.ended.catch(() => {}));
     if (started.reason === "invalid") {
-      lastFailure = { time: timeText(clock.now()), message: started.problems.join("; ") };
-      log.error({ problems: started.problems.slice(0, 5) }, "networks cannot be searched for SNMP devices");
+      this.#lastFailure = { time: timeText(this.#clock.now()), message: started.problems.join("; ") };
+      this.#log.error({ problems: started.problems.slice(0, 5) }, "networks cannot be searched for SNMP devices");
     }
-    plan(settings.intervalMs);
+    this.#plan(this.#settings.intervalMs);
   }
-
-  return {
-    run,
-    networks: read,
-    async probe(targets) {
-      const swept = await track(sweeps.run(targets, { reached() {}, answered() {} }));
-      const { diff, problem } = await settle(swept, [], { isDryRun: false, isRun: false });
-      count(diff);
-      if (problem !== undefined) log.error({ problem }, "devices that were found are not polled");
-      return { ...swept, diff };
-    },
-    view: () => ({
-      ...(running !== undefined && { running: { ...running } }),
-      ...(last !== undefined && { last }),
-      ...(lastFailure !== undefined && { lastFailure }),
-      ...(nextRunAt !== undefined && { nextRun: timeText(nextRunAt) }),
-    }),
-    async start() {
-      await makeFolder(settings.devicesDirectory);
-      if (settings.intervalMs === 0) return;
-      const { lastRun } = await found.memory();
-      const left = lastRun === undefined ? 0 : lastRun + settings.intervalMs - clock.now();
-      plan(Math.max(firstRunMs, left));
-    },
-    async stop() {
-      clearTimeout(timer);
-      stopping.abort(new Error("the collector is stopping"));
-      sweeps.close();
-      await Promise.allSettled([...underWay, writing]);
-    },
-  };
 }
 
 function timeText(milliseconds: number): string {

@@ -13,64 +13,67 @@ import { placeOf } from "./poll-times.ts";
 /**
  * Watches OIDs that have no instance. What an agent has after one of them lies behind a gap, and none of the others in
  * that gap has an instance either: a round asks once for each gap, however many OIDs there are.
+ *
+ * @param oids in their order, none twice.
  */
-export interface GapSearch {
+export class GapSearch {
+  readonly #oids: readonly Oid[];
+  /** Positions that are asked about, in order: each stands for those up to the next one. */
+  #heads: number[] = [];
+  /** Of the heads those that this round has not asked about. */
+  #open: number[] = [];
+  #most = 1;
+
+  constructor(oids: readonly Oid[]) {
+    this.#oids = oids;
+  }
+
   /** Positions to ask about in one GetNext, not more than `max`. They begin a new round when the one before has ended. */
-  next(max: number): readonly number[];
+  next(max: number): readonly number[] {
+    this.#most = max;
+    if (this.#heads.length === 0) this.#heads = spaced(0, this.#oids.length, max);
+    if (this.#open.length === 0) this.#open = this.#heads;
+    return this.#open.slice(0, max);
+  }
+
   /**
    * Takes what the agent has after a position; `end`: nothing; undefined: it does not say.
    *
    * @returns the position that has an instance now; undefined when that is not seen.
    */
-  heard(position: number, after: Oid | "end" | undefined): number | undefined;
-}
+  heard(position: number, answer: Oid | "end" | undefined): number | undefined {
+    // What does not come after it is not to be believed.
+    const isOrdered = typeof answer !== "object" || compareOids(answer, this.#oids[position] as Oid) > 0;
+    const after = isOrdered ? answer : undefined;
+    const reached = this.#reach(position, after);
+    this.#open = this.#open.filter((head) => head !== position);
+    const head = this.#heads.indexOf(position);
+    if (head >= 0 && reached < this.#endOf(head)) {
+      // The gap has become shorter: what was behind that is not known any more.
+      const more = spaced(reached, this.#endOf(head), this.#most);
+      this.#heads = this.#heads.toSpliced(head + 1, 0, ...more);
+      this.#open = [...more, ...this.#open];
+    } else if (head >= 0) {
+      let covered = head;
+      while (covered + 1 < this.#heads.length && this.#endOf(covered + 1) <= reached) covered++;
+      this.#heads = this.#heads.toSpliced(head + 1, covered - head);
+      this.#open = this.#open.filter((one) => one <= position || one >= this.#endOf(head));
+    }
+    const last = reached - 1;
+    return typeof after === "object" && oidStartsWith(after, this.#oids[last] as Oid) ? last : undefined;
+  }
 
-/** @param oids in their order, none twice. */
-export function createGapSearch(oids: readonly Oid[]): GapSearch {
-  /** Positions that are asked about, in order: each stands for those up to the next one. */
-  let heads: number[] = [];
-  /** Of the heads those that this round has not asked about. */
-  let open: number[] = [];
-  let most = 1;
-  const endOf = (head: number): number => heads[head + 1] ?? oids.length;
+  #endOf(head: number): number {
+    return this.#heads[head + 1] ?? this.#oids.length;
+  }
 
   /** @returns the first position behind `position` that what comes after it says nothing about. */
-  const reach = (position: number, after: Oid | "end" | undefined): number => {
-    if (after === "end") return oids.length;
+  #reach(position: number, after: Oid | "end" | undefined): number {
+    if (after === "end") return this.#oids.length;
     if (after === undefined) return position + 1;
-    const next = oids.findIndex((oid, i) => i > position && compareOids(oid, after) >= 0);
-    return next < 0 ? oids.length : next;
-  };
-
-  return {
-    next(max) {
-      most = max;
-      if (heads.length === 0) heads = spaced(0, oids.length, max);
-      if (open.length === 0) open = heads;
-      return open.slice(0, max);
-    },
-    heard(position, answer) {
-      // What does not come after it is not to be believed.
-      const isOrdered = typeof answer !== "object" || compareOids(answer, oids[position] as Oid) > 0;
-      const after = isOrdered ? answer : undefined;
-      const reached = reach(position, after);
-      open = open.filter((head) => head !== position);
-      const head = heads.indexOf(position);
-      if (head >= 0 && reached < endOf(head)) {
-        // The gap has become shorter: what was behind that is not known any more.
-        const more = spaced(reached, endOf(head), most);
-        heads = heads.toSpliced(head + 1, 0, ...more);
-        open = [...more, ...open];
-      } else if (head >= 0) {
-        let covered = head;
-        while (covered + 1 < heads.length && endOf(covered + 1) <= reached) covered++;
-        heads = heads.toSpliced(head + 1, covered - head);
-        open = open.filter((one) => one <= position || one >= endOf(head));
-      }
-      const last = reached - 1;
-      return typeof after === "object" && oidStartsWith(after, oids[last] as Oid) ? last : undefined;
-    },
-  };
+    const next = this.#oids.findIndex((oid, i) => i > position && compareOids(oid, after) >= 0);
+    return next < 0 ? this.#oids.length : next;
+  }
 }
 
 /** At most `max` positions, as far apart as they can be. */
@@ -98,87 +101,100 @@ function missingAttributes(plan: DevicePlan, definitions: Definitions, device: D
   return [...missing.values()].sort((a, b) => compareOids(a.oid, b.oid));
 }
 
-/** Finds what a device has gained since its discovery, such as BGP that was switched on. */
-export interface Appearances {
-  /** Starts over with what this plan lacks. @param definitions those in force, which may be newer than the plan. */
-  discovered(plan: DevicePlan, definitions: Definitions, device: Device): void;
-  /** The device has restarted: it may have what its discovery did not find. */
-  restarted(): void;
-  /** Whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
-  isDue(device: Device): boolean;
-  /** Sends one request. Never fails for a bad answer or for none. */
-  look(device: Device, by: Session): Promise<void>;
-}
-
 /** A discovery takes dozens of requests, a look takes one. */
 const lookEveryMs = 600_000;
 
-/** @param onFound is given the name of an attribute that the device has now. */
-export function createAppearances(
-  clock: Pick<Clock, "now">,
-  counts: Pick<DeviceCounts, "looks" | "appeared">,
-  onFound: (attribute: string) => void,
-): Appearances {
-  let missing: readonly Attribute[] = [];
-  let search = createGapSearch([]);
+/**
+ * Finds what a device has gained since its discovery, such as BGP that was switched on.
+ *
+ * @param onFound is given the name of an attribute that the device has now.
+ */
+export class Appearances {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #counts: Pick<DeviceCounts, "looks" | "appeared">;
+  readonly #onFound: (attribute: string) => void;
+  #missing: readonly Attribute[] = [];
+  #search = new GapSearch([]);
   /** How much is asked at once: less, for a while, of an agent that long requests are too much for. */
-  let size = Infinity;
-  let lastTurn: number | undefined;
+  #size = Infinity;
+  #lastTurn: number | undefined;
   /** What calls for a discovery that has not been. */
-  let announced: Attribute | undefined;
+  #announced: Attribute | undefined;
   /** OIDs that a look found and the discovery after it did not: they are no reason for another one. */
-  const inVain = new Set<string>();
-  const turnOf = ({ id }: Device): number => Math.floor(clock.now() / lookEveryMs + placeOf(id));
+  readonly #inVain = new Set<string>();
 
-  function found(attribute: Attribute): void {
-    if (announced === undefined) counts.appeared++;
-    announced = attribute;
-    onFound(attribute.name);
+  constructor(
+    clock: Pick<Clock, "now">,
+    counts: Pick<DeviceCounts, "looks" | "appeared">,
+    onFound: (attribute: string) => void,
+  ) {
+    this.#clock = clock;
+    this.#counts = counts;
+    this.#onFound = onFound;
   }
 
-  return {
-    discovered(plan, definitions, device) {
-      const planned = new Set(
-        Array.from(plan.objects.values(), ({ attributes }) => Array.from(attributes.values())).flat(),
-      );
-      // What was not looked for by the discovery waits for the next one.
-      const lacks =
-        plan.revision === definitions.revision
-          ? missingAttributes(plan, definitions, device)
-          : missing.filter(({ oidText }) => !planned.has(oidText));
-      if (announced !== undefined && lacks.some(({ oidText }) => oidText === announced?.oidText))
-        inVain.add(announced.oidText);
-      announced = undefined;
-      missing = lacks.filter(({ oidText }) => !inVain.has(oidText));
-      search = createGapSearch(missing.map(({ oid }) => oid));
-      lastTurn = turnOf(device);
-    },
-    restarted: () => inVain.clear(),
-    isDue: (device) => missing.length > 0 && device.rediscoverIntervalMs > 0 && turnOf(device) !== lastTurn,
-    async look(device, by) {
-      lastTurn = turnOf(device);
-      const current = search;
-      const of = missing;
-      const asked = current.next(Math.max(1, Math.min(size, by.limits.oids(device.maxOids))));
-      counts.looks++;
-      try {
-        const response = await by.getNext(asked.map((i) => (of[i] as Attribute).oid));
-        if (search !== current) return;
-        if (response.errorStatus !== 0) {
-          size = hearError(current, asked, response) ?? size;
-          return;
-        }
-        size = Math.max(size, asked.length * 2);
-        const position = hear(current, asked, response.varbinds);
-        if (position !== undefined) found(of[position] as Attribute);
-      } catch (error) {
-        if (!(error instanceof SnmpError)) throw error;
-        if (!["timeout", "too_big", "malformed"].includes(error.code)) return;
-        size = Math.max(1, asked.length >> 1);
-        if (asked.length === 1) current.heard(asked[0] as number, undefined);
+  /** Starts over with what this plan lacks. @param definitions those in force, which may be newer than the plan. */
+  discovered(plan: DevicePlan, definitions: Definitions, device: Device): void {
+    const planned = new Set(
+      Array.from(plan.objects.values(), ({ attributes }) => Array.from(attributes.values())).flat(),
+    );
+    // What was not looked for by the discovery waits for the next one.
+    const lacks =
+      plan.revision === definitions.revision
+        ? missingAttributes(plan, definitions, device)
+        : this.#missing.filter(({ oidText }) => !planned.has(oidText));
+    if (this.#announced !== undefined && lacks.some(({ oidText }) => oidText === this.#announced?.oidText))
+      this.#inVain.add(this.#announced.oidText);
+    this.#announced = undefined;
+    this.#missing = lacks.filter(({ oidText }) => !this.#inVain.has(oidText));
+    this.#search = new GapSearch(this.#missing.map(({ oid }) => oid));
+    this.#lastTurn = this.#turnOf(device);
+  }
+
+  /** The device has restarted: it may have what its discovery did not find. */
+  restarted(): void {
+    this.#inVain.clear();
+  }
+
+  /** Whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
+  isDue(device: Device): boolean {
+    return this.#missing.length > 0 && device.rediscoverIntervalMs > 0 && this.#turnOf(device) !== this.#lastTurn;
+  }
+
+  /** Sends one request. Never fails for a bad answer or for none. */
+  async look(device: Device, by: Session): Promise<void> {
+    this.#lastTurn = this.#turnOf(device);
+    const current = this.#search;
+    const of = this.#missing;
+    const asked = current.next(Math.max(1, Math.min(this.#size, by.limits.oids(device.maxOids))));
+    this.#counts.looks++;
+    try {
+      const response = await by.getNext(asked.map((i) => (of[i] as Attribute).oid));
+      if (this.#search !== current) return;
+      if (response.errorStatus !== 0) {
+        this.#size = hearError(current, asked, response) ?? this.#size;
+        return;
       }
-    },
-  };
+      this.#size = Math.max(this.#size, asked.length * 2);
+      const position = hear(current, asked, response.varbinds);
+      if (position !== undefined) this.#found(of[position] as Attribute);
+    } catch (error) {
+      if (!(error instanceof SnmpError)) throw error;
+      if (!["timeout", "too_big", "malformed"].includes(error.code)) return;
+      this.#size = Math.max(1, asked.length >> 1);
+      if (asked.length === 1) current.heard(asked[0] as number, undefined);
+    }
+  }
+
+  #turnOf({ id }: Device): number {
+    return Math.floor(this.#clock.now() / lookEveryMs + placeOf(id));
+  }
+
+  #found(attribute: Attribute): void {
+    if (this.#announced === undefined) this.#counts.appeared++;
+    this.#announced = attribute;
+    this.#onFound(attribute.name);
+  }
 }
 
 /** @returns the first position that has an instance. */

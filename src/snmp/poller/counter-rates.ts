@@ -114,70 +114,74 @@ function layoutOf({ columns, indexFields }: PolledObject, isCounted: (attribute:
 }
 
 /** The counters of the rows of one object. */
-interface KeptCounters {
-  readonly layout: RowLayout;
-  readonly size: number;
+class KeptCounters {
   /** When the object was read last, monotonic milliseconds. */
-  readAt: number;
-  /** @returns the place of the row's first number; undefined when there is no room for it. */
-  slotOf(key: string): number | undefined;
-  numbers(): Float64Array;
-  /** NaN: there is none. */
-  rateAt(key: string, counter: number): number;
-  /** Drops the rows that were not read at this time. */
-  keepOnly(at: number): void;
-}
+  readAt = -Infinity;
+  readonly layout: RowLayout;
+  readonly #budget: RateBudget;
+  readonly #width: number;
+  readonly #slots = new Map<string, number>();
+  readonly #free: number[] = [];
+  #end = 0;
+  #numbers = new Float64Array(0);
 
-function createKeptCounters(layout: RowLayout, budget: RateBudget): KeptCounters {
-  const width = rowHead + counterWidth * layout.counters.length;
-  const slots = new Map<string, number>();
-  const free: number[] = [];
-  let end = 0;
-  let numbers = new Float64Array(0);
-  const grow = (): void => {
-    const larger = new Float64Array(Math.max(4 * width, 2 * numbers.length)).fill(Number.NaN);
-    larger.set(numbers);
-    numbers = larger;
-  };
-  return {
-    layout,
-    readAt: -Infinity,
-    get size() {
-      return slots.size;
-    },
-    slotOf(key) {
-      const known = slots.get(key);
-      if (known !== undefined) return known;
-      if (budget.used >= budget.max) {
-        budget.leftOut++;
-        return undefined;
-      }
-      budget.used++;
-      let slot = free.pop();
-      if (slot === undefined) {
-        slot = end;
-        end += width;
-        if (end > numbers.length) grow();
-      }
-      slots.set(key, slot);
-      return slot;
-    },
-    numbers: () => numbers,
-    rateAt(key, counter) {
-      const slot = slots.get(key);
-      const rate = slot === undefined ? Number.NaN : (numbers[slot + rowHead + counterWidth * counter + 2] as number);
-      return rate === steppedRate ? Number.NaN : rate;
-    },
-    keepOnly(at) {
-      for (const [key, slot] of slots) {
-        if (numbers[slot] === at) continue;
-        slots.delete(key);
-        budget.used--;
-        free.push(slot);
-        numbers.fill(Number.NaN, slot, slot + width);
-      }
-    },
-  };
+  constructor(layout: RowLayout, budget: RateBudget) {
+    this.layout = layout;
+    this.#budget = budget;
+    this.#width = rowHead + counterWidth * layout.counters.length;
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** @returns the place of the row's first number; undefined when there is no room for it. */
+  slotOf(key: string): number | undefined {
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    if (this.#budget.used >= this.#budget.max) {
+      this.#budget.leftOut++;
+      return undefined;
+    }
+    this.#budget.used++;
+    let slot = this.#free.pop();
+    if (slot === undefined) {
+      slot = this.#end;
+      this.#end += this.#width;
+      if (this.#end > this.#numbers.length) this.#grow();
+    }
+    this.#slots.set(key, slot);
+    return slot;
+  }
+
+  numbers(): Float64Array {
+    return this.#numbers;
+  }
+
+  /** NaN: there is none. */
+  rateAt(key: string, counter: number): number {
+    const slot = this.#slots.get(key);
+    const rate =
+      slot === undefined ? Number.NaN : (this.#numbers[slot + rowHead + counterWidth * counter + 2] as number);
+    return rate === steppedRate ? Number.NaN : rate;
+  }
+
+  /** Drops the rows that were not read at this time. */
+  keepOnly(at: number): void {
+    for (const [key, slot] of this.#slots) {
+      if (this.#numbers[slot] === at) continue;
+      this.#slots.delete(key);
+      this.#budget.used--;
+      this.#free.push(slot);
+      this.#numbers.fill(Number.NaN, slot, slot + this.#width);
+    }
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(Math.max(4 * this.#width, 2 * this.#numbers.length)).fill(Number.NaN);
+    larger.set(this.#numbers);
+    this.#numbers = larger;
+  }
 }
 
 /** The counters of one row, compared with those of the poll before. */
@@ -200,8 +204,25 @@ export interface CountedRows {
   end(): void;
 }
 
-/** The last readings of the counters of a device. */
-interface CounterRates {
+/**
+ * The last readings of the counters of a device.
+ *
+ * @param isCounted which counters are kept.
+ * @param givesChanges whether the changes of a row are wanted, or its rates alone.
+ */
+export class CounterRates {
+  readonly #budget: RateBudget;
+  readonly #isCounted: (attribute: Attribute) => boolean;
+  readonly #givesChanges: boolean;
+  readonly #objects = new Map<string, KeptCounters>();
+  readonly #layouts = new WeakMap<PolledObject, RowLayout>();
+
+  constructor(budget: RateBudget, isCounted: (attribute: Attribute) => boolean, givesChanges = true) {
+    this.#budget = budget;
+    this.#isCounted = isCounted;
+    this.#givesChanges = givesChanges;
+  }
+
   /**
    * @param at when the object was read, monotonic milliseconds.
    * @param leastMs less than this after the reading before there is nothing to compare: a poll between those of the
@@ -213,63 +234,47 @@ interface CounterRates {
     at: number,
     leastMs: number,
     speedOf: (index: number) => number | undefined,
-  ): CountedRows | undefined;
+  ): CountedRows | undefined {
+    const layout = this.#layoutFor(object);
+    if (layout.counters.length === 0) return undefined;
+    let kept = this.#objects.get(object.id);
+    // Other definitions: the columns may have other places.
+    if (kept === undefined || kept.layout !== layout) {
+      this.#drop(object.id);
+      this.#objects.set(object.id, (kept = new KeptCounters(layout, this.#budget)));
+    }
+    if (at - kept.readAt < leastMs) return undefined;
+    kept.readAt = at;
+    return countRows(kept, at, this.#budget, this.#givesChanges, speedOf);
+  }
+
   /** Per second between the last two polls, in the unit of the device; undefined where these give none. */
-  rateOf(oid: string, key: string): number | undefined;
+  rateOf(oid: string, key: string): number | undefined {
+    for (const kept of this.#objects.values()) {
+      const place = kept.layout.counters.findIndex(({ oidText }) => oidText === oid);
+      const rate = place === -1 ? Number.NaN : kept.rateAt(key, place);
+      if (!Number.isNaN(rate)) return rate;
+    }
+    return undefined;
+  }
+
   /** What was counted before says nothing any more: the device has restarted, or its interfaces have other numbers. */
-  forget(): void;
-}
+  forget(): void {
+    for (const id of this.#objects.keys()) this.#drop(id);
+  }
 
-/**
- * @param isCounted which counters are kept.
- * @param givesChanges whether the changes of a row are wanted, or its rates alone.
- */
-export function createCounterRates(
-  budget: RateBudget,
-  isCounted: (attribute: Attribute) => boolean,
-  givesChanges = true,
-): CounterRates {
-  const objects = new Map<string, KeptCounters>();
-  const layouts = new WeakMap<PolledObject, RowLayout>();
-
-  const layoutFor = (object: PolledObject): RowLayout => {
-    const known = layouts.get(object);
+  #layoutFor(object: PolledObject): RowLayout {
+    const known = this.#layouts.get(object);
     if (known !== undefined) return known;
-    const layout = layoutOf(object, isCounted);
-    layouts.set(object, layout);
+    const layout = layoutOf(object, this.#isCounted);
+    this.#layouts.set(object, layout);
     return layout;
-  };
-  const drop = (id: string): void => {
-    budget.used -= objects.get(id)?.size ?? 0;
-    objects.delete(id);
-  };
+  }
 
-  return {
-    begin(object, at, leastMs, speedOf) {
-      const layout = layoutFor(object);
-      if (layout.counters.length === 0) return undefined;
-      let kept = objects.get(object.id);
-      // Other definitions: the columns may have other places.
-      if (kept === undefined || kept.layout !== layout) {
-        drop(object.id);
-        objects.set(object.id, (kept = createKeptCounters(layout, budget)));
-      }
-      if (at - kept.readAt < leastMs) return undefined;
-      kept.readAt = at;
-      return countRows(kept, at, budget, givesChanges, speedOf);
-    },
-    rateOf(oid, key) {
-      for (const kept of objects.values()) {
-        const place = kept.layout.counters.findIndex(({ oidText }) => oidText === oid);
-        const rate = place === -1 ? Number.NaN : kept.rateAt(key, place);
-        if (!Number.isNaN(rate)) return rate;
-      }
-      return undefined;
-    },
-    forget() {
-      for (const id of objects.keys()) drop(id);
-    },
-  };
+  #drop(id: string): void {
+    this.#budget.used -= this.#objects.get(id)?.size ?? 0;
+    this.#objects.delete(id);
+  }
 }
 
 function countRows(

@@ -1,53 +1,21 @@
-import { type MeasuredDevice, type DeviceCounts, createDeviceCounts } from "./device-counts.ts";
+import { type MeasuredDevice, createDeviceCounts } from "./device-counts.ts";
 import { type Device, type Definitions, deviceCredentials } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { InterfaceView, OctetReading } from "./interface-states.ts";
-import { type MissedTurns, placeOf, type Schedule, type Scheduled, createPollTimes } from "./poll-times.ts";
+import { type MissedTurns, placeOf, type Schedule, type Scheduled, PollTimes } from "./poll-times.ts";
 import { getScalars, sysDescrOid, textOf, openSession, refusal, sysUpTimeOid } from "../discovery/identify.ts";
 import { formatOid } from "../session/var-bind.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import { type Pulse, createHeartbeat, hasSettledSince, createDeviceSessions } from "./device-sessions.ts";
+import { type Pulse, Heartbeat, hasSettledSince, DeviceSessions } from "./device-sessions.ts";
 import type { PolledType } from "./poll-plan.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
-import { type PollerParts, createObjectPolls, isNaming } from "./object-polls.ts";
-import { createLearntDevice } from "./learnt-device.ts";
+import { type PollerParts, ObjectPolls, isNaming } from "./object-polls.ts";
+import { LearntDevice } from "./learnt-device.ts";
 import { createNameOrder, givesNames } from "./row-names.ts";
-import { createLimiter } from "../limits.ts";
-import { createAppearances } from "./appearances.ts";
-
-/** Polls one device: each object type at its interval, and while it does not answer with one request an interval. */
-export interface DevicePoller extends MeasuredDevice {
-  readonly device: Device;
-  readonly plan: DevicePlan | undefined;
-  readonly state: "undiscovered" | "up" | "down";
-  readonly interfaces: ReadonlyMap<number, string>;
-  readonly addresses: readonly string[];
-  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
-  lldpPort(port: number): string | undefined;
-  /** The same with their states and rates. */
-  interfaceViews(): readonly InterfaceView[];
-  /** The last readings of the counters of bytes, by ifIndex. */
-  octets(): ReadonlyMap<number, readonly OctetReading[]>;
-  readonly lastPoll: number | undefined;
-  readonly lastError: { readonly at: number; readonly message: string } | undefined;
-  /** Milliseconds since the epoch. */
-  nextPoll(): number | undefined;
-  readonly counts: DeviceCounts;
-  /** Puts a plan in the place of the one before and polls by it. */
-  adopt(plan: DevicePlan): void;
-  /** Goes on with the plan of an earlier run, which may have missed the last turn of the device. */
-  resume(plan: DevicePlan, missed: MissedTurns): void;
-  /** A discovery failed: the plan that there is stays. Without one the device is asked again each interval. */
-  discoveryFailed(message: string): void;
-  /** Uses other definitions from the next poll on. */
-  update(device: Device, definitions: Definitions): void;
-  /** Polls the tables of interfaces now, in addition to their times: at most once in 10 s. */
-  pollInterfaces(): void;
-  /** Polls no more. Lets what is in flight end, or gives it up at once. */
-  stop(isAtOnce?: boolean): Promise<void>;
-}
+import { Limiter } from "../limits.ts";
+import { Appearances } from "./appearances.ts";
 
 /** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
 function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {
@@ -84,351 +52,439 @@ async function reasonAfterRestart(by: Session, plan: DevicePlan): Promise<string
   return now === undefined || now === plan.sysDescr ? undefined : "another sysDescr after a restart";
 }
 
-/** Asks a silent device again and again. */
-interface Prober {
-  readonly isActive: boolean;
-  /** Of the monotonic clock; undefined when it is not active. */
-  readonly due: number | undefined;
-  /** Asks in an interval from now, and each interval after the answer, until it is stopped. */
-  start(): void;
-  stop(): void;
-}
-
 /**
+ * Asks a silent device again and again.
+ *
  * @param ask asks once. Never rejects.
  * @param intervalMs is asked each time, so that it may change.
  */
-function createProber(schedule: Schedule, clock: Clock, intervalMs: () => number, ask: () => Promise<void>): Prober {
-  let scheduled: Scheduled | undefined;
-  const start = (): void => {
-    if (scheduled !== undefined) schedule.cancel(scheduled);
-    const item = schedule.at(clock.monotonic() + intervalMs(), () => void goOn());
+class Prober {
+  readonly #schedule: Schedule;
+  readonly #clock: Clock;
+  readonly #intervalMs: () => number;
+  readonly #ask: () => Promise<void>;
+  #scheduled: Scheduled | undefined;
+
+  constructor(schedule: Schedule, clock: Clock, intervalMs: () => number, ask: () => Promise<void>) {
+    this.#schedule = schedule;
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+    this.#ask = ask;
+  }
+
+  /** Asks in an interval from now, and each interval after the answer, until it is stopped. */
+  start(): void {
+    if (this.#scheduled !== undefined) this.#schedule.cancel(this.#scheduled);
+    const item = this.#schedule.at(this.#clock.monotonic() + this.#intervalMs(), () => void goOn());
     const goOn = async (): Promise<void> => {
-      await ask();
+      await this.#ask();
       // Unless it was stopped, or begun again, while it was asked.
-      if (scheduled === item) start();
+      if (this.#scheduled === item) this.start();
     };
-    scheduled = item;
-  };
-  return {
-    get isActive() {
-      return scheduled !== undefined;
-    },
-    get due() {
-      return scheduled?.due;
-    },
-    start,
-    stop() {
-      if (scheduled !== undefined) schedule.cancel(scheduled);
-      scheduled = undefined;
-    },
-  };
+    this.#scheduled = item;
+  }
+
+  get isActive(): boolean {
+    return this.#scheduled !== undefined;
+  }
+
+  /** Of the monotonic clock; undefined when it is not active. */
+  get due(): number | undefined {
+    return this.#scheduled?.due;
+  }
+
+  stop(): void {
+    if (this.#scheduled !== undefined) this.#schedule.cancel(this.#scheduled);
+    this.#scheduled = undefined;
+  }
 }
 
 /** Asks a silent device by one request, with one credential after the other, because it may come back with another. */
-interface AccessProbe {
-  /** The next request is made with this credential. */
-  begin(credential: number): void;
-  /** @returns the credential that was answered, or why there was no answer. */
-  ask(device: Device): Promise<{ readonly credential: number; readonly failure: string | undefined }>;
-}
+class AccessProbe {
+  readonly #client: SnmpClient;
+  #next = 0;
 
-function createAccessProbe(client: SnmpClient): AccessProbe {
-  let next = 0;
-  return {
-    begin: (credential) => void (next = credential),
-    async ask(device) {
-      const credential = next;
-      next = (credential + 1) % Math.max(1, deviceCredentials(device).length);
-      let session: Session | undefined;
-      try {
-        session = openSession(client, device, credential, 0);
-        const { errorStatus } = await getScalars(session, [sysUpTimeOid], 1);
-        return { credential, failure: errorStatus === 0 ? undefined : refusal(errorStatus).message };
-      } catch (error) {
-        if (!(error instanceof SnmpError)) throw error;
-        return { credential, failure: error.message };
-      } finally {
-        session?.close();
-      }
-    },
-  };
+  constructor(client: SnmpClient) {
+    this.#client = client;
+  }
+
+  /** The next request is made with this credential. */
+  begin(credential: number): void {
+    this.#next = credential;
+  }
+
+  /** @returns the credential that was answered, or why there was no answer. */
+  async ask(device: Device): Promise<{ readonly credential: number; readonly failure: string | undefined }> {
+    const credential = this.#next;
+    this.#next = (credential + 1) % Math.max(1, deviceCredentials(device).length);
+    let session: Session | undefined;
+    try {
+      session = openSession(this.#client, device, credential, 0);
+      const { errorStatus } = await getScalars(session, [sysUpTimeOid], 1);
+      return { credential, failure: errorStatus === 0 ? undefined : refusal(errorStatus).message };
+    } catch (error) {
+      if (!(error instanceof SnmpError)) throw error;
+      return { credential, failure: error.message };
+    } finally {
+      session?.close();
+    }
+  }
 }
 
 /** The work of a device that is under way. */
-interface RunningPolls {
+class RunningPolls {
+  readonly #deviceId: string;
+  readonly #log: Log;
+  readonly #note: (message: string) => void;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(deviceId: string, log: Log, note: (message: string) => void) {
+    this.#deviceId = deviceId;
+    this.#log = log;
+    this.#note = note;
+  }
+
   /** @returns what never rejects: a fault of the collector is noted and logged. */
-  track(work: Promise<void>): Promise<void>;
+  track(work: Promise<void>): Promise<void> {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.#note(String(error));
+        this.#log.error({ device: this.#deviceId, error }, "a poll failed by a fault of the collector");
+      })
+      .finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+    return tracked;
+  }
+
   /** Resolves when all that runs now has ended. */
-  settled(): Promise<unknown>;
+  settled(): Promise<unknown> {
+    return Promise.allSettled(this.#running);
+  }
 }
 
-function createRunningPolls(deviceId: string, log: Log, note: (message: string) => void): RunningPolls {
-  const running = new Set<Promise<void>>();
-  return {
-    track(work) {
-      const tracked = work
-        .catch((error: unknown) => {
-          note(String(error));
-          log.error({ device: deviceId, error }, "a poll failed by a fault of the collector");
-        })
-        .finally(() => running.delete(tracked));
-      running.add(tracked);
-      return tracked;
-    },
-    settled: () => Promise.allSettled(running),
-  };
-}
-
-export function createDevicePoller(parts: PollerParts, firstDevice: Device, first: Definitions): DevicePoller {
-  const { client, schedule, clock, log } = parts;
-  let device = firstDevice;
-  let definitions = first;
-  let plan: DevicePlan | undefined;
-  let state: DevicePoller["state"] = "undiscovered";
-  let credential = 0;
-  let hostName: string | undefined;
-  let lastPoll: number | undefined;
-  let lastError: DevicePoller["lastError"];
-  let isStopped = false;
-  let restarts = 0;
+/** Polls one device: each object type at its interval, and while it does not answer with one request an interval. */
+export class DevicePoller implements MeasuredDevice {
+  readonly #parts: PollerParts;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #device: Device;
+  #definitions: Definitions;
+  #plan: DevicePlan | undefined;
+  #state: DevicePoller["state"] = "undiscovered";
+  #credential = 0;
+  #hostName: string | undefined;
+  #lastPoll: number | undefined;
+  #lastError: DevicePoller["lastError"];
+  #isStopped = false;
+  #restarts = 0;
   /** Whether the numbers of interfaces may be others than those of the names. */
-  let areNamesOld = false;
-  const counts = createDeviceCounts();
-  const note = (message: string): void => void (lastError = { at: clock.now(), message });
-  const running = createRunningPolls(firstDevice.id, log, note);
-  const learnt = createLearntDevice(parts);
-  const nameOrder = createNameOrder();
-  const limiter = createLimiter(() => device.maxConcurrentPolls);
-  const sessions = createDeviceSessions(client, () => running.settled());
-  const accessProbe = createAccessProbe(client);
-  const appearances = createAppearances(clock, counts, (name) => parts.rediscover(device.id, `it has ${name} now`));
-  const heartbeat = createHeartbeat(clock, onPulse, () => device.maxOids);
-  const prober = createProber(
-    schedule,
-    clock,
-    () => device.pollIntervalMs,
-    () => running.track(probe()),
-  );
-  const objectPolls = createObjectPolls({
-    shared: parts,
-    now: () => ({
-      device,
-      definitions,
-      hostName: hostName ?? plan?.sysName ?? device.name,
-      facts: plan?.facts ?? new Map(),
-      restarts,
-      isPolled: !isStopped && state === "up",
-      isStopped,
-    }),
-    learnt,
-    sessions,
-    limiter,
-    counts,
-    onSilence: () => isAlive(sessions.single),
-    confirm: () => isAlive(sessions.polling),
-    onNames: () => parts.learnt(poller),
-    note,
-  });
-  const times = createPollTimes({
-    schedule,
-    clock,
-    compile: parts.compile,
-    now: () => ({ device, definitions, plan }),
-    poll: (type, lagMs) => running.track(pollType(type, lagMs)),
-    onMissed: (polls) => void (counts.skipped += polls),
-  });
+  #areNamesOld = false;
+  readonly counts = createDeviceCounts();
+  readonly #running: RunningPolls;
+  readonly #learnt: LearntDevice;
+  readonly #nameOrder = createNameOrder();
+  readonly #limiter: Limiter;
+  readonly #sessions: DeviceSessions;
+  readonly #accessProbe: AccessProbe;
+  readonly #appearances: Appearances;
+  readonly #heartbeat: Heartbeat;
+  readonly #prober: Prober;
+  readonly #objectPolls: ObjectPolls;
+  readonly #times: PollTimes;
 
-  const openSessions = (): void => {
-    const failure = sessions.open(device, credential);
-    if (failure !== undefined) note(failure);
-  };
+  constructor(parts: PollerParts, firstDevice: Device, first: Definitions) {
+    this.#parts = parts;
+    const { client, schedule, clock, log } = parts;
+    this.#clock = clock;
+    this.#log = log;
+    this.#device = firstDevice;
+    this.#definitions = first;
+    this.#running = new RunningPolls(firstDevice.id, log, (message) => this.#note(message));
+    this.#learnt = new LearntDevice(parts);
+    this.#limiter = new Limiter(() => this.#device.maxConcurrentPolls);
+    this.#sessions = new DeviceSessions(client, () => this.#running.settled());
+    this.#accessProbe = new AccessProbe(client);
+    this.#appearances = new Appearances(clock, this.counts, (name) =>
+      parts.rediscover(this.#device.id, `it has ${name} now`),
+    );
+    this.#heartbeat = new Heartbeat(
+      clock,
+      (pulse) => this.#onPulse(pulse),
+      () => this.#device.maxOids,
+    );
+    this.#prober = new Prober(
+      schedule,
+      clock,
+      () => this.#device.pollIntervalMs,
+      () => this.#running.track(this.#probe()),
+    );
+    this.#objectPolls = new ObjectPolls({
+      shared: parts,
+      now: () => ({
+        device: this.#device,
+        definitions: this.#definitions,
+        hostName: this.#hostName ?? this.#plan?.sysName ?? this.#device.name,
+        facts: this.#plan?.facts ?? new Map(),
+        restarts: this.#restarts,
+        isPolled: !this.#isStopped && this.#state === "up",
+        isStopped: this.#isStopped,
+      }),
+      learnt: this.#learnt,
+      sessions: this.#sessions,
+      limiter: this.#limiter,
+      counts: this.counts,
+      onSilence: () => this.#isAlive(this.#sessions.single),
+      confirm: () => this.#isAlive(this.#sessions.polling),
+      onNames: () => parts.learnt(this),
+      note: (message) => this.#note(message),
+    });
+    this.#times = new PollTimes({
+      schedule,
+      clock,
+      compile: parts.compile,
+      now: () => ({ device: this.#device, definitions: this.#definitions, plan: this.#plan }),
+      poll: (type, lagMs) => this.#running.track(this.#pollType(type, lagMs)),
+      onMissed: (polls) => void (this.counts.skipped += polls),
+    });
+    // Open from the start, so that what a discovery asks is counted with the device.
+    this.#openSessions();
+  }
 
-  async function pollType(name: string, lagMs: number): Promise<void> {
-    const type = times.types().get(name);
-    if (type === undefined || isStopped) return;
-    const start = clock.monotonic();
-    const objects = objectPolls.readable(type.objects);
-    const turn = nameOrder.begin(start - lagMs, objects.filter(isNaming).length);
-    counts.polls++;
-    counts.lag = lagMs / 1000;
-    lastPoll = clock.now();
+  /** Goes on with the plan of an earlier run, which may have missed the last turn of the device. */
+  resume(next: DevicePlan, missed?: MissedTurns): void {
+    if (this.#isStopped) return;
+    this.#plan = next;
+    this.#times.changed();
+    this.#state = "up";
+    if (
+      this.#credential !== next.credential ||
+      this.#sessions.polling === undefined ||
+      !this.#sessions.suit(this.#device)
+    ) {
+      this.#credential = next.credential;
+      this.#openSessions();
+    }
+    this.#hostName = next.sysName;
+    this.#heartbeat.forget(next.marks);
+    if (next.problem !== undefined) this.#note(next.problem);
+    const areRowNamesGone = this.#learnt.discovered(next);
+    this.#appearances.discovered(next, this.#definitions, this.#device);
+    this.#prober.stop();
+    this.#times.plan(missed);
+    // What names the rows of other tables is polled once an hour or less.
+    if (areRowNamesGone) this.#times.pollAll();
+    this.#parts.learnt(this);
+  }
+
+  get id(): string {
+    return this.#device.id;
+  }
+
+  get device(): Device {
+    return this.#device;
+  }
+
+  get plan(): DevicePlan | undefined {
+    return this.#plan;
+  }
+
+  get state(): "undiscovered" | "up" | "down" {
+    return this.#state;
+  }
+
+  get isUp(): boolean {
+    return this.#state === "up";
+  }
+
+  get interfaces(): ReadonlyMap<number, string> {
+    return this.#learnt.names.interfaces;
+  }
+
+  get addresses(): readonly string[] {
+    return this.#learnt.names.addresses;
+  }
+
+  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
+  lldpPort(port: number): string | undefined {
+    return this.#learnt.lldpPort(port);
+  }
+
+  /** The same with their states and rates. */
+  interfaceViews(): readonly InterfaceView[] {
+    return this.#learnt.interfaceViews();
+  }
+
+  /** The last readings of the counters of bytes, by ifIndex. */
+  octets(): ReadonlyMap<number, readonly OctetReading[]> {
+    return this.#learnt.octets();
+  }
+
+  get lastPoll(): number | undefined {
+    return this.#lastPoll;
+  }
+
+  get lastError(): { readonly at: number; readonly message: string } | undefined {
+    return this.#lastError;
+  }
+
+  get requests(): {
+    readonly requests: number;
+    readonly retries: number;
+    readonly timeouts: number;
+    readonly ignored: number;
+  } {
+    return this.#sessions.counts;
+  }
+
+  get valueFaults(): Readonly<Record<"cut" | "empty" | "width" | "length" | "tag" | "oid", number>> {
+    return this.#sessions.valueFaults;
+  }
+
+  /** Milliseconds since the epoch. */
+  nextPoll(): number | undefined {
+    const due = this.#times.nextDue() ?? this.#prober.due;
+    return due === undefined ? undefined : this.#clock.now() + due - this.#clock.monotonic();
+  }
+
+  /** Puts a plan in the place of the one before and polls by it. */
+  adopt(next: DevicePlan): void {
+    this.resume(next);
+  }
+
+  /** A discovery failed: the plan that there is stays. Without one the device is asked again each interval. */
+  discoveryFailed(message: string): void {
+    this.#note(message);
+    if (this.#plan === undefined && !this.#prober.isActive && !this.#isStopped) this.#prober.start();
+  }
+
+  /** Uses other definitions from the next poll on. */
+  update(nextDevice: Device, nextDefinitions: Definitions): void {
+    this.#device = nextDevice;
+    this.#definitions = nextDefinitions;
+    this.#times.changed();
+    this.#limiter.changed();
+    // Other credentials are for the discovery to try: until it has, those that are known to work are used.
+    if (this.#sessions.haveAccessOf(this.#device) && !this.#sessions.suit(this.#device)) this.#openSessions();
+    if (this.#state === "up") this.#times.plan();
+  }
+
+  /** Polls the tables of interfaces now, in addition to their times: at most once in 10 s. */
+  pollInterfaces(): void {
+    if (!this.#isStopped) this.#times.pollInterfaces();
+  }
+
+  /** Polls no more. Lets what is in flight end, or gives it up at once. */
+  async stop(isAtOnce: boolean = false): Promise<void> {
+    this.#isStopped = true;
+    this.#learnt.end();
+    if (isAtOnce) this.#sessions.close();
+    this.#times.clear();
+    this.#prober.stop();
+    await this.#running.settled();
+    this.#sessions.close();
+  }
+
+  #note(message: string): void {
+    this.#lastError = { at: this.#clock.now(), message };
+  }
+
+  #openSessions(): void {
+    const failure = this.#sessions.open(this.#device, this.#credential);
+    if (failure !== undefined) this.#note(failure);
+  }
+
+  async #pollType(name: string, lagMs: number): Promise<void> {
+    const type = this.#times.types().get(name);
+    if (type === undefined || this.#isStopped) return;
+    const start = this.#clock.monotonic();
+    const objects = this.#objectPolls.readable(type.objects);
+    const turn = this.#nameOrder.begin(start - lagMs, objects.filter(isNaming).length);
+    this.counts.polls++;
+    this.counts.lag = lagMs / 1000;
+    this.#lastPoll = this.#clock.now();
     try {
-      if (!(await isAlive(sessions.polling))) return;
-      if (areNamesOld && objects.some(givesNames)) {
-        areNamesOld = false;
-        learnt.forgetInterfaces();
+      if (!(await this.#isAlive(this.#sessions.polling))) return;
+      if (this.#areNamesOld && objects.some(givesNames)) {
+        this.#areNamesOld = false;
+        this.#learnt.forgetInterfaces();
       }
-      await objectPolls.run(objects, turn, type.intervalMs);
-      counts.duration = (clock.monotonic() - start) / 1000;
-      lookAround();
+      await this.#objectPolls.run(objects, turn, type.intervalMs);
+      this.counts.duration = (this.#clock.monotonic() - start) / 1000;
+      this.#lookAround();
     } finally {
       turn.end();
     }
   }
 
   /** The next poll does not wait for it. */
-  function lookAround(): void {
-    const by = sessions.single;
-    if (by !== undefined && !isStopped && state === "up" && appearances.isDue(device))
-      void running.track(appearances.look(device, by));
+  #lookAround(): void {
+    const by = this.#sessions.single;
+    if (by !== undefined && !this.#isStopped && this.#state === "up" && this.#appearances.isDue(this.#device))
+      void this.#running.track(this.#appearances.look(this.#device, by));
   }
 
-  async function isAlive(by: Session | undefined): Promise<boolean> {
+  async #isAlive(by: Session | undefined): Promise<boolean> {
     try {
-      if (by === undefined) throw new SnmpError("invalid", lastError?.message ?? "there is no session");
-      await heartbeat.beat(by);
-      return !isStopped && state === "up";
+      if (by === undefined) throw new SnmpError("invalid", this.#lastError?.message ?? "there is no session");
+      await this.#heartbeat.beat(by);
+      return !this.#isStopped && this.#state === "up";
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
       // What was asked with credentials that are no longer used says nothing about those that are.
-      const isCurrent = by === sessions.polling || by === sessions.single;
-      if (error.code !== "closed" && isCurrent) goDown(error.message);
+      const isCurrent = by === this.#sessions.polling || by === this.#sessions.single;
+      if (error.code !== "closed" && isCurrent) this.#goDown(error.message);
       return false;
     }
   }
 
-  function onPulse(pulse: Pulse): void {
-    if (isStopped) return;
-    hostName = pulse.sysName ?? hostName;
-    if (pulse.change !== undefined) areNamesOld = true;
-    rediscover(reasonOfPulse(pulse, device, plan, clock.now()));
-    if (pulse.isRestarted) hearRestart();
+  #onPulse(pulse: Pulse): void {
+    if (this.#isStopped) return;
+    this.#hostName = pulse.sysName ?? this.#hostName;
+    if (pulse.change !== undefined) this.#areNamesOld = true;
+    this.#rediscover(reasonOfPulse(pulse, this.#device, this.#plan, this.#clock.now()));
+    if (pulse.isRestarted) this.#hearRestart();
   }
 
-  function hearRestart(): void {
-    restarts++;
-    counts.restarts++;
-    learnt.restarted();
-    appearances.restarted();
-    log.info({ device: device.id }, "an SNMP device has restarted");
-    const by = sessions.single;
-    if (watchesResets(times.types())) rediscover("restart");
-    else if (plan !== undefined && by !== undefined) void running.track(reasonAfterRestart(by, plan).then(rediscover));
+  #hearRestart(): void {
+    this.#restarts++;
+    this.counts.restarts++;
+    this.#learnt.restarted();
+    this.#appearances.restarted();
+    this.#log.info({ device: this.#device.id }, "an SNMP device has restarted");
+    const by = this.#sessions.single;
+    if (watchesResets(this.#times.types())) this.#rediscover("restart");
+    else if (this.#plan !== undefined && by !== undefined)
+      void this.#running.track(reasonAfterRestart(by, this.#plan).then((reason) => this.#rediscover(reason)));
   }
 
-  function rediscover(reason: string | undefined): void {
-    if (reason !== undefined) parts.rediscover(device.id, reason);
+  #rediscover(reason: string | undefined): void {
+    if (reason !== undefined) this.#parts.rediscover(this.#device.id, reason);
   }
 
-  function goDown(message: string): void {
-    note(message);
-    if (isStopped || (state !== "up" && prober.isActive)) return;
-    if (state === "up") log.warn({ device: device.id, error: message }, "an SNMP device does not answer");
-    state = plan === undefined ? "undiscovered" : "down";
-    times.clear();
-    accessProbe.begin(credential);
-    prober.start();
+  #goDown(message: string): void {
+    this.#note(message);
+    if (this.#isStopped || (this.#state !== "up" && this.#prober.isActive)) return;
+    if (this.#state === "up")
+      this.#log.warn({ device: this.#device.id, error: message }, "an SNMP device does not answer");
+    this.#state = this.#plan === undefined ? "undiscovered" : "down";
+    this.#times.clear();
+    this.#accessProbe.begin(this.#credential);
+    this.#prober.start();
   }
 
-  async function probe(): Promise<void> {
-    counts.probes++;
-    const { credential: by, failure } = await accessProbe.ask(device);
-    if (failure !== undefined) note(failure);
-    if (isStopped || failure !== undefined || !prober.isActive) return;
-    log.info({ device: device.id }, "an SNMP device answers again");
+  async #probe(): Promise<void> {
+    this.counts.probes++;
+    const { credential: by, failure } = await this.#accessProbe.ask(this.#device);
+    if (failure !== undefined) this.#note(failure);
+    if (this.#isStopped || failure !== undefined || !this.#prober.isActive) return;
+    this.#log.info({ device: this.#device.id }, "an SNMP device answers again");
     // What it answers to now is for a discovery to find out, unless that is what it was polled with.
-    if (plan !== undefined && by === credential && sessions.haveAccessOf(device)) {
-      if (!sessions.suit(device)) openSessions();
-      state = "up";
-      prober.stop();
-      times.plan();
+    if (this.#plan !== undefined && by === this.#credential && this.#sessions.haveAccessOf(this.#device)) {
+      if (!this.#sessions.suit(this.#device)) this.#openSessions();
+      this.#state = "up";
+      this.#prober.stop();
+      this.#times.plan();
     }
-    parts.answersAgain(device.id);
+    this.#parts.answersAgain(this.#device.id);
   }
-
-  function take(next: DevicePlan, missed?: MissedTurns): void {
-    if (isStopped) return;
-    plan = next;
-    times.changed();
-    state = "up";
-    if (credential !== next.credential || sessions.polling === undefined || !sessions.suit(device)) {
-      credential = next.credential;
-      openSessions();
-    }
-    hostName = next.sysName;
-    heartbeat.forget(next.marks);
-    if (next.problem !== undefined) note(next.problem);
-    const areRowNamesGone = learnt.discovered(next);
-    appearances.discovered(next, definitions, device);
-    prober.stop();
-    times.plan(missed);
-    // What names the rows of other tables is polled once an hour or less.
-    if (areRowNamesGone) times.pollAll();
-    parts.learnt(poller);
-  }
-
-  const poller: DevicePoller = {
-    get id() {
-      return device.id;
-    },
-    get device() {
-      return device;
-    },
-    get plan() {
-      return plan;
-    },
-    get state() {
-      return state;
-    },
-    get isUp() {
-      return state === "up";
-    },
-    get interfaces() {
-      return learnt.names.interfaces;
-    },
-    get addresses() {
-      return learnt.names.addresses;
-    },
-    lldpPort: (port) => learnt.lldpPort(port),
-    interfaceViews: () => learnt.interfaceViews(),
-    octets: () => learnt.octets(),
-    get lastPoll() {
-      return lastPoll;
-    },
-    get lastError() {
-      return lastError;
-    },
-    counts,
-    get requests() {
-      return sessions.counts;
-    },
-    get valueFaults() {
-      return sessions.valueFaults;
-    },
-    nextPoll() {
-      const due = times.nextDue() ?? prober.due;
-      return due === undefined ? undefined : clock.now() + due - clock.monotonic();
-    },
-    adopt: (next) => take(next),
-    resume: take,
-    discoveryFailed(message) {
-      note(message);
-      if (plan === undefined && !prober.isActive && !isStopped) prober.start();
-    },
-    update(nextDevice, nextDefinitions) {
-      device = nextDevice;
-      definitions = nextDefinitions;
-      times.changed();
-      limiter.changed();
-      // Other credentials are for the discovery to try: until it has, those that are known to work are used.
-      if (sessions.haveAccessOf(device) && !sessions.suit(device)) openSessions();
-      if (state === "up") times.plan();
-    },
-    pollInterfaces() {
-      if (!isStopped) times.pollInterfaces();
-    },
-    async stop(isAtOnce = false) {
-      isStopped = true;
-      learnt.end();
-      if (isAtOnce) sessions.close();
-      times.clear();
-      prober.stop();
-      await running.settled();
-      sessions.close();
-    },
-  };
-  // Open from the start, so that what a discovery asks is counted with the device.
-  openSessions();
-  return poller;
 }

@@ -76,43 +76,63 @@ export interface Pulse {
   readonly change: string | undefined;
 }
 
-/** Asks who is there, once for all that ask by one session at the same time. */
-interface Heartbeat {
-  /** @throws SnmpError when the device does not answer. */
-  beat(session: Session): Promise<Pulse>;
-  /** The device may be another. @param known its marks, as it was discovered; undefined: the next answer says them. */
-  forget(known: Marks | undefined): void;
-}
-
 /**
+ * Asks who is there, once for all that ask by one session at the same time.
+ *
  * @param onPulse is called once for each answer, before those that asked get it.
  * @param maxOids the most OIDs in one request.
  */
-export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void, maxOids: () => number): Heartbeat {
+export class Heartbeat {
+  readonly #clock: Clock;
+  readonly #onPulse: (pulse: Pulse) => void;
+  readonly #maxOids: () => number;
   /** Values of the marks that the device has; undefined until it was asked. */
-  let lastMarks: Marks | undefined;
-  let lastReading: UptimeReading | undefined;
-  const underWay = new Map<Session, Promise<Pulse>>();
+  #lastMarks: Marks | undefined;
+  #lastReading: UptimeReading | undefined;
+  readonly #underWay = new Map<Session, Promise<Pulse>>();
 
-  const ask = async (session: Session): Promise<Pulse> => {
-    const asked = marks.filter(([name]) => lastMarks?.has(name) ?? true);
+  constructor(clock: Clock, onPulse: (pulse: Pulse) => void, maxOids: () => number) {
+    this.#clock = clock;
+    this.#onPulse = onPulse;
+    this.#maxOids = maxOids;
+  }
+
+  /** @throws SnmpError when the device does not answer. */
+  beat(session: Session): Promise<Pulse> {
+    let pulse = this.#underWay.get(session);
+    if (pulse === undefined) {
+      pulse = this.#ask(session).finally(() => this.#underWay.delete(session));
+      this.#underWay.set(session, pulse);
+    }
+    return pulse;
+  }
+
+  /** The device may be another. @param known its marks, as it was discovered; undefined: the next answer says them. */
+  forget(known: Marks | undefined): void {
+    this.#lastMarks = known;
+  }
+
+  async #ask(session: Session): Promise<Pulse> {
+    const asked = marks.filter(([name]) => this.#lastMarks?.has(name) ?? true);
     const oids = [sysUpTimeOid, sysObjectIdOid, sysNameOid, ...asked.map(([, oid]) => oid)];
-    const { values } = await getScalars(session, oids, Math.max(3, maxOids()));
+    const { values } = await getScalars(session, oids, Math.max(3, this.#maxOids()));
     const [uptime, sysObjectId, sysName, ...found] = values;
     const engine = session.engine();
     const reading: UptimeReading = {
       ticks: uptime?.type === "TimeTicks" ? uptime.value : undefined,
       boots: engine?.boots,
       engineId: engine === undefined ? undefined : Buffer.from(engine.id).toString("hex"),
-      at: clock.monotonic(),
+      at: this.#clock.monotonic(),
     };
-    const isRestarted = lastReading !== undefined && hasRestarted(lastReading, reading);
-    lastReading = reading;
+    const isRestarted = this.#lastReading !== undefined && hasRestarted(this.#lastReading, reading);
+    this.#lastReading = reading;
     const now = new Map<string, string>();
     for (const [i, [name]] of asked.entries()) if (found[i] !== undefined) now.set(name, String(found[i].value));
-    const change = [...now].find(([name, value]) => lastMarks !== undefined && lastMarks.get(name) !== value)?.[0];
+    const change = [...now].find(
+      ([name, value]) => this.#lastMarks !== undefined && this.#lastMarks.get(name) !== value,
+    )?.[0];
     // A mark that is missing once is asked for all the same.
-    lastMarks = lastMarks === undefined ? now : new Map([...lastMarks, ...now]);
+    this.#lastMarks = this.#lastMarks === undefined ? now : new Map([...this.#lastMarks, ...now]);
     const pulse: Pulse = {
       isRestarted,
       uptimeMs: reading.ticks === undefined ? undefined : reading.ticks * 10,
@@ -120,98 +140,96 @@ export function createHeartbeat(clock: Clock, onPulse: (pulse: Pulse) => void, m
       sysName: textOf(sysName),
       change,
     };
-    onPulse(pulse);
+    this.#onPulse(pulse);
     return pulse;
-  };
-  return {
-    beat(session) {
-      let pulse = underWay.get(session);
-      if (pulse === undefined) {
-        pulse = ask(session).finally(() => underWay.delete(session));
-        underWay.set(session, pulse);
-      }
-      return pulse;
-    },
-    forget: (known) => void (lastMarks = known),
-  };
-}
-
-/** The sessions by which a device is polled. */
-export interface DeviceSessions {
-  /** With the device's retries; undefined when it could not be opened. */
-  readonly polling: Session | undefined;
-  /** As `polling`, in another of the device's contexts. @throws SnmpError when it cannot be opened. */
-  inContext(context: string): Session;
-  /** Without retries. It also keeps the counts of the device's address for as long as it is polled. */
-  readonly single: Session | undefined;
-  readonly counts: Pick<PeerCounts, "requests" | "retries" | "timeouts" | "ignored">;
-  readonly valueFaults: Session["valueFaults"];
-  /** Opens them again with one of the device's credentials. @returns why that failed, if it did. */
-  open(device: Device, credential: number): string | undefined;
-  /** Whether they were opened with what this device says. */
-  suit(device: Device): boolean;
-  /** Whether this device is asked with the credentials that they were opened with. */
-  haveAccessOf(device: Device): boolean;
-  close(): void;
+  }
 }
 
 const noFaults = noValueFaults();
 const noCounts = { requests: 0, retries: 0, timeouts: 0, ignored: 0 };
 
-/** @param inFlight resolves when all that runs now has ended: until then a session that is replaced stays open. */
-export function createDeviceSessions(client: SnmpClient, inFlight: () => Promise<unknown>): DeviceSessions {
-  let polling: Session | undefined;
-  let single: Session | undefined;
-  let reopen: ((context: string) => Session) | undefined;
-  let contexts = new Map<string, Session>();
-  let access: string | undefined;
-  let terms: string | undefined;
-  return {
-    get polling() {
-      return polling;
-    },
-    get single() {
-      return single;
-    },
-    get counts() {
-      return single?.counts ?? noCounts;
-    },
-    get valueFaults() {
-      return single?.valueFaults ?? noFaults;
-    },
-    open(device, credential) {
-      access = accessOf(device);
-      terms = termsOf(device);
-      const before = [polling, single, ...contexts.values()];
-      contexts = new Map();
-      reopen = (context) => openSession(client, device, credential, device.retries, context);
-      polling = undefined;
-      single = undefined;
-      let failure: string | undefined;
-      try {
-        polling = openSession(client, device, credential, device.retries);
-        single = openSession(client, device, credential, 0);
-      } catch (error) {
-        if (!(error instanceof SnmpError)) throw error;
-        failure = error.message;
-      }
-      void inFlight().then(() => before.forEach((old) => old?.close()));
-      return failure;
-    },
-    inContext(context) {
-      const known = contexts.get(context);
-      if (known !== undefined) return known;
-      if (reopen === undefined) throw new SnmpError("closed", "there is no session");
-      const session = reopen(context);
-      contexts.set(context, session);
-      return session;
-    },
-    suit: (device) => access === accessOf(device) && terms === termsOf(device),
-    haveAccessOf: (device) => access === accessOf(device),
-    close() {
-      for (const session of [polling, single, ...contexts.values()]) session?.close();
-    },
-  };
+/**
+ * The sessions by which a device is polled.
+ *
+ * @param inFlight resolves when all that runs now has ended: until then a session that is replaced stays open.
+ */
+export class DeviceSessions {
+  readonly #client: SnmpClient;
+  readonly #inFlight: () => Promise<unknown>;
+  #polling: Session | undefined;
+  #single: Session | undefined;
+  #reopen: ((context: string) => Session) | undefined;
+  #contexts = new Map<string, Session>();
+  #access: string | undefined;
+  #terms: string | undefined;
+
+  constructor(client: SnmpClient, inFlight: () => Promise<unknown>) {
+    this.#client = client;
+    this.#inFlight = inFlight;
+  }
+
+  /** With the device's retries; undefined when it could not be opened. */
+  get polling(): Session | undefined {
+    return this.#polling;
+  }
+
+  /** Without retries. It also keeps the counts of the device's address for as long as it is polled. */
+  get single(): Session | undefined {
+    return this.#single;
+  }
+
+  get counts(): Pick<PeerCounts, "requests" | "retries" | "timeouts" | "ignored"> {
+    return this.#single?.counts ?? noCounts;
+  }
+
+  get valueFaults(): Readonly<Record<"cut" | "empty" | "width" | "length" | "tag" | "oid", number>> {
+    return this.#single?.valueFaults ?? noFaults;
+  }
+
+  /** Opens them again with one of the device's credentials. @returns why that failed, if it did. */
+  open(device: Device, credential: number): string | undefined {
+    this.#access = accessOf(device);
+    this.#terms = termsOf(device);
+    const before = [this.#polling, this.#single, ...this.#contexts.values()];
+    this.#contexts = new Map();
+    this.#reopen = (context) => openSession(this.#client, device, credential, device.retries, context);
+    this.#polling = undefined;
+    this.#single = undefined;
+    let failure: string | undefined;
+    try {
+      this.#polling = openSession(this.#client, device, credential, device.retries);
+      this.#single = openSession(this.#client, device, credential, 0);
+    } catch (error) {
+      if (!(error instanceof SnmpError)) throw error;
+      failure = error.message;
+    }
+    void this.#inFlight().then(() => before.forEach((old) => old?.close()));
+    return failure;
+  }
+
+  /** As `polling`, in another of the device's contexts. @throws SnmpError when it cannot be opened. */
+  inContext(context: string): Session {
+    const known = this.#contexts.get(context);
+    if (known !== undefined) return known;
+    if (this.#reopen === undefined) throw new SnmpError("closed", "there is no session");
+    const session = this.#reopen(context);
+    this.#contexts.set(context, session);
+    return session;
+  }
+
+  /** Whether they were opened with what this device says. */
+  suit(device: Device): boolean {
+    return this.#access === accessOf(device) && this.#terms === termsOf(device);
+  }
+
+  /** Whether this device is asked with the credentials that they were opened with. */
+  haveAccessOf(device: Device): boolean {
+    return this.#access === accessOf(device);
+  }
+
+  close(): void {
+    for (const session of [this.#polling, this.#single, ...this.#contexts.values()]) session?.close();
+  }
 }
 
 /** The credentials in the clear: to compare, never to show. */

@@ -12,17 +12,6 @@ export interface OctetReading {
   readonly out: number | undefined;
 }
 
-/** The last readings of the counters of a device's interfaces. */
-interface OctetCounters {
-  /** @param at when the object was read, milliseconds since the epoch. */
-  see(object: PolledObject, polled: PolledRows, at: number): void;
-  /** By ifIndex, each in the order of time, since the counters last went back. */
-  readings(): ReadonlyMap<number, readonly OctetReading[]>;
-  /** Interfaces that are kept. */
-  readonly size: number;
-  clear(): void;
-}
-
 /** How many interfaces of all devices are kept. */
 export interface OctetBudget {
   readonly max: number;
@@ -38,43 +27,59 @@ const keptMs = 30 * 60_000;
 /** Of readings that come more often some are left out. */
 const leastGapMs = 50_000;
 
-/** @param budget undefined: nothing is kept. */
-export function createOctetCounters(budget: OctetBudget | undefined): OctetCounters {
-  const kept = new Map<number, OctetReading[]>();
-  return {
-    see(object, polled, at) {
-      if (budget === undefined) return;
-      const [inColumn, outColumn] = [ifHcInOctets, ifHcOutOctets].map((oid) =>
-        object.columns.findIndex(({ attribute }) => attribute.oidText === oid),
-      ) as [number, number];
-      if (inColumn < 0 && outColumn < 0) return;
-      for (const { key, values } of polled.rows) {
-        const index = Number(key);
-        const reading = { at, in: numberOf(values[inColumn]?.value), out: numberOf(values[outColumn]?.value) };
-        if (!Number.isSafeInteger(index) || (reading.in === undefined && reading.out === undefined)) continue;
-        const before = kept.get(index);
-        if (before !== undefined) kept.set(index, extend(before, reading));
-        else if (budget.used < budget.max) {
-          budget.used++;
-          kept.set(index, [reading]);
-        } else budget.leftOut++;
-      }
-      if (!polled.isComplete) return;
-      for (const [index, readings] of kept) {
-        if ((readings.at(-1) as OctetReading).at > at - keptMs) continue;
-        kept.delete(index);
-        budget.used--;
-      }
-    },
-    readings: () => kept,
-    get size() {
-      return kept.size;
-    },
-    clear() {
-      if (budget !== undefined) budget.used -= kept.size;
-      kept.clear();
-    },
-  };
+/**
+ * The last readings of the counters of a device's interfaces.
+ *
+ * @param budget undefined: nothing is kept.
+ */
+export class OctetCounters {
+  readonly #budget: OctetBudget | undefined;
+  readonly #kept = new Map<number, OctetReading[]>();
+
+  constructor(budget: OctetBudget | undefined) {
+    this.#budget = budget;
+  }
+
+  /** @param at when the object was read, milliseconds since the epoch. */
+  see(object: PolledObject, polled: PolledRows, at: number): void {
+    if (this.#budget === undefined) return;
+    const [inColumn, outColumn] = [ifHcInOctets, ifHcOutOctets].map((oid) =>
+      object.columns.findIndex(({ attribute }) => attribute.oidText === oid),
+    ) as [number, number];
+    if (inColumn < 0 && outColumn < 0) return;
+    for (const { key, values } of polled.rows) {
+      const index = Number(key);
+      const reading = { at, in: numberOf(values[inColumn]?.value), out: numberOf(values[outColumn]?.value) };
+      if (!Number.isSafeInteger(index) || (reading.in === undefined && reading.out === undefined)) continue;
+      const before = this.#kept.get(index);
+      if (before !== undefined) this.#kept.set(index, extend(before, reading));
+      else if (this.#budget.used < this.#budget.max) {
+        this.#budget.used++;
+        this.#kept.set(index, [reading]);
+      } else this.#budget.leftOut++;
+    }
+    if (!polled.isComplete) return;
+    for (const [index, readings] of this.#kept) {
+      if ((readings.at(-1) as OctetReading).at > at - keptMs) continue;
+      this.#kept.delete(index);
+      this.#budget.used--;
+    }
+  }
+
+  /** By ifIndex, each in the order of time, since the counters last went back. */
+  readings(): ReadonlyMap<number, readonly OctetReading[]> {
+    return this.#kept;
+  }
+
+  /** Interfaces that are kept. */
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  clear(): void {
+    if (this.#budget !== undefined) this.#budget.used -= this.#kept.size;
+    this.#kept.clear();
+  }
 }
 
 function extend(before: OctetReading[], reading: OctetReading): OctetReading[] {
@@ -114,16 +119,6 @@ export interface InterfaceView {
 /** Per second, of the counter with this OID in the row with this key; undefined: not known. */
 type RateOf = (oid: string, key: string) => number | undefined;
 
-/** What a device's interfaces are and do, from its last polls (IF-MIB, RFC 2863). */
-interface InterfaceStates {
-  see(object: PolledObject, polled: PolledRows): void;
-  /** What was read before says nothing any more: the interfaces may have other numbers. */
-  forget(): void;
-  /** Bits per second; undefined: not known. */
-  speedOf(index: number): number | undefined;
-  view(names: ReadonlyMap<number, string>, rateOf: RateOf): readonly InterfaceView[];
-}
-
 type Rate = Exclude<keyof InterfaceView, "index" | "name" | "alias" | "admin" | "oper" | "bitsPerSecond">;
 
 const wholes = ["admin", "oper", "speed", "highSpeed"] as const;
@@ -159,58 +154,85 @@ const states = ["", "up", "down", "testing", "unknown", "dormant", "not present"
 /** Of this many interfaces of a device at most. */
 const maxInterfaces = 20_000;
 
-/** Thousands of devices have dozens of interfaces each: a row of numbers for each, and nothing else. */
-export function createInterfaceStates(): InterfaceStates {
-  const width = wholes.length;
-  const slots = new Map<number, number>();
-  const aliases = new Map<number, string>();
-  let numbers = new Float64Array(0);
+/**
+ * What a device's interfaces are and do, from its last polls (IF-MIB, RFC 2863).
+ *
+ * Thousands of devices have dozens of interfaces each: a row of numbers for each, and nothing else.
+ */
+export class InterfaceStates {
+  readonly #width = wholes.length;
+  readonly #slots = new Map<number, number>();
+  readonly #aliases = new Map<number, string>();
+  #numbers = new Float64Array(0);
 
-  const slotOf = (index: number): number | undefined => {
-    const known = slots.get(index);
-    if (known !== undefined || slots.size === maxInterfaces) return known;
-    const slot = slots.size * width;
-    slots.set(index, slot);
-    if (slot + width > numbers.length) {
-      const larger = new Float64Array(Math.max(8 * width, 2 * numbers.length)).fill(Number.NaN);
-      larger.set(numbers);
-      numbers = larger;
+  /** Bits per second; undefined: not known. */
+  speedOf(index: number): number | undefined {
+    // ifSpeed ends at its largest number; ifHighSpeed rounds slow interfaces to nothing.
+    const high = this.#whole(index, "highSpeed") * 1_000_000;
+    const speed = high > 0 && !isOutside(high, boundsByUnit["bit/s"]) ? high : this.#whole(index, "speed");
+    return speed > 0 ? speed : undefined;
+  }
+
+  see(object: PolledObject, polled: PolledRows): void {
+    for (const { position, meaning } of interfaceColumns(object)) {
+      for (const row of polled.rows) {
+        const value = row.values[position];
+        const index = Number(row.key);
+        if (value !== undefined && Number.isInteger(index)) this.#put(index, meaning, value);
+      }
+    }
+  }
+
+  /** What was read before says nothing any more: the interfaces may have other numbers. */
+  forget(): void {
+    this.#slots.clear();
+    this.#aliases.clear();
+    this.#numbers = new Float64Array(0);
+  }
+
+  view(names: ReadonlyMap<number, string>, rateOf: RateOf): readonly InterfaceView[] {
+    const all = [...new Set([...names.keys(), ...this.#slots.keys()])].toSorted((a, b) => a - b);
+    return all.map((index) => this.#viewInterface(index, names.get(index), rateOf));
+  }
+
+  #slotOf(index: number): number | undefined {
+    const known = this.#slots.get(index);
+    if (known !== undefined || this.#slots.size === maxInterfaces) return known;
+    const slot = this.#slots.size * this.#width;
+    this.#slots.set(index, slot);
+    if (slot + this.#width > this.#numbers.length) {
+      const larger = new Float64Array(Math.max(8 * this.#width, 2 * this.#numbers.length)).fill(Number.NaN);
+      larger.set(this.#numbers);
+      this.#numbers = larger;
     }
     return slot;
-  };
+  }
 
-  const put = (index: number, meaning: Meaning, value: HeldValue): void => {
+  #put(index: number, meaning: Meaning, value: HeldValue): void {
     if (meaning === "alias") {
       const text = typeof value.value === "string" ? readName(Buffer.from(value.value, "latin1")) : undefined;
-      if (text === undefined) aliases.delete(index);
-      else aliases.set(index, text);
+      if (text === undefined) this.#aliases.delete(index);
+      else this.#aliases.set(index, text);
       return;
     }
     const number = readNumber(heldValue(value));
-    const slot = number === undefined ? undefined : slotOf(index);
-    if (slot !== undefined) numbers[slot + wholes.indexOf(meaning)] = Number(number);
-  };
+    const slot = number === undefined ? undefined : this.#slotOf(index);
+    if (slot !== undefined) this.#numbers[slot + wholes.indexOf(meaning)] = Number(number);
+  }
 
-  const whole = (index: number, one: (typeof wholes)[number]): number => {
-    const slot = slots.get(index);
-    return slot === undefined ? Number.NaN : (numbers[slot + wholes.indexOf(one)] as number);
-  };
+  #whole(index: number, one: (typeof wholes)[number]): number {
+    const slot = this.#slots.get(index);
+    return slot === undefined ? Number.NaN : (this.#numbers[slot + wholes.indexOf(one)] as number);
+  }
 
-  const speedOf = (index: number): number | undefined => {
-    // ifSpeed ends at its largest number; ifHighSpeed rounds slow interfaces to nothing.
-    const high = whole(index, "highSpeed") * 1_000_000;
-    const speed = high > 0 && !isOutside(high, boundsByUnit["bit/s"]) ? high : whole(index, "speed");
-    return speed > 0 ? speed : undefined;
-  };
-
-  const viewInterface = (index: number, name: string | undefined, rateOf: RateOf): InterfaceView => {
+  #viewInterface(index: number, name: string | undefined, rateOf: RateOf): InterfaceView {
     const known = Object.entries(rates).flatMap(([rate, { of, factor }]) => {
       const value = of.map((oid) => rateOf(oid, String(index))).find((one) => one !== undefined);
       return value === undefined ? [] : [[rate, value * factor] as const];
     });
-    const [admin, oper] = [states[whole(index, "admin")], states[whole(index, "oper")]];
-    const alias = aliases.get(index);
-    const bitsPerSecond = speedOf(index);
+    const [admin, oper] = [states[this.#whole(index, "admin")], states[this.#whole(index, "oper")]];
+    const alias = this.#aliases.get(index);
+    const bitsPerSecond = this.speedOf(index);
     return {
       index,
       ...(name !== undefined && { name }),
@@ -220,29 +242,7 @@ export function createInterfaceStates(): InterfaceStates {
       ...(bitsPerSecond !== undefined && { bitsPerSecond }),
       ...Object.fromEntries(known),
     };
-  };
-
-  return {
-    see(object, polled) {
-      for (const { position, meaning } of interfaceColumns(object)) {
-        for (const row of polled.rows) {
-          const value = row.values[position];
-          const index = Number(row.key);
-          if (value !== undefined && Number.isInteger(index)) put(index, meaning, value);
-        }
-      }
-    },
-    forget() {
-      slots.clear();
-      aliases.clear();
-      numbers = new Float64Array(0);
-    },
-    speedOf,
-    view(names, rateOf) {
-      const all = [...new Set([...names.keys(), ...slots.keys()])].toSorted((a, b) => a - b);
-      return all.map((index) => viewInterface(index, names.get(index), rateOf));
-    },
-  };
+  }
 }
 
 interface SeenColumn {

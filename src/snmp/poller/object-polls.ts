@@ -1,5 +1,5 @@
 import { givesNames, givesRowNames, type NameTurn } from "./row-names.ts";
-import { type ReadObject, type PolledRows, fillOverridden, createStuckZeros, pollObject } from "./poll-object.ts";
+import { type ReadObject, type PolledRows, fillOverridden, StuckZeros, pollObject } from "./poll-object.ts";
 import { type Limiter, type MemoryBudget, createMemoryBudget, type MemoryLease } from "../limits.ts";
 import type { PolledObject, CompilePollPlan } from "./poll-plan.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
@@ -159,14 +159,6 @@ interface PolledDevice {
   readonly isStopped: boolean;
 }
 
-/** Reads the objects of a device and writes their records. */
-interface ObjectPolls {
-  /** Objects of these that may be read: not those that were too large lately. */
-  readable(objects: readonly PolledObject[]): readonly PolledObject[];
-  /** @param intervalMs of the polls of these objects. */
-  run(objects: readonly PolledObject[], turn: NameTurn, intervalMs: number): Promise<void>;
-}
-
 interface ObjectPollsParts {
   readonly shared: PollerParts;
   readonly now: () => PolledDevice;
@@ -186,116 +178,149 @@ interface ObjectPollsParts {
 /** For the rows of all tables of a device that are read at the same time. */
 const maxDeviceBytes = 48 * 1024 * 1024;
 
-export function createObjectPolls(parts: ObjectPollsParts): ObjectPolls {
-  const { shared, now, learnt, sessions, limiter, counts, note } = parts;
-  const { clock } = shared;
-  const oversized = createOversizedObjects();
-  const zeros = createStuckZeros();
-  const memory = createMemoryBudget(maxDeviceBytes, shared.memory);
-  const isWanted = (): boolean => !now().isStopped;
+/** Reads the objects of a device and writes their records. */
+export class ObjectPolls {
+  readonly #parts: ObjectPollsParts;
+  readonly #shared: PollerParts;
+  readonly #now: () => PolledDevice;
+  readonly #learnt: LearntDevice;
+  readonly #sessions: Pick<DeviceSessions, "polling" | "inContext">;
+  readonly #limiter: Limiter;
+  readonly #counts: DeviceCounts;
+  readonly #note: (message: string) => void;
+  readonly #clock: Clock;
+  readonly #oversized = createOversizedObjects();
+  readonly #zeros = new StuckZeros();
+  readonly #memory: MemoryBudget;
 
-  const sessionFor = ({ context }: PolledObject): Session | undefined =>
-    context === undefined || sessions.polling === undefined ? sessions.polling : sessions.inContext(context);
+  constructor(parts: ObjectPollsParts) {
+    this.#parts = parts;
+    this.#shared = parts.shared;
+    this.#now = parts.now;
+    this.#learnt = parts.learnt;
+    this.#sessions = parts.sessions;
+    this.#limiter = parts.limiter;
+    this.#counts = parts.counts;
+    this.#note = parts.note;
+    this.#clock = parts.shared.clock;
+    this.#memory = createMemoryBudget(maxDeviceBytes, parts.shared.memory);
+  }
+
+  /** Objects of these that may be read: not those that were too large lately. */
+  readable(objects: readonly PolledObject[]): readonly PolledObject[] {
+    return objects.filter(({ id }) => this.#oversized.mayRead(id));
+  }
+
+  /** @param intervalMs of the polls of these objects. */
+  async run(objects: readonly PolledObject[], turn: NameTurn, intervalMs: number): Promise<void> {
+    const restartsBefore = new Map<string, number>();
+    const leases = new Map(objects.map(({ id }) => [id, this.#memory.lease()]));
+    await runPollTurn(objects, turn, this.#limiter, {
+      read: (object) => {
+        restartsBefore.set(object.id, this.#now().restarts);
+        return this.#read(object, leases.get(object.id) as MemoryLease);
+      },
+      complete: (readObject, readingOf) => this.#complete(readObject, readingOf),
+      confirm: this.#parts.confirm,
+      write: (object, polled) =>
+        this.#write(object, polled, restartsBefore.get(object.id) === this.#now().restarts, intervalMs),
+      done: ({ id }) => leases.get(id)?.end(),
+    });
+  }
+
+  #isWanted(): boolean {
+    return !this.#now().isStopped;
+  }
+
+  #sessionFor({ context }: PolledObject): Session | undefined {
+    return context === undefined || this.#sessions.polling === undefined
+      ? this.#sessions.polling
+      : this.#sessions.inContext(context);
+  }
 
   /** @returns undefined when the object cannot be read now. */
-  async function read(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
-    const by = sessionFor(object);
-    const { device, isPolled } = now();
+  async #read(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
+    const by = this.#sessionFor(object);
+    const { device, isPolled } = this.#now();
     if (by === undefined || !isPolled) return undefined;
     const { maxOids, maxRepetitions, maxRows } = device;
-    const limits = { maxOids, maxRepetitions, maxRows, memory: lease, turn: shared.turn, isWanted };
-    const startedAt = clock.now();
-    const polled = await pollObject(by, object, limits, clock);
-    if (isWanted() && !polled.isCut && object.context === undefined)
-      learnt.countOctets(object, polled, (startedAt + clock.now()) / 2);
+    const limits = {
+      maxOids,
+      maxRepetitions,
+      maxRows,
+      memory: lease,
+      turn: this.#shared.turn,
+      isWanted: () => this.#isWanted(),
+    };
+    const startedAt = this.#clock.now();
+    const polled = await pollObject(by, object, limits, this.#clock);
+    if (this.#isWanted() && !polled.isCut && object.context === undefined)
+      this.#learnt.countOctets(object, polled, (startedAt + this.#clock.now()) / 2);
     // The other objects need not find out one by one, each with all its retries.
-    if (polled.error?.code === "timeout") await parts.onSilence();
+    if (polled.error?.code === "timeout") await this.#parts.onSilence();
     return { object, polled };
   }
 
   /** Reads what depends on other objects, and learns from what was read. */
-  async function complete(readObject: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
+  async #complete(readObject: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
     const { object } = readObject;
     let { polled } = readObject;
-    const by = sessionFor(object);
-    const { device } = now();
+    const by = this.#sessionFor(object);
+    const { device } = this.#now();
     if (object.overridden.length > 0 && by !== undefined)
       polled = await fillOverridden(
         by,
         readObject,
         readingOf,
-        (work) => limiter.run(work),
+        (work) => this.#limiter.run(work),
         device.maxOids,
-        zeros.begin(object.id),
+        this.#zeros.begin(object.id),
       );
     if (polled.error?.code === "closed") return undefined;
-    if (polled.isCut) noteCut(device.id, object, polled);
-    else oversized.fits(object.id);
+    if (polled.isCut) this.#noteCut(device.id, object, polled);
+    else this.#oversized.fits(object.id);
     // The names of an endless table are no names.
-    if (isWanted() && !polled.isCut) {
-      const { rediscover, areNamesOthers } = learnt.see(object, polled, clock.monotonic());
-      if (rediscover !== undefined) shared.rediscover(device.id, rediscover);
-      if (areNamesOthers) parts.onNames();
-      shared.seen?.(device.id, object, polled);
+    if (this.#isWanted() && !polled.isCut) {
+      const { rediscover, areNamesOthers } = this.#learnt.see(object, polled, this.#clock.monotonic());
+      if (rediscover !== undefined) this.#shared.rediscover(device.id, rediscover);
+      if (areNamesOthers) this.#parts.onNames();
+      this.#shared.seen?.(device.id, object, polled);
     }
-    if (!polled.isComplete) counts.partial++;
-    if (!polled.isOrdered) counts.unordered++;
-    if (!polled.isComplete || !polled.isOrdered) note(`${object.id}: ${polled.detail ?? "incomplete"}`);
+    if (!polled.isComplete) this.#counts.partial++;
+    if (!polled.isOrdered) this.#counts.unordered++;
+    if (!polled.isComplete || !polled.isOrdered) this.#note(`${object.id}: ${polled.detail ?? "incomplete"}`);
     return polled;
   }
 
-  function noteCut(device: string, object: PolledObject, { detail }: PolledRows): void {
-    counts.cut++;
-    const leftOut = oversized.cut(object.id);
+  #noteCut(device: string, object: PolledObject, { detail }: PolledRows): void {
+    this.#counts.cut++;
+    const leftOut = this.#oversized.cut(object.id);
     const found = { device, object: object.id, reason: detail, leftOut };
-    shared.log.warn(
+    this.#shared.log.warn(
       found,
       "an SNMP table exceeds the limits of a poll: its records are partial, and its next polls are skipped",
     );
   }
 
-  async function write(
-    object: PolledObject,
-    polled: PolledRows,
-    isOfThisBoot: boolean,
-    intervalMs: number,
-  ): Promise<void> {
-    const { device, definitions, hostName, facts } = now();
-    const written = await shared.writer.write(
+  async #write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean, intervalMs: number): Promise<void> {
+    const { device, definitions, hostName, facts } = this.#now();
+    const written = await this.#shared.writer.write(
       {
         deviceId: device.id,
         ip: device.ip,
         hostName,
-        names: learnt.nameTables(definitions.enums, isOfThisBoot),
-        count: (one, at) => (isOfThisBoot ? learnt.count(one, at, intervalMs) : undefined),
+        names: this.#learnt.nameTables(definitions.enums, isOfThisBoot),
+        count: (one, at) => (isOfThisBoot ? this.#learnt.count(one, at, intervalMs) : undefined),
         facts,
       },
       object,
       polled,
-      isWanted,
+      () => this.#isWanted(),
     );
-    counts.rows += written.records;
-    counts.unreadable += written.unreadable;
-    counts.implausible += written.implausible;
-    counts.badIndexes += written.badIndexes;
-    if (polled.isComplete) counts.vanished += learnt.vanished(object, polled);
+    this.#counts.rows += written.records;
+    this.#counts.unreadable += written.unreadable;
+    this.#counts.implausible += written.implausible;
+    this.#counts.badIndexes += written.badIndexes;
+    if (polled.isComplete) this.#counts.vanished += this.#learnt.vanished(object, polled);
   }
-
-  return {
-    readable: (objects) => objects.filter(({ id }) => oversized.mayRead(id)),
-    async run(objects, turn, intervalMs) {
-      const restartsBefore = new Map<string, number>();
-      const leases = new Map(objects.map(({ id }) => [id, memory.lease()]));
-      await runPollTurn(objects, turn, limiter, {
-        read(object) {
-          restartsBefore.set(object.id, now().restarts);
-          return read(object, leases.get(object.id) as MemoryLease);
-        },
-        complete,
-        confirm: parts.confirm,
-        write: (object, polled) => write(object, polled, restartsBefore.get(object.id) === now().restarts, intervalMs),
-        done: ({ id }) => leases.get(id)?.end(),
-      });
-    },
-  };
 }

@@ -307,16 +307,6 @@ function hasValue({ values }: PolledRow): boolean {
 /** Polls of an object from one look at all zeros to the next. */
 const pollsBetweenLooks = 16;
 
-/**
- * Cells of overridden columns that count although the overriding column has a value, because that value stays 0: agents
- * have wide counters that never move, and a speed in megabits that is 0. To look at a zero costs a value, and most zeros are
- * right, so all are looked at in the first poll and in every sixteenth, and in the others those that were stuck then.
- */
-interface StuckZeros {
-  /** Begins a poll of an object. */
-  begin(objectId: string): ZeroLook;
-}
-
 interface ZeroLook {
   /** No zero is looked at. */
   readonly isOff: boolean;
@@ -326,20 +316,25 @@ interface ZeroLook {
   isStuck(cell: string): void;
 }
 
-export function createStuckZeros(): StuckZeros {
-  const objects = new Map<string, { polls: number; stuck: Set<string> }>();
-  return {
-    begin(objectId) {
-      const known = objects.get(objectId) ?? { polls: 0, stuck: new Set() };
-      objects.set(objectId, known);
-      const isDue = known.polls++ % pollsBetweenLooks === 0;
-      if (isDue) known.stuck = new Set();
-      const { stuck } = known;
-      return {
-        isOff: !isDue && stuck.size === 0,
-        isLookedAt: (cell) => isDue || stuck.has(cell),
-        isStuck: (cell) => void stuck.add(cell),
-      };
-    },
-  };
+/**
+ * Cells of overridden columns that count although the overriding column has a value, because that value stays 0: agents
+ * have wide counters that never move, and a speed in megabits that is 0. To look at a zero costs a value, and most zeros are
+ * right, so all are looked at in the first poll and in every sixteenth, and in the others those that were stuck then.
+ */
+export class StuckZeros {
+  readonly #objects = new Map<string, { polls: number; stuck: Set<string> }>();
+
+  /** Begins a poll of an object. */
+  begin(objectId: string): ZeroLook {
+    const known = this.#objects.get(objectId) ?? { polls: 0, stuck: new Set() };
+    this.#objects.set(objectId, known);
+    const isDue = known.polls++ % pollsBetweenLooks === 0;
+    if (isDue) known.stuck = new Set();
+    const { stuck } = known;
+    return {
+      isOff: !isDue && stuck.size === 0,
+      isLookedAt: (cell) => isDue || stuck.has(cell),
+      isStuck: (cell) => void stuck.add(cell),
+    };
+  }
 }

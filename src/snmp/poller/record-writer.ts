@@ -147,16 +147,6 @@ export interface WrittenRows {
   readonly badIndexes: number;
 }
 
-/** Turns rows into records and hands them over, enriched, as lines. */
-export interface RecordWriter {
-  /**
-   * Never throws; it gives the event loop its turn in a long table.
-   *
-   * @param isWanted whether to go on with a long table.
-   */
-  write(source: RecordSource, object: PolledObject, polled: PolledRows, isWanted?: () => boolean): Promise<WrittenRows>;
-}
-
 /** Sees every row that becomes a record, before metadata are added. */
 export interface RowReader {
   begin(
@@ -180,65 +170,95 @@ function objectName({ name, isTable }: PolledObject, naming: SnmpNaming): string
   return isTable && naming === "netobserv" ? name.replace(/Table$/, "Entry") : name;
 }
 
-/** @param addsRates whether records have the changes of their counters since the previous poll. */
-export function createRecordWriter(
-  enricher: Enricher,
-  sink: Sink,
-  clock: Clock,
-  pacer: Pacer,
-  readings?: RowReader,
-  addsRates = false,
-  naming: SnmpNaming = "netgloss",
-): RecordWriter {
-  const idle: LineBuffer[] = [];
-  return {
-    async write(source, object, polled, isWanted = () => true) {
-      const lines = idle.pop() ?? createLineBuffer();
-      const timestamp = new Date(clock.now()).toISOString();
-      const reader = readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
-      const counted = source.count(object, polled.at);
-      const written = { records: 0, unreadable: 0, implausible: 0, badIndexes: 0 };
-      const called = objectName(object, naming);
-      for (const row of polled.rows) {
-        const { cells, isOddIndex, states } = rowCells(object, row);
-        if (isOddIndex) written.badIndexes++;
-        const fields: RecordFields = new Map();
-        fields.set("@timestamp", timestamp);
-        fields.set("system.ip.addr", source.ip);
-        fields.set("system.host.name", source.hostName);
-        fields.set("snmp.object.name", called);
-        fields.set("snmp.object.entity", object.isTable ? `${object.id}.${row.key}` : object.id);
-        if (!polled.isComplete || !polled.isOrdered) fields.set("snmp.object.isPartial", true);
-        if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
-        const { unreadable, implausible } = putRow(fields, cells, source.names);
-        written.unreadable += unreadable.length;
-        written.implausible += implausible.length;
-        for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);
-        for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
-        if (object.isShaped) written.implausible += completeRow(fields, object.sensor, object.ranged);
-        if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
-        const change = counted?.row(row.key, cells);
-        if (addsRates && change !== undefined) putRates(fields, change);
-        written.records++;
-        reader?.add(fields);
-        enricher.enrich(fields);
-        lines.append(fields);
-        if (lines.byteLength >= flushBytes) flush();
-        if (!pacer.isDue()) continue;
-        await pacer.rest();
-        if (!isWanted()) break;
-      }
-      if (polled.isComplete && isWanted()) counted?.end();
-      flush();
-      // A device that went meanwhile has no readings.
-      if (isWanted()) reader?.end();
-      if (idle.length < maxIdle) idle.push(lines);
-      return written;
+/**
+ * Turns rows into records and hands them over, enriched, as lines.
+ *
+ * @param addsRates whether records have the changes of their counters since the previous poll.
+ */
+export class RecordWriter {
+  readonly #enricher: Enricher;
+  readonly #sink: Sink;
+  readonly #clock: Clock;
+  readonly #pacer: Pacer;
+  readonly #readings: RowReader | undefined;
+  readonly #addsRates: boolean;
+  readonly #naming: SnmpNaming;
+  readonly #idle: LineBuffer[] = [];
 
-      function flush(): void {
-        const { count } = lines;
-        if (count > 0) sink.write(lines.take(), count);
-      }
-    },
-  };
+  constructor(
+    enricher: Enricher,
+    sink: Sink,
+    clock: Clock,
+    pacer: Pacer,
+    readings?: RowReader,
+    addsRates = false,
+    naming: SnmpNaming = "netgloss",
+  ) {
+    this.#enricher = enricher;
+    this.#sink = sink;
+    this.#clock = clock;
+    this.#pacer = pacer;
+    this.#readings = readings;
+    this.#addsRates = addsRates;
+    this.#naming = naming;
+  }
+
+  /**
+   * Never throws; it gives the event loop its turn in a long table.
+   *
+   * @param isWanted whether to go on with a long table.
+   */
+  async write(
+    source: RecordSource,
+    object: PolledObject,
+    polled: PolledRows,
+    isWanted: () => boolean = () => true,
+  ): Promise<WrittenRows> {
+    const lines = this.#idle.pop() ?? createLineBuffer();
+    const timestamp = new Date(this.#clock.now()).toISOString();
+    const reader = this.#readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
+    const counted = source.count(object, polled.at);
+    const written = { records: 0, unreadable: 0, implausible: 0, badIndexes: 0 };
+    const called = objectName(object, this.#naming);
+    for (const row of polled.rows) {
+      const { cells, isOddIndex, states } = rowCells(object, row);
+      if (isOddIndex) written.badIndexes++;
+      const fields: RecordFields = new Map();
+      fields.set("@timestamp", timestamp);
+      fields.set("system.ip.addr", source.ip);
+      fields.set("system.host.name", source.hostName);
+      fields.set("snmp.object.name", called);
+      fields.set("snmp.object.entity", object.isTable ? `${object.id}.${row.key}` : object.id);
+      if (!polled.isComplete || !polled.isOrdered) fields.set("snmp.object.isPartial", true);
+      if (isOddIndex) fields.set("snmp.object.isOddIndex", true);
+      const { unreadable, implausible } = putRow(fields, cells, source.names);
+      written.unreadable += unreadable.length;
+      written.implausible += implausible.length;
+      for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);
+      for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
+      if (object.isShaped) written.implausible += completeRow(fields, object.sensor, object.ranged);
+      if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);
+      const change = counted?.row(row.key, cells);
+      if (this.#addsRates && change !== undefined) putRates(fields, change);
+      written.records++;
+      reader?.add(fields);
+      this.#enricher.enrich(fields);
+      lines.append(fields);
+      if (lines.byteLength >= flushBytes) this.#flush(lines);
+      if (!this.#pacer.isDue()) continue;
+      await this.#pacer.rest();
+      if (!isWanted()) break;
+    }
+    if (polled.isComplete && isWanted()) counted?.end();
+    this.#flush(lines);
+    // A device that went meanwhile has no readings.
+    if (isWanted()) reader?.end();
+    if (this.#idle.length < maxIdle) this.#idle.push(lines);
+    return written;
+  }
+
+  #flush(lines: LineBuffer): void {
+    const { count } = lines;
+    if (count > 0) this.#sink.write(lines.take(), count);
+  }
 }

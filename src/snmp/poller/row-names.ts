@@ -1,5 +1,5 @@
 import {
-  createInterfaceLearner,
+  InterfaceLearner,
   interfaceNames,
   mergeLearnt,
   nothingLearnt,
@@ -12,72 +12,71 @@ import type { PolledObject, NamingColumn } from "./poll-plan.ts";
 import type { RelatedFields, RelatedKind } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 
-/** The names of a device's interfaces, and its addresses, as the last reading of each column had them. */
-export interface DeviceNames {
-  /** Names by ifIndex. */
-  readonly interfaces: ReadonlyMap<number, string>;
-  readonly addresses: readonly string[];
-  /** Puts what a discovery learnt in the place of everything. */
-  set(learnt: LearntInterfaces): void;
-  /** Learns from a poll. @returns whether anything is different. */
-  see(object: PolledObject, polled: PolledRows): boolean;
-  /** The numbers of interfaces may be others now: what is known counts no more once it is read again. */
-  distrust(): void;
-  /** The name for a record; undefined while the names are not to be trusted. */
-  nameOf(index: number): string | undefined;
-}
-
 /** Whether something that the names are made of is among its columns. */
 export function givesNames({ columns }: PolledObject): boolean {
   return columns.some(({ learnt }) => learnt !== undefined);
 }
 
-export function createDeviceNames(): DeviceNames {
-  let learnt = nothingLearnt;
-  let interfaces: ReadonlyMap<number, string> = new Map();
-  let addresses: readonly string[] = [];
+/** The names of a device's interfaces, and its addresses, as the last reading of each column had them. */
+export class DeviceNames {
+  #learnt = nothingLearnt;
+  #interfaces: ReadonlyMap<number, string> = new Map();
+  #addresses: readonly string[] = [];
   /** Columns that have not been read since the names lost their trust. */
-  const suspect = new Set<LearntColumn>();
-  const set = (next: LearntInterfaces): void => {
-    learnt = next;
-    interfaces = interfaceNames(next);
-    addresses = [...new Set([...next.ipv4Addresses, ...next.inetAddresses])];
-  };
-  return {
-    get interfaces() {
-      return interfaces;
-    },
-    get addresses() {
-      return addresses;
-    },
-    set(next) {
-      suspect.clear();
-      set(next);
-    },
-    distrust() {
-      for (const column of ["descriptions", "names"] as const) if (learnt[column].size > 0) suspect.add(column);
-    },
-    nameOf: (index) => (suspect.size > 0 ? undefined : interfaces.get(index)),
-    see(object, polled) {
-      const columns = object.columns.map(({ learnt: column }) => column);
-      const seen = columns.filter((column): column is LearntColumn => column !== undefined);
-      if (seen.length === 0 || (suspect.size === 0 && saysTheSame(learnt, columns, polled))) return false;
-      const learner = createInterfaceLearner();
-      for (const row of polled.rows) {
-        const suffix = suffixOf(row);
-        for (const [i, column] of columns.entries()) {
-          const value = row.values[i];
-          if (column !== undefined && value !== undefined) learner.add(column, suffix, heldValue(value));
-        }
+  readonly #suspect = new Set<LearntColumn>();
+
+  /** Names by ifIndex. */
+  get interfaces(): ReadonlyMap<number, string> {
+    return this.#interfaces;
+  }
+
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+
+  /** Puts what a discovery learnt in the place of everything. */
+  set(next: LearntInterfaces): void {
+    this.#suspect.clear();
+    this.#set(next);
+  }
+
+  /** The numbers of interfaces may be others now: what is known counts no more once it is read again. */
+  distrust(): void {
+    for (const column of ["descriptions", "names"] as const)
+      if (this.#learnt[column].size > 0) this.#suspect.add(column);
+  }
+
+  /** The name for a record; undefined while the names are not to be trusted. */
+  nameOf(index: number): string | undefined {
+    return this.#suspect.size > 0 ? undefined : this.#interfaces.get(index);
+  }
+
+  /** Learns from a poll. @returns whether anything is different. */
+  see(object: PolledObject, polled: PolledRows): boolean {
+    const columns = object.columns.map(({ learnt: column }) => column);
+    const seen = columns.filter((column): column is LearntColumn => column !== undefined);
+    if (seen.length === 0 || (this.#suspect.size === 0 && saysTheSame(this.#learnt, columns, polled))) return false;
+    const learner = new InterfaceLearner();
+    for (const row of polled.rows) {
+      const suffix = suffixOf(row);
+      for (const [i, column] of columns.entries()) {
+        const value = row.values[i];
+        if (column !== undefined && value !== undefined) learner.add(column, suffix, heldValue(value));
       }
-      const isReplaced = (column: LearntColumn): boolean => polled.isComplete || suspect.has(column);
-      const next = mergeLearnt(learnt, learner.result(), new Set(seen.filter(isReplaced)));
-      for (const column of seen) suspect.delete(column);
-      const [earlierInterfaces, earlierAddresses] = [interfaces, addresses];
-      set(next);
-      return !isSame(earlierInterfaces, interfaces) || earlierAddresses.join() !== addresses.join();
-    },
-  };
+    }
+    const isReplaced = (column: LearntColumn): boolean => polled.isComplete || this.#suspect.has(column);
+    const next = mergeLearnt(this.#learnt, learner.result(), new Set(seen.filter(isReplaced)));
+    for (const column of seen) this.#suspect.delete(column);
+    const [earlierInterfaces, earlierAddresses] = [this.#interfaces, this.#addresses];
+    this.#set(next);
+    return !isSame(earlierInterfaces, this.#interfaces) || earlierAddresses.join() !== this.#addresses.join();
+  }
+
+  #set(next: LearntInterfaces): void {
+    this.#learnt = next;
+    this.#interfaces = interfaceNames(next);
+    this.#addresses = [...new Set([...next.ipv4Addresses, ...next.inetAddresses])];
+  }
 }
 
 /**
@@ -167,16 +166,6 @@ export function createNameOrder(): NameOrder {
   };
 }
 
-/** What rows of one table say of rows of another: entities by entPhysicalIndex, ports by lldpLocPortNum, devices by hrDeviceIndex. */
-interface RowNames {
-  /** Learns from a poll. */
-  see(object: PolledObject, polled: PolledRows): void;
-  /** What is said of a row, as the rest of a field's name and its value. */
-  of(kind: RelatedKind, index: number, classLabel: (value: number) => string | undefined): RelatedFields;
-  /** The device has restarted: numbers may be others. */
-  forget(): void;
-}
-
 type Learnt = { [column in NamingColumn]?: ReadonlyMap<number, string | number> };
 
 /** Whether something that other rows are named by is among its columns. */
@@ -191,57 +180,67 @@ const holders = new Set<unknown>([3, 11]);
 /** Nothing is nested deeper; agents have made circles. */
 const maxDepth = 16;
 
-export function createRowNames(): RowNames {
-  let learnt: Learnt = {};
+/** What rows of one table say of rows of another: entities by entPhysicalIndex, ports by lldpLocPortNum, devices by hrDeviceIndex. */
+export class RowNames {
+  #learnt: Learnt = {};
+  readonly #fieldsOf: { readonly [kind in RelatedKind]: RowNames["of"] } = {
+    entity: (_, index, classLabel) => {
+      const entityClass = this.#learnt.entityClass?.get(index);
+      return [
+        ["name", this.#learnt.entityName?.get(index) ?? this.#learnt.entityDescr?.get(index)],
+        ["class.name", typeof entityClass === "number" ? classLabel(entityClass) : undefined],
+        ["slot", this.#slotOf(index)],
+      ];
+    },
+    "lldp-port": (_, port) => [["name", this.#nameOfPort(port)]],
+    "host-device": (_, index) => [["name", this.#learnt.deviceDescr?.get(index)]],
+  };
+
+  /** Learns from a poll. */
+  see(object: PolledObject, polled: PolledRows): void {
+    if (polled.rows.length === 0) return;
+    for (const [i, { naming: column }] of object.columns.entries()) {
+      if (column === undefined) continue;
+      const found = new Map(polled.isComplete ? [] : this.#learnt[column]);
+      for (const { key, values } of polled.rows) {
+        const value = values[i] === undefined ? undefined : readName(values[i]);
+        if (value !== undefined && !key.includes(".")) found.set(Number(key), value);
+      }
+      this.#learnt[column] = found;
+    }
+  }
+
+  /** What is said of a row, as the rest of a field's name and its value. */
+  of(kind: RelatedKind, index: number, classLabel: (value: number) => string | undefined): RelatedFields {
+    return this.#fieldsOf[kind](kind, index, classLabel);
+  }
+
+  /** The device has restarted: numbers may be others. */
+  forget(): void {
+    this.#learnt = {};
+  }
 
   /** The position of what holds the entity in its chassis. */
-  const slotOf = (entity: number): number | undefined => {
+  #slotOf(entity: number): number | undefined {
     let current = entity;
     for (let depth = 0; depth < maxDepth; depth++) {
-      const parent = learnt.entityParent?.get(current);
+      const parent = this.#learnt.entityParent?.get(current);
       if (typeof parent !== "number" || parent === 0) return undefined;
-      if (holders.has(learnt.entityClass?.get(parent))) {
-        const position = learnt.entityPosition?.get(current);
-        const isPlaced = placed.has(learnt.entityClass?.get(current));
+      if (holders.has(this.#learnt.entityClass?.get(parent))) {
+        const position = this.#learnt.entityPosition?.get(current);
+        const isPlaced = placed.has(this.#learnt.entityClass?.get(current));
         return isPlaced && typeof position === "number" && position >= 0 ? position : undefined;
       }
       current = parent;
     }
     return undefined;
-  };
-  const nameOfPort = (port: number): string | number | undefined => {
-    const [id, descr] = [learnt.portId?.get(port), learnt.portDescr?.get(port)];
+  }
+
+  #nameOfPort(port: number): string | number | undefined {
+    const [id, descr] = [this.#learnt.portId?.get(port), this.#learnt.portDescr?.get(port)];
     // LldpPortIdSubtype: interfaceAlias(1), interfaceName(5) and local(7) are texts, the others numbers of hardware.
-    return [1, 5, 7].includes(Number(learnt.portIdSubtype?.get(port))) ? (id ?? descr) : (descr ?? id);
-  };
-  const fieldsOf: { readonly [kind in RelatedKind]: RowNames["of"] } = {
-    entity: (_, index, classLabel) => {
-      const entityClass = learnt.entityClass?.get(index);
-      return [
-        ["name", learnt.entityName?.get(index) ?? learnt.entityDescr?.get(index)],
-        ["class.name", typeof entityClass === "number" ? classLabel(entityClass) : undefined],
-        ["slot", slotOf(index)],
-      ];
-    },
-    "lldp-port": (_, port) => [["name", nameOfPort(port)]],
-    "host-device": (_, index) => [["name", learnt.deviceDescr?.get(index)]],
-  };
-  return {
-    see(object, polled) {
-      if (polled.rows.length === 0) return;
-      for (const [i, { naming: column }] of object.columns.entries()) {
-        if (column === undefined) continue;
-        const found = new Map(polled.isComplete ? [] : learnt[column]);
-        for (const { key, values } of polled.rows) {
-          const value = values[i] === undefined ? undefined : readName(values[i]);
-          if (value !== undefined && !key.includes(".")) found.set(Number(key), value);
-        }
-        learnt[column] = found;
-      }
-    },
-    of: (kind, index, classLabel) => fieldsOf[kind](kind, index, classLabel),
-    forget: () => void (learnt = {}),
-  };
+    return [1, 5, 7].includes(Number(this.#learnt.portIdSubtype?.get(port))) ? (id ?? descr) : (descr ?? id);
+  }
 }
 
 function readName(held: HeldValue): string | number | undefined {

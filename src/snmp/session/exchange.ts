@@ -6,14 +6,7 @@ import type { OpenUdpSocket, UdpSocket } from "./sockets.ts";
 import { DecodeError } from "./ber.ts";
 import { decodeMessage, type Message } from "./message-codec.ts";
 import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
-import { createStreamPool, type OpenStream } from "./sockets.ts";
-
-/** One socket for each address family, opened when something is sent. */
-interface SocketPool {
-  /** Never waits. `onError` is called for a datagram that the host refuses to send. */
-  send(peer: Peer, datagram: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void;
-  close(): void;
-}
+import { StreamPool, type OpenStream } from "./sockets.ts";
 
 interface SocketPoolOptions {
   readonly counts: SessionCounts;
@@ -25,65 +18,79 @@ interface SocketPoolOptions {
   readonly onUnusable: (family: Family, error: NodeJS.ErrnoException) => void;
 }
 
-function createSocketPool(options: SocketPoolOptions): SocketPool {
-  const { counts, log } = options;
-  const sockets = new Map<Family, UdpSocket>();
+/** One socket for each address family, opened when something is sent. */
+class SocketPool {
+  readonly #options: SocketPoolOptions;
+  readonly #counts: SessionCounts;
+  readonly #log: Log;
+  readonly #sockets = new Map<Family, UdpSocket>();
 
-  const open = (family: Family): UdpSocket => {
+  constructor(options: SocketPoolOptions) {
+    this.#options = options;
+    this.#counts = options.counts;
+    this.#log = options.log;
+  }
+
+  /** Never waits. `onError` is called for a datagram that the host refuses to send. */
+  send(peer: Peer, datagram: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void {
+    const socket = this.#sockets.get(peer.family) ?? this.#open(peer.family);
+    socket.send(datagram, peer.address, peer.port, (error) => {
+      this.#counts.sendErrors++;
+      onError(error);
+    });
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.values()) socket.close();
+    this.#sockets.clear();
+  }
+
+  #open(family: Family): UdpSocket {
     let isReady = false;
-    const socket = options.openSocket(family, options.receiveBufferBytes, {
-      onMessage: options.onMessage,
+    const socket = this.#options.openSocket(family, this.#options.receiveBufferBytes, {
+      onMessage: this.#options.onMessage,
       onReady: (bytes) => {
         isReady = true;
-        counts.receiveBufferBytes = bytes;
+        this.#counts.receiveBufferBytes = bytes;
       },
       onError: (error) => {
-        counts.socketErrors++;
-        if (sockets.get(family) === socket) sockets.delete(family);
-        log.warn({ family, error }, "SNMP socket closed after an error");
+        this.#counts.socketErrors++;
+        if (this.#sockets.get(family) === socket) this.#sockets.delete(family);
+        this.#log.warn({ family, error }, "SNMP socket closed after an error");
         // A socket that worked is opened again by the next send. One that never did will not do better then.
-        if (!isReady) options.onUnusable(family, error);
+        if (!isReady) this.#options.onUnusable(family, error);
       },
     });
-    sockets.set(family, socket);
+    this.#sockets.set(family, socket);
     return socket;
-  };
-
-  return {
-    send(peer, datagram, onError) {
-      const socket = sockets.get(peer.family) ?? open(peer.family);
-      socket.send(datagram, peer.address, peer.port, (error) => {
-        counts.sendErrors++;
-        onError(error);
-      });
-    },
-    close() {
-      for (const socket of sockets.values()) socket.close();
-      sockets.clear();
-    },
-  };
+  }
 }
 
-/** Ids of requests that ended, to know what a message that still bears one is. */
-interface RetiredIds {
-  add(id: number, reason: IgnoreReason): void;
-  reasonOf(id: number): IgnoreReason | undefined;
-}
+/**
+ * Ids of requests that ended, to know what a message that still bears one is.
+ *
+ * Remembers between `generationSize` and twice as many of the last ids.
+ */
+class RetiredIds {
+  readonly #generationSize: number;
+  #current = new Map<number, IgnoreReason>();
+  #previous = new Map<number, IgnoreReason>();
 
-/** Remembers between `generationSize` and twice as many of the last ids. */
-function createRetiredIds(generationSize = 8192): RetiredIds {
-  let current = new Map<number, IgnoreReason>();
-  let previous = new Map<number, IgnoreReason>();
-  return {
-    add(id, reason) {
-      if (current.size >= generationSize) {
-        previous = current;
-        current = new Map();
-      }
-      current.set(id, reason);
-    },
-    reasonOf: (id) => current.get(id) ?? previous.get(id),
-  };
+  constructor(generationSize = 8192) {
+    this.#generationSize = generationSize;
+  }
+
+  add(id: number, reason: IgnoreReason): void {
+    if (this.#current.size >= this.#generationSize) {
+      this.#previous = this.#current;
+      this.#current = new Map();
+    }
+    this.#current.set(id, reason);
+  }
+
+  reasonOf(id: number): IgnoreReason | undefined {
+    return this.#current.get(id) ?? this.#previous.get(id);
+  }
 }
 
 /** One request and what counts as its answer. */
@@ -110,18 +117,6 @@ interface Origin {
   readonly port: number;
   /** The agent whose connection it came by; undefined: by UDP. */
   readonly by: Peer | undefined;
-}
-
-/** Requests that wait for their answers. */
-export interface Exchanges {
-  /** Rejects with nothing but SnmpError. */
-  run<Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer>;
-  /** Fails the requests of this owner that wait, with `closed`. */
-  cancel(owner: object): void;
-  /** Nothing more is asked of this agent. */
-  release(peer: Peer): void;
-  /** Fails all that wait, and all that is asked after it, and closes the sockets. */
-  close(): void;
 }
 
 export interface ExchangesOptions {
@@ -161,67 +156,130 @@ const clientClosed = "the SNMP client was closed";
 /** A send that failed like this is like a datagram lost on the way: the next try may do better. */
 const passingSendErrors = new Set(["ENOBUFS", "EAGAIN", "EWOULDBLOCK", "EINTR", "ENOMEM", "ECONNREFUSED"]);
 
-/** Requests of any number of sessions over one socket for each address family, and one connection for each agent asked by TCP. */
-export function createExchanges(options: ExchangesOptions): Exchanges {
-  const { counts, log, nextId } = options;
-  const pendings = new Map<number, Pending>();
-  const retired = createRetiredIds();
-  let isClosed = false;
+/**
+ * Requests that wait for their answers.
+ *
+ * Requests of any number of sessions over one socket for each address family, and one connection for each agent asked by TCP.
+ */
+export class Exchanges {
+  readonly #options: ExchangesOptions;
+  readonly #counts: SessionCounts;
+  readonly #log: Log;
+  readonly #nextId: () => number;
+  readonly #pendings = new Map<number, Pending>();
+  readonly #retired = new RetiredIds();
+  #isClosed = false;
+  readonly #sockets: SocketPool;
+  readonly #streams: StreamPool;
 
-  const finish = (pending: Pending, outcome: object | SnmpError): void => {
+  constructor(options: ExchangesOptions) {
+    this.#options = options;
+    this.#counts = options.counts;
+    this.#log = options.log;
+    this.#nextId = options.nextId;
+    this.#sockets = new SocketPool({
+      ...options,
+      onMessage: (datagram, address, port) => this.#receive(datagram, { address, port, by: undefined }),
+      onUnusable: (family, { message }) => {
+        const isOfFamily = ({ exchange }: Call): boolean => exchange.peer.family === family;
+        this.#finishWhere(isOfFamily, "unreachable", `no IPv${family} socket: ${message}`);
+      },
+    });
+    this.#streams = new StreamPool({
+      ...options,
+      onMessage: (message, peer) => this.#receive(message, { address: peer.address, port: peer.port, by: peer }),
+      onMalformed: (peer, detail) =>
+        this.#ignore("malformed", { address: peer.address, port: peer.port, by: peer }, detail),
+    });
+  }
+
+  /** Rejects with nothing but SnmpError. */
+  run<Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: object | SnmpError): void => {
+        if (outcome instanceof SnmpError) reject(outcome);
+        else resolve(outcome as Answer);
+      };
+      this.#counts.requests++;
+      exchange.peer.counts.requests++;
+      const call: Call = { exchange, owner, lastIgnored: undefined, settle };
+      if (this.#isClosed) settle(new SnmpError("closed", clientClosed));
+      else this.#attempt({ ids: [], timer: undefined, call }, call);
+    });
+  }
+
+  /** Fails the requests of this owner that wait, with `closed`. */
+  cancel(owner: object): void {
+    this.#finishWhere((call) => call.owner === owner, "closed", "the session was closed");
+  }
+
+  /** Nothing more is asked of this agent. */
+  release(peer: Peer): void {
+    this.#streams.release(peer);
+  }
+
+  /** Fails all that wait, and all that is asked after it, and closes the sockets. */
+  close(): void {
+    this.#isClosed = true;
+    this.#finishWhere(() => true, "closed", clientClosed);
+    this.#sockets.close();
+    this.#streams.close();
+  }
+
+  #finish(pending: Pending, outcome: object | SnmpError): void {
     const { call } = pending;
     if (call === undefined) return;
     pending.call = undefined;
     clearTimeout(pending.timer);
     const isFailure = outcome instanceof SnmpError;
     for (const id of pending.ids) {
-      pendings.delete(id);
-      retired.add(id, isFailure ? "late" : "duplicate");
+      this.#pendings.delete(id);
+      this.#retired.add(id, isFailure ? "late" : "duplicate");
     }
-    if (isFailure) counts.errors.set(outcome.code, (counts.errors.get(outcome.code) ?? 0) + 1);
+    if (isFailure) this.#counts.errors.set(outcome.code, (this.#counts.errors.get(outcome.code) ?? 0) + 1);
     call.settle(outcome);
-  };
+  }
 
-  const finishWhere = (isMeant: (call: Call) => boolean, code: SnmpErrorCode, message: string): void => {
-    for (const pending of new Set(pendings.values())) {
-      if (pending.call !== undefined && isMeant(pending.call)) finish(pending, new SnmpError(code, message));
+  #finishWhere(isMeant: (call: Call) => boolean, code: SnmpErrorCode, message: string): void {
+    for (const pending of new Set(this.#pendings.values())) {
+      if (pending.call !== undefined && isMeant(pending.call)) this.#finish(pending, new SnmpError(code, message));
     }
-  };
+  }
 
   /** @param from where the message came from, and by TCP the agent that was asked there. */
-  const ignore = (reason: IgnoreReason, { address, port, by }: Origin, detail?: string): void => {
-    counts.ignored[reason]++;
-    const peer = by ?? options.findPeer(address, port) ?? options.findPeer(canonical(address), port);
+  #ignore(reason: IgnoreReason, { address, port, by }: Origin, detail?: string): void {
+    this.#counts.ignored[reason]++;
+    const peer = by ?? this.#options.findPeer(address, port) ?? this.#options.findPeer(canonical(address), port);
     if (peer !== undefined) peer.counts.ignored++;
     const level = reason === "late" || reason === "duplicate" ? "debug" : "warn";
-    log[level]({ address, port, ...(detail !== undefined && { detail }) }, `SNMP datagram ignored: ${reason}`);
-  };
+    this.#log[level]({ address, port, ...(detail !== undefined && { detail }) }, `SNMP datagram ignored: ${reason}`);
+  }
 
   /** It bears our id, so it is the asked agent's answer from another of its addresses, or a forgery: which, is not said. */
-  const ignoreFromElsewhere = (call: Call, address: string, port: number): void => {
+  #ignoreFromElsewhere(call: Call, address: string, port: number): void {
     const { peer } = call.exchange;
     const from = peerName(canonical(address), port);
-    counts.ignored.wrong_source++;
+    this.#counts.ignored.wrong_source++;
     peer.counts.ignored++;
     call.lastIgnored = `it came from ${from}, which was not asked`;
     const device = peerName(peer.address, peer.port);
-    log.warn({ device, from }, "SNMP answer ignored: it came from another address or port than was asked");
-  };
+    this.#log.warn({ device, from }, "SNMP answer ignored: it came from another address or port than was asked");
+  }
 
-  const receive = (datagram: Uint8Array, from: Origin): void => {
+  #receive(datagram: Uint8Array, from: Origin): void {
     const { address, port, by } = from;
-    counts.receivedBytes += datagram.length;
+    this.#counts.receivedBytes += datagram.length;
     let message: Message;
     try {
       message = decodeMessage(datagram);
     } catch (error) {
-      ignore("malformed", from, (error as Error).message);
+      this.#ignore("malformed", from, (error as Error).message);
       return;
     }
-    const pending = pendings.get(message.id);
+    const pending = this.#pendings.get(message.id);
     const call = pending?.call;
     if (pending === undefined || call === undefined) {
-      ignore(retired.reasonOf(message.id) ?? "unknown_id", from);
+      this.#ignore(this.#retired.reasonOf(message.id) ?? "unknown_id", from);
       return;
     }
     const { peer } = call.exchange;
@@ -230,107 +288,78 @@ export function createExchanges(options: ExchangesOptions): Exchanges {
         ? peer.transport === "udp" && peer.port === port && [address, canonical(address)].includes(peer.address)
         : by === peer;
     if (!isAsked) {
-      ignoreFromElsewhere(call, address, port);
+      this.#ignoreFromElsewhere(call, address, port);
       return;
     }
     peer.counts.receivedBytes += datagram.length;
     const answer = readAnswer(call.exchange, message, datagram);
     if (typeof answer === "string") {
       call.lastIgnored = answer;
-      ignore(answer, from);
+      this.#ignore(answer, from);
       return;
     }
     if (!(answer instanceof SnmpError)) {
-      counts.responses++;
+      this.#counts.responses++;
       peer.counts.responses++;
     }
-    finish(pending, answer);
-  };
+    this.#finish(pending, answer);
+  }
 
-  const sockets = createSocketPool({
-    ...options,
-    onMessage: (datagram, address, port) => receive(datagram, { address, port, by: undefined }),
-    onUnusable: (family, { message }) => {
-      const isOfFamily = ({ exchange }: Call): boolean => exchange.peer.family === family;
-      finishWhere(isOfFamily, "unreachable", `no IPv${family} socket: ${message}`);
-    },
-  });
-
-  const streams = createStreamPool({
-    ...options,
-    onMessage: (message, peer) => receive(message, { address: peer.address, port: peer.port, by: peer }),
-    onMalformed: (peer, detail) => ignore("malformed", { address: peer.address, port: peer.port, by: peer }, detail),
-  });
-
-  const send = (pending: Pending, { exchange }: Call): void => {
+  #send(pending: Pending, { exchange }: Call): void {
     const { peer } = exchange;
-    let id = nextId();
-    while (pendings.has(id)) id = nextId();
+    let id = this.#nextId();
+    while (this.#pendings.has(id)) id = this.#nextId();
     const datagram = exchange.build(id);
-    pendings.set(id, pending);
+    this.#pendings.set(id, pending);
     const tries = pending.ids.push(id);
-    counts.sentBytes += datagram.length;
+    this.#counts.sentBytes += datagram.length;
     peer.counts.sentBytes += datagram.length;
     const factor = exchange.exponentialTimeout ? 2 ** (tries - 1) : 1;
-    pending.timer = setTimeout(expireAfterReading, Math.min(exchange.timeout * factor, 0x7fffffff), pending);
-    const way = peer.transport === "tcp" ? streams : sockets;
+    pending.timer = setTimeout(
+      (one) => this.#expireAfterReading(one),
+      Math.min(exchange.timeout * factor, 0x7fffffff),
+      pending,
+    );
+    const way = peer.transport === "tcp" ? this.#streams : this.#sockets;
     way.send(peer, datagram, (error) => {
       if (passingSendErrors.has(error.code ?? "")) return;
       const code = error.code === "EMSGSIZE" ? "too_big" : "unreachable";
-      finish(pending, new SnmpError(code, `${peerName(peer.address, peer.port)}: ${error.message}`));
+      this.#finish(pending, new SnmpError(code, `${peerName(peer.address, peer.port)}: ${error.message}`));
     });
-  };
+  }
 
   /** A request that cannot be built fails like one that cannot be sent. */
-  const attempt = (pending: Pending, call: Call): void => {
+  #attempt(pending: Pending, call: Call): void {
     try {
-      send(pending, call);
+      this.#send(pending, call);
     } catch (error) {
-      finish(pending, asSnmpError(error, "unsupported"));
+      this.#finish(pending, asSnmpError(error, "unsupported"));
     }
-  };
+  }
 
   /** Where the process was held up, answers may have arrived that nobody has read yet: they come first. */
-  const expireAfterReading = (pending: Pending): void => void setImmediate(expire, pending);
+  #expireAfterReading(pending: Pending): void {
+    setImmediate((one) => this.#expire(one), pending);
+  }
 
-  const expire = (pending: Pending): void => {
+  #expire(pending: Pending): void {
     const { call, ids } = pending;
     if (call === undefined) return;
     const { peer, retries } = call.exchange;
     if (ids.length <= retries) {
-      counts.retries++;
+      this.#counts.retries++;
       peer.counts.retries++;
-      attempt(pending, call);
+      this.#attempt(pending, call);
       return;
     }
     peer.counts.timeouts++;
     const tries = ids.length === 1 ? "1 try" : `${ids.length} tries`;
     const hint = call.lastIgnored === undefined ? "" : ` (an answer was ignored: ${call.lastIgnored})`;
-    finish(pending, new SnmpError("timeout", `no answer from ${peerName(peer.address, peer.port)} to ${tries}${hint}`));
-  };
-
-  return {
-    run: <Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer> =>
-      new Promise((resolve, reject) => {
-        const settle = (outcome: object | SnmpError): void => {
-          if (outcome instanceof SnmpError) reject(outcome);
-          else resolve(outcome as Answer);
-        };
-        counts.requests++;
-        exchange.peer.counts.requests++;
-        const call: Call = { exchange, owner, lastIgnored: undefined, settle };
-        if (isClosed) settle(new SnmpError("closed", clientClosed));
-        else attempt({ ids: [], timer: undefined, call }, call);
-      }),
-    cancel: (owner) => finishWhere((call) => call.owner === owner, "closed", "the session was closed"),
-    release: (peer) => streams.release(peer),
-    close() {
-      isClosed = true;
-      finishWhere(() => true, "closed", clientClosed);
-      sockets.close();
-      streams.close();
-    },
-  };
+    this.#finish(
+      pending,
+      new SnmpError("timeout", `no answer from ${peerName(peer.address, peer.port)} to ${tries}${hint}`),
+    );
+  }
 }
 
 function readAnswer(

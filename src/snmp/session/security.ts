@@ -139,47 +139,49 @@ export interface UsmKeys {
   readonly privacy?: { readonly protocol: "des" | "aes"; readonly key: Uint8Array };
 }
 
-export interface KeyCache {
-  keysFor(credential: UsmCredential, engineId: Uint8Array): UsmKeys;
-}
-
 /**
  * Derives keys and keeps them: deriving one from a passphrase hashes a megabyte, and thousands of devices share a few
  * passphrases. The least recently used of more than `limit` are forgotten.
  */
-export function createKeyCache(limit = 8192): KeyCache {
-  const cache = new Map<string, Uint8Array>();
-  const cached = (name: string, derive: () => Uint8Array): Uint8Array => {
-    const key = cache.get(name) ?? derive();
-    cache.delete(name);
-    cache.set(name, key);
-    if (cache.size > limit) cache.delete(cache.keys().next().value as string);
-    return key;
-  };
-  const userKey = (algorithm: HashAlgorithm, passphrase: string): Uint8Array =>
-    cached(`${algorithm.name} ${passphrase}`, () => passphraseToKey(algorithm, Buffer.from(passphrase)));
+export class KeyCache {
+  readonly #limit: number;
+  readonly #cache = new Map<string, Uint8Array>();
 
-  return {
-    keysFor(credential, engineId) {
-      const { authenticationProtocol, privacyProtocol } = credential;
-      if (authenticationProtocol === "noauth") return {};
-      const algorithm = hashAlgorithms[authenticationProtocol];
-      const engine = Buffer.from(engineId).toString("hex");
-      const passphrase = credential.authenticationPassphrase ?? "";
-      const authentication = {
-        algorithm,
-        key: cached(`${algorithm.name}@${engine} ${passphrase}`, () =>
-          localizeKey(algorithm, userKey(algorithm, passphrase), engineId),
-        ),
-      };
-      if (privacyProtocol === "nopriv") return { authentication };
-      const secret = credential.privacyPassphrase ?? "";
-      const key = cached(`${algorithm.name}/${privacyProtocol}@${engine} ${secret}`, () =>
-        privacyKey(algorithm, privacyProtocol, userKey(algorithm, secret), engineId),
-      );
-      return { authentication, privacy: { protocol: privacyProtocol === "des" ? "des" : "aes", key } };
-    },
-  };
+  constructor(limit = 8192) {
+    this.#limit = limit;
+  }
+
+  keysFor(credential: UsmCredential, engineId: Uint8Array): UsmKeys {
+    const { authenticationProtocol, privacyProtocol } = credential;
+    if (authenticationProtocol === "noauth") return {};
+    const algorithm = hashAlgorithms[authenticationProtocol];
+    const engine = Buffer.from(engineId).toString("hex");
+    const passphrase = credential.authenticationPassphrase ?? "";
+    const authentication = {
+      algorithm,
+      key: this.#cached(`${algorithm.name}@${engine} ${passphrase}`, () =>
+        localizeKey(algorithm, this.#userKey(algorithm, passphrase), engineId),
+      ),
+    };
+    if (privacyProtocol === "nopriv") return { authentication };
+    const secret = credential.privacyPassphrase ?? "";
+    const key = this.#cached(`${algorithm.name}/${privacyProtocol}@${engine} ${secret}`, () =>
+      privacyKey(algorithm, privacyProtocol, this.#userKey(algorithm, secret), engineId),
+    );
+    return { authentication, privacy: { protocol: privacyProtocol === "des" ? "des" : "aes", key } };
+  }
+
+  #cached(name: string, derive: () => Uint8Array): Uint8Array {
+    const key = this.#cache.get(name) ?? derive();
+    this.#cache.delete(name);
+    this.#cache.set(name, key);
+    if (this.#cache.size > this.#limit) this.#cache.delete(this.#cache.keys().next().value as string);
+    return key;
+  }
+
+  #userKey(algorithm: HashAlgorithm, passphrase: string): Uint8Array {
+    return this.#cached(`${algorithm.name} ${passphrase}`, () => passphraseToKey(algorithm, Buffer.from(passphrase)));
+  }
 }
 
 /** Where the MAC lies in a message. */

@@ -1,6 +1,6 @@
 import { randomBytes as systemRandomBytes } from "node:crypto";
 import { connect } from "node:net";
-import { type Exchange, createExchanges } from "./exchange.ts";
+import { type Exchange, Exchanges } from "./exchange.ts";
 import { type Request, maxDatagram, requestPdu, checkRequest, checkSize, responseTo } from "./session.ts";
 import type { SnmpResponse, Session } from "./session.ts";
 import { type Clock, limitLog, type Log, type Metrics } from "../../base/report/index.ts";
@@ -18,7 +18,7 @@ import { type Peer, createPeer, peerName, type Transport } from "./peer.ts";
 import { type IgnoreReason, registerSessionMetrics } from "./peer.ts";
 import { SnmpError } from "./snmp-error.ts";
 import { createEngine, type Engine } from "./security.ts";
-import { type KeyCache, createKeyCache } from "./security.ts";
+import { KeyCache } from "./security.ts";
 import { reportError } from "./usm-exchange.ts";
 import { usmExchange, type UsmAnswer, type UsmParty } from "./usm-exchange.ts";
 import { type PduType, readPduRest } from "./message-codec.ts";
@@ -298,9 +298,9 @@ export function createSnmpClient(options: SnmpClientOptions): SnmpClient {
   const { clock, randomBytes = systemRandomBytes } = options;
   const counts = registerSessionMetrics(options.metrics);
   const peers = new Map<string, SharedPeer>();
-  const keys = createKeyCache();
+  const keys = new KeyCache();
   const nextSalt = createSaltSource(randomBytes);
-  const exchanges = createExchanges({
+  const exchanges = new Exchanges({
     counts,
     log: limitLog(options.log, clock),
     nextId: createIdSource(randomBytes),

@@ -6,16 +6,6 @@ import type { Family } from "../../base/ip/index.ts";
 /** Opens a connection to an agent; what is written before it stands waits. */
 export type OpenStream = (address: string, port: number) => Socket;
 
-/** One connection for each agent that is asked by TCP (RFC 3430), opened when something is sent. */
-interface StreamPool {
-  /** Never waits. `onError` is called when the connection cannot be made or breaks before the message has left. */
-  send(peer: Peer, message: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void;
-  /** Nothing more is asked of this agent. */
-  release(peer: Peer): void;
-  /** A later send opens connections again. */
-  close(): void;
-}
-
 interface StreamPoolOptions {
   readonly counts: SessionCounts;
   readonly openStream: OpenStream;
@@ -27,51 +17,69 @@ interface StreamPoolOptions {
 /** Agents answer by TCP with what does not fit into a datagram; more than this is no answer to what we ask. */
 const maxMessage = 1024 * 1024;
 
-export function createStreamPool({ counts, openStream, onMessage, onMalformed }: StreamPoolOptions): StreamPool {
-  const connections = new Map<Peer, Socket>();
+/** One connection for each agent that is asked by TCP (RFC 3430), opened when something is sent. */
+export class StreamPool {
+  readonly #counts: SessionCounts;
+  readonly #openStream: OpenStream;
+  readonly #onMessage: (message: Uint8Array, peer: Peer) => void;
+  readonly #onMalformed: (peer: Peer, detail: string) => void;
+  readonly #connections = new Map<Peer, Socket>();
 
-  const open = (peer: Peer): Socket => {
-    const socket = openStream(peer.address, peer.port);
+  constructor({ counts, openStream, onMessage, onMalformed }: StreamPoolOptions) {
+    this.#counts = counts;
+    this.#openStream = openStream;
+    this.#onMessage = onMessage;
+    this.#onMalformed = onMalformed;
+  }
+
+  /** Never waits. `onError` is called when the connection cannot be made or breaks before the message has left. */
+  send(peer: Peer, message: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void {
+    const known = this.#connections.get(peer);
+    const socket = known === undefined || known.destroyed || !known.writable ? this.#open(peer) : known;
+    socket.write(message, (error) => {
+      if (error === undefined || error === null) return;
+      this.#counts.sendErrors++;
+      onError(error);
+    });
+  }
+
+  /** Nothing more is asked of this agent. */
+  release(peer: Peer): void {
+    const socket = this.#connections.get(peer);
+    this.#connections.delete(peer);
+    if (socket !== undefined) this.#end(socket);
+  }
+
+  /** A later send opens connections again. */
+  close(): void {
+    for (const socket of this.#connections.values()) this.#end(socket);
+    this.#connections.clear();
+  }
+
+  #open(peer: Peer): Socket {
+    const socket = this.#openStream(peer.address, peer.port);
     const read = createMessageReader();
     socket.setNoDelay(true);
     socket.on("data", (chunk) => {
       try {
-        for (const message of read(chunk)) onMessage(message, peer);
+        for (const message of read(chunk)) this.#onMessage(message, peer);
       } catch (error) {
-        onMalformed(peer, (error as Error).message);
+        this.#onMalformed(peer, (error as Error).message);
         socket.destroy();
       }
     });
     // What waits for an answer finds out by its time-out, or by the write that failed.
-    socket.on("error", () => void counts.socketErrors++);
+    socket.on("error", () => void this.#counts.socketErrors++);
     socket.on("close", () => {
-      if (connections.get(peer) === socket) connections.delete(peer);
+      if (this.#connections.get(peer) === socket) this.#connections.delete(peer);
     });
-    connections.set(peer, socket);
+    this.#connections.set(peer, socket);
     return socket;
-  };
-  const end = (socket: Socket): void => void socket.destroy();
+  }
 
-  return {
-    send(peer, message, onError) {
-      const known = connections.get(peer);
-      const socket = known === undefined || known.destroyed || !known.writable ? open(peer) : known;
-      socket.write(message, (error) => {
-        if (error === undefined || error === null) return;
-        counts.sendErrors++;
-        onError(error);
-      });
-    },
-    release(peer) {
-      const socket = connections.get(peer);
-      connections.delete(peer);
-      if (socket !== undefined) end(socket);
-    },
-    close() {
-      for (const socket of connections.values()) end(socket);
-      connections.clear();
-    },
-  };
+  #end(socket: Socket): void {
+    socket.destroy();
+  }
 }
 
 /**

@@ -42,84 +42,88 @@ interface FoundMemory {
   readonly records: ReadonlyMap<string, FoundRecord>;
 }
 
-/** The directory of device files that discovery writes, and what it remembers of the devices. */
-interface FoundDevices {
-  /** All devices of its files, those that people have edited included. */
-  files(): Promise<readonly FoundFile[]>;
-  memory(): Promise<FoundMemory>;
-  /** Replaces what is remembered as a whole. */
-  remember(memory: FoundMemory): Promise<void>;
-  /** Writes the file of a new device, never over another. @returns its path. */
-  add(name: string, device: SweptDevice, at: number): Promise<string>;
-  /** Writes another address or other credentials into a file. @returns why it stays as it is; undefined: it is done. */
-  change(file: FoundFile, access: DeviceAccess): Promise<string | undefined>;
-}
-
 /** Files that begin with a dot are no definitions. */
 const recordsName = ".discovered.json";
 const format = 1;
 /** They hold communities and passphrases. */
 const mode = 0o600;
 
-export function createFoundDevices(directory: string): FoundDevices {
-  const replace = async (path: string, text: string): Promise<void> => {
+/** The directory of device files that discovery writes, and what it remembers of the devices. */
+export class FoundDevices {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** All devices of its files, those that people have edited included. */
+  async files(): Promise<readonly FoundFile[]> {
+    const names: string[] = await readdir(this.#directory).catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT") return [];
+      throw error;
+    });
+    const files: FoundFile[] = [];
+    for (const name of names.sort()) {
+      if (name.startsWith(".") || !/\.ya?ml$/.test(name)) continue;
+      const path = join(this.#directory, name);
+      files.push(...filesIn(path, await readFile(path)));
+    }
+    return files;
+  }
+
+  async memory(): Promise<FoundMemory> {
+    try {
+      return memoryFrom(JSON.parse(await readFile(join(this.#directory, recordsName), "utf8")));
+    } catch (error) {
+      // Without them, devices are known by their files alone.
+      if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return nothingKnown;
+      throw error;
+    }
+  }
+
+  /** Replaces what is remembered as a whole. */
+  async remember({ lastRun, records }: FoundMemory): Promise<void> {
+    await makeFolder(this.#directory);
+    await this.#replace(
+      join(this.#directory, recordsName),
+      `${JSON.stringify({ format, lastRun, devices: [...records] })}\n`,
+    );
+  }
+
+  /** Writes the file of a new device, never over another. @returns its path. */
+  async add(name: string, device: SweptDevice, at: number): Promise<string> {
+    await makeFolder(this.#directory);
+    const text = deviceText(name, device, accessOf(device), at);
+    const stem = fileStem(name);
+    for (let i = 1; ; i++) {
+      const path = join(this.#directory, `${stem}${i === 1 ? "" : `-${i}`}.yml`);
+      try {
+        await writeFile(path, text, { flag: "wx", mode });
+        return path;
+      } catch (error) {
+        if (errorCode(error) !== "EEXIST") throw error;
+      }
+    }
+  }
+
+  /** Writes another address or other credentials into a file. @returns why it stays as it is; undefined: it is done. */
+  async change({ path, name, draft }: FoundFile, access: DeviceAccess): Promise<string | undefined> {
+    const edited = withAccess(await readFile(path, "utf8"), name, access);
+    const back =
+      edited === undefined ? undefined : filesIn(path, Buffer.from(edited)).find((file) => file.name === name);
+    if (edited === undefined || back?.draft.ip !== access.ip || !hasAccess(back.draft, access)) {
+      return `${path} is not in the form that discovery wrote: change ${name} (${draft.ip}) by hand`;
+    }
+    await this.#replace(path, edited);
+    return undefined;
+  }
+
+  async #replace(path: string, text: string): Promise<void> {
     const temporary = `${path}.tmp`;
     // One that was cut off may have left it.
     await rm(temporary, { force: true });
     await replaceContent(nodeFileIo, { target: path, temporary, mode }, Buffer.from(text));
-  };
-  return {
-    async files() {
-      const names: string[] = await readdir(directory).catch((error: unknown) => {
-        if (errorCode(error) === "ENOENT") return [];
-        throw error;
-      });
-      const files: FoundFile[] = [];
-      for (const name of names.sort()) {
-        if (name.startsWith(".") || !/\.ya?ml$/.test(name)) continue;
-        const path = join(directory, name);
-        files.push(...filesIn(path, await readFile(path)));
-      }
-      return files;
-    },
-    async memory() {
-      try {
-        return memoryFrom(JSON.parse(await readFile(join(directory, recordsName), "utf8")));
-      } catch (error) {
-        // Without them, devices are known by their files alone.
-        if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return nothingKnown;
-        throw error;
-      }
-    },
-    async remember({ lastRun, records }) {
-      await makeFolder(directory);
-      await replace(join(directory, recordsName), `${JSON.stringify({ format, lastRun, devices: [...records] })}\n`);
-    },
-    async add(name, device, at) {
-      await makeFolder(directory);
-      const text = deviceText(name, device, accessOf(device), at);
-      const stem = fileStem(name);
-      for (let i = 1; ; i++) {
-        const path = join(directory, `${stem}${i === 1 ? "" : `-${i}`}.yml`);
-        try {
-          await writeFile(path, text, { flag: "wx", mode });
-          return path;
-        } catch (error) {
-          if (errorCode(error) !== "EEXIST") throw error;
-        }
-      }
-    },
-    async change({ path, name, draft }, access) {
-      const edited = withAccess(await readFile(path, "utf8"), name, access);
-      const back =
-        edited === undefined ? undefined : filesIn(path, Buffer.from(edited)).find((file) => file.name === name);
-      if (edited === undefined || back?.draft.ip !== access.ip || !hasAccess(back.draft, access)) {
-        return `${path} is not in the form that discovery wrote: change ${name} (${draft.ip}) by hand`;
-      }
-      await replace(path, edited);
-      return undefined;
-    },
-  };
+  }
 }
 
 /** Whether a device with these settings is asked with a credential. */

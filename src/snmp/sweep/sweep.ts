@@ -301,12 +301,6 @@ export function createSweepMeasures(metrics: Metrics): SweepMeasures {
   };
 }
 
-/** Lets one piece of work go after the other, this many in a second. */
-interface SendPace {
-  /** Resolves when the next piece may go, in the order of the calls. Rejects when the signal aborts. */
-  turn(signal: AbortSignal): Promise<void>;
-}
-
 interface Waiting {
   readonly go: () => void;
   readonly signal: AbortSignal;
@@ -315,38 +309,48 @@ interface Waiting {
 /** What a late timer may make up for. */
 const maxLateMs = 20;
 
-/** @param perSecond above 0. */
-export function createSendPace(clock: Clock, perSecond: number): SendPace {
-  const everyMs = 1000 / perSecond;
-  const waiting: Waiting[] = [];
-  let nextAt = -Infinity;
-  let timer: NodeJS.Timeout | undefined;
+/**
+ * Lets one piece of work go after the other, this many in a second.
+ *
+ * @param perSecond above 0.
+ */
+export class SendPace {
+  readonly #clock: Clock;
+  readonly #everyMs: number;
+  readonly #waiting: Waiting[] = [];
+  #nextAt = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
 
-  const letGo = (): void => {
-    timer = undefined;
-    const now = clock.monotonic();
-    nextAt = Math.max(nextAt, now - maxLateMs);
-    while (nextAt <= now) {
-      const next = waiting.shift();
+  constructor(clock: Clock, perSecond: number) {
+    this.#clock = clock;
+    this.#everyMs = 1000 / perSecond;
+  }
+
+  /** Resolves when the next piece may go, in the order of the calls. Rejects when the signal aborts. */
+  turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = (): void => (signal.aborted ? reject(signal.reason as Error) : resolve());
+      this.#waiting.push({ go, signal });
+      if (this.#timer !== undefined) return;
+      // What nobody used while there was nothing to do is not made up for.
+      this.#nextAt = Math.max(this.#nextAt, this.#clock.monotonic());
+      this.#letGo();
+    });
+  }
+
+  #letGo(): void {
+    this.#timer = undefined;
+    const now = this.#clock.monotonic();
+    this.#nextAt = Math.max(this.#nextAt, now - maxLateMs);
+    while (this.#nextAt <= now) {
+      const next = this.#waiting.shift();
       if (next === undefined) return;
       next.go();
       // Who has given up does not use a turn.
-      if (!next.signal.aborted) nextAt += everyMs;
+      if (!next.signal.aborted) this.#nextAt += this.#everyMs;
     }
-    timer = setTimeout(letGo, Math.max(1, nextAt - now));
-  };
-  return {
-    turn(signal) {
-      return new Promise((resolve, reject) => {
-        const go = (): void => (signal.aborted ? reject(signal.reason as Error) : resolve());
-        waiting.push({ go, signal });
-        if (timer !== undefined) return;
-        // What nobody used while there was nothing to do is not made up for.
-        nextAt = Math.max(nextAt, clock.monotonic());
-        letGo();
-      });
-    },
-  };
+    this.#timer = setTimeout(() => this.#letGo(), Math.max(1, this.#nextAt - now));
+  }
 }
 
 /** The program `ping` cannot be run. */

@@ -1,14 +1,6 @@
 import type { Clock, Labels, Metrics } from "../../base/report/index.ts";
 import type { TrapRefusal } from "./trap.ts";
 
-/** Lets each sender have this many notifications a second, and counts what it sent beyond. */
-export interface SenderLimit {
-  /** Whether one more of this sender counts. */
-  admits(sender: string): boolean;
-  /** How many of the sender were left out since this was asked last. */
-  takeLeftOut(sender: string): number;
-}
-
 interface Sender {
   tokens: number;
   at: number;
@@ -20,34 +12,48 @@ const maxSenders = 10_000;
 /** How many seconds' worth may come at once. */
 const burstSeconds = 5;
 
-/** @param perSecond 0 is no limit. */
-export function createSenderLimit(perSecond: number, clock: Clock): SenderLimit {
-  const senders = new Map<string, Sender>();
-  const burst = perSecond * burstSeconds;
-  return {
-    admits(name) {
-      if (perSecond === 0) return true;
-      const now = clock.monotonic();
-      const sender = senders.get(name) ?? { tokens: burst, at: now, leftOut: 0 };
-      senders.delete(name);
-      senders.set(name, sender);
-      if (senders.size > maxSenders) senders.delete(senders.keys().next().value as string);
-      sender.tokens = Math.min(burst, sender.tokens + ((now - sender.at) / 1000) * perSecond);
-      sender.at = now;
-      if (sender.tokens < 1) {
-        sender.leftOut++;
-        return false;
-      }
-      sender.tokens--;
-      return true;
-    },
-    takeLeftOut(name) {
-      const sender = senders.get(name);
-      const leftOut = sender?.leftOut ?? 0;
-      if (sender !== undefined) sender.leftOut = 0;
-      return leftOut;
-    },
-  };
+/**
+ * Lets each sender have this many notifications a second, and counts what it sent beyond.
+ *
+ * @param perSecond 0 is no limit.
+ */
+export class SenderLimit {
+  readonly #perSecond: number;
+  readonly #clock: Clock;
+  readonly #senders = new Map<string, Sender>();
+  readonly #burst: number;
+
+  constructor(perSecond: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#clock = clock;
+    this.#burst = perSecond * burstSeconds;
+  }
+
+  /** Whether one more of this sender counts. */
+  admits(name: string): boolean {
+    if (this.#perSecond === 0) return true;
+    const now = this.#clock.monotonic();
+    const sender = this.#senders.get(name) ?? { tokens: this.#burst, at: now, leftOut: 0 };
+    this.#senders.delete(name);
+    this.#senders.set(name, sender);
+    if (this.#senders.size > maxSenders) this.#senders.delete(this.#senders.keys().next().value as string);
+    sender.tokens = Math.min(this.#burst, sender.tokens + ((now - sender.at) / 1000) * this.#perSecond);
+    sender.at = now;
+    if (sender.tokens < 1) {
+      sender.leftOut++;
+      return false;
+    }
+    sender.tokens--;
+    return true;
+  }
+
+  /** How many of the sender were left out since this was asked last. */
+  takeLeftOut(name: string): number {
+    const sender = this.#senders.get(name);
+    const leftOut = sender?.leftOut ?? 0;
+    if (sender !== undefined) sender.leftOut = 0;
+    return leftOut;
+  }
 }
 
 /** Refusals that the settings of a sender or of the collector cause. */

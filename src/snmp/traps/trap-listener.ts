@@ -28,7 +28,7 @@ import {
   type Trap,
   type TrapRefusal,
 } from "./trap.ts";
-import { createSenderLimit, isNamedRefusal, SenderRefusals, type RefusedTraps } from "./sender-limit.ts";
+import { SenderLimit, isNamedRefusal, SenderRefusals, type RefusedTraps } from "./sender-limit.ts";
 import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
 import { applyTrapRules, readTrapRules, type CompileCondition, type TrapRule } from "./trap-rules.ts";
 import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
@@ -275,7 +275,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
     { fault: valueFaults },
   );
   const refusals = new SenderRefusals(metrics);
-  const limit = createSenderLimit(settings.maxRate, clock);
+  const limit = new SenderLimit(settings.maxRate, clock);
   let credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
   let rules: readonly TrapRule[] = [];
   let usm: UsmReceiver | undefined;

@@ -12,7 +12,7 @@ import type { Pdu } from "../session/message-codec.ts";
 import type { UsmCredential } from "../session/security.ts";
 import type { Oid } from "../session/var-bind.ts";
 import { createEngine, type Engine } from "../session/security.ts";
-import { createKeyCache, type UsmKeys } from "../session/security.ts";
+import { KeyCache, type UsmKeys } from "../session/security.ts";
 import { isMessageAuthentic, signMessage } from "../session/security.ts";
 import { decrypt, encrypt, saltLength } from "../session/security.ts";
 import type { TrapRefusal } from "./trap.ts";
@@ -65,7 +65,7 @@ const maxMessage = 65_507;
 const timeWindow = 150;
 
 export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }: UsmReceiverOptions): UsmReceiver {
-  const keyCache = createKeyCache();
+  const keyCache = new KeyCache();
   const engines = new Map<string, Engine>();
   const startedAt = clock.monotonic();
   const counts: Record<ReportReason, number> = {

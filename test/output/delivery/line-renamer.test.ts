@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createDelivery, createLineRenamer, type RecordBatch } from "../../../src/output/index.ts";
-import { allAccepted } from "../../../src/output/index.ts";
+import { createDelivery, createLineRenamer, type RecordBatch, allAccepted } from "../../../src/output/index.ts";
 import { ecsLowered, ecsNames } from "../../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";

@@ -1,6 +1,5 @@
 import { crc32c, readRecordsBatch, Reader } from "@platformatic/kafka";
-import { DeliveryError } from "../../../src/output/index.ts";
-import type { KafkaClient, ProduceAnswer, ProduceRequest } from "../../../src/output/index.ts";
+import { DeliveryError, type KafkaClient, type ProduceAnswer, type ProduceRequest } from "../../../src/output/index.ts";
 import { createRecordBatchEncoder } from "../../../src/output/kafka/record-batch.ts";
 import type { FaultProxy } from "../delivery/fault-proxy.ts";
 

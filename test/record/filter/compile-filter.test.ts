@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { compileFilter, parseFilter, recordVocabulary, udmVocabulary } from "../../../src/record/index.ts";
+import { compileFilter, parseFilter, recordVocabulary, udmVocabulary, type Value } from "../../../src/record/index.ts";
 import { runs } from "../../support/runs.ts";
-import type { Value } from "../../../src/record/index.ts";
 import { parseAddress, unmapAddress } from "../../../src/base/ip/index.ts";
 
 type Fields = Readonly<Record<string, Value>>;

@@ -2,8 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { compileFilter, FilterError, parseFilter, recordVocabulary, shortNames } from "../../../src/record/index.ts";
-import { findField, type Value } from "../../../src/record/index.ts";
+import {
+  compileFilter,
+  FilterError,
+  parseFilter,
+  recordVocabulary,
+  shortNames,
+  findField,
+  type Value,
+} from "../../../src/record/index.ts";
 
 const page = readFileSync(join(resolve(import.meta.dirname, "../../../.."), "docs/filters.md"), "utf8");
 const parse = (text: string): ReturnType<typeof parseFilter> => parseFilter(text, "expression", recordVocabulary);

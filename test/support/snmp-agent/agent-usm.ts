@@ -9,7 +9,7 @@ import {
 import type { Pdu } from "../../../src/snmp/session/message-codec.ts";
 import type { UsmCredential } from "../../../src/snmp/session/security.ts";
 import { createSaltSource } from "../../../src/snmp/session/snmp-client.ts";
-import { createKeyCache, type UsmKeys } from "../../../src/snmp/session/security.ts";
+import { KeyCache, type UsmKeys } from "../../../src/snmp/session/security.ts";
 import { isMessageAuthentic, signMessage } from "../../../src/snmp/session/security.ts";
 import { decrypt, encrypt } from "../../../src/snmp/session/security.ts";
 import { oidOf } from "./agent-table.ts";
@@ -45,7 +45,7 @@ const statistics = {
 } as const;
 
 // Deriving a key from a passphrase is slow, and thousands of agents may share a user.
-const keyCache = createKeyCache();
+const keyCache = new KeyCache();
 
 export function createAgentUsm(users: readonly UsmCredential[]): AgentUsm {
   const nextSalt = createSaltSource(randomBytes);

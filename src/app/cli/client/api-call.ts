@@ -1,7 +1,116 @@
+import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { CommandError } from "../command-error.ts";
+import type { Settings } from "../../settings/index.ts";
+import type { TaskView } from "../../../base/report/index.ts";
+import { type Terminal, CommandError } from "../terminal.ts";
 import { packageVersion } from "../../package-root.ts";
-import type { ApiPlace } from "./api-place.ts";
+
+/** How a client proves who it is. */
+export type Credentials =
+  | { readonly kind: "password"; readonly user: string; readonly password: string }
+  | { readonly kind: "token"; readonly token: string };
+
+/** Where an API is, whom to trust there, and who asks. */
+export interface ApiPlace {
+  /** Scheme, host and port, and the path before those of the API; no credentials. */
+  readonly url: string;
+  readonly credentials?: Credentials;
+  /** Certificates in PEM that are trusted in addition to those of the system. */
+  readonly ca?: string;
+  /** Whether the name in the certificate is of no matter: the address is that of the host's own collector. */
+  readonly anyName?: boolean;
+  /** The client's own certificate and key, in PEM. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** The place of a URL that may have a user name and a password in it. */
+export function placeOfUrl(text: string): ApiPlace {
+  const url = new URL(text);
+  const { username, password } = url;
+  url.username = "";
+  url.password = "";
+  if (username === "") return { url: url.href };
+  const user = decodeURIComponent(username);
+  return { url: url.href, credentials: { kind: "password", user, password: decodeURIComponent(password) } };
+}
+
+/** Where the API of a collector with these settings answers on its own host, without a slash at the end. */
+export function localApiUrl(settings: Settings, port: number): string {
+  const any: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+  const ip = any[settings.SVC_API_IP] ?? settings.SVC_API_IP;
+  return `http${settings.SVC_API_TLS_ENABLE ? "s" : ""}://${ip.includes(":") ? `[${ip}]` : ip}:${port}`;
+}
+
+/** The same with the credentials and the certificate of the settings. */
+export function placeOfSettings(settings: Settings): ApiPlace {
+  const credentials: Credentials = {
+    kind: "password",
+    user: settings.SVC_API_BASIC_AUTH_USERNAME,
+    password: settings.SVC_API_BASIC_AUTH_PASSWORD.reveal(),
+  };
+  return {
+    url: localApiUrl(settings, settings.SVC_API_PORT),
+    ...(settings.SVC_API_BASIC_AUTH_ENABLE && { credentials }),
+    ...(settings.SVC_API_TLS_ENABLE && { ...ownCertificate(settings), anyName: true }),
+  };
+}
+
+/** The collector's own certificate, if it can be read: it may have signed itself. */
+function ownCertificate(settings: Settings): { readonly ca?: string } {
+  try {
+    return { ca: readFileSync(settings.SVC_API_TLS_CERT_FILEPATH, "utf8") };
+  } catch {
+    return {};
+  }
+}
+
+/** How often the collector is asked how far it is. */
+const askMs = 500;
+
+/**
+ * Waits for what the collector does, and says at a terminal how far it is. Who may not see the progress just waits.
+ *
+ * @param kind of the tasks that are shown.
+ */
+export async function showProgress<T>(
+  client: ApiClient,
+  kind: TaskView["kind"],
+  terminal: Pick<Terminal, "isWatched" | "err">,
+  work: Promise<T>,
+): Promise<T> {
+  if (!terminal.isWatched) return work;
+  let shown = "";
+  let isDone = false;
+  let asking = Promise.resolve();
+  const show = (text: string): void => {
+    if (text === shown || isDone) return;
+    terminal.err(`\r${text.padEnd(shown.length)}`);
+    shown = text;
+  };
+  const ask = async (): Promise<void> => {
+    const { tasks } = (await client.ask("GET", "/api/v1/progress")) as { tasks: readonly TaskView[] };
+    const mine = tasks.findLast((task) => task.kind === kind);
+    if (mine !== undefined) show(progressLine(mine));
+  };
+  const timer = setInterval(() => void (asking = ask().catch(() => clearInterval(timer))), askMs);
+  try {
+    return await work;
+  } finally {
+    isDone = true;
+    clearInterval(timer);
+    await asking;
+    if (shown !== "") terminal.err(`\r${" ".repeat(shown.length)}\r`);
+  }
+}
+
+/** One task in a line: `reading: 42 %`. */
+export function progressLine({ step, done, total, unit }: TaskView): string {
+  if (done === 0) return `${step} …`;
+  return total === undefined || total === 0
+    ? `${step}: ${done} ${unit}`
+    : `${step}: ${Math.min(100, Math.floor((100 * done) / total))} %`;
+}
 
 /** What OpenSSL says of a certificate that is not trusted. */
 const untrusted = /^(?:DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/;
@@ -63,7 +172,7 @@ export interface ApiClient {
   read(method: "GET" | "POST", path: string, options?: ReadOptions): Promise<AsyncIterable<Uint8Array>>;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly body?: unknown;
   /** Whether the answer has no end of its own, so that silence is no fault. */
   readonly isEndless?: boolean;

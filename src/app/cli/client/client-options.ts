@@ -1,13 +1,18 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Command } from "commander";
-import { CommandError } from "../command-error.ts";
-import type { Terminal } from "../terminal.ts";
-import { type ApiPlace, type Credentials, placeOfSettings, placeOfUrl } from "./api-place.ts";
+import { CommandError, type Terminal } from "../terminal.ts";
+import {
+  type ApiPlace,
+  type Credentials,
+  placeOfSettings,
+  placeOfUrl,
+  createApiClient,
+  type ApiClient,
+} from "./api-call.ts";
 import { type Profile, pathOfProfiles, readProfile } from "./profile.ts";
 import { defaultApi } from "../../settings/default-api.ts";
 import { environmentSettings } from "../../settings/settings-source.ts";
 import { addConfigOption, commandSettings } from "../config-option.ts";
-import { createApiClient, type ApiClient } from "./api-call.ts";
 
 interface Sources {
   readonly options: { readonly user?: string; readonly passwordFile?: string; readonly tokenFile?: string };

@@ -1,6 +1,18 @@
+import { homedir } from "node:os";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { homeDirectory } from "../home-directory.ts";
+
+/**
+ * The home directory of the user. It is `/`, as container runtimes have it, where HOME is not set and the system has no entry
+ * for the user: a container may run with a number that nobody has a name for.
+ */
+export function homeDirectory(read: () => string = homedir): string {
+  try {
+    return read();
+  } catch {
+    return "/";
+  }
+}
 
 /** What a profile says of a collector. Paths are absolute. */
 export interface Profile {

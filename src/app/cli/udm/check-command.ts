@@ -1,4 +1,4 @@
-import type { DefineCommand } from "../command-row.ts";
+import type { DefineCommand } from "../command.ts";
 import { exitCodes } from "../terminal.ts";
 
 /** `udm check <file>`: judges a metadata file as the collector would read it. Needs no collector and changes nothing. */

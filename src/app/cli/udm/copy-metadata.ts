@@ -13,14 +13,12 @@ import {
   type UdmWrite,
 } from "../../../metadata/index.ts";
 import { showDatabase } from "../../../base/postgresql/index.ts";
-import { metadataDatabaseOptions } from "../../metadata-database.ts";
+import { metadataDatabaseOptions } from "../../databases.ts";
 import { SettingsError, type Settings } from "../../settings/index.ts";
-import { CommandError } from "../command-error.ts";
-import { confirm } from "../confirm.ts";
-import type { Terminal } from "../terminal.ts";
+import { CommandError, confirm, type Terminal } from "../terminal.ts";
 import type { CopyOptions } from "./database-commands.ts";
 import { makeTables } from "../make-tables.ts";
-import { showChanges } from "./show-changes.ts";
+import { showChanges } from "./entry-changes.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** What happens to one entry of the target. */

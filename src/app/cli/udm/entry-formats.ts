@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { tableWriter } from "../text-table.ts";
+import { tableWriter } from "../terminal.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** How entries are written. Of each batch the text; at the end what closes it. */

@@ -1,8 +1,107 @@
+import { extname } from "node:path";
 import { Option } from "commander";
+import { decodeText, ExchangeError, wholeText } from "../../../metadata/index.ts";
+import { type ApiClient, showProgress } from "../client/api-call.ts";
+import { CommandError, confirm, type Terminal } from "../terminal.ts";
+import { type DefineCommand } from "../command.ts";
+import { readInput } from "../read-input.ts";
+import { type EntryChange, countChanges, showChanges } from "./entry-changes.ts";
+import { hostBitsWarning } from "./write-commands.ts";
+import { callTools } from "./udm-json.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import type { DefineCommand } from "../command-row.ts";
-import { replaceOption, type ReplaceScope } from "./replace-option.ts";
-import { callTools } from "./tools-json.ts";
+import { replaceOption, type ReplaceScope } from "./apply-command.ts";
+
+interface ImportAnswer {
+  readonly changes?: readonly EntryChange[];
+  readonly unchanged?: number;
+  readonly change?: number;
+  readonly rows?: number;
+  readonly faults?: readonly { row?: number; line?: number; column?: string; field?: string; reason?: string }[];
+  readonly faultCount?: number;
+}
+
+const formatsByEnding: Readonly<Record<string, string>> = {
+  ".json": "json",
+  ".ndjson": "ndjson",
+  ".jsonl": "ndjson",
+  ".yml": "yaml",
+  ".yaml": "yaml",
+};
+
+/**
+ * Imports a file, after a dry run that shows the difference and every fault.
+ *
+ * @throws CommandError `failed` when a row has a fault and faulty ones are not to be skipped; nothing is changed then.
+ */
+async function importFile(
+  connect: () => Promise<ApiClient>,
+  file: string,
+  options: ImportOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const {
+    format = formatsByEnding[extname(file).toLowerCase()] ?? "csv",
+    dryRun = false,
+    yes = false,
+    skipFaulty = false,
+  } = options;
+  const request = {
+    text: await textOf(file, terminal),
+    format,
+    map: await mapOf(options.map ?? "", terminal),
+    select: options.select ?? "",
+    delimiter: options.delimiter ?? "",
+    ...(options.replace !== undefined && { scope: options.replace }),
+    max_deletes: options.maxDeletes ?? "",
+    skip_faulty_rows: skipFaulty,
+  };
+  const client = await connect();
+  if (terminal.isWatched) terminal.err(`reading ${file} …\n`);
+  const ask = async (dry_run: boolean): Promise<ImportAnswer> =>
+    (await showProgress(
+      client,
+      dry_run ? "import-check" : "import",
+      terminal,
+      callTools(client, "ImportUdms", { ...request, dry_run }),
+    )) as ImportAnswer;
+  const { changes = [], unchanged = 0, rows = 0, faults = [], faultCount = 0 } = await ask(true);
+  for (const { row = 0, line = 0, column = "", reason = "" } of faults) {
+    const place = `${file}${line > 0 ? `:${line}` : ""}${row > 0 ? `: row ${row}` : ""}${column === "" ? "" : `, column ${column}`}`;
+    terminal.err(`${skipFaulty ? "warning" : "error"}: ${place}: ${reason}\n`);
+  }
+  if (faultCount > faults.length) terminal.err(`and ${faultCount - faults.length} more faults\n`);
+  terminal.out(showChanges(changes));
+  for (const { key, before } of changes) if (before === undefined) terminal.err(hostBitsWarning(key));
+  terminal.out(`${rows === 1 ? "1 row" : `${rows} rows`}; ${countChanges(changes)}; ${unchanged} unchanged\n`);
+  if (faultCount > 0 && !skipFaulty) {
+    const isOfColumns = faults.some(({ row = 0, line = 0 }) => row + line === 0);
+    const isByName = options.map === undefined && isOfColumns;
+    const hint = isByName ? "; --map says what the columns are: sheet, netbox and others" : "";
+    const many = faultCount === 1 ? "1 fault" : `${faultCount} faults`;
+    throw new CommandError("failed", `${many} in ${file}: nothing was changed${hint}`);
+  }
+  if (dryRun || changes.length === 0) return;
+  if (!yes) await confirm("Import?", terminal);
+  const { change = 0 } = await ask(false);
+  terminal.out(`imported: change ${change}\n`);
+}
+
+/** The text of a file in UTF-8 or UTF-16: what a spreadsheet has written in another encoding would come in with other names. */
+async function textOf(file: string, terminal: Terminal): Promise<string> {
+  const bytes = await readInput(file, terminal);
+  try {
+    return await wholeText(decodeText([bytes], Infinity));
+  } catch (error) {
+    if (error instanceof ExchangeError) throw new CommandError("failed", `${file}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The name of a map, or the text of a file with one. */
+async function mapOf(text: string, terminal: Terminal): Promise<string> {
+  if (!/[./\\]/.test(text)) return text;
+  return Buffer.from(await readInput(text, terminal)).toString("utf8");
+}
 
 export interface ImportOptions {
   readonly format?: string;
@@ -32,7 +131,6 @@ export const defineImport: DefineCommand = (bringIn, { terminal }) => {
     .option("--dry-run", "only show what would change, and all faults")
     .option("-y, --yes", "do not ask")
     .action(async (file: string, options: ImportOptions) => {
-      const { importFile } = await import("./import-file.ts");
       await importFile(() => clientOf(bringIn, terminal), file, options, terminal);
     });
 };

@@ -1,10 +1,195 @@
+import { InvalidArgumentError, Option } from "commander";
+import { type Terminal, confirm, CommandError } from "../terminal.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
-import { CommandError } from "../command-error.ts";
-import type { DefineCommand } from "../command-row.ts";
+import { type DefineCommand } from "../command.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
-import { writeAll } from "./write-all.ts";
-import { findFullUdm, readFullUdms } from "./full-entries.ts";
-import { callUdm, noEntries, readUdmKeys, type UdmJson } from "./udm-json.ts";
+import {
+  searchUdms,
+  callTools,
+  listChanges,
+  type ChangeJson,
+  callUdm,
+  noEntries,
+  readUdmKeys,
+  type UdmJson,
+} from "./udm-json.ts";
+import { type EntryChange, countChanges, showChanges, showCommit, findFullUdm, readFullUdms } from "./entry-changes.ts";
+
+/** The number of a change after which others come; after 0 are all. */
+function afterNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("expected the number of a change, or 0.");
+  return Number(text);
+}
+
+/** A number of 1 or more. */
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("expected a whole number from 1.");
+  return Number(text);
+}
+
+/** Writes batches as fast as they are read. @returns false when nobody reads them any more. */
+async function writeAll<T>(
+  terminal: Terminal,
+  batches: AsyncIterable<readonly T[]>,
+  textOf: (batch: readonly T[]) => string,
+): Promise<boolean> {
+  for await (const batch of batches) {
+    terminal.out(textOf(batch));
+    if (!(await terminal.drained())) return false;
+  }
+  return true;
+}
+
+interface SearchOptions {
+  readonly filter?: string;
+  readonly order?: string;
+  readonly limit?: number;
+  readonly layers?: boolean;
+  readonly output: FormatName;
+}
+
+/** `udm search`. */
+export const defineSearch: DefineCommand = (search, { terminal }) => {
+  addClientOptions(search)
+    .option("--filter <udm-filter>", "such as 'tag = pci and metadata.site in (AMS1, FRA2)'; see docs/filters.md")
+    .option("--order <field>", "key, name or vlan; -name is the other way round")
+    .option("--limit <number>", "as many at most", wholeNumber)
+    .option("--layers", "also the entries of sources; a filter that names layer has them without it")
+    .addOption(outputOption())
+    .action(async (text: string | undefined, { filter, order, limit, layers: all = false, output }: SearchOptions) => {
+      const layers = all || /\blayer\b/.test(filter ?? "");
+      if (layers && output === "yaml") {
+        throw new CommandError(
+          "usage",
+          "YAML is a metadata file, which has no entries of sources: use json, ndjson or csv",
+        );
+      }
+      const client = await clientOf(search, terminal);
+      const request = {
+        ...(text !== undefined && { text }),
+        ...(filter !== undefined && { filter }),
+        ...(order !== undefined && { order }),
+        ...(layers && { layers }),
+      };
+      const format = await entryFormat(output, { layers });
+      if (await writeAll(terminal, searchUdms(client, request, limit), format.batch)) terminal.out(format.end());
+    });
+};
+
+interface HistoryOptions {
+  readonly author?: string;
+  readonly after?: number;
+  readonly limit: number;
+  readonly sources: boolean;
+  readonly output: "text" | "short" | "ndjson";
+}
+
+const changesAreOff =
+  "the collector keeps no changes: it has no state directory (SVC_STATE_DIRECTORY_PATH), or SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE is 0";
+
+/** `udm history`. */
+export const defineHistory: DefineCommand = (history, { terminal }) => {
+  addClientOptions(history)
+    .option("--author <name>", "only changes by this author")
+    .option("--after <number>", "only changes with higher numbers", afterNumber)
+    .option("--limit <number>", "as many at most", wholeNumber, 20)
+    .option("--no-sources", "without what sources have changed")
+    .addOption(
+      new Option("-o, --output <format>", "how to write them").choices(["text", "short", "ndjson"]).default("text"),
+    )
+    .action(async (key: string | undefined, { author, after, limit, sources, output }: HistoryOptions) => {
+      const request = {
+        ...(key !== undefined && { key }),
+        ...(author !== undefined && { author }),
+        ...(after !== undefined && { after }),
+        without_entries: output === "short",
+        ...(!sources && { without_layers: true }),
+      };
+      const text = output === "ndjson" ? (change: ChangeJson) => `${JSON.stringify(change)}\n` : showCommit;
+      const changes = listChanges(await clientOf(history, terminal), request, limit, () => {
+        terminal.err(`${changesAreOff}\n`);
+      });
+      await writeAll(terminal, changes, (batch) => batch.map(text).join(""));
+    });
+};
+
+/** `udm undo`. */
+export const defineUndo: DefineCommand = (undo, { terminal }) => {
+  for (const number of undo.registeredArguments) {
+    number.description = "the number of the change";
+    number.argParser(wholeNumber);
+  }
+  addClientOptions(undo)
+    .option("--dry-run", "only show what would be done")
+    .option("-y, --yes", "do not ask")
+    .action(async (id: number, { dryRun = false, yes = false }: { dryRun?: boolean; yes?: boolean }) => {
+      const client = await clientOf(undo, terminal);
+      const ask = async (isDry: boolean): Promise<{ change?: number; changes?: EntryChange[] }> =>
+        (await callTools(client, "UndoChange", { id, dry_run: isDry })) as { change?: number; changes?: EntryChange[] };
+      const { changes = [] } = await ask(true);
+      terminal.out(`${showChanges(changes)}${countChanges(changes)}\n`);
+      if (dryRun) return;
+      if (!yes) await confirm("Undo?", terminal);
+      const { change } = await ask(false);
+      terminal.out(change === undefined ? "nothing had to be undone\n" : `undone by change ${change}\n`);
+    });
+};
+
+interface WatchOptions {
+  readonly filter?: string;
+  readonly after?: number;
+  readonly limit?: number;
+  readonly sources: boolean;
+  readonly output: "text" | "ndjson";
+}
+
+/** `udm watch`. */
+export const defineWatch: DefineCommand = (watch, { terminal }) => {
+  addClientOptions(watch)
+    .option("--filter <udm-filter>", "only changes of entries that match it, before or after")
+    .option("--after <number>", "first those with higher numbers, of all after 0 (default: only new ones)", afterNumber)
+    .option("--limit <number>", "end after this many", wholeNumber)
+    .option("--no-sources", "without what sources change")
+    .addOption(new Option("-o, --output <format>", "how to write them").choices(["text", "ndjson"]).default("text"))
+    .action(async ({ filter = "", after, limit = Infinity, sources, output }: WatchOptions) => {
+      const client = await clientOf(watch, terminal);
+      const query = new URLSearchParams({
+        filter,
+        ...(after !== undefined && { after: String(after) }),
+        ...(!sources && { without_layers: "true" }),
+      });
+      const answer = await client.read("GET", `/api/v1/enrich/ipaddr/changes?${query.toString()}`, { isEndless: true });
+      let left = limit;
+      for await (const { event, data } of eventsOf(answer)) {
+        if (event === "error") {
+          const { code, message } = data as { code: string; message: string };
+          throw new CommandError(code, `${code}: ${message}`);
+        }
+        const { change } = data as { change?: ChangeJson };
+        if (change === undefined) continue;
+        terminal.out(output === "ndjson" ? `${JSON.stringify(change)}\n` : showCommit(change));
+        left--;
+        if (!(await terminal.drained()) || left === 0) return;
+      }
+    });
+};
+
+/** Server-sent events with JSON as their data. */
+async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: unknown }> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const piece of bytes) {
+    const blocks = (rest + decoder.decode(piece, { stream: true })).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const fields = new Map(
+        block.split("\n").map((line) => [line.split(": ", 1)[0] ?? "", line.slice(line.indexOf(": ") + 2)]),
+      );
+      const data = fields.get("data");
+      if (data !== undefined) yield { event: fields.get("event") ?? "", data: JSON.parse(data) as unknown };
+    }
+  }
+}
 
 interface ListOptions {
   readonly exact?: boolean;

@@ -1,10 +1,10 @@
-import { addCommands, offline, throughApi, type CommandRow, type DefineCommand } from "../command-row.ts";
+import { addCommands, offline, throughApi, type CommandRow, type DefineCommand } from "../command.ts";
 import { sourceListDescription } from "../source-list-description.ts";
 
 const readCommands = () => import("./read-commands.ts");
 const applyCommands = () => import("./apply-command.ts");
 const exchangeCommands = () => import("./exchange-commands.ts");
-const historyCommands = () => import("./history-command.ts");
+const historyCommands = () => import("./read-commands.ts");
 const databaseCommands = () => import("./database-commands.ts");
 
 const ofCollector: readonly CommandRow[] = [
@@ -26,7 +26,7 @@ const ofCollector: readonly CommandRow[] = [
   {
     usage: "search [text]",
     description: "show the entries with a text in key, name, tags or metadata, or those that match a filter",
-    load: async () => (await import("./search-command.ts")).defineSearch,
+    load: async () => (await import("./read-commands.ts")).defineSearch,
   },
   {
     usage: "explain <ip>",
@@ -36,7 +36,7 @@ const ofCollector: readonly CommandRow[] = [
   {
     usage: "set <key>",
     description: "create an entry, or change the given fields of an existing one",
-    load: async () => (await import("./set-command.ts")).defineSet,
+    load: async () => (await import("./write-commands.ts")).defineSet,
   },
   {
     usage: "edit <keys...>",
@@ -57,11 +57,11 @@ const ofCollector: readonly CommandRow[] = [
   {
     usage: "delete [keys...]",
     description: "delete the entries with exactly these keys, or those that match a filter: all or none",
-    load: async () => (await import("./delete-command.ts")).defineDelete,
+    load: async () => (await import("./write-commands.ts")).defineDelete,
   },
   {
     usage: "import <file>",
-    description: "create and replace entries from a sheet (CSV), JSON or YAML, after showing what changes",
+    description: "create and replace entries from a table (CSV), JSON or YAML, after showing what changes",
     load: async () => (await exchangeCommands()).defineImport,
   },
   {
@@ -82,7 +82,7 @@ const ofCollector: readonly CommandRow[] = [
   {
     usage: "watch",
     description: "show changes of the metadata as they are made, until it is interrupted",
-    load: async () => (await import("./watch-command.ts")).defineWatch,
+    load: async () => (await import("./read-commands.ts")).defineWatch,
   },
   {
     usage: "sources",

@@ -1,6 +1,158 @@
-import { CommandError } from "../command-error.ts";
 import type { ApiClient } from "../client/api-call.ts";
-import { jsonElements } from "../client/json-elements.ts";
+import type { EntryChange } from "./entry-changes.ts";
+import { CommandError } from "../terminal.ts";
+
+/** Calls one method of UdmToolsService. */
+export function callTools(client: ApiClient, method: string, request: unknown): Promise<unknown> {
+  return client.ask("POST", `/api/v1/enrich/ipaddr/udm.v1.UdmToolsService/${method}`, request);
+}
+
+/** A change of the history, as the API sends it. */
+export interface ChangeJson {
+  readonly number: number;
+  readonly time: string;
+  readonly author?: string;
+  readonly method?: string;
+  readonly entries?: number;
+  readonly changes?: readonly EntryChange[];
+  readonly cut?: boolean;
+  /** The source whose entries they are. */
+  readonly layer?: string;
+  /** The collector that has made the change, where several share the metadata. */
+  readonly collector?: string;
+}
+
+const pageSize = 1_000;
+
+interface Page {
+  readonly nextPageToken?: string;
+}
+
+/** The elements of all pages of a method, a page at a time, `limit` of them at most. */
+async function* pages<T>(
+  client: ApiClient,
+  method: string,
+  request: Readonly<Record<string, unknown>>,
+  limit: number,
+  elementsOf: (page: unknown) => readonly T[] | undefined,
+): AsyncGenerator<readonly T[]> {
+  let left = limit;
+  let pageToken = "";
+  do {
+    const size = { page_size: Math.min(left, pageSize), page_token: pageToken };
+    const page = (await callTools(client, method, { ...request, ...size })) as Page;
+    const elements = elementsOf(page) ?? [];
+    yield elements;
+    left -= elements.length;
+    pageToken = page.nextPageToken ?? "";
+  } while (pageToken !== "" && left > 0);
+}
+
+interface SearchRequest {
+  readonly filter?: string;
+  readonly text?: string;
+  readonly order?: string;
+  readonly layers?: boolean;
+}
+
+/** Entries that are found, in the order asked for. */
+export function searchUdms(
+  client: ApiClient,
+  request: SearchRequest,
+  limit = Infinity,
+): AsyncGenerator<readonly UdmJson[]> {
+  return pages(client, "SearchUdms", { ...request }, limit, (page) => (page as { udms?: UdmJson[] }).udms);
+}
+
+interface HistoryRequest {
+  readonly key?: string;
+  readonly author?: string;
+  readonly after?: number;
+  readonly without_entries?: boolean;
+  readonly without_layers?: boolean;
+}
+
+/** Changes, the newest first. @param whenOff called when the collector keeps none. */
+export function listChanges(
+  client: ApiClient,
+  request: HistoryRequest,
+  limit: number,
+  whenOff: () => void,
+): AsyncGenerator<readonly ChangeJson[]> {
+  return pages(client, "ListChanges", { ...request }, limit, (page) => {
+    const { changes, off = false } = page as { changes?: ChangeJson[]; off?: boolean };
+    if (off) whenOff();
+    return changes;
+  });
+}
+
+const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/**
+ * The elements of the first array in an answer like `{"udms": [{…}, {…}]}`, while it arrives: some at a time, so that a million of them
+ * never are in memory at once.
+ *
+ * @throws CommandError when the answer is no object, or ends before its end.
+ */
+async function* jsonElements<T>(answer: AsyncIterable<Uint8Array>): AsyncGenerator<readonly T[]> {
+  /** What has come from the first element on that was not given out. */
+  let bytes: Uint8Array = new Uint8Array(0);
+  let at = 0;
+  let depth = 0;
+  let isInText = false;
+  let array: "before" | "inside" | "after" = "before";
+  for await (const piece of answer) {
+    bytes = bytes.length === 0 ? piece : Buffer.concat([bytes, piece]);
+    let from = 0;
+    /** Where the last complete element ends. */
+    let to = 0;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (isInText) {
+        // The character after it may be in the next piece.
+        if (byte === backslash) at++;
+        else if (byte === quote) isInText = false;
+      } else if (depth === 0 && byte !== openBrace) {
+        if (!blanks.has(byte)) throw strange(bytes);
+      } else if (byte === quote) isInText = true;
+      else if (byte === openBrace || byte === openBracket) {
+        if (depth === 1 && byte === openBracket && array === "before") {
+          array = "inside";
+          from = to = at + 1;
+        }
+        depth++;
+      } else if (byte === closeBrace || byte === closeBracket) {
+        if (depth === 2 && byte === closeBracket && array === "inside") {
+          array = "after";
+          to = at;
+        }
+        depth--;
+      } else if (byte === comma && depth === 2 && array === "inside") to = at;
+    }
+    if (to > from) yield parse(bytes, from, to) as readonly T[];
+    if (array === "before") continue;
+    const given = array === "after" ? bytes.length : Math.max(from, to);
+    bytes = bytes.subarray(given);
+    at -= given;
+  }
+  if (depth !== 0 || isInText) throw new CommandError("unreachable", "the answer ended before its end");
+}
+
+function parse(bytes: Uint8Array, from: number, to: number): unknown {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
+  try {
+    return JSON.parse(`[${text.replace(/^\s*,/, "")}]`) as unknown;
+  } catch {
+    throw strange(bytes);
+  }
+}
+
+function strange(bytes: Uint8Array): CommandError {
+  const start = Buffer.from(bytes.subarray(0, 200)).toString("utf8");
+  return new CommandError("unknown", `the server does not answer as netgloss does: ${start}`);
+}
 
 /** An entry as the API sends it in JSON: what is not set is left out. */
 export interface UdmJson {

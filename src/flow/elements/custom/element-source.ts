@@ -1,6 +1,11 @@
 import { convertType } from "../mapping/convert-type.ts";
-import { registeredElements, reverseNames, type ElementNames, type ElementSource } from "../mapping/element-names.ts";
-import { fieldNames } from "../mapping/element-names.ts";
+import {
+  registeredElements,
+  reverseNames,
+  type ElementNames,
+  type ElementSource,
+  fieldNames,
+} from "../mapping/element-names.ts";
 import { elementKey, reversePen } from "../registry/registry.ts";
 import type { CustomElement } from "./custom-element.ts";
 

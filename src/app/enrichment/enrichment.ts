@@ -1,0 +1,296 @@
+import {
+  addressTableBytes,
+  createAppEnds,
+  createAddressSelection,
+  createHostNameSource,
+  createMapFile,
+  createMmdbSource,
+  createNameEnricher,
+  createNetifEnricher,
+  createPrivateSystems,
+  createResolver,
+  createAddressEnricher,
+  createSelectedSource,
+  createUserHostNames,
+  joinPortNames,
+  knownPortNames,
+  readAppEnds,
+  readAppIds,
+  readHostNames,
+  readNetifs,
+  readPortNames,
+  readSampleRates,
+  readSelection,
+  registerMapFiles,
+  type AddressSelection,
+  type AddressSource,
+  type MapFile,
+  type MmdbOptions,
+  type MmdbSource,
+  type ReadFile,
+  type WatchAddresses,
+} from "../../enrich/index.ts";
+import type { FlowPipelineOptions } from "../../flow/index.ts";
+import type { Enricher, Workspace } from "../../record/index.ts";
+import type { Clock, Component, Log, Metrics } from "../../base/report/index.ts";
+import type { PlainSettings } from "../settings/index.ts";
+
+/** All that adds to records what is known of what they name. */
+export interface Enrichment {
+  /** What an operator's file says of interfaces: before all others that name them. Undefined when there is no such file. */
+  readonly netifs: Enricher | undefined;
+  /** What is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
+  readonly names: Enricher | undefined;
+  /** What a file says of applications by address and port. */
+  readonly apps: Enricher | undefined;
+  readonly addresses: Enricher | undefined;
+  /** What a file says of applications by their ids, as it is now. */
+  readonly applications: FlowPipelineOptions["applications"];
+  /** Sampling rates of a file, as they are now; undefined when there is no such file. */
+  readonly samplingFile: FlowPipelineOptions["samplingFile"];
+  /** In the order in which they start. */
+  readonly components: readonly Component[];
+  /** Reads again the files that are known by their path alone. */
+  reload(): Promise<void>;
+}
+
+/** How often files are looked at. */
+const filePollMs = 60_000;
+/** The same in minutes. */
+const ratesRefresh = 1;
+const maxQueuedNames = 16_384;
+const negativeTtlMs = 3_600_000;
+
+export interface EnrichmentOptions {
+  /** Among how many threads the queries to name servers are divided. Default: one. */
+  readonly threads?: number;
+  /** Default true. Without it there is metadata alone: nothing else is asked about the records of devices. */
+  readonly forFlows?: boolean;
+  /** Where tables are to lie, with room for {@link enrichmentBytes}. Left out: in one of their own. */
+  readonly workspace?: Workspace;
+}
+
+/** What the enrichers take of a workspace at most. */
+export function enrichmentBytes(settings: PlainSettings): number {
+  return addressTableBytes(settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE);
+}
+
+/**
+ * Builds the enrichers that the settings ask for; it shares nothing with another call, so that each thread may have its own.
+ *
+ * @param metadata the store of user-defined metadata; undefined when there is none.
+ */
+export function createEnrichment(
+  settings: PlainSettings,
+  metadata: { readonly watch: WatchAddresses } | undefined,
+  reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
+  { threads = 1, forFlows = true, workspace }: EnrichmentOptions = {},
+): Enrichment {
+  const files: MapFile<unknown>[] = [];
+  const follow = <T>(
+    label: string,
+    path: string,
+    refreshMinutes: number,
+    read: (bytes: Uint8Array) => ReadFile<T>,
+    use?: (value: T) => void,
+  ): MapFile<T> => {
+    const pollMs = refreshMinutes * 60_000;
+    const file = createMapFile<T>({ label, path, pollMs, read, ...(use !== undefined && { use }), log: reporting.log });
+    files.push(file);
+    return file;
+  };
+  const sources: AddressSource[] = [];
+  const askers: Component[] = [];
+  const mmdb = forFlows ? mmdbOptions(settings) : undefined;
+  const placesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_PATH;
+  const places =
+    mmdb?.geoip !== undefined && placesPath !== ""
+      ? follow(
+          "addresses for locations",
+          placesPath,
+          settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_INCLEXCL_REFRESH_RATE,
+          readAddressSelection,
+          () => databases?.selectionChanged(),
+        )
+      : undefined;
+  const databases: MmdbSource | undefined =
+    mmdb &&
+    createMmdbSource({
+      ...reporting,
+      asn: mmdb.asn,
+      geoip: mmdb.geoip && { ...mmdb.geoip, selection: places && (() => places.current()) },
+      pollMs: filePollMs,
+    });
+  if (databases !== undefined) {
+    sources.push(databases);
+    askers.push(databases);
+  }
+  const names = forFlows ? hostNames(settings, reporting, threads, follow) : undefined;
+  if (names !== undefined) {
+    sources.push(names.source);
+    askers.push(...names.components);
+  }
+  if (forFlows && settings.SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE) sources.push(createPrivateSystems());
+  const apps = forFlows ? appEnds(settings, reporting, follow) : undefined;
+  const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
+  const addresses =
+    metadata === undefined && sources.length === 0 && !locality
+      ? undefined
+      : createAddressEnricher({
+          ...reporting,
+          watch: metadata && ((listener) => metadata.watch(listener)),
+          sources,
+          locality,
+          internal: settings.SVC_PROCESSOR_ENRICH_LOCALITY_INTERNAL,
+          ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
+          invalidate: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_INVALIDATE,
+          maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
+          workspace,
+        });
+  const refresh = settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_REFRESH_RATE;
+  const netifFile =
+    forFlows && settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE
+      ? follow("interfaces", settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH, refresh, readNetifs)
+      : undefined;
+  const portPath = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH;
+  const hasPorts = forFlows && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
+  const portFile = hasPorts && portPath !== "" ? follow("port names", portPath, refresh, readOwnPorts) : undefined;
+  const dscp = forFlows && settings.SVC_PROCESSOR_ENRICH_DSCP_NAME_ENABLE;
+  const override = settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_OVERRIDE;
+  const ratesFile =
+    forFlows && settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_ENABLE
+      ? follow("sampling rates", settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH, ratesRefresh, (bytes) => {
+          const { value, warnings } = readSampleRates(bytes);
+          return { value: { rates: value, override }, warnings };
+        })
+      : undefined;
+  const appFile =
+    forFlows && settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE
+      ? follow(
+          "application ids",
+          settings.SVC_PROCESSOR_ENRICH_APP_ID_PATH,
+          settings.SVC_PROCESSOR_ENRICH_APP_REFRESH_RATE,
+          readApplications,
+        )
+      : undefined;
+  const registry = hasPorts ? knownPortNames() : undefined;
+  if (files.length > 0) registerMapFiles(reporting.metrics, files);
+  return {
+    netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),
+    names:
+      hasPorts || dscp
+        ? createNameEnricher({
+            ...reporting,
+            ports: registry && (() => portFile?.current() ?? registry),
+            dscp,
+          })
+        : undefined,
+    apps: apps?.enricher,
+    addresses,
+    applications: appFile && (() => appFile.current()),
+    samplingFile: ratesFile && (() => ratesFile.current()),
+    components: [...files, ...askers, ...(addresses === undefined ? [] : [addresses])],
+    async reload() {
+      await databases?.reload();
+      for (const file of files) await file.reload();
+    },
+  };
+}
+
+/** Applications by id, as records have their fields. */
+function readApplications(bytes: Uint8Array): ReadFile<ReadonlyMap<string, readonly (readonly [string, string])[]>> {
+  const { value, warnings } = readAppIds(bytes);
+  return { value: new Map(Array.from(value, ([id, { fields }]) => [id, fields])), warnings };
+}
+
+/** Applications by address and port; undefined when the settings do not want them. */
+function appEnds(
+  settings: PlainSettings,
+  { metrics }: { readonly metrics: Metrics },
+  follow: Follow,
+): ReturnType<typeof createAppEnds> | undefined {
+  if (!settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE) return undefined;
+  const apps = createAppEnds({
+    privateAddresses: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PRIVATE,
+    publicAddresses: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PUBLIC,
+    metrics,
+  });
+  const refresh = settings.SVC_PROCESSOR_ENRICH_APP_REFRESH_RATE;
+  const path = settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH;
+  follow("applications", path, refresh, readAppEnds, (hosts) => apps.use(hosts));
+  return apps;
+}
+
+/** The names of a file, and the known ones where it has none. */
+function readOwnPorts(bytes: Uint8Array): ReturnType<typeof readPortNames> {
+  const { value, warnings } = readPortNames(bytes);
+  return { value: joinPortNames(value, knownPortNames()), warnings };
+}
+
+type Follow = <T>(
+  label: string,
+  path: string,
+  refreshMinutes: number,
+  read: (bytes: Uint8Array) => ReadFile<T>,
+  use: (value: T) => void,
+) => MapFile<T>;
+
+/** What gives host names: an operator's file, then name servers, about those addresses that they are asked for. */
+function hostNames(
+  settings: PlainSettings,
+  reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
+  threads: number,
+  follow: Follow,
+): { readonly source: AddressSource; readonly components: readonly Component[] } | undefined {
+  const servers = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE
+    ? createHostNameSource({
+        ...reporting,
+        resolver: createResolver(
+          settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP,
+          settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_TIMEOUT,
+        ),
+        resolvePrivate: settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PRIVATE,
+        resolvePublic: settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_RESOLVE_PUBLIC,
+        concurrency: Math.ceil(settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_CONCURRENCY / threads),
+        maxQueued: Math.ceil(maxQueuedNames / threads),
+        maxCached: settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE,
+        ttlMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_TTL * 1000,
+        negativeTtlMs,
+      })
+    : undefined;
+  let source: AddressSource | undefined = servers;
+  const selectionPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH;
+  if (servers !== undefined && selectionPath !== "") {
+    const selected = createSelectedSource(servers);
+    const refresh = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_REFRESH_RATE;
+    follow("addresses for DNS", selectionPath, refresh, readAddressSelection, (value) => selected.use(value));
+    source = selected;
+  }
+  const namesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH;
+  if (namesPath !== "") {
+    const named = createUserHostNames(source);
+    const refresh = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_REFRESH_RATE;
+    follow("host names", namesPath, refresh, readHostNames, (value) => named.use(value));
+    source = named;
+  }
+  return source && { source, components: servers === undefined ? [] : [servers] };
+}
+
+function readAddressSelection(bytes: Uint8Array): ReadFile<AddressSelection> {
+  const { value, warnings } = readSelection(bytes);
+  return { value: createAddressSelection(value.include, value.exclude), warnings };
+}
+
+function mmdbOptions(settings: PlainSettings): Pick<MmdbOptions, "asn" | "geoip"> | undefined {
+  const asn = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE
+    ? { path: settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH }
+    : undefined;
+  const geoip = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE
+    ? {
+        path: settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH,
+        values: settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_VALUES,
+        language: settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_LANG,
+      }
+    : undefined;
+  return asn === undefined && geoip === undefined ? undefined : { asn, geoip };
+}
