@@ -28,7 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  * Every folder directly in a room that has a row is named by the row.
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
-  base: [["text", "report", "yaml"], ["ip", "file", "postgresql"], "settings"],
+  base: [["text", "report"], ["ip", "file", "postgresql", "yaml"], "settings"],
   record: [
     "fields",
     ["filter/filter.ts", "filter/filter-error.ts"],
@@ -90,12 +90,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "exporters/state",
     ".",
   ],
-  enrich: [
-    ["place-fields.ts", "recent-cache.ts", "files"],
-    "address",
-    ["apps", "dns", "mmdb", "names", "netif", "sampling"],
-    ".",
-  ],
+  enrich: [["place-fields.ts", "recent-cache.ts", "files"], "address", ["apps", "dns", "mmdb", "names", "netif"], "."],
   server: [
     "access",
     "api-error.ts",

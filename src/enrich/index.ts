@@ -17,11 +17,16 @@ export {
   type WatchAddresses,
 } from "./address/address-enricher.ts";
 export { createAppEnds, type AppEnds } from "./apps/app-ends.ts";
-export { readAppEnds, type AppHost } from "./apps/read-app-ends.ts";
-export { readAppIds, type AppIds } from "./apps/read-app-ids.ts";
+export { readAppEnds, readAppIds, type AppHost, type AppIds } from "./apps/read-apps.ts";
 export { createUserHostNames, readHostNames, type HostNames } from "./dns/user-host-names.ts";
-export { readSelection, type SelectionLists } from "./files/read-selection.ts";
-export { readSampleRates } from "./sampling/read-sample-rates.ts";
+export {
+  FileFindings,
+  formatFinding,
+  readSampleRates,
+  readSelection,
+  type ReadFile,
+  type SelectionLists,
+} from "./files/operator-file.ts";
 export {
   createHostNameSource,
   createResolver,
@@ -48,4 +53,3 @@ export {
   type PortNames,
 } from "./names/name-enricher.ts";
 export { createNetifEnricher, readNetifs, type NetifExporter } from "./netif/netif-enricher.ts";
-export { FileFindings, formatFinding, type ReadFile } from "./files/read-map-file.ts";

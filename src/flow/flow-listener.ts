@@ -45,7 +45,7 @@ import { createStateExchange } from "./exporters/state/state-exchange.ts";
 import { createOpenQuestions } from "./exporters/open-questions.ts";
 import { createTimeFormat } from "./elements/mapping/time-format.ts";
 import { createRecordReader } from "./wire/records/record-reader.ts";
-import { copyingLines } from "./line/copying-lines.ts";
+import { copyingLines } from "./line/line-writer.ts";
 import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
 import { createSlowFieldCounts } from "./line/line-writer.ts";
 import type { PathCounts } from "./wire/records/decoder.ts";
@@ -289,7 +289,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   });
   const samples = createSampleLines({
     lines,
-    enricher: enricher.lines,
+    enricher,
     communityId,
     filter,
     workspace,
@@ -301,7 +301,7 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   registerFlowMetrics(metrics, counts, exporters, states.restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
   registerSharedMetrics(metrics, states.adopted, questions);
-  const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
+  const traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
   registerLineMetrics(metrics, ends, {
     filtered: () => filter?.dropped ?? 0,
     icmpSwapped: () => flows.icmpSwapped(),
@@ -324,8 +324,6 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
     enricher,
     lines,
     sink,
-    communityId,
-    communityIdSeed,
     questions,
     shape: options.shape,
     ends,

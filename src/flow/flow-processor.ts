@@ -9,8 +9,7 @@ import type {
   Workspace,
 } from "../record/index.ts";
 import type { Clock, Log } from "../base/report/index.ts";
-import { createCommunityId } from "./line/community-id.ts";
-import { takeSeen, type NoteFlow } from "./line/take-seen.ts";
+import * as layout from "./kernel/layout.ts";
 import type { TrafficMeter } from "./line/traffic-meter.ts";
 import type { FlowEnds } from "./line/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/records/decoder.ts";
@@ -48,8 +47,6 @@ export interface FlowProcessorOptions {
   readonly enricher: Enricher;
   readonly lines: LineBuffer;
   readonly sink: Sink;
-  readonly communityId: boolean;
-  readonly communityIdSeed: number;
   readonly ends: FlowEnds;
   /** Where the kernel leaves the flows by which exporters are compared. */
   readonly workspace: Workspace;
@@ -73,8 +70,6 @@ const severalBytes = 64 * 1024;
 export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
   const { decoders, off = new Set(), exporters, counts, enricher, ends, workspace, lines, sink, log, clock } = options;
   const { traffic } = options;
-
-  const communityId = createCommunityId(options.communityIdSeed);
 
   const rendered: RenderedFields[] = [];
 
@@ -102,19 +97,6 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
   const createOutput = (protocol: Protocol): DecodeOutput => {
     const of = counts[protocol];
     return {
-      flow(record, began) {
-        of.flows++;
-        if (began?.isDecided !== true) traffic.note(record);
-        if (options.communityId) {
-          const id = communityId(record);
-          if (id !== undefined) record.set("flow.community.id", id);
-        }
-        const client = ends.name(record, began);
-        rendered.length = 0;
-        enricher.enrich(record, rendered);
-        ends.complete(record, rendered, client);
-        append(record);
-      },
       from(exporter) {
         settle(of);
         source = exporter;
@@ -274,4 +256,18 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
       handOver();
     },
   };
+}
+
+/** Takes a flow that the kernel chose. @param hash of 32 bits, of addresses, protocol and ports. @param directions 1: ingress, 2: egress, 0: not known. */
+type NoteFlow = (hash: number, directions: number) => void;
+
+/** Hands over the flows that the kernel chose since the last call. */
+function takeSeen({ view }: Pick<Workspace, "view">, note: NoteFlow): void {
+  const count = view.getUint32(layout.seenCount, true);
+  if (count === 0) return;
+  view.setUint32(layout.seenCount, 0, true);
+  for (let i = 0; i < count; i++) {
+    const at = layout.seenFlows + layout.seenBytes * i;
+    note(view.getUint32(at, true), view.getUint32(at + 4, true));
+  }
 }

@@ -193,8 +193,11 @@ test("config check names what is wrong in the files, and what is ignored", async
   });
   assert.equal(await runProgram(terminal), 78);
   const { err } = terminal.written;
-  assert.ok(err.includes(`warning: ${netifs}:2:16: attribute "cirIn" is not known and ignored\n`), err);
-  assert.ok(err.includes(`error: ${ports}:3:3: "http" is not a port: expected a number from 0 to 65535\n`), err);
+  assert.ok(
+    err.includes(`warning: ${netifs}:2:16: exporter 192.0.2.1: interface 1: cirIn: unknown key is ignored\n`),
+    err,
+  );
+  assert.ok(err.includes(`error: ${ports}:3:3: tcp: http: expected a port from 0 to 65535, found "http"\n`), err);
 });
 
 test("config check judges the databases", async (t) => {

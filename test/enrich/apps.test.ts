@@ -101,23 +101,32 @@ test("errors and warnings of the files have their place", () => {
   assert.deepEqual(
     errorsOf(readAppEnds, "10.0.0.1:\n  70000: {name: a}\n  90-80: {name: b}\n  8o: {name: c}\n10.0.0.1/32: {}\n"),
     [
-      '2:3: "70000" is no port: expected 0 to 65535, or a range as in 8000-8099',
-      '3:3: "90-80" is no port: expected 0 to 65535, or a range as in 8000-8099',
-      '4:3: "8o" is no port: expected 0 to 65535, or a range as in 8000-8099',
+      '2:3: address 10.0.0.1: port 70000: expected a port from 0 to 65535, or a range as in 8000-8099; found "70000"',
+      '3:3: address 10.0.0.1: port 90-80: expected a port from 0 to 65535, or a range as in 8000-8099; found "90-80"',
+      '4:3: address 10.0.0.1: port 8o: expected a port from 0 to 65535, or a range as in 8000-8099; found "8o"',
     ],
   );
   assert.match(errorsOf(readAppEnds, "nowhere: {1: {name: d}}").join(), /^1:1: .*nowhere/);
-  assert.match(errorsOf(readAppEnds, "10.0.0.1: {1: [a]}").join(), /^1:15: expected a mapping/);
+  assert.match(
+    errorsOf(readAppEnds, "10.0.0.1: {1: [a]}").join(),
+    /^1:15: address 10\.0\.0\.1: port 1: expected a mapping, found a list/,
+  );
   assert.match(errorsOf(readAppEnds, "10.0.0.1: {1: {metadata: {flow.bytes: 1}}}").join(), /^1:27: .*below flow/);
   assert.match(errorsOf(readAppEnds, "10.0.0.1: {1: {metadata: {.name: x}}}").join(), /^1:27: .*app\.name belongs/);
-  assert.match(errorsOf(readAppEnds, "10.0.0.1: {1: {name: [x]}}").join(), /^1:22: name: expected a text/);
+  assert.match(
+    errorsOf(readAppEnds, "10.0.0.1: {1: {name: [x]}}").join(),
+    /^1:22: address 10\.0\.0\.1: port 1: name: expected a text/,
+  );
   assert.deepEqual(warningsOf(readAppEnds, "10.0.0.1: {1: {name: a, nme: b}}"), [
-    '1:25: attribute "nme" is not known and ignored',
+    '1:25: address 10.0.0.1: port 1: nme: unknown key is ignored (did you mean "name"?)',
   ]);
-  assert.match(errorsOf(readAppIds, "x: {name: a}").join(), /^1:1: "x" is no application id/);
-  assert.match(errorsOf(readAppIds, "13:495: {name: a}\n218104303: {name: b}").join(), /^2:1: .*given twice/);
+  assert.match(errorsOf(readAppIds, "x: {name: a}").join(), /^1:1: application x: expected an application id/);
+  assert.match(
+    errorsOf(readAppIds, "13:495: {name: a}\n218104303: {name: b}").join(),
+    /^2:1: application 218104303: is there twice/,
+  );
   assert.deepEqual(warningsOf(readAppIds, "13:495: {name: a, metadata: {owner: b}}"), [
-    '1:30: metadata "owner" is ignored: here a key begins with a dot, as in .owner',
+    "1:30: application 13:495: metadata owner: is ignored: here a key begins with a dot, as in .owner",
   ]);
 });
 

@@ -26,7 +26,7 @@ test("a file is followed; a broken or missing one leaves what was read before, a
   await until("the file", () => name() === "one");
   io.put(path, "tcp: {80: two, x: y}");
   await until("the refusal", () => logged.length > 0 && Array.isArray(logged.at(-1)));
-  assert.deepEqual(logged.at(-1), [`${path}:1:16: "x" is not a port: expected a number from 0 to 65535`]);
+  assert.deepEqual(logged.at(-1), [`${path}:1:16: tcp: x: expected a port from 0 to 65535, found "x"`]);
   assert.equal(name(), "one");
   io.put(path, "tcp: {80: three}");
   await until("the mended file", () => name() === "three");

@@ -130,27 +130,33 @@ const faults: readonly (readonly [text: string, findings: readonly string[]])[] 
   [
     "192.0.2.300: {}\n192.0.2.0/24: 7\n192.0.2.1:\n  -1: {}\n  4294967296: {}\n  1: text\n",
     [
-      '1:1: key "192.0.2.300" is not an IP address, a CIDR or a range <from>-<to>',
-      "2:15: expected a mapping from ifIndex to interfaces",
-      '4:3: "-1" is not an ifIndex: expected a number below 2^32',
-      '5:3: "4294967296" is not an ifIndex: expected a number below 2^32',
-      "6:6: expected a mapping of the interface's attributes",
+      '1:1: exporter 192.0.2.300: "192.0.2.300" is not an IP address, a CIDR or a range <from>-<to>',
+      "2:15: exporter 192.0.2.0/24: expected a mapping, found a text",
+      '4:3: exporter 192.0.2.1: interface -1: expected an ifIndex, a number below 2^32; found "-1"',
+      '5:3: exporter 192.0.2.1: interface 4294967296: expected an ifIndex, a number below 2^32; found "4294967296"',
+      "6:6: exporter 192.0.2.1: interface 1: expected a mapping, found a text",
     ],
   ],
   [
     "192.0.2.1:\n  1:\n    name: [a]\n    speed: fast\n    tags: a\n    metadata: {a b: c, .x: [1], flow.bytes: 7}\n    ifAlias: a\n    alias: b\n",
     [
-      "3:11: name: expected a text of one line, at most 1024 characters",
-      "4:12: speed: expected a whole number of bits a second",
-      "5:11: tags: expected a list of texts",
-      '6:16: metadata key "a b" contains white space',
-      '6:28: metadata ".x": expected a text',
-      '6:33: metadata "flow.bytes": names below flow belong to others; .x is put below the interface',
-      '8:5: "alias": alias is given twice',
+      "3:11: exporter 192.0.2.1: interface 1: name: expected a text of one line, at most 1024 characters, found a list",
+      '4:12: exporter 192.0.2.1: interface 1: speed: expected a whole number of bits a second, found "fast"',
+      "5:11: exporter 192.0.2.1: interface 1: tags: expected a list, each a text, found a text",
+      '6:16: exporter 192.0.2.1: interface 1: metadata "a b": metadata key "a b" contains white space',
+      "6:28: exporter 192.0.2.1: interface 1: metadata .x: expected a text, found a list",
+      "6:33: exporter 192.0.2.1: interface 1: metadata flow.bytes: names below flow belong to others; .x is put below the interface",
+      "8:5: exporter 192.0.2.1: interface 1: alias: alias is there twice",
     ],
   ],
-  ["2001:db8::1: {}\n2001:DB8::0:1: {}\n", ['2:1: exporter "2001:DB8::0:1" is given twice']],
-  ["192.0.2.1: {1: {tags: ['', [a]]}}\n", ['1:24: tag "" is empty', "1:28: tags: expected a text"]],
+  ["2001:db8::1: {}\n2001:DB8::0:1: {}\n", ["2:1: exporter 2001:DB8::0:1: is there twice"]],
+  [
+    "192.0.2.1: {1: {tags: ['', [a]]}}\n",
+    [
+      '1:24: exporter 192.0.2.1: interface 1: tags 1: tag "" is empty',
+      "1:28: exporter 192.0.2.1: interface 1: tags 2: expected a text, found a list",
+    ],
+  ],
 ];
 
 for (const [text, expected] of faults) {
@@ -169,7 +175,9 @@ for (const [text, expected] of faults) {
 
 test("an unknown attribute is ignored and reported", () => {
   const { value, warnings } = readNetifs(Buffer.from("192.0.2.1: {1: {name: a, cirIn: 7}}"));
-  assert.deepEqual(warnings.map(formatFinding), ['1:26: attribute "cirIn" is not known and ignored']);
+  assert.deepEqual(warnings.map(formatFinding), [
+    "1:26: exporter 192.0.2.1: interface 1: cirIn: unknown key is ignored",
+  ]);
   assert.equal(value.length, 1);
 });
 

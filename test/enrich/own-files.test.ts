@@ -39,12 +39,12 @@ test("sampling rates are read by address, CIDR or range; mistakes are named with
     ],
   );
   assert.deepEqual(errorsOf(readSampleRates, "192.0.2.1: 0\n192.0.2.2: 1/100\nhost: 5\n"), [
-    '1:12: exporter "192.0.2.1": expected a sampling rate, a whole number from 1 to 2^32 - 1',
-    '2:12: exporter "192.0.2.2": expected a sampling rate, a whole number from 1 to 2^32 - 1',
-    '3:1: key "host" is not an IP address, a CIDR or a range <from>-<to>',
+    '1:12: exporter 192.0.2.1: expected a sampling rate, a whole number from 1 to 2^32 - 1; found "0"',
+    '2:12: exporter 192.0.2.2: expected a sampling rate, a whole number from 1 to 2^32 - 1; found "1/100"',
+    '3:1: exporter host: "host" is not an IP address, a CIDR or a range <from>-<to>',
   ]);
   assert.deepEqual(errorsOf(readSampleRates, "2001:db8::1: 1\n2001:DB8:0::1: 2\n"), [
-    '2:1: exporter "2001:DB8:0::1" is given twice',
+    "2:1: exporter 2001:DB8:0::1: is there twice",
   ]);
 });
 
@@ -52,11 +52,13 @@ test("host names are read by address, names that are none are refused", () => {
   const { value } = readHostNames(Buffer.from("'192.0.2.1': DB.example.\n'::ffff:192.0.2.2': web\n2001:db8::1: six\n"));
   assert.deepEqual([...value.values()], ["db.example", "web", "six"]);
   assert.deepEqual(errorsOf(readHostNames, "192.0.2.0/24: a\n192.0.2.1: [a]\n192.0.2.2: 'no name'\n"), [
-    '1:1: "192.0.2.0/24" is not an IP address',
-    '2:12: "192.0.2.1": expected a host name: letters, digits, - and _ in labels between dots',
-    '3:12: "192.0.2.2": expected a host name: letters, digits, - and _ in labels between dots',
+    '1:1: address 192.0.2.0/24: expected an IP address, found "192.0.2.0/24"',
+    "2:12: address 192.0.2.1: expected a host name: letters, digits, - and _ in labels between dots, found a list",
+    '3:12: address 192.0.2.2: expected a host name: letters, digits, - and _ in labels between dots; found "no name"',
   ]);
-  assert.deepEqual(errorsOf(readHostNames, "192.0.2.1: a\n::ffff:192.0.2.1: b\n"), ["2:1: 192.0.2.1 is given twice"]);
+  assert.deepEqual(errorsOf(readHostNames, "192.0.2.1: a\n::ffff:192.0.2.1: b\n"), [
+    "2:1: address ::ffff:192.0.2.1: is there twice",
+  ]);
 });
 
 test("a selection has lists of addresses, CIDRs and ranges", () => {
@@ -66,10 +68,10 @@ test("a selection has lists of addresses, CIDRs and ranges", () => {
   assert.deepEqual([value.include.length, value.exclude.length], [1, 2]);
   assert.deepEqual(readSelection(Buffer.from("include:\nexclude: ~\n")).value, { include: [], exclude: [] });
   assert.deepEqual(errorsOf(readSelection, "include: 10.0.0.0/8\nexclude: [x, {}]\nonly: []\n"), [
-    "1:10: include: expected a list of addresses, CIDRs or ranges",
-    '2:11: key "x" is not an IP address, a CIDR or a range <from>-<to>',
-    "2:14: exclude: expected an address, a CIDR or a range",
-    '3:1: "only" is none of include, exclude',
+    "1:10: include: expected a list, each an address, a CIDR or a range, found a text",
+    '2:11: exclude 1: "x" is not an IP address, a CIDR or a range <from>-<to>',
+    "2:14: exclude 2: expected an address, a CIDR or a range, found a mapping",
+    "3:1: only: unknown key, expected one of include, exclude",
   ]);
 });
 

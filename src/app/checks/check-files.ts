@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { formatShapeFinding } from "../../base/yaml/index.ts";
 import { AccessFileError, parseAccessFile } from "../../server/index.ts";
 import { compileTrapCondition } from "../filters.ts";
 import { droppedFieldWarnings } from "../dropped-fields.ts";
@@ -79,7 +80,7 @@ async function checkSources(path: string): Promise<string[]> {
     return [];
   } catch (error) {
     if (!(error instanceof SourcesFileError)) return [`${path}: ${(error as Error).message}`];
-    return error.findings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
+    return error.findings.map((finding) => `${path}:${formatShapeFinding(finding)}`);
   }
 }
 

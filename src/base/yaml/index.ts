@@ -15,3 +15,30 @@ export {
 export { readYaml, readYamlParts, readYamlSteps, type YamlPart } from "./read-yaml.ts";
 export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, renderKey, renderPair, stringScalar } from "./yaml-writer.ts";
+export {
+  bool,
+  defaulted,
+  faultFinding,
+  formatShapeFinding,
+  integer,
+  list,
+  mapOf,
+  mappingOr,
+  oneOf,
+  oneOrList,
+  optional,
+  pairsOf,
+  readShape,
+  mapping,
+  required,
+  scalar,
+  Shape,
+  ShapeReport,
+  textLine,
+  type FileNode,
+  type ShapeFinding,
+  type ShapeResult,
+  type ShapeRow,
+  type ShapeValue,
+  type Values,
+} from "./shape.ts";

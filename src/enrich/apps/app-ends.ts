@@ -10,8 +10,7 @@ import {
   setWords,
 } from "../address/address-limbs.ts";
 import { createRecentCache } from "../recent-cache.ts";
-import { type App, maxRendered } from "./read-app.ts";
-import type { AppHost } from "./read-app-ends.ts";
+import { type App, type AppHost, maxRendered } from "./read-apps.ts";
 import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 

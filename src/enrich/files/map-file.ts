@@ -1,6 +1,6 @@
 import type { Component, Log, Metrics } from "../../base/report/index.ts";
 import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
-import { FileFindings, formatFinding, type ReadFile } from "./read-map-file.ts";
+import { FileFindings, formatFinding, type ReadFile } from "./operator-file.ts";
 
 export interface MapFileOptions<T> {
   /** What it is, as a label of metrics. */

@@ -1,7 +1,6 @@
-import { isNullNode, type YamlNode } from "../../base/yaml/index.ts";
-import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
+import { mapOf, optional, mapping, scalar } from "../../base/yaml/index.ts";
+import { fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 import { privilegedServices, serviceNames } from "./service-names.gen.ts";
-import { quote } from "../../base/text/index.ts";
 import {
   renderFields,
   scopeOf,
@@ -18,8 +17,6 @@ export type PortNames = ReadonlyMap<number, ReadonlyMap<number, string>>;
 
 const protocolNumbers = { tcp: 6, udp: 17, dccp: 33, sctp: 132 } as const;
 type ProtocolName = keyof typeof protocolNumbers;
-
-const maxName = 255;
 
 const protocolLetters: Readonly<Record<string, number>> = { t: 6, u: 17, s: 132, d: 33 };
 
@@ -62,44 +59,23 @@ export function joinPortNames(first: PortNames, second: PortNames): PortNames {
   );
 }
 
-/**
- * Reads a file of names: `{tcp: {8443: portal}, udp: {…}, sctp: {…}, dccp: {…}}`.
- *
- * @throws FileFindings
- */
-export function readPortNames(bytes: Uint8Array): ReadFile<PortNames> {
-  return readMapFile(bytes, (root, report) => {
-    const names = new Map<number, Map<number, string>>();
-    for (const { key, value } of root?.pairs ?? []) {
-      if (!Object.hasOwn(protocolNumbers, key.text)) {
-        report.error(key, `${quote(key.text)} is none of ${Object.keys(protocolNumbers).join(", ")}`);
-      } else names.set(protocolNumbers[key.text as ProtocolName], readPorts(value, report));
-    }
-    return names;
-  });
-}
+const portNumber = scalar("a port from 0 to 65535", (given) => {
+  const number = /^(0|[1-9][0-9]{0,4})$/.test(given) ? Number(given) : Number.NaN;
+  return number <= 65_535 ? number : undefined;
+});
+const namesOfPorts = optional(mapOf(portNumber, lineOf(255), { name: "<port>" }), "Names of its ports.");
 
-function readPorts(node: YamlNode, report: Reporter): Map<number, string> {
-  const ports = new Map<number, string>();
-  if (node.kind !== "mapping") {
-    if (!isNullNode(node)) report.error(node, "expected a mapping from ports to names");
-    return ports;
-  }
-  for (const { key, value } of node.pairs) {
-    const port = /^(0|[1-9][0-9]{0,4})$/.test(key.text) ? Number(key.text) : Number.NaN;
-    if (!(port <= 65_535)) report.error(key, `${quote(key.text)} is not a port: expected a number from 0 to 65535`);
-    else if (ports.has(port)) report.error(key, `port ${port} is given twice`);
-    else if (
-      value.kind !== "scalar" ||
-      value.text === "" ||
-      value.text.length > maxName ||
-      /\p{Cc}/u.test(value.text)
-    ) {
-      report.error(value, `port ${port}: expected a name of 1 to ${maxName} characters`);
-    } else ports.set(port, value.text);
-  }
-  return ports;
-}
+/** The file of names of ports: `{tcp: {8443: portal}, udp: {…}, sctp: {…}, dccp: {…}}`. */
+const portNamesShape = mapping({
+  tcp: namesOfPorts,
+  udp: namesOfPorts,
+  dccp: namesOfPorts,
+  sctp: namesOfPorts,
+}).to(
+  (names) => new Map(Object.entries(names).map(([protocol, of]) => [protocolNumbers[protocol as ProtocolName], of])),
+);
+
+export const readPortNames: (bytes: Uint8Array) => ReadFile<PortNames> = fileReader(portNamesShape);
 
 /**
  * Names of code points: class selectors (RFC 2474), assured forwarding (RFC 2597), expedited forwarding (RFC 3246),

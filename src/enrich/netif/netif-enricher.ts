@@ -1,19 +1,8 @@
-import {
-  compareKeys,
-  compareSpecificity,
-  type Key,
-  addressKey,
-  formatAddress,
-  keyContains,
-  parseAddress,
-  unmapAddress,
-} from "../../base/ip/index.ts";
+import { type Key, addressKey, formatAddress, keyContains, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { checkValues } from "../../metadata/index.ts";
-import { isNullNode, type YamlMapping, type YamlNode } from "../../base/yaml/index.ts";
+import { list, mapOf, optional, mapping, scalar, Shape, textLine, type FileNode } from "../../base/yaml/index.ts";
 import type { Fact } from "../address/address-source.ts";
-import { readKey } from "../files/read-key.ts";
-import { readMapFile, type ReadFile, type Reporter } from "../files/read-map-file.ts";
-import { quote } from "../../base/text/index.ts";
+import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 import {
   renderFields,
   type Enricher,
@@ -40,147 +29,77 @@ export interface NetifExporter {
   readonly netifs: ReadonlyMap<number, Netif>;
 }
 
-const maxText = 1024;
-
-/** Names of attributes; those of IF-MIB are taken, too. */
-const textAttributes: Readonly<Record<string, string>> = {
-  name: ".name",
-  ifName: ".name",
-  descr: ".descr",
-  description: ".descr",
-  ifDescr: ".descr",
-  alias: ".alias",
-  ifAlias: ".alias",
-  type: ".type.name",
-  ifType: ".type.name",
-};
 /** Every name below an interface that a file gives, metadata aside, in the order in which they go out. */
 const netifSuffixes = [".name", ".descr", ".alias", ".type.name", ".speed", ".tags"] as const;
-const speedNames: ReadonlySet<string> = new Set(["speed", "ifSpeed"]);
 
-/**
- * Reads a file of interfaces: exporter (address, CIDR or range) → ifIndex → `{name, descr, alias, type, speed, tags, metadata}`.
- *
- * @returns exporters, the most specific first.
- * @throws FileFindings
- */
-export function readNetifs(bytes: Uint8Array): ReadFile<readonly NetifExporter[]> {
-  return readMapFile(bytes, (root, report) => {
-    const exporters = new Map<string, NetifExporter>();
-    for (const { key: keyNode, value } of root?.pairs ?? []) {
-      const key = readKey(keyNode, report);
-      if (key === undefined) continue;
-      if (exporters.has(key.text)) report.error(keyNode, `exporter ${quote(keyNode.text)} is given twice`);
-      exporters.set(key.text, { key, netifs: readExporter(value, report) });
-    }
-    return [...exporters.values()].toSorted((a, b) =>
-      a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key),
-    );
-  });
-}
+const attribute = lineOf(1024);
 
-function readExporter(node: YamlNode, report: Reporter): Map<number, Netif> {
-  const netifs = new Map<number, Netif>();
-  for (const { key, value } of pairsOf(node, "a mapping from ifIndex to interfaces", report)) {
-    const index = /^(0|[1-9][0-9]{0,9})$/.test(key.text) ? Number(key.text) : Number.NaN;
-    if (!(index <= 0xffff_ffff))
-      report.error(key, `${quote(key.text)} is not an ifIndex: expected a number below 2^32`);
-    else netifs.set(index, readNetif(value, report));
-  }
-  return netifs;
-}
+const bitsPerSecond = scalar("a whole number of bits a second", (given): number | bigint | undefined => {
+  const number = /^[0-9]{1,19}$/.test(given) ? BigInt(given) : undefined;
+  return number !== undefined && number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : number;
+});
 
-function readNetif(node: YamlNode, report: Reporter): Netif {
-  const fields = new Map<string, Fact>();
-  let metadata: ReadonlyMap<string, string> = new Map();
-  for (const { key, value } of pairsOf(node, "a mapping of the interface's attributes", report)) {
-    const attribute = key.text;
-    const textName = Object.hasOwn(textAttributes, attribute) ? textAttributes[attribute] : undefined;
-    const fact: Fact | undefined =
-      textName !== undefined
-        ? factOf(textName, readText(value, attribute, report))
-        : speedNames.has(attribute)
-          ? factOf(".speed", readSpeed(value, attribute, report))
-          : attribute === "tags"
-            ? factOf(".tags", readTags(value, report))
-            : undefined;
-    if (attribute === "metadata") metadata = readMetadata(value, report);
-    else if (fact === undefined) {
-      if (textName === undefined && !speedNames.has(attribute) && attribute !== "tags") {
-        report.warn(key, `attribute ${quote(attribute)} is not known and ignored`);
-      }
-    } else if (fields.has(fact[0])) report.error(key, `${quote(attribute)}: ${fact[0].slice(1)} is given twice`);
-    else fields.set(fact[0], fact);
-  }
-  return { fields: netifSuffixes.map((suffix) => fields.get(suffix)).filter((fact) => fact !== undefined), metadata };
-}
-
-function factOf(name: string, value: Fact[1] | undefined): Fact | undefined {
-  return value === undefined ? undefined : [name, value];
-}
-
-function readText(node: YamlNode, attribute: string, report: Reporter): string | undefined {
-  if (isNullNode(node)) return undefined;
-  if (node.kind === "scalar" && node.text.length <= maxText && !/\p{Cc}/u.test(node.text))
-    return node.text || undefined;
-  report.error(node, `${attribute}: expected a text of one line, at most ${maxText} characters`);
-  return undefined;
-}
-
-function readSpeed(node: YamlNode, attribute: string, report: Reporter): number | bigint | undefined {
-  if (isNullNode(node)) return undefined;
-  if (node.kind === "scalar" && /^[0-9]{1,19}$/.test(node.text)) {
-    const speed = BigInt(node.text);
-    return speed <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(speed) : speed;
-  }
-  report.error(node, `${attribute}: expected a whole number of bits a second`);
-  return undefined;
-}
-
-function readTags(node: YamlNode, report: Reporter): readonly string[] | undefined {
-  if (isNullNode(node)) return undefined;
-  const tags: string[] = [];
-  if (node.kind !== "sequence") report.error(node, "tags: expected a list of texts");
-  for (const item of node.kind === "sequence" ? node.items : []) {
-    if (item.kind === "scalar" && checkUdmPart({ tags: [item.text] }, item, report)) tags.push(item.text);
-    else if (item.kind !== "scalar") report.error(item, "tags: expected a text");
-  }
-  return tags.length === 0 ? undefined : [...new Set(tags)];
-}
-
-function readMetadata(node: YamlNode, report: Reporter): ReadonlyMap<string, string> {
-  const metadata = new Map<string, string>();
-  for (const { key, value } of pairsOf(node, "metadata to be a mapping from keys to texts", report)) {
-    if (value.kind !== "scalar") report.error(value, `metadata ${quote(key.text)}: expected a text`);
-    else if (/^flow(\.|$)/.test(key.text)) {
-      report.error(
-        key,
-        `metadata ${quote(key.text)}: names below flow belong to others; .x is put below the interface`,
-      );
-    } else {
-      const text = isNullNode(value) ? "" : value.text;
-      if (checkUdmPart({ metadata: [[key.text, text]] }, key, report)) metadata.set(key.text, text);
-    }
-  }
-  return metadata;
-}
-
-/** Whether it is good as user-defined metadata has it. */
-function checkUdmPart(
-  part: { tags?: readonly string[]; metadata?: readonly (readonly [string, string])[] },
-  node: YamlNode,
-  report: Reporter,
-): boolean {
+/** Reports what user-defined metadata may not have. */
+function judge(part: Partial<Parameters<typeof checkValues>[0]>, at: FileNode, side: "key" | "value"): boolean {
   const violations = checkValues({ name: "", tags: [], vlan: 0n, internal: false, metadata: [], ...part });
-  for (const { description } of violations) report.error(node, description);
+  for (const { description } of violations) at.error(description, undefined, side);
   return violations.length === 0;
 }
 
-function pairsOf(node: YamlNode, expected: string, report: Reporter): YamlMapping["pairs"] {
-  if (node.kind === "mapping") return node.pairs;
-  if (!isNullNode(node)) report.error(node, `expected ${expected}`);
-  return [];
-}
+const tag: Shape<string> = new Shape("a text", (at) => {
+  if (at.node.kind !== "scalar") return at.expected("a text");
+  return judge({ tags: [at.node.text] }, at, "value") ? at.node.text : undefined;
+});
+
+/** A text of metadata; the key in front of it is judged with it. */
+const metadataText: Shape<string> = new Shape("a text", (at) => {
+  if (at.node.kind !== "scalar") return at.expected("a text");
+  const key = String(at.step);
+  if (/^flow(\.|$)/.test(key)) {
+    return at.error("names below flow belong to others; .x is put below the interface", undefined, "key");
+  }
+  const given = at.isNull ? "" : at.node.text;
+  return judge({ metadata: [[key, given]] }, at, "key") ? given : undefined;
+});
+
+const netifShape = mapping(
+  {
+    name: optional(attribute, "`flow.in.netif.name`, `flow.out.netif.name`", ["ifName"]),
+    descr: optional(attribute, "`….descr`", ["description", "ifDescr"]),
+    alias: optional(attribute, "`….alias`", ["ifAlias"]),
+    type: optional(attribute, "`….type.name`", ["ifType"]),
+    speed: optional(bitsPerSecond, "`….speed`", ["ifSpeed"]),
+    tags: optional(list(tag), "`….tags`"),
+    metadata: optional(
+      mapOf(textLine, metadataText, { each: "metadata", name: "<key>" }),
+      "`.x` becomes `flow.in.netif.x`, another key a field of its own.",
+    ),
+  },
+  { unknown: "warning" },
+)
+  .to(({ name, descr, alias, type, speed, tags = [], metadata = new Map<string, string>() }): Netif => {
+    const values = [name, descr, alias, type, speed, tags.length === 0 ? undefined : [...new Set(tags)]];
+    const fields = netifSuffixes.flatMap((suffix, i): Fact[] => {
+      const value = values[i];
+      return value === undefined ? [] : [[suffix, value]];
+    });
+    return { fields, metadata };
+  })
+  .orEmpty();
+
+const ifIndex = scalar("an ifIndex, a number below 2^32", (given) => {
+  const index = /^(0|[1-9][0-9]{0,9})$/.test(given) ? Number(given) : Number.NaN;
+  return index <= 0xffff_ffff ? index : undefined;
+});
+
+/** The file of interfaces: exporter (address, CIDR or range) → ifIndex → `{name, descr, alias, type, speed, tags, metadata}`. */
+const netifsShape = byAddresses(
+  mapOf(ifIndex, netifShape, { each: "interface", name: "<ifIndex>" }).orEmpty(),
+  "exporter",
+).to((pairs) => pairs.map(([key, netifs]): NetifExporter => ({ key, netifs })).toSorted(byPlace));
+
+/** Reads exporters, the most specific first. */
+export const readNetifs: (bytes: Uint8Array) => ReadFile<readonly NetifExporter[]> = fileReader(netifsShape);
 
 export interface NetifEnricherOptions {
   /** The exporters of the file as it is now, the most specific first; undefined when there is none. */

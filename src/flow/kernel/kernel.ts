@@ -8,7 +8,6 @@ import {
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
-import { icmpPartners, icmpV6Partners, icmpV6Types } from "./icmp-types.ts";
 import * as layout from "./layout.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 
@@ -285,4 +284,24 @@ function compile(): WebAssembly.Module {
     if (error instanceof WebAssembly.CompileError) throw new KernelError("no_simd", { cause: error });
     throw error;
   }
+}
+
+/** Types of ICMPv6 that are assigned (IANA, "ICMPv6 Parameters"), 1 each; reserved and unassigned ones are 0. */
+const icmpV6Types: Uint8Array = Uint8Array.from({ length: 256 }, (_, type) =>
+  (type >= 1 && type <= 4) ||
+  type === 100 ||
+  type === 101 ||
+  (type >= 128 && type <= 161) ||
+  type === 200 ||
+  type === 201
+    ? 1
+    : 0,
+);
+
+/** ICMP types that come as request and reply, each with its partner (Community ID specification, "ICMP"). */
+const icmpPartners = bothWays([8, 0], [13, 14], [15, 16], [10, 9], [17, 18]);
+const icmpV6Partners = bothWays([128, 129], [133, 134], [135, 136], [130, 131], [139, 140], [144, 145]);
+
+function bothWays(...pairs: [number, number][]): ReadonlyMap<number, number> {
+  return new Map(pairs.flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));
 }

@@ -1,12 +1,83 @@
-import { type NumberTable, scopedNumber, type LineEnricher, type Workspace, lineObjects } from "../../record/index.ts";
+import {
+  type Value,
+  type NumberTable,
+  scopedNumber,
+  type Enricher,
+  type LineEnricher,
+  type Workspace,
+  lineObjects,
+} from "../../record/index.ts";
+import { eachCounter, type CounterNames, plainCounters } from "../elements/mapping/counter-names.ts";
+import { nameText, putText, writeAscii, writeSafeInteger } from "./line-head.ts";
 import type { KernelImports } from "../kernel/kernel.ts";
 import { type RecordFilter, filterFields, filterProgram } from "./filter-program.ts";
 import { parseAddress } from "../../base/ip/index.ts";
-import { plainCounters, type CounterNames } from "../elements/mapping/counter-names.ts";
 import * as layout from "../kernel/layout.ts";
 import { createNameBits, type NameBits } from "./record-slots.ts";
 import { optionNames, optionNumbers } from "../exporters/options.ts";
 import { rateInputs } from "../exporters/sampling.ts";
+
+const rateName = nameText("flow.sample_rate");
+const overflowText = nameText("flow.sampling.overflow", "true");
+const assumedText = nameText("flow.sampling.assumed", "true");
+
+/**
+ * Writes the rate and the estimates of the counters by it. A rate that is not known counts as 1, and a field says so.
+ *
+ * @param counters bytes and packets, then those of the reverse direction of a biflow.
+ */
+type WriteEstimates = (
+  out: DataView,
+  at: number,
+  rate: number | undefined,
+  ...counters: readonly (number | bigint | undefined)[]
+) => number;
+
+export function createWriteEstimates(names: CounterNames): WriteEstimates {
+  const estimateNames = eachCounter(names).map(({ estimate }) => nameText(estimate));
+  return (out, at, rate, ...counters) => {
+    const by = rate ?? 1;
+    let end = putText(out, at, rateName);
+    end = Number.isSafeInteger(by) ? writeSafeInteger(out, end, by) : writeAscii(out, end, String(by));
+    let isCut = false;
+    for (let i = 0; i < counters.length; i++) {
+      const counter = counters[i];
+      const scaled = counter === undefined ? undefined : scaleCounter(counter, by);
+      if (scaled === undefined) continue;
+      end = putText(out, end, estimateNames[i] as (typeof estimateNames)[number]);
+      end =
+        typeof scaled === "number" && scaled >= 0
+          ? writeSafeInteger(out, end, scaled)
+          : writeAscii(out, end, `${cutEstimate(scaled)}`);
+      isCut ||= scaled > largestEstimate;
+    }
+    if (isCut) end = putText(out, end, overflowText);
+    return rate === undefined ? putText(out, end, assumedText) : end;
+  };
+}
+
+/** Stores have whole numbers of 64 bits. */
+const largestEstimate = 2n ** 64n - 1n;
+
+/** An estimate, or the largest one where it is larger. */
+function cutEstimate(scaled: number | bigint): number | bigint {
+  return scaled > largestEstimate ? largestEstimate : scaled;
+}
+
+/** Rates that are no whole numbers are applied to bigints in parts of a millionth. */
+const millionths = 1_000_000;
+
+/** The estimate by a counter; undefined where there is none. */
+function scaleCounter(value: Value, rate: number): number | bigint | undefined {
+  if (typeof value === "number") {
+    const scaled = Math.round(value * rate);
+    if (Number.isSafeInteger(scaled)) return scaled;
+  }
+  if (typeof value !== "number" && typeof value !== "bigint") return undefined;
+  if (Number.isInteger(rate)) return BigInt(value) * BigInt(rate);
+  const parts = Math.round(rate * millionths);
+  return Number.isFinite(parts) ? (BigInt(value) * BigInt(parts)) / BigInt(millionths) : undefined;
+}
 
 /** Longer additions to a number make a record go the other way. */
 export const maxNumberAddition = 1024;
@@ -189,10 +260,10 @@ interface KernelContext {
 const slack = 64;
 
 /** An enricher of which the kernel does nothing: what it adds is added to the fields of the line. */
-export const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
+const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
 
 /** Whether the kernel can do what an enricher adds: one table of addresses, one of applications, and not too many numbers. */
-export function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
+function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   return (
     apps.length <= 1 &&
     addresses.length <= 1 &&
@@ -203,7 +274,12 @@ export function canEnrich({ numbers, apps = [], addresses }: LineEnricher): bool
   );
 }
 
-/** @param enricher one that {@link canEnrich}. */
+/** Returns what the kernel is to do of an enricher: all of it, or nothing. */
+export function kernelEnricher({ lines }: Enricher): LineEnricher {
+  return lines !== undefined && canEnrich(lines) ? lines : bareEnricher;
+}
+
+/** @param enricher of {@link kernelEnricher}. */
 export function createKernelContext(
   { view, bytes: memory }: Workspace,
   { numbers, addresses }: LineEnricher,

@@ -1,10 +1,13 @@
 import {
+  copyLines,
+  type AllocateSlab,
+  type Sink,
+  type Workspace,
   type LineBuffer,
   readLine,
   type Enricher,
   type RecordFields,
   type RenderedFields,
-  type Workspace,
 } from "../../record/index.ts";
 import * as layout from "../kernel/layout.ts";
 import {
@@ -28,9 +31,9 @@ import { createCompiledPlans, type CompiledPlan, type CompiledPlans, createProgr
 import {
   enrichmentImports,
   createExporterAdditions,
-  bareEnricher,
-  canEnrich,
+  kernelEnricher,
   createKernelContext,
+  createWriteEstimates,
 } from "./kernel-context.ts";
 import { createLineHead, createValueWriter, copyText } from "./line-head.ts";
 import { createLineHelpers } from "./line-helpers.ts";
@@ -38,7 +41,27 @@ import { createOptionNames } from "./option-names.ts";
 import { createAppWriter, createRecordSlots } from "./record-slots.ts";
 import type { RecordFilter } from "./filter-program.ts";
 import type { FlowEnds } from "./flow-ends.ts";
-import { createWriteEstimates } from "./write-estimates.ts";
+
+/** Memory of a workspace for lines that a sink may keep: it is used again and again, and the sink gets copies. */
+export function copyingLines(
+  { bytes: memory }: Workspace,
+  sink: Sink,
+): { readonly allocate: AllocateSlab; readonly sink: Sink } {
+  const slab = memory.subarray(layout.lines, layout.linesEnd);
+  return {
+    allocate: (bytes) => (bytes <= slab.length ? slab : Buffer.allocUnsafeSlow(bytes)),
+    sink: {
+      ...sink,
+      write: (written, count) => sink.write(written.buffer === memory.buffer ? copyOf(written) : written, count),
+    },
+  };
+}
+
+function copyOf(written: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(written.length);
+  copyLines(written, 0, written.length, copy, 0);
+  return copy;
+}
 
 /** What the kernel leaves to the other side, within its lines. */
 const slowFieldReasons = ["value", "repeated", "list", "packet", "estimate", "enrichment"] as const;
@@ -74,7 +97,7 @@ const maxSlab = layout.longLineEnd - layout.longLine;
  * @param memory of the workspace.
  * @param slack bytes behind a line that may be overwritten.
  */
-function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number, slack: number): Pieces {
+export function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number, slack: number): Pieces {
   return {
     open(bytes) {
       const at = lines.open(Math.min(bytes, maxSlab));
@@ -92,6 +115,19 @@ function createPieces(lines: LineBuffer, memory: Uint8Array, flushBytes: number,
       }
     },
   };
+}
+
+/** Completes a line that the kernel left without additions. @param start where it begins in the workspace. @param rendered is used for what is added. */
+export function completeLine(
+  { workspace, enricher, ends, lines }: Pick<LineWriterOptions, "workspace" | "enricher" | "ends" | "lines">,
+  start: number,
+  rendered: RenderedFields[],
+): void {
+  const fields = readLine(workspace.bytes, start, workspace.view.getUint32(layout.resultRest, true));
+  rendered.length = 0;
+  enricher.enrich(fields, rendered);
+  ends.complete(fields, rendered, ends.clientOfLine());
+  lines.append(fields, rendered);
 }
 
 interface LineWriterOptions {
@@ -136,8 +172,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const { reader, times, lines, workspace, communityId, filter, ends, counters, counts } = options;
   if (!workspace.takeKernel()) throw new TypeError("a workspace has one kernel");
   const { bytes: memory, view } = workspace;
-  const { lines: ofLines } = options.enricher;
-  const enricher = ofLines !== undefined && canEnrich(ofLines) ? ofLines : bareEnricher;
+  const enricher = kernelEnricher(options.enricher);
   const context = createKernelContext(workspace, enricher, communityId, filter, counters);
   view.setUint16(layout.communityIdSeed, options.communityIdSeed);
   const { slots, nameBits } = context;
@@ -258,11 +293,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   /** Adds to a line what the kernel cannot. */
   const completeBare = (start: number): void => {
     counts.enrichment++;
-    const fields = readLine(memory, start, view.getUint32(layout.resultRest, true));
-    rendered.length = 0;
-    options.enricher.enrich(fields, rendered);
-    ends.complete(fields, rendered, ends.clientOfLine());
-    lines.append(fields, rendered);
+    completeLine(options, start, rendered);
   };
 
   const read: FlowReader["read"] = (of, { bytes, start, end }, record, sources, output) => {

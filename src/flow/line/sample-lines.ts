@@ -2,25 +2,25 @@ import { enrichmentImports } from "./kernel-context.ts";
 import type { RecordFilter } from "./filter-program.ts";
 import type { FlowEnds } from "./flow-ends.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import type { LineEnricher, Workspace, LineBuffer, RecordFields } from "../../record/index.ts";
-import { createKernelContext, canEnrich } from "./kernel-context.ts";
+import type { LineEnricher, Enricher, RenderedFields, Workspace, LineBuffer } from "../../record/index.ts";
+import { createKernelContext, kernelEnricher } from "./kernel-context.ts";
 import { createRecordSlots } from "./record-slots.ts";
 import { createAppWriter } from "./record-slots.ts";
 import { createExporterAdditions } from "./kernel-context.ts";
 import * as layout from "../kernel/layout.ts";
 import { createLineHead, type LineHead } from "./line-head.ts";
-import { createWriteEstimates } from "./write-estimates.ts";
+import { createWriteEstimates } from "./kernel-context.ts";
 import { type KernelImports, createKernel } from "../kernel/kernel.ts";
 import { maxNumberAddition } from "./kernel-context.ts";
 import { copyText } from "./line-head.ts";
 import { type ListedSteps, type SampleLines, type SampleLister, maxDatagram } from "../wire/sflow/sample-records.ts";
 import type { RecordHead } from "../wire/records/decoder.ts";
-import { type Step, type StepBook, createStepBook } from "../wire/steps/step-book.ts";
+import type { Step, StepBook } from "../wire/steps/step-book.ts";
 import type { PathCounts } from "../wire/records/decoder.ts";
-import type { Began, DecodeOutput } from "../wire/records/decoder.ts";
+import type { DecodeOutput } from "../wire/records/decoder.ts";
 import { createStepList } from "../wire/steps/steps.ts";
 import type { ByteSource } from "../wire/steps/steps.ts";
-import { addIcmp, completeFlow } from "./complete-flow.ts";
+import { completeLine, createPieces } from "./line-writer.ts";
 
 interface KernelSampleLinesOptions {
   readonly enricher: LineEnricher;
@@ -51,6 +51,8 @@ function createKernelSampleLines(options: KernelSampleLinesOptions) {
   const apps = createAppWriter(workspace, enricher, values);
   const exporter = createExporterAdditions(enricher);
   const { numberTables } = exporter;
+  /** Whether additions to the lines of the exporter at hand are made otherwise. */
+  let isBare = false;
   const heads = Array.from({ length: layout.maxSampleHeads }, (_, i) =>
     createLineHead(memory, layout.sampleHeads + layout.sampleHeadBytes * i, layout.sampleHeadBytes - aroundHead),
   );
@@ -82,13 +84,14 @@ function createKernelSampleLines(options: KernelSampleLinesOptions) {
   /** Of the heads of the datagrams whose samples wait. */
   let mostHead = 0;
 
-  /** @returns whether lines of its flows can be written. */
-  const beginExporter = (address: string): boolean => {
-    if (!exporter.use(address)) return false;
+  const exporterLength = (): number => (isBare ? 0 : exporter.length());
+
+  const beginExporter = (address: string): void => {
+    isBare = !exporter.use(address);
     context.setNumberTables(numberTables);
     apps.begin();
     const [text] = exporter.texts;
-    if (text !== undefined) copyText(view, layout.exporterText, text.text, 0, text.length);
+    if (text !== undefined && !isBare) copyText(view, layout.exporterText, text.text, 0, text.length);
     context.set({
       exportTime: 0,
       uptime: Number.NaN,
@@ -96,11 +99,10 @@ function createKernelSampleLines(options: KernelSampleLinesOptions) {
       rate: -1,
       isRateOfRecord: false,
       hasNames: false,
-      isBare: false,
+      isBare,
       headLength: 0,
-      exporterLength: exporter.length(),
+      exporterLength: exporterLength(),
     });
-    return true;
   };
 
   const kernelLines = {
@@ -120,19 +122,17 @@ function createKernelSampleLines(options: KernelSampleLinesOptions) {
      * Begins a datagram.
      *
      * @param address of the exporter; undefined: that of the datagram before, whose samples wait.
-     * @returns whether its lines can be written.
      */
-    begin(fields: RecordHead, number: number, address: string | undefined): boolean {
+    begin(fields: RecordHead, number: number, address: string | undefined): void {
       const head = heads[number] as LineHead;
-      if (!head.use(fields)) return false;
+      if (!head.use(fields)) throw new TypeError("the head of a line cannot be written");
       kernelLines.headLength = head.length;
       const longestHead = address === undefined ? Math.max(mostHead, head.length) : head.length;
-      if (address === undefined && longestHead === mostHead) return true;
-      if (address !== undefined && !beginExporter(address)) return false;
+      if (address === undefined && longestHead === mostHead) return;
+      if (address !== undefined) beginExporter(address);
       mostHead = longestHead;
-      kernelLines.room = longestHead + exporter.length() + ends.growth * (maxAdditions + maxRest);
+      kernelLines.room = longestHead + exporterLength() + ends.growth * (maxAdditions + maxRest);
       view.setUint32(layout.listedRoom, kernelLines.room + listedRoom, true);
-      return true;
     },
     done() {
       context.takeNumbersAdded(exporter.numbersAdded);
@@ -169,29 +169,26 @@ function writeListedSteps(view: DataView, { ofSample, ofPacket, structures }: Li
 
 export interface SampleLinesOptions extends Omit<KernelSampleLinesOptions, "enricher"> {
   readonly lines: LineBuffer;
-  /** Undefined: records have to become fields. */
-  readonly enricher: LineEnricher | undefined;
-  /** Of the kernel of this workspace and enricher; undefined: records have to become fields. */
-  readonly book: StepBook | undefined;
+  readonly enricher: Enricher;
+  /** The instruction table of the kernel of this workspace. */
+  readonly book: StepBook;
   readonly counts: PathCounts;
 }
 
-/** What the kernel gave up, it has looked at the ends of. */
-const decided: Began = { hasInitiator: false, isReverse: false, isDecided: true };
-
 /** Lines are handed over in pieces of about this size. */
 const flushBytes = 256 * 1024;
+/** Behind a line this much may be overwritten. */
+const slack = 64;
 
 /** Datagrams lie at whole words: so they are copied. */
 const wordBytes = 8;
 
 export function createSampleLines(options: SampleLinesOptions): SampleLines {
-  const { lines, enricher, workspace, counts } = options;
+  const { lines, workspace, counts, ends, book } = options;
   const { bytes: memory, view } = workspace;
-  const canUse = options.book !== undefined && enricher !== undefined && canEnrich(enricher);
-  const kernelLines = canUse ? createKernelSampleLines({ ...options, enricher }) : undefined;
-  const book = (canUse ? options.book : undefined) ?? createStepBook(undefined);
-  const steps = createStepList(book, kernelLines && workspace);
+  const kernelLines = createKernelSampleLines({ ...options, enricher: kernelEnricher(options.enricher) });
+  const steps = createStepList(book, workspace);
+  const pieces = createPieces(lines, memory, flushBytes, slack);
   const source: ByteSource = { bytes: memory, view };
   /** What the kernel reads of each sample: little-endian like all processors that Node runs on. */
   const blocks = new Uint32Array(memory.buffer, layout.samples, (layout.maxSamples * layout.sampleBlock) / 4);
@@ -201,14 +198,10 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   /** Behind the datagram that was begun last, and the number of its head. */
   let inputEnd: number = layout.input;
   let headNumber = 0;
-  /** What the records begin with of each sample that waits. */
-  const heads: RecordHead[] = [];
   /** The sample that the other side lists. */
   let listed = 0;
   let lister: SampleLister | undefined;
-  let headFields: RecordHead = [];
   let output: DecodeOutput | undefined;
-  let canWrite = false;
   /** Whether the kernel has the list of what it may write. */
   let isListing = false;
 
@@ -224,8 +217,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       blocks[block + layout.sampleEnd / 4] as number,
     );
     blocks[block + layout.sampleStepsEnd / 4] = layout.stepList + 4 * steps.end;
-    const room = options.ends.growth * steps.takeRoom();
-    blocks[block + layout.sampleRoom / 4] = room + (kernelLines?.room ?? 0);
+    blocks[block + layout.sampleRoom / 4] = ends.growth * steps.takeRoom() + kernelLines.room;
   };
 
   const hasRoom = (position: number): boolean => {
@@ -234,46 +226,36 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     return steps.hasRoom(bytes);
   };
 
-  /** Passes a sample on as a record. */
-  const putFields = (position: number, began?: Began): void => {
-    const block = blockOf(position);
-    const record: RecordFields = new Map(heads[position]);
-    const from = (blocks[block + layout.sampleSteps / 4] as number) - layout.stepList;
-    const to = (blocks[block + layout.sampleStepsEnd / 4] as number) - layout.stepList;
-    steps.putInto(record, from / 4, to / 4, source);
-    addIcmp(record);
-    const rate = blockRates[block / 2 + layout.sampleRate / 8] as number;
-    completeFlow(record, rate < 0 ? undefined : rate, options.counters);
+  const rendered: RenderedFields[] = [];
+  /** Adds to a line what the kernel cannot. */
+  const completeBare = (start: number): void => {
     counts.interpreted++;
-    output?.flow(record, began);
+    completeLine(options, start, rendered);
+    output?.wrote(1);
   };
 
   /** Writes the samples from one position up to another one, which are listed. */
   const write = (first: number, end: number): void => {
-    let next = first;
-    if (canWrite && kernelLines !== undefined && next < end) {
-      if (end - first > 1) kernelLines.kernel.prefetchSamples(first, end);
-      while (next < end) {
-        const room = blocks[blockOf(next) + layout.sampleRoom / 4] as number;
-        const line = lines.open(room);
-        const { buffer, byteOffset, length } = lines.bytes;
-        // The lines need more memory than the workspace has in one piece.
-        if (buffer !== memory.buffer) break;
-        const out = byteOffset + line;
-        const limit = Math.min(byteOffset + length, out + Math.max(flushBytes, room));
-        const outcome = kernelLines.write(next, end, out, limit);
-        const done = view.getUint32(layout.resultCount, true);
-        const written = view.getUint32(layout.resultEnd, true);
-        if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
-        lines.close(written - byteOffset, view.getUint32(layout.resultLines, true));
-        kernelLines.takeFiltered();
-        counts.compiled += done - next;
-        if (done > next) output?.wrote(done - next);
-        next = done;
-        if (outcome === layout.isLeft) putFields(next++, decided);
+    if (end - first > 1) kernelLines.kernel.prefetchSamples(first, end);
+    for (let next = first; next < end;) {
+      const room = blocks[blockOf(next) + layout.sampleRoom / 4] as number;
+      const piece = pieces.open(room);
+      const { start: out, limit } = piece;
+      const outcome = kernelLines.write(next, end, out, limit);
+      const done = view.getUint32(layout.resultCount, true);
+      const written = view.getUint32(layout.resultEnd, true);
+      if (written > limit) throw new RangeError(`lines of ${written - out} bytes where ${limit - out} were the most`);
+      pieces.close(piece, written, view.getUint32(layout.resultLines, true));
+      kernelLines.takeFiltered();
+      counts.compiled += done - next;
+      if (done > next) output?.wrote(done - next);
+      else if (outcome === layout.isFull) throw new RangeError("a line is longer than there is memory for");
+      next = done;
+      if (outcome === layout.isLeft) {
+        completeBare(written);
+        next++;
       }
     }
-    for (; next < end; next++) putFields(next);
   };
 
   const flush = (): void => {
@@ -285,7 +267,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     let first = 0;
     let next = 0;
     while (next < end) {
-      if (isListing && kernelLines !== undefined) {
+      if (isListing) {
         next = kernelLines.kernel.listSamples(next, end, layout.stepList + 4 * steps.end);
         steps.end = (view.getUint32(layout.listedSteps, true) - layout.stepList) / 4;
       }
@@ -297,7 +279,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       } else list(next++);
     }
     write(first, end);
-    if (canWrite) kernelLines?.done();
+    kernelLines.done();
     steps.clear();
   };
 
@@ -307,38 +289,31 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
     counters: options.counters,
     base: layout.input,
     useListed(listedSteps) {
-      kernelLines?.useListed(listedSteps);
+      kernelLines.useListed(listedSteps);
       isListing = true;
     },
     begin(datagram, head, exporter, to) {
       const length = Math.min(datagram.length, maxDatagram);
       const isFull = headNumber + 1 === layout.maxSampleHeads || inputEnd + length > layout.input + maxDatagram;
-      if (isFull || !canWrite) flush();
+      if (isFull) flush();
       const isFirst = count === 0;
       headNumber = isFirst ? 0 : headNumber + 1;
       samples.base = isFirst ? layout.input : inputEnd;
       inputEnd = samples.base + Math.ceil(length / wordBytes) * wordBytes;
       memory.set(length < datagram.length ? datagram.subarray(0, length) : datagram, samples.base);
-      const isWritten = kernelLines?.begin(head, headNumber, isFirst ? exporter : undefined) === true;
-      if (isWritten !== canWrite) flush();
-      canWrite = isWritten;
-      headFields = head;
+      kernelLines.begin(head, headNumber, isFirst ? exporter : undefined);
       output = to;
       return source;
-    },
-    end() {
-      if (!canWrite) flush();
     },
     add(form, at, end, rate, by) {
       if (count === layout.maxSamples) flush();
       lister = by;
-      heads[count] = headFields;
       const block = blockOf(count++);
       blocks[block + layout.sampleForm / 4] = form;
       blocks[block + layout.sampleAt / 4] = at;
       blocks[block + layout.sampleEnd / 4] = end;
       blocks[block + layout.sampleHead / 4] = layout.sampleHeads + layout.sampleHeadBytes * headNumber;
-      blocks[block + layout.sampleHeadLength / 4] = kernelLines?.headLength ?? 0;
+      blocks[block + layout.sampleHeadLength / 4] = kernelLines.headLength;
       blockRates[block / 2 + layout.sampleRate / 8] = rate ?? -1;
     },
     setAddresses(from, destination, addressLength) {

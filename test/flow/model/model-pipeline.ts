@@ -1,26 +1,121 @@
+import { type CounterNames, plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
+import {
+  type DecodeOutput,
+  type RecordHead,
+  bootTimeOf,
+  rateSources,
+  recordSampling,
+  type FlowReader,
+} from "../../../src/flow/wire/records/decoder.ts";
+import type { SampleLines, SampleLister } from "../../../src/flow/wire/sflow/sample-records.ts";
+import { createStepBook } from "../../../src/flow/wire/steps/step-book.ts";
+import { createStepList, type ByteSource } from "../../../src/flow/wire/steps/steps.ts";
+import {
+  type RecordFields,
+  type RenderedFields,
+  createLineBuffer,
+  createWorkspace,
+  createWorkspaceMemory,
+} from "../../../src/record/index.ts";
+import { addIcmp, completeFlow, createCommunityId } from "./model-completion.ts";
+import { type Began, createNameEnds, createTrafficModel, seenOf } from "./model-ends.ts";
+import { addNames, type Applications } from "../../../src/flow/exporters/options.ts";
+import { flowRate, createManualRates } from "../../../src/flow/exporters/sampling.ts";
+import { type RecordReader, createRecordReader } from "../../../src/flow/wire/records/record-reader.ts";
+import { splitBiflow } from "./split-biflow.ts";
 import { createDecoders } from "../../../src/flow/wire/decoders.ts";
-import { createExporterTable } from "../../../src/flow/exporters/exporter-table.ts";
+import { createExporterTable, createRelays } from "../../../src/flow/exporters/exporter-table.ts";
 import { defaultLimits } from "../../../src/flow/exporters/limits.ts";
-import { registerExporterMetrics } from "../../../src/flow/flow-listener.ts";
-import { createFlowCounts } from "../../../src/flow/flow-metrics.ts";
-import { registerFlowMetrics, registerLineMetrics, registerSharedMetrics } from "../../../src/flow/flow-metrics.ts";
+import { registerExporterMetrics, templateSettings } from "../../../src/flow/flow-listener.ts";
+import {
+  createFlowCounts,
+  registerFlowMetrics,
+  registerLineMetrics,
+  registerSharedMetrics,
+} from "../../../src/flow/flow-metrics.ts";
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
 import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/time-format.ts";
-import { plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { createFlowEnds } from "../../../src/flow/line/flow-ends.ts";
-import { createRelays } from "../../../src/flow/exporters/exporter-table.ts";
 import { createTrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
-import { createManualRates } from "../../../src/flow/exporters/sampling.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/line-writer.ts";
-import { templateSettings } from "../../../src/flow/flow-listener.ts";
-import { createRecordReader } from "../../../src/flow/wire/records/record-reader.ts";
-import { createSampleLines } from "../../../src/flow/line/sample-lines.ts";
-import { createLineBuffer, createWorkspace, createWorkspaceMemory } from "../../../src/record/index.ts";
 import { limitLog } from "../../../src/base/report/index.ts";
-import { createModelReader } from "./model-reader.ts";
-import { seenOf } from "./model-seen.ts";
+
+/** Makes a record of each sample, by the steps that its reader lists, and completes it by names. */
+function createModelSamples(counters: CounterNames, take: TakeFlow): SampleLines {
+  const book = createStepBook(undefined);
+  const steps = createStepList(book, undefined);
+  let source: ByteSource = { bytes: Buffer.alloc(0), view: new DataView(new ArrayBuffer(0)) };
+  let head: RecordHead = [];
+  let output: DecodeOutput | undefined;
+  const waiting: (() => void)[] = [];
+  const flush = (): void => {
+    for (const pass of waiting.splice(0)) pass();
+  };
+  const pass = (form: number, at: number, end: number, rate: number | undefined, lister: SampleLister): void => {
+    steps.clear();
+    lister.list(form, at, end);
+    const record: RecordFields = new Map(head);
+    steps.putInto(record, 0, steps.end, source);
+    addIcmp(record);
+    completeFlow(record, rate, counters);
+    if (output !== undefined) take(record, output);
+  };
+  return {
+    book,
+    steps,
+    counters,
+    base: 0,
+    useListed() {},
+    begin(datagram, fields, _exporter, to) {
+      flush();
+      const bytes = Buffer.from(datagram);
+      source = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
+      head = fields;
+      output = to;
+      return source;
+    },
+    add: (form, at, end, rate, lister) => void waiting.push(() => pass(form, at, end, rate, lister)),
+    setAddresses() {},
+    flush,
+  };
+}
+
+/** Takes a flow, complete but for what enrichment adds and what is said of both ends. */
+type TakeFlow = (record: RecordFields, output: DecodeOutput, began?: Began) => void;
+
+/**
+ * The slow and obvious way from a record's bytes to a flow, which the kernel is compared with: every field becomes one of a Map, step
+ * by step, and the Map is completed by names.
+ */
+function createModelReader(
+  reader: RecordReader,
+  counters: CounterNames,
+  takeFlow: TakeFlow,
+  applications?: () => Applications | undefined,
+): FlowReader {
+  return {
+    read(plan, range, context, sources, output) {
+      const { own, whole } = sources;
+      const rates = rateSources(sources);
+      const head = new Set(context.head.map(([name]) => name));
+      const complete = (record: RecordFields, isReverse: boolean): void => {
+        addIcmp(record, sources.icmp);
+        completeFlow(record, flowRate(record, recordSampling(plan), rates), counters);
+        if (own !== undefined) addNames(record, own.names, whole?.names, applications?.());
+        takeFlow(record, output, { hasInitiator: plan.hasInitiator, isReverse });
+      };
+      const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
+      const take = (record: RecordFields): void => {
+        const reverse = isSplit ? splitBiflow(record, head) : undefined;
+        complete(record, false);
+        if (reverse !== undefined) complete(reverse, true);
+      };
+      return reader.read(plan, range, { ...context, bootTime: bootTimeOf(sources) }, take, sources.lists);
+    },
+  };
+}
 
 /** What is compared of a pipeline and its model. */
 export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "take" | "flush" | "tidy" | "traffic"> {
@@ -62,28 +157,36 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   registerSharedMetrics(metrics, { taken: 0, restarted: 0, stale: 0 }, undefined);
   const lines = createLineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));
-  const ends = createFlowEnds(options.ends, undefined);
+  const ends = createFlowEnds(options.ends, workspace);
   let source: Exporter | undefined;
-  const traffic = createTrafficMeter({ workspace, counters, isMeasured: options.isMeasured });
+  const traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
+  const communityIdOf = createCommunityId(options.communityIdSeed ?? 0);
+  const nameEnds = createNameEnds(options.ends, workspace);
+  const noteTraffic = createTrafficModel(workspace, counters);
+  const rendered: RenderedFields[] = [];
+  const takeFlow: TakeFlow = (record, output, began) => {
+    const seen = seenOf(record);
+    if (seen !== undefined) source?.noteSeen(seen.hash, seen.directions);
+    noteTraffic(record);
+    const id = communityId ? communityIdOf(record) : undefined;
+    if (id !== undefined) record.set("flow.community.id", id);
+    const client = nameEnds(record, began);
+    rendered.length = 0;
+    enricher.enrich(record, rendered);
+    ends.complete(record, rendered, client);
+    lines.append(record, rendered);
+    output.wrote(1);
+  };
   // The model drops nothing, and does not count what was swapped.
   registerLineMetrics(metrics, ends, { filtered: () => 0, icmpSwapped: () => 0, unmeasured: () => traffic.lost() });
   const processor = createFlowProcessor({
     decoders: createDecoders({
       times,
       reader,
-      flows: createModelReader(reader, counters, options.applications),
+      flows: createModelReader(reader, counters, takeFlow, options.applications),
       counters,
       ...(options.sflowSamples !== undefined && { sflowSamples: options.sflowSamples }),
-      samples: createSampleLines({
-        lines,
-        enricher: undefined,
-        communityId,
-        workspace,
-        ends,
-        counters,
-        book: undefined,
-        counts: samples,
-      }),
+      samples: createModelSamples(counters, takeFlow),
       settings,
     }),
     exporters,
@@ -91,8 +194,6 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
     enricher,
     lines,
     sink,
-    communityId,
-    communityIdSeed: options.communityIdSeed ?? 0,
     ends,
     workspace,
     traffic: {
@@ -100,11 +201,6 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
       use(exporter) {
         source = exporter;
         traffic.use(exporter);
-      },
-      note(record) {
-        const seen = seenOf(record);
-        if (seen !== undefined) source?.noteSeen(seen.hash, seen.directions);
-        traffic.note(record);
       },
     },
     optionsRecords,

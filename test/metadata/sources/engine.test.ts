@@ -372,7 +372,10 @@ suite("a source", () => {
     rig.yaml = "- {kind: jsn}";
     await rig.sources.reload();
     assert.deepEqual(seen(), ["b b"], "a file that is wrong changes nothing");
-    assert.match(rig.health.checks()[0]?.detail ?? "", /1:4: unknown kind "jsn": did you mean json\?/);
+    assert.match(
+      rig.health.checks()[0]?.detail ?? "",
+      /1:10: source 1: kind: expected one of .*; found "jsn" \(did you mean "json"\?\)/,
+    );
     await rig.stop();
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { formatShapeFinding } from "../../../src/base/yaml/index.ts";
 import { readSourcesFile, SourcesFileError } from "../../../src/metadata/index.ts";
 
 function findingsOf(text: string): string[] {
@@ -8,7 +9,7 @@ function findingsOf(text: string): string[] {
     return [];
   } catch (error) {
     assert.ok(error instanceof SourcesFileError);
-    return error.findings.map(({ line, message }) => `${line}: ${message}`);
+    return error.findings.map(formatShapeFinding);
   }
 }
 
@@ -47,20 +48,20 @@ test("all that is wrong is found at once, with its line", () => {
     "- x",
   ].join("\n");
   assert.deepEqual(findingsOf(text), [
-    '1: unknown kind "netbax": did you mean netbox?',
-    "2: a source of kind netbox needs a url",
-    '3: the name "a b" must be 1 to 63 letters, digits, - and _, and begin with a letter or digit',
-    '3: the url "ftp://x" must begin with http:// or https://',
-    "4: url and path exclude one another",
-    "4: the url must have no credentials: use username with password_file or password_env",
-    '5: a source of kind csv has no "intervall": did you mean interval?',
-    '6: the name "one" is given twice',
-    "6: interval must be a time from 5s to 30d, like 30s, 15m, 6h or 1d",
-    "6: max_shrink must be a share from 0% to 100%",
-    "7: objects has vlans: expected prefixes, ip-addresses, ip-ranges",
-    '8: map has no "colums": did you mean columns?',
-    "9: token_file and token_env exclude one another",
-    "10: a source must be a mapping",
+    '1:10: source 1: kind: expected one of csv, json, ndjson, yaml, netbox, phpipam, infoblox, aws, azure, gcp, cloudflare, github, list, kubernetes, kea, isc-dhcp, dnsmasq; found "netbax" (did you mean "netbox"?)',
+    "2:3: source 2: url is missing",
+    '3:24: source 3: name: expected 1 to 63 letters, digits, - and _, beginning with a letter or digit; found "a b"',
+    '3:34: source 3: url: expected an address that begins with http:// or https://, found "ftp://x"',
+    "4:20: source 4: url: must have no credentials: use username with password_file or password_env",
+    "4:37: source 4: path: url and path exclude one another",
+    '5:36: source 5: intervall: unknown key (did you mean "interval"?)',
+    '6:3: source 6: the name "one" is given twice',
+    '6:46: source 6: interval: expected a time from 5s to 30d, like 30s, 15m, 6h or 1d; found "1 week"',
+    '6:74: source 6: guard: max_shrink: expected a share from 0% to 100%, found "130%"',
+    "7:3: source 7: objects has vlans: expected prefixes, ip-addresses, ip-ranges",
+    '8:39: source 8: map: map has no "colums": did you mean columns?',
+    "9:51: source 9: token_env: token_file and token_env exclude one another",
+    "10:3: source 10: expected a mapping, found a text",
   ]);
-  assert.match(findingsOf("a: [")[0] ?? "", /^1: /);
+  assert.match(findingsOf("a: [")[0] ?? "", /^1:5: /);
 });

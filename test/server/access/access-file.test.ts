@@ -53,22 +53,28 @@ tokens:
 groups: {}
 `;
   const wanted = [
-    /^users\.yml:2:11: role must be one of viewer, editor, admin$/,
-    /^users\.yml:3:3: a user's name has no colon/,
-    /^users\.yml:4:24: password must be a hash, as `netgloss user set` writes it$/,
-    /^users\.yml:5:24: shoe is not known here: role, password, certificate$/,
-    /^users\.yml:6:3: certificate must be like CN=alice,O=Example, not emil$/,
-    /^users\.yml:8:3: a token's name/,
-    /^users\.yml:9:3: token c needs a hash/,
-    /^users\.yml:10:3: area moon is not known: metadata, flow, snmp, collector$/,
-    /^users\.yml:11:\d+: expires must be a time/,
-    /^users\.yml:12:1: groups is not known here: users, tokens$/,
+    'users.yml:2:17: user alice: role: expected one of viewer, editor, admin; found "boss"',
+    'users.yml:3:3: user a:b: expected a name without a colon, found "a:b"',
+    "users.yml:4:34: user carl: password: expected a hash, as `netgloss user set` writes it",
+    "users.yml:5:24: user dora: shoe: unknown key, expected one of role, password, certificate",
+    'users.yml:6:37: user emil: certificate: expected parts of a subject, such as CN=alice,O=Example; found "emil"',
+    'users.yml:8:3: token a_b: expected a name of letters, digits, dots and dashes; found "a_b"',
+    "users.yml:9:3: token c: hash is missing: expected a hash, as `netgloss token create` writes it",
+    'users.yml:10:110: token d: areas 1: expected one of metadata, flow, snmp, collector; found "moon"',
+    'users.yml:11:111: token e: expires: expected a time such as 2027-01-31T00:00:00Z, found "soon"',
+    "users.yml:12:1: groups: unknown key, expected one of users, tokens",
   ];
   const faults = faultsOf(text);
-  assert.equal(faults.length, wanted.length, faults.join("\n"));
-  for (const [i, pattern] of wanted.entries()) assert.match(faults[i] ?? "", pattern);
+  assert.deepEqual(faults, wanted);
   assert.match(faultsOf("users: [")[0] ?? "", /^users\.yml:\d+:\d+: /);
   assert.match(faultsOf("users: 3")[0] ?? "", /expected a mapping/);
+});
+
+test("a key without a value takes no limit away", () => {
+  for (const limit of ["areas:", "areas: null", 'areas: ""', "expires:"]) {
+    const [fault = ""] = faultsOf(`tokens:\n  a:\n    role: viewer\n    hash: "${tokenHash}"\n    ${limit}\n`);
+    assert.match(fault, /^users\.yml:5:\d+: token a: (?:areas|expires): expected .*, found (?:nothing|an empty text)$/);
+  }
 });
 
 test("a hash that would take too much memory is refused", () => {

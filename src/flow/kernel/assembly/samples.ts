@@ -4,6 +4,7 @@ import {
   beginRecord,
   endAddresses,
   endRecord,
+  grown,
   hashSlot,
   prefetchSlots,
   prefetchTexts,
@@ -14,7 +15,7 @@ import {
 import { beginDigests, writeDigests } from "./community-id";
 import { forgetNoted, clearSlots } from "./memory";
 import { isLineWanted } from "./filter";
-import { beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
+import { additionsAt, beginAdditions, countAdditions, unwanted, writeRest } from "./rest";
 import { noteSeen } from "./flow-ids";
 import { writeSteps } from "./steps";
 import { copyLong } from "./values";
@@ -442,5 +443,6 @@ export function writeSamples(first: i32, end: i32, out: usize, limit: usize): i3
   store<u32>(L.resultEnd, <u32>p);
   store<u32>(L.resultCount, i);
   store<u32>(L.resultLines, lines);
+  store<u32>(L.resultRest, <u32>additionsAt + grown);
   return status;
 }

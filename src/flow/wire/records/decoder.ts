@@ -40,7 +40,7 @@ export interface FlowSources {
   readonly lists: ListSource | undefined;
 }
 
-/** Flow samples of sFlow: written by the kernel, or made records, which is slower. */
+/** Flow samples of sFlow: written by the kernel alone, or completed by enrichers, which is slower. */
 export interface PathCounts {
   compiled: number;
   interpreted: number;
@@ -176,25 +176,13 @@ export type SetKind = (typeof setKinds)[number];
 /** Values for a log line. */
 export type Detail = Readonly<Record<string, string | number>>;
 
-/** What the plan of a record says of who began the flow. */
-export interface Began {
-  /** The record counts what initiator and responder sent: the source of the whole flow is the initiator. */
-  readonly hasInitiator: boolean;
-  /** The record is of the other direction. */
-  readonly isReverse: boolean;
-  /** The kernel decided already which end is the client: the same is not to be learnt and counted again. */
-  readonly isDecided?: boolean;
-}
-
 /** What a decoder finds in a datagram, in the order in which it is there. */
 export interface DecodeOutput {
-  /** A flow, complete but for what enrichment adds and what is said of both ends. The record is the taker's. */
-  flow(record: RecordFields, began?: Began): void;
   /** What follows is of this exporter: the sender, or one that a relay names. */
   from(exporter: Exporter): void;
   /** Records name another exporter, and their sender is no relay. */
   claimed(records: number): void;
-  /** This many flows have become lines already, without being records. */
+  /** This many flows have become lines. */
   wrote(flows: number): void;
   /** A record of options data. The record is the taker's. */
   options(record: RecordFields): void;

@@ -63,8 +63,8 @@ export interface ListedStructure {
 }
 
 /**
- * Passes samples on: as lines that the kernel writes, or as fields. Samples of several datagrams of one exporter are passed on together, so that the
- * memory of their addresses is waited for at once.
+ * Writes the lines of samples. Those of several datagrams of one exporter are written together, so that the memory of their addresses is
+ * waited for at once.
  */
 export interface SampleLines {
   readonly book: StepBook;
@@ -82,8 +82,6 @@ export interface SampleLines {
   begin(datagram: Buffer, head: RecordHead, exporter: string, output: DecodeOutput): ByteSource;
   /** The place of the first byte of the datagram. */
   readonly base: number;
-  /** Ends it: its samples wait for those of the next datagrams, or have been passed on when the call returns. */
-  end(): void;
   /** Says what the kernel may list. Until then it lists nothing. */
   useListed(steps: ListedSteps): void;
   /**

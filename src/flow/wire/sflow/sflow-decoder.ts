@@ -315,7 +315,6 @@ export function createSflowDecoder({
           at = Math.min(length, at + padded(claimed));
         }
       }
-      lines.end();
       if (found < count || at < length) {
         lines.flush();
         output.problem("bad_count", { exporter: exporter.address, samples: count, found, bytes: length - at });
