@@ -1,6 +1,7 @@
 import { networkInterfaces } from "node:os";
 import type { ExporterView } from "../flow/index.ts";
 import type { CollectorUdmStore } from "../metadata/index.ts";
+import type { CollectorAnswer } from "../server/index.ts";
 import { exporterName } from "./exporter-name.ts";
 
 export interface ExportersViewParts {
@@ -13,23 +14,9 @@ export interface ExportersViewParts {
   readonly streamPorts: () => readonly number[];
 }
 
-type ShownExporter = Omit<ExporterView, "seenFlows"> & { readonly name?: string };
-
-/** What `GET /api/v1/flow/exporters` answers. */
-export interface ExportersView {
-  readonly enabled: boolean;
-  /** Where exporters have to send to. */
-  readonly listening: {
-    readonly addresses: readonly string[];
-    readonly udp: readonly number[];
-    readonly tcp: readonly number[];
-  };
-  readonly exporters: readonly ShownExporter[];
-}
-
 /** Exporters as people are shown them: with their names in the metadata, without what only the doctor compares. */
-export async function exportersView(parts: ExportersViewParts): Promise<ExportersView> {
-  const shown: ShownExporter[] = [];
+export async function exportersView(parts: ExportersViewParts): Promise<CollectorAnswer<"listExporters">> {
+  const shown: CollectorAnswer<"listExporters">["exporters"][number][] = [];
   for (const { seenFlows: _seenFlows, ...exporter } of await parts.exporters()) {
     const name = exporterName(exporter.address, parts.metadata);
     shown.push(name === undefined ? exporter : { ...exporter, name });

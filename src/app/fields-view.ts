@@ -1,5 +1,5 @@
 import { shortNames, fieldPatterns, recordFields } from "../record/index.ts";
-import type { ViewDescription } from "../server/index.ts";
+import type { CollectorAnswer } from "../server/index.ts";
 
 /** Where values come from that no exporter or device has sent. */
 const addedBy =
@@ -8,7 +8,7 @@ const addedBy =
 const isAdded = (source: string): boolean => source.split(/[;,]/).every((part) => addedBy.test(part.trim()));
 
 /** What `GET /api/v1/fields` answers: the names that records have, and those that filters know as well. */
-export function fieldsView(): unknown {
+export function fieldsView(): CollectorAnswer<"listFields"> {
   return {
     fields: recordFields.map(({ name, type, isArray, unit, description, source }) => ({
       name,
@@ -28,40 +28,3 @@ export function fieldsView(): unknown {
     shortNames: shortNames.map(({ name, fields, description }) => ({ name, fields, description })),
   };
 }
-
-const text = { type: "string" };
-const flag = (description: string): ViewDescription["schema"] => ({ type: "boolean", description });
-const list = (properties: Readonly<Record<string, unknown>>, ...optional: readonly string[]): unknown => ({
-  type: "array",
-  items: {
-    type: "object",
-    additionalProperties: false,
-    required: Object.keys(properties).filter((name) => !optional.includes(name)),
-    properties,
-  },
-});
-
-export const fieldsDescription: ViewDescription = {
-  summary: "The fields of records, and the short names of filters",
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    required: ["fields", "patterns", "shortNames"],
-    properties: {
-      fields: list(
-        {
-          name: text,
-          type: text,
-          isArray: flag("Whether the value is an array."),
-          unit: text,
-          description: text,
-          source: { type: "string", description: "Where the value comes from: elements, structures, settings." },
-          isAdded: flag("Whether enrichment adds it: nothing that an exporter or a device sends has it."),
-        },
-        "unit",
-      ),
-      patterns: list({ pattern: text, description: text, source: text, isAdded: flag("As above.") }),
-      shortNames: list({ name: text, fields: { type: "array", items: text }, description: text }),
-    },
-  },
-};

@@ -1,13 +1,16 @@
-import type { View, ViewDescription } from "../server/index.ts";
+import type { CollectorAnswer } from "../server/index.ts";
 import type { Clock, FamilyReading, Metrics } from "../base/report/index.ts";
+
+type Overview = CollectorAnswer<"getOverview">;
+type Unit = Overview["losses"][number]["unit"];
 
 /** A counter of lost data, and its description for people. */
 interface LossRow {
   readonly metric: string;
   readonly what: string;
-  readonly unit: "datagrams" | "records" | "samples" | "bytes" | "units";
+  readonly unit: Unit;
   /** The unit of values of the label that have another one. */
-  readonly units?: Readonly<Record<string, LossRow["unit"]>>;
+  readonly units?: Readonly<Record<string, Unit>>;
   /** The label by whose values losses are listed separately. */
   readonly label?: string;
   /** A counter of what turned out not to be lost. */
@@ -15,7 +18,7 @@ interface LossRow {
 }
 
 /** What the sequence numbers of a protocol count; sFlow and NetFlow v9 count datagrams. */
-const sequenceUnits: Readonly<Record<string, LossRow["unit"]>> = {
+const sequenceUnits: Readonly<Record<string, Unit>> = {
   netflow5: "records",
   netflow7: "records",
   ipfix: "records",
@@ -73,31 +76,11 @@ interface Sample {
   readonly losses: ReadonlyMap<string, number>;
 }
 
-interface Loss {
-  readonly what: string;
-  /** Value of the label, where losses are listed by one. */
-  readonly of?: string | undefined;
-  readonly metric: string;
-  readonly unit: LossRow["unit"];
-  readonly total: number;
-  readonly recent: number;
-}
-
-interface Overview {
-  readonly at: number;
-  /** What the numbers called recent, and the rates, were counted over. */
-  readonly recentSeconds: number;
-  readonly recordsTotal: number;
-  readonly recordsPerSecond: number | null;
-  readonly datagramsPerSecond: number | null;
-  readonly losses: readonly Loss[];
-}
-
 /**
  * What `GET /api/v1/overview` answers. A request reads the counters, at most every two seconds. Rates and recent losses are computed
  * from the readings of the last five minutes, so the first answer has none.
  */
-export function createOverview(metrics: Metrics, clock: Clock): View {
+export function createOverview(metrics: Metrics, clock: Clock): () => Promise<Overview> {
   let samples: readonly Sample[] = [];
   let reading: Promise<void> | undefined;
 
@@ -106,7 +89,7 @@ export function createOverview(metrics: Metrics, clock: Clock): View {
     samples = [...samples.filter(({ at }) => sample.at - at <= windowMs), sample];
   };
 
-  return async (): Promise<Overview> => {
+  return async () => {
     const last = samples.at(-1);
     if (last === undefined || clock.monotonic() - last.at >= sampleMs) {
       reading ??= read().finally(() => (reading = undefined));
@@ -127,7 +110,7 @@ function overviewOf(samples: readonly Sample[], now: number): Overview {
   const losses = lossRows.flatMap((row) =>
     Array.from(last.losses)
       .filter(([key, total]) => key.startsWith(`${row.metric} `) && total > 0)
-      .map(([key, total]): Loss => {
+      .map(([key, total]): Overview["losses"][number] => {
         const of = key.slice(row.metric.length + 1);
         const recent = Math.max(0, total - (first.losses.get(key) ?? 0));
         const unit = row.units?.[of] ?? row.unit;
@@ -165,39 +148,3 @@ function sums(family: FamilyReading | undefined, label?: string): Map<string, nu
   }
   return found;
 }
-
-const number = (description: string): ViewDescription["schema"] => ({ type: "number", description });
-const rate = (description: string): ViewDescription["schema"] => ({ type: ["number", "null"], description });
-
-export const overviewDescription: ViewDescription = {
-  summary: "How much comes in, and what was lost where",
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    required: ["at", "recentSeconds", "recordsTotal", "recordsPerSecond", "datagramsPerSecond", "losses"],
-    properties: {
-      at: { type: "integer", description: "When, milliseconds since the epoch." },
-      recentSeconds: number("How far `recent` looks back; 0 in the first answer."),
-      recordsTotal: number("Flow records decoded since the start."),
-      recordsPerSecond: rate("Over the last half minute; null in the first answer."),
-      datagramsPerSecond: rate("The same of datagrams."),
-      losses: {
-        type: "array",
-        description: "Counters above zero, in the order of a record's way.",
-        items: {
-          type: "object",
-          additionalProperties: false,
-          required: ["what", "metric", "unit", "total", "recent"],
-          properties: {
-            what: { type: "string" },
-            of: { type: "string", description: "The protocol, port, reason or output." },
-            metric: { type: "string", description: "The counter at /metrics." },
-            unit: { enum: ["datagrams", "records", "samples", "bytes", "units"] },
-            total: number("Since the start."),
-            recent: number("Of these, in the last `recentSeconds`."),
-          },
-        },
-      },
-    },
-  },
-};

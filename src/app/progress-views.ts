@@ -1,11 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { apiError, type StreamPage, type ViewDescription } from "../server/index.ts";
+import { apiError, type CollectorAnswer, type StreamPage } from "../server/index.ts";
 import type { Progress } from "../base/report/index.ts";
 
 const maxFollowers = 64;
 /** How often those who follow are sent what has changed, and something at all, milliseconds. */
 const sendMs = 250;
 const aliveMs = 5_000;
+
+/** What `GET /api/v1/progress` answers. */
+export function tasksView(progress: Progress): CollectorAnswer<"listTasks"> {
+  // What keeps the tasks takes any text as their kind; those that begin one use these.
+  return { tasks: progress.tasks() as CollectorAnswer<"listTasks">["tasks"] };
+}
 
 /** `GET /api/v1/progress/events`: the tasks whenever they have changed, one JSON object a line. */
 export function progressEvents(progress: Progress): StreamPage {
@@ -47,40 +53,3 @@ async function* lines(
     count(-1);
   }
 }
-
-const text = { type: "string" } as const;
-const integer = (description: string): ViewDescription["schema"] => ({ type: "integer", description });
-
-export const progressDescription: ViewDescription = {
-  summary: "What is under way that takes a while: imports, replacements, definitions being applied",
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    required: ["tasks"],
-    properties: {
-      tasks: {
-        type: "array",
-        description: "The oldest first.",
-        items: {
-          type: "object",
-          additionalProperties: false,
-          required: ["id", "kind", "subject", "step", "done", "unit", "startedAt"],
-          properties: {
-            id: integer("Unique in this run."),
-            kind: {
-              enum: ["import", "import-check", "replace", "replace-check", "apply-definitions", "preview-definitions"],
-              description: "A check is a dry run.",
-            },
-            subject: text,
-            by: { ...text, description: "Who asked for it." },
-            step: { ...text, examples: ["reading", "comparing", "saving"] },
-            done: integer("How far the step is."),
-            total: integer("How many there are; absent: not known."),
-            unit: { ...text, examples: ["entries", "characters"] },
-            startedAt: integer("Milliseconds since the epoch."),
-          },
-        },
-      },
-    },
-  },
-};

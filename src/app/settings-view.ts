@@ -2,19 +2,13 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { packagePath } from "./package-root.ts";
-import type { ViewDescription } from "../server/index.ts";
+import type { CollectorAnswer } from "../server/index.ts";
 import type { Clock } from "../base/report/index.ts";
 import { Secret } from "../base/text/index.ts";
-import { reloadPlan, type ReloadPlan } from "./reload-plan.ts";
+import { reloadPlan } from "./reload-plan.ts";
 import { allSettings, SettingsError, type SettingName, type Settings, type SettingsReading } from "./settings/index.ts";
 
-/** A package that is shipped with the program. */
-interface ShippedPackage {
-  readonly name: string;
-  readonly version: string;
-  /** SPDX expression, as the package has it. */
-  readonly license: string;
-}
+type ShippedPackage = NonNullable<CollectorAnswer<"getSettings">["packages"]>[number];
 
 interface Manifest {
   readonly name?: string;
@@ -91,44 +85,9 @@ export interface SettingsPlace {
   readAgain(): Promise<SettingsReading>;
 }
 
-interface SettingView {
-  readonly name: string;
-  readonly group: string;
-  readonly help: string;
-  readonly expected: string;
-  /** As in a settings file; absent: it is a secret. */
-  readonly value?: string;
-  readonly isSecret?: true;
-  /** Of a secret: whether there is one. */
-  readonly isSet?: boolean;
-  readonly default: string;
-  /** `default`, `environment`, a file with line and column, a flag. */
-  readonly origin: string;
-}
-
-interface SettingChange {
-  readonly name: string;
-  readonly inForce?: string;
-  readonly next?: string;
-  readonly isSecret?: true;
-  readonly origin: string;
-}
-
-/** What `GET /api/v1/settings` answers. */
-export interface SettingsView {
-  readonly version: string;
-  readonly node: string;
-  readonly instance: string;
-  readonly startedAt: number;
-  readonly settings: readonly SettingView[];
-  readonly unknown: readonly string[];
-  readonly warnings: readonly string[];
-  /** What SIGHUP does now. */
-  readonly reload: ReloadPlan;
-  /** What a restart would change, because a file or its text has changed; or why it would fail. */
-  readonly restart: { readonly changes: readonly SettingChange[]; readonly problems: readonly string[] };
-  readonly packages: readonly ShippedPackage[];
-}
+export type SettingsView = CollectorAnswer<"getSettings">;
+type SettingView = SettingsView["settings"][number];
+type SettingChange = SettingsView["restart"]["changes"][number];
 
 export interface SettingsViewParts {
   readonly settings: Settings;
@@ -211,66 +170,3 @@ async function whatRestartChanges(
   });
   return { changes, problems: [] };
 }
-
-const text = { type: "string" } as const;
-const texts = { type: "array", items: text } as const;
-
-export const settingsDescription: ViewDescription = {
-  summary: "The settings in force, what a reload and a restart would change, the packages that are shipped",
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    required: ["version", "node", "instance", "startedAt", "settings", "unknown", "warnings", "reload", "restart"],
-    properties: {
-      version: text,
-      node: { ...text, description: "The version of Node.js." },
-      instance: text,
-      startedAt: { type: "integer", description: "Milliseconds since the epoch." },
-      settings: {
-        type: "array",
-        items: {
-          type: "object",
-          additionalProperties: false,
-          required: ["name", "group", "help", "expected", "default", "origin"],
-          properties: {
-            name: text,
-            group: text,
-            help: text,
-            expected: { ...text, description: "What a value may be." },
-            value: { ...text, description: "As in a settings file. Absent: it is a secret." },
-            isSecret: { type: "boolean" },
-            isSet: { type: "boolean", description: "Of a secret: whether there is one." },
-            default: text,
-            origin: { ...text, description: "`default`, `environment`, a place in a file, a flag." },
-          },
-        },
-      },
-      unknown: { ...texts, description: "Names that are no settings, with their origins." },
-      warnings: texts,
-      reload: {
-        type: "object",
-        description: "What SIGHUP does now.",
-        properties: { readsAgain: texts, leavesAlone: texts },
-      },
-      restart: {
-        type: "object",
-        description: "What a restart would change, because settings files have changed; or why it would fail.",
-        properties: {
-          problems: texts,
-          changes: {
-            type: "array",
-            items: {
-              type: "object",
-              properties: { name: text, inForce: text, next: text, isSecret: { type: "boolean" }, origin: text },
-            },
-          },
-        },
-      },
-      packages: {
-        type: "array",
-        description: "What the program is shipped with.",
-        items: { type: "object", properties: { name: text, version: text, license: text } },
-      },
-    },
-  },
-};

@@ -1,13 +1,13 @@
 import type { Metrics, Clock, Log } from "../base/report/index.ts";
 import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
 import type { Rollups } from "./duckdb/rollups.ts";
-import { type Intake, createIntake } from "./intake/intake.ts";
+import { type Intake, createIntake } from "./intake.ts";
 import { type SamplingJudge, createSamplingJudge, type SamplingMemory, type SamplingRates } from "./sampling/index.ts";
-import { columnOf, createRollupFields, exploreColumns, withoutTwins, type Column } from "./columns/column.ts";
+import { columnOf, createRollupFields, exploreColumns, withoutTwins, type Column } from "./column.ts";
 import { createDuckDbQuestions, type DuckDbQuestions } from "./duckdb/duckdb-questions.ts";
 import { openDuckDb, type OpenedDuckDb } from "./duckdb/open-duckdb.ts";
 import type { Partition } from "./duckdb/partition.ts";
-import { ExploreError } from "./explore-error.ts";
+import { ExploreError } from "./column.ts";
 import { fieldStatus, type ExploreStatus } from "./status.ts";
 
 interface Counted {

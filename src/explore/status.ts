@@ -1,5 +1,5 @@
 import { findField } from "../record/index.ts";
-import { type Column, type ColumnType, fieldLabel } from "./columns/column.ts";
+import { type Column, type ColumnType, fieldLabel } from "./column.ts";
 
 /** A field that can be asked for. */
 export interface FieldStatus {

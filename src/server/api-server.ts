@@ -21,7 +21,8 @@ import { createCallLog } from "./http/call-log.ts";
 import { createListener, type TlsFiles } from "./http/listener.ts";
 import { createBodyReader } from "./http/request-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
-import type { ListView, View, ViewDescription, StreamPage } from "./pages.ts";
+import type { StreamPage } from "./pages.ts";
+import type { ListView, View } from "./methods/collector-methods.ts";
 import { createRoutes } from "./routes.ts";
 import { createEngine } from "./rpc/engine.ts";
 import type { RpcService } from "./rpc/method.ts";
@@ -66,12 +67,10 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   /** Of the collector, for the OpenAPI document. */
   readonly version: string;
-  /** Further JSON documents to GET, by path. */
+  /** Further JSON documents to GET, by path; of one that is not in the table of methods, OpenAPI says that it is any JSON. */
   readonly views?: ReadonlyMap<string, View | ListView>;
   /** The same whose answers go on. */
   readonly streams?: ReadonlyMap<string, StreamPage>;
-  /** Of these, by the same path; one that is left out is any JSON. */
-  readonly viewDescriptions?: ReadonlyMap<string, ViewDescription>;
   /** Without it the SNMP operations answer 503. */
   readonly snmp?: SnmpOperations;
   /** Without it the operations on sources of metadata answer 501. */
@@ -170,7 +169,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     streams: options.streams ?? new Map(),
     operations: options.operations ?? new Map(),
     metricsAge: limits.metricsAge,
-    viewDescriptions: options.viewDescriptions ?? new Map(),
     bodies,
     proofs: [
       ...(basicAuth === undefined && identities === undefined ? [] : (["password"] as const)),

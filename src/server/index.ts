@@ -4,7 +4,15 @@ export { isLoopback } from "./auth/admission.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 export { readTlsCredentials, type TlsFiles } from "./http/listener.ts";
 export type { UnknownFields } from "./json/read-message.ts";
-export type { ListView, View, ViewDescription } from "./pages.ts";
+export {
+  collectorMethods,
+  viewsByPath,
+  type CollectorAnswer,
+  type CollectorViews,
+  type ListView,
+  type View,
+} from "./methods/collector-methods.ts";
+export { diagnosisIds } from "./methods/answers.ts";
 export type { ExploreFormat, ExploreOperations } from "./methods/explore-endpoints.ts";
 export { SourceRefusal, type SourceOperation, type SourceOperations } from "./methods/operations.ts";
 export type { Operation } from "./methods/operations.ts";

@@ -3,6 +3,7 @@ import { createGzip } from "node:zlib";
 import { type Call, headerOf, writeBytes, type HeaderFields, sendJson, writePieces } from "./http/call.ts";
 import { lacks } from "./access/role.ts";
 import type { Clock, Health, Metrics } from "../base/report/index.ts";
+import type { ListView, View } from "./methods/collector-methods.ts";
 import { apiError } from "./api-error.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
@@ -49,33 +50,11 @@ function toEvents(lines: Uint8Array): Uint8Array {
   return Buffer.from(events.join(""));
 }
 
-/**
- * A read-only view: what it returns, or promises, is answered as JSON. A path whose last segment, or the one before it, is `{id}` takes
- * any one segment there, which is handed to the view; undefined is answered as not found.
- */
-export type View = (id: string) => unknown;
-
-/** A view with a list that may be long: its elements are made while it is sent. */
-export interface ListView {
-  /** Fields that stand before the list. */
-  head(): Readonly<Record<string, unknown>>;
-  /** The list's field. */
-  readonly name: string;
-  elements(): Iterable<unknown>;
-}
-
 /** What the document says of a page whose answer goes on. */
 export interface StreamDescription {
   readonly summary: string;
   /** What may stand in the query, with what it means. */
   readonly parameters: Readonly<Record<string, string>>;
-}
-
-/** What the OpenAPI document says of a view. */
-export interface ViewDescription {
-  readonly summary: string;
-  /** JSON Schema of the answer. */
-  readonly schema: Readonly<Record<string, unknown>>;
 }
 
 /** Renderings that are kept for clients that take them slowly. */

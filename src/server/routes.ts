@@ -7,17 +7,10 @@ import { type Call, type RouteAccess, sendJson } from "./http/call.ts";
 import type { BodyReader } from "./http/request-body.ts";
 import type { UnknownFields } from "./json/read-message.ts";
 import { eventsPath, serveEvents, type ChangeFeed } from "./tools/watch-udms.ts";
-import type { JsonSchema } from "./openapi/schemas.ts";
+import type { JsonSchema } from "./methods/shape.ts";
 import { openApiDocument } from "./openapi/openapi-document.ts";
-import {
-  serveStream,
-  type StreamPage,
-  createPages,
-  idIn,
-  type ListView,
-  type View,
-  type ViewDescription,
-} from "./pages.ts";
+import { serveStream, type StreamPage, createPages, idIn } from "./pages.ts";
+import { methodAt, type ListView, type View } from "./methods/collector-methods.ts";
 import type { RpcService } from "./rpc/method.ts";
 import { webRoutes } from "./web-pages.ts";
 import {
@@ -89,7 +82,6 @@ interface RouteParts {
   readonly version: string;
   readonly views: ReadonlyMap<string, View | ListView>;
   readonly streams: ReadonlyMap<string, StreamPage>;
-  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   readonly snmp?: SnmpOperations;
   /** Changes of the metadata, which can be followed as server-sent events. */
   readonly feed?: ChangeFeed | undefined;
@@ -219,11 +211,8 @@ export function createRoutes(parts: RouteParts): Routes {
   for (const [path, stream] of parts.streams) pages.set(path, (call) => serveStream(call, stream));
   for (const [path, serve] of pages) {
     const isPersonal = path === "/readyz";
-    const access: RouteAccess = {
-      role: openPages.has(path) ? undefined : "viewer",
-      area: areaOfPage(path),
-      isPersonal,
-    };
+    const { role, area } = methodAt(path) ?? { role: "viewer", area: areaOfPage(path) };
+    const access: RouteAccess = { role: openPages.has(path) ? undefined : role, area, isPersonal };
     routes.set(path, { kind: "page", label: path.slice(1), access, serve });
   }
   // Without data: whoever may not see any has to see how to sign in.

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { diagnose, flowCounts } from "../../src/app/doctor/doctor.ts";
-import { diagnosisIds } from "../../src/app/doctor/diagnosis.ts";
+import { diagnosisIds } from "../../src/server/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import type { Facts } from "../../src/app/doctor/facts.ts";
 import { doctorCases } from "./doctor-cases.ts";

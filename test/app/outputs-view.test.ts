@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeliveringOutput } from "../../src/app/threads/delivering-output.ts";
-import { outputsDescription, outputsView } from "../../src/app/outputs/outputs-view.ts";
+import { outputsView } from "../../src/app/outputs/outputs-view.ts";
+import { collectorMethods } from "../../src/server/index.ts";
 import { createOutputMetrics } from "../../src/output/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import { violations } from "../support/schema-violations.ts";
@@ -57,5 +58,5 @@ test("outputs: what was lost before it reached the output's thread counts, and o
     { ...state, droppedRecords: 40, drops: [{ reason: "queue_full", records: 40 }], canTest: true },
     { name: "loki", state: "restarting", canTest: true },
   ]);
-  assert.deepEqual(violations(outputsDescription.schema, JSON.parse(JSON.stringify(answer))), []);
+  assert.deepEqual(violations(collectorMethods.listOutputs.answer.schema, JSON.parse(JSON.stringify(answer))), []);
 });

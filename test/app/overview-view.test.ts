@@ -28,7 +28,7 @@ test("losses are shown by their counters, with what is new, and rates by the rea
   const view = createOverview(metrics, { now: () => 1000 + ms, monotonic: () => ms });
   const ask = async (at: number): Promise<Answer> => {
     ms = at;
-    return (await view("")) as Answer;
+    return (await view()) as Answer;
   };
 
   records.add(100, { protocol: "ipfix" });
@@ -78,7 +78,7 @@ test("what is missing has the unit that the sequence numbers of its protocol cou
   const missing = metrics.counter("netgloss_flow_missing_total", "Missing.", ["protocol"]);
   for (const protocol of ["netflow5", "netflow7", "netflow9", "ipfix", "sflow"]) missing.add(1, { protocol });
   const view = createOverview(metrics, { now: () => 0, monotonic: () => 0 });
-  const { losses } = (await view("")) as Answer;
+  const { losses } = (await view()) as Answer;
   assert.deepEqual(Object.fromEntries(losses.map(({ of, unit }) => [of, unit])), {
     netflow5: "records",
     netflow7: "records",
@@ -89,11 +89,7 @@ test("what is missing has the unit that the sequence numbers of its protocol cou
 });
 
 test("fields say whether enrichment adds them", () => {
-  const { fields, patterns, shortNames } = fieldsView() as {
-    fields: { name: string; isAdded: boolean }[];
-    patterns: { pattern: string; isAdded: boolean }[];
-    shortNames: { name: string; fields: string[] }[];
-  };
+  const { fields, patterns, shortNames } = fieldsView();
   const isAdded = (name: string): boolean | undefined => fields.find((field) => field.name === name)?.isAdded;
   const added = ["flow.src.ip.subnet.name", "flow.dst.geo.city.name", "flow.src.l4.port.name", "flow.client.ip.addr"];
   const sent = [

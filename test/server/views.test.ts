@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ListView } from "../../src/server/index.ts";
+import { collectorMethods, type ListView } from "../../src/server/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { countTurns } from "../support/count-turns.ts";
 import { startApi } from "./api-fixture.ts";
@@ -43,11 +43,9 @@ test("the OpenAPI document declares the id", async (t) => {
   assert.ok("404" in get.responses);
 });
 
-test("the OpenAPI document has of a view its description, and any JSON of the others", async (t) => {
-  const description = { summary: "All things", schema: { type: "object" } };
+test("the OpenAPI document has of a view its row in the table of methods, and any JSON of the others", async (t) => {
   const { url } = await startApi(t, {
-    views: new Map<string, (id: string) => unknown>([...views, ["/api/v1/things", () => ({})]]),
-    viewDescriptions: new Map([["/api/v1/things", description]]),
+    views: new Map<string, (id: string) => unknown>([...views, ["/api/v1/outputs", () => ({ outputs: [] })]]),
   });
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
     paths: Record<string, { get: { summary: string; responses: Record<string, { content: Record<string, object> }> } }>;
@@ -56,7 +54,8 @@ test("the OpenAPI document has of a view its description, and any JSON of the ot
     const get = document.paths[path]?.get;
     return [get?.summary, get?.responses["200"]?.content["application/json"]];
   };
-  assert.deepEqual(of("/api/v1/things"), ["All things", { schema: { type: "object" } }]);
+  const { summary, answer } = collectorMethods.listOutputs;
+  assert.deepEqual(of("/api/v1/outputs"), [summary, JSON.parse(JSON.stringify({ schema: answer.schema }))]);
   assert.deepEqual(of("/api/v1/things/{id}"), ["The state at /api/v1/things/{id}", { schema: {} }]);
 });
 

@@ -29,8 +29,22 @@ test("trouble: the worst first, each thing once, with the page that explains it"
       diagnosis: {
         exporters: 2,
         diagnoses: [
-          { id: "gaps", severity: "warning", exporter: "192.0.2.7", sentence: "Lost some.", advice: "Look." },
-          { id: "sampling-unknown", severity: "note", exporter: "192.0.2.7", sentence: "Unsaid.", advice: "" },
+          {
+            id: "gaps",
+            severity: "warning",
+            exporter: "192.0.2.7",
+            sentence: "Lost some.",
+            evidence: {},
+            advice: "Look.",
+          },
+          {
+            id: "sampling-unknown",
+            severity: "note",
+            exporter: "192.0.2.7",
+            sentence: "Unsaid.",
+            evidence: {},
+            advice: "",
+          },
         ],
       },
       ready: {

@@ -1,10 +1,10 @@
+import type { CollectorAnswer } from "../../server/index.ts";
 import { setTimeout as wait } from "node:timers/promises";
 import { createMetrics, silentLog, silentProgress, systemClock } from "../../base/report/index.ts";
 import {
   createDefinitionsLoader,
   NetworkDiscovery,
   definitionPathsIn,
-  type CandidateView,
   type DiscoveryReport,
   type DiscoveryView,
 } from "../../snmp/index.ts";
@@ -163,14 +163,12 @@ function reportText(report: DiscoveryReport): string {
   return `${table}${where}: ${counts.join(", ")}.${dry}\n`;
 }
 
-interface CandidatesJson {
-  readonly enabled: boolean;
-  readonly candidates: readonly CandidateView[];
-}
-
 /** Lists addresses that may be devices. */
 export async function showCandidates(api: ApiClient, isJson: boolean, { out, err }: Output): Promise<void> {
-  const { enabled, candidates } = (await api.ask("GET", "/api/v1/snmp/candidates")) as CandidatesJson;
+  const { enabled, candidates } = (await api.ask(
+    "GET",
+    "/api/v1/snmp/candidates",
+  )) as CollectorAnswer<"listCandidates">;
   if (!enabled) err("no networks are searched by this collector: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is not set\n");
   if (isJson) return out(candidates.map((one) => `${JSON.stringify(one)}\n`).join(""));
   const rows = candidates.map(({ address, state, network, reason }) => [address, state, network ?? "", reason]);

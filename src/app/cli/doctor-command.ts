@@ -1,24 +1,12 @@
 import { isIP } from "node:net";
 import { Option } from "commander";
 import { quote } from "../../base/text/index.ts";
+import type { CollectorAnswer } from "../../server/index.ts";
 import { CommandError, exitCodes } from "./terminal.ts";
 import type { DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 
-/** What the API answers; docs/doctor.md describes it. */
-interface DiagnosisJson {
-  readonly healthy: boolean;
-  readonly ports: readonly number[];
-  readonly exporters: number;
-  readonly diagnoses: readonly {
-    readonly id: string;
-    readonly severity: string;
-    readonly exporter?: string;
-    readonly sentence: string;
-    readonly evidence: Readonly<Record<string, unknown>>;
-    readonly advice: string;
-  }[];
-}
+type Findings = CollectorAnswer<"diagnose">;
 
 /** `doctor`: asks a running collector why flows are missing or wrong. */
 export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) => {
@@ -36,13 +24,13 @@ export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) =
         exporter === undefined
           ? "/api/v1/flow/diagnosis"
           : `/api/v1/flow/exporters/${encodeURIComponent(exporter)}/diagnosis`;
-      const answer = (await client.ask("GET", path)) as DiagnosisJson;
+      const answer = (await client.ask("GET", path)) as Findings;
       terminal.out(output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : formatDiagnosis(answer));
       if (!answer.healthy) setExitCode(exitCodes.failure);
     });
 };
 
-function formatDiagnosis({ diagnoses, ports, exporters }: DiagnosisJson): string {
+function formatDiagnosis({ diagnoses, ports, exporters }: Findings): string {
   const many = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
   const looked = `${many(exporters, "exporter")}, flow port${ports.length === 1 ? "" : "s"} ${ports.join(", ") || "none"}`;
   const found = ["problem", "warning", "note"].map((severity) =>

@@ -1,3 +1,4 @@
+import type { CollectorAnswer } from "../../server/index.ts";
 import { InvalidArgumentError, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { offline, throughApi, type CommandContext, type DefineCommand } from "./command.ts";
@@ -5,23 +6,15 @@ import { addConfigOption, commandSettings } from "./config-option.ts";
 import { exitCodes, textTable } from "./terminal.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
 
-/** What `GET /api/v1/snmp/devices/{ip:port}` answers about a device: the fields that the command prints. */
-interface ExplainedDevice {
-  readonly device: string;
-  readonly name: string;
-  readonly state: string;
-  readonly sysObjectId?: string;
-  readonly sysDescr?: string;
-  readonly groups: readonly string[];
+/** What is known of a device, with what the document does not describe. */
+type ExplainedDevice = CollectorAnswer<"getDevice"> & {
   readonly facts?: Readonly<Record<string, string>>;
-  readonly plan?: { readonly objects: number; readonly attributes: number };
-  readonly lastError?: { readonly message: string };
   readonly why?: {
     readonly groups: string;
     readonly absentObjects: readonly string[];
     readonly absentAttributes: Readonly<Record<string, readonly string[]>>;
   };
-}
+};
 
 /** Why a device is taken for what it is: a text for people. */
 function whyText(device: ExplainedDevice): string {
@@ -43,21 +36,8 @@ function whyText(device: ExplainedDevice): string {
   return `${lines.join("\n")}\n`;
 }
 
-interface DevicesJson {
-  readonly enabled: boolean;
-  readonly devices: readonly DeviceJson[];
-}
-
-interface DeviceJson {
-  readonly device: string;
-  readonly name: string;
-  readonly state: string;
-  readonly polledBy?: string;
-  readonly groups: readonly string[];
-  readonly plan?: { readonly objects: number };
-  readonly lastPoll?: string;
-  readonly lastError?: { readonly message: string };
-}
+type DevicesAnswer = CollectorAnswer<"listDevices">;
+type ListedDevice = DevicesAnswer["devices"][number];
 
 /** `snmp …`: the operations and the state of a running collector, and a check of definitions without one. */
 export const defineSnmp: DefineCommand = (snmp, context) => {
@@ -119,7 +99,7 @@ export const defineSnmp: DefineCommand = (snmp, context) => {
         else show(detail);
         return;
       }
-      const answer = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesJson;
+      const answer = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesAnswer;
       if (!answer.enabled) terminal.err("SNMP is not enabled in this collector: SVC_INPUT_SNMP_ENABLE is false\n");
       if (json === true) terminal.out(answer.devices.map((row) => `${JSON.stringify(row)}\n`).join(""));
       else terminal.out(textTable(tableHeader, answer.devices.map(tableRow)));
@@ -175,12 +155,12 @@ function wholeNumber(text: string): number {
 }
 
 /** Of a device that another collector polls, which one that is. */
-const stateOf = ({ state, polledBy }: DeviceJson): string =>
+const stateOf = ({ state, polledBy }: ListedDevice): string =>
   state === "elsewhere" && polledBy !== undefined ? `at ${polledBy}` : state;
 
 const tableHeader = ["DEVICE", "NAME", "STATE", "GROUPS", "OBJECTS", "LAST POLL", "LAST ERROR"];
 
-function tableRow(row: DeviceJson): string[] {
+function tableRow(row: ListedDevice): string[] {
   const { device, name, groups, plan, lastPoll, lastError } = row;
   return [
     device,
@@ -196,6 +176,6 @@ function tableRow(row: DeviceJson): string[] {
 /** A device by the name in its file; anything else is taken for an `ip:port`. */
 async function idOf(device: string, api: Awaited<ReturnType<typeof clientOf>>): Promise<string> {
   if (device.includes(":")) return device;
-  const { devices } = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesJson;
+  const { devices } = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesAnswer;
   return devices.find(({ name }) => name === device)?.device ?? device;
 }

@@ -1,40 +1,17 @@
 import { Option, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
+import type { CollectorAnswer } from "../../server/index.ts";
 import { CommandError, exitCodes, textTable } from "./terminal.ts";
 import { throughApi, type CommandContext, type DefineCommand } from "./command.ts";
 import { sourceListDescription } from "./source-list-description.ts";
 
-interface SourceJson {
-  readonly name: string;
-  readonly kind: string;
-  readonly place: string;
-  readonly entries: number;
-  readonly state: string;
-  readonly lastGood?: number;
-  readonly nextRun?: number;
-  readonly run?: RunJson;
-}
-
-interface RunJson {
-  readonly result: string;
-  readonly reason?: string;
-  readonly rows: number;
-  readonly faultyRows: number;
-  readonly faults: readonly { readonly row: number; readonly column: string; readonly reason: string }[];
-  readonly changes?: ChangesJson;
-}
-
-interface ChangesJson {
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  readonly unchanged: number;
-}
+type Source = CollectorAnswer<"listSources">["sources"][number];
+type ChangeCounts = NonNullable<NonNullable<Source["run"]>["changes"]>;
 
 interface DiffJson {
   readonly result: string;
   readonly reason?: string;
-  readonly changes: ChangesJson;
+  readonly changes: ChangeCounts;
   readonly added: readonly EntryJson[];
   readonly changed: readonly EntryJson[];
   readonly removed: readonly EntryJson[];
@@ -67,11 +44,11 @@ export const defineSource: DefineCommand = (source, context) => {
         if (isBad(answer)) setExitCode(exitCodes.failure);
       });
   };
-  const isBadRun = (answer: unknown): boolean => ["failed", "held"].includes((answer as SourceJson).run?.result ?? "");
+  const isBadRun = (answer: unknown): boolean => ["failed", "held"].includes((answer as Source).run?.result ?? "");
   named(
     "run",
     "read a source now; exit code 1 when it fails or is held",
-    (answer) => runText(answer as SourceJson),
+    (answer) => runText(answer as Source),
     isBadRun,
   );
   named(
@@ -83,7 +60,7 @@ export const defineSource: DefineCommand = (source, context) => {
   named(
     "accept",
     "take what is held of a source",
-    (answer) => runText(answer as SourceJson),
+    (answer) => runText(answer as Source),
     () => false,
   );
 };
@@ -100,10 +77,7 @@ export const defineSourceList = (list: Command, { terminal }: CommandContext): v
   addClientOptions(list)
     .addOption(format())
     .action(async ({ output }: { output: string }) => {
-      const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as {
-        enabled: boolean;
-        sources: readonly SourceJson[];
-      };
+      const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as CollectorAnswer<"listSources">;
       if (!answer.enabled)
         throw new CommandError(
           "unimplemented",
@@ -113,7 +87,7 @@ export const defineSourceList = (list: Command, { terminal }: CommandContext): v
     });
 };
 
-function listText(sources: readonly SourceJson[]): string {
+function listText(sources: readonly Source[]): string {
   const time = (ms: number | undefined): string =>
     ms === undefined ? "never" : new Date(ms).toISOString().replace(/\.\d+/, "");
   const rows = sources.map(({ name, kind, state, entries, lastGood, run, place }) => [
@@ -127,11 +101,11 @@ function listText(sources: readonly SourceJson[]): string {
   return textTable(["NAME", "KIND", "STATE", "ENTRIES", "LAST GOOD", "FROM"], rows);
 }
 
-function countsText({ added, changed, removed, unchanged }: ChangesJson): string {
+function countsText({ added, changed, removed, unchanged }: ChangeCounts): string {
   return `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
 }
 
-function runText({ name, run, entries }: SourceJson): string {
+function runText({ name, run, entries }: Source): string {
   if (run === undefined) return `${name}: not run yet\n`;
   const reason = run.reason === undefined ? "" : `: ${run.reason}`;
   const lines = [`${name}: ${run.result}${reason}`, `${entries} entries in use`];

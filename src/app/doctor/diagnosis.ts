@@ -1,3 +1,4 @@
+import type { diagnosisIds } from "../../server/index.ts";
 import type { Facts } from "./facts.ts";
 
 const units = [
@@ -103,33 +104,4 @@ export interface Diagnosis {
   readonly advice: string;
 }
 
-/** All that can be found, the collector's first. */
-export const diagnosisIds = [
-  "flows-off",
-  "not-in-fleet",
-  "nothing-received",
-  "port-shared",
-  "not-understood",
-  "kernel-drops",
-  "queue-drops",
-  "output-failing",
-  "output-drops",
-  "output-refused",
-  "traps-refused",
-  "never-heard",
-  "silent",
-  "template-missing",
-  "no-flows",
-  "sampler-unknown",
-  "sampling-conflict",
-  "sampling-overridden",
-  "sampling-unknown",
-  "gaps",
-  "agent-drops",
-  "several-devices",
-  "clock-off",
-  "same-flows",
-  "both-directions",
-  "counters-disagree",
-] as const;
 type DiagnosisId = (typeof diagnosisIds)[number];

@@ -1,17 +1,17 @@
 import { formatAddress, type Address, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { type Column, columnOf, timeField, exploreColumns } from "../columns/column.ts";
+import { type Column, columnOf, timeField, exploreColumns } from "../column.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { ExploreError } from "../explore-error.ts";
-import type { FlowsAnswer } from "../query/flows-answer.ts";
-import type { AnswerTable } from "../query/answer-table.ts";
+import { ExploreError } from "../column.ts";
+import type { FlowsAnswer } from "../query/answer.ts";
+import type { AnswerTable } from "../query/answer.ts";
 import type { Coverage, ExploreAnswer } from "../query/answer.ts";
 import { rangeBefore, type ExploreQuery, type FlowsQuery, type TimeRange } from "../query/explore-query.ts";
-import type { PlainValue, QueryEngine } from "../query/query-engine.ts";
-import { createQueryGate } from "../query/query-gate.ts";
+import type { PlainValue, QueryEngine } from "../query/sql-dialect.ts";
+import { createQueryGate } from "../query/run-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
-import { bucketName, recordSum, sumName } from "../query/record-sum.ts";
-import { recordOf } from "../query/record-of.ts";
+import { bucketName, recordSum, sumName } from "../query/sql-dialect.ts";
+import { recordOf } from "../query/run-query.ts";
 import { runQuery } from "../query/run-query.ts";
 import { fieldStatus, type ExploreStatus } from "../status.ts";
 

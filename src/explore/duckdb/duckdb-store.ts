@@ -1,15 +1,15 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Clock, Log } from "../../base/report/index.ts";
-import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../columns/column.ts";
-import { copyBlock, type Block, type BlockColumn } from "../intake/block.ts";
-import { createChunkWriter, type ChunkWriter } from "./append-block.ts";
+import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../column.ts";
+import { copyBlock, type Block, type BlockColumn } from "../block.ts";
+import { createChunkWriter, type ChunkWriter } from "./duckdb-table.ts";
 import { createDatabaseFiles, firstName, type DatabaseFiles } from "./database-files.ts";
-import { logBytesOf } from "./disk-room.ts";
-import { quoted } from "./duckdb-dialect.ts";
-import type { DuckDb } from "./load-duckdb.ts";
+import { logBytesOf } from "./database-files.ts";
+import { quoted } from "./duckdb-table.ts";
+import type { DuckDb } from "./duckdb-instance.ts";
 import { noteBlock, readPartition, type Partition } from "./partition.ts";
-import { createRetention, type Keep } from "./retention.ts";
-import { createSorter, type Sorter } from "./sorter.ts";
+import { createRetention, type Keep } from "./upkeep.ts";
+import { createSorter, type Sorter } from "./upkeep.ts";
 
 export interface DuckDbStoreOptions {
   readonly duckDb: DuckDb;

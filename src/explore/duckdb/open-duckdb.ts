@@ -1,10 +1,10 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import type { Clock, Log } from "../../base/report/index.ts";
-import type { Column } from "../columns/column.ts";
+import type { Column } from "../column.ts";
 import { openDuckDbStore, type DuckDbStore } from "./duckdb-store.ts";
-import { loadDuckDb, type DuckDb } from "./load-duckdb.ts";
-import { openInstance } from "./open-instance.ts";
-import type { Keep } from "./retention.ts";
+import { loadDuckDb, type DuckDb } from "./duckdb-instance.ts";
+import { openInstance } from "./duckdb-instance.ts";
+import type { Keep } from "./upkeep.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
 /** Gives DuckDB a second thread while a question runs. */

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { timeField, type Column } from "../columns/column.ts";
-import type { Block } from "../intake/block.ts";
-import { sqlType } from "./append-block.ts";
+import { timeField, type Column } from "../column.ts";
+import type { Block } from "../block.ts";
+import { sqlType } from "./duckdb-table.ts";
 import { firstName } from "./database-files.ts";
-import { quoted } from "./duckdb-dialect.ts";
+import { quoted } from "./duckdb-table.ts";
 
 /** A file with the rows of an hour, or of a part of it. */
 export interface Partition {

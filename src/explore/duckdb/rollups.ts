@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { timeField, type Column, columnOf } from "../columns/column.ts";
-import { recordSum, type Summand } from "../query/record-sum.ts";
-import { duckDbDialect, quoted } from "./duckdb-dialect.ts";
+import { timeField, type Column, columnOf } from "../column.ts";
+import { recordSum, type Summand } from "../query/sql-dialect.ts";
+import { duckDbDialect, quoted } from "./duckdb-table.ts";
 import { cellOf, tableOf, weightColumn, type Partition } from "./partition.ts";
 import {
   minutesOf,
@@ -12,7 +12,7 @@ import {
   addColumns,
   readRollupFile,
   type RollupFile,
-} from "./rollup-file.ts";
+} from "./plan-query.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import { createDatabaseFiles } from "./database-files.ts";
 

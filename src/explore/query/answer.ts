@@ -1,5 +1,71 @@
+import type { PlainValue } from "./sql-dialect.ts";
 import type { Measure } from "./explore-query.ts";
-import type { PlainValue } from "./query-engine.ts";
+
+/** What is taken away from an answer. */
+export interface AnswerTable {
+  readonly head: readonly string[];
+  readonly lines: readonly (readonly PlainValue[])[];
+}
+
+/** The name of the column with the times of an answer. */
+export const timeHead = "time";
+
+/**
+ * An answer as a table. Without granularity a line for each row; else one for each row and time. The last lines are those of the
+ * others and the total, whose keys are `(others)` and `(total)`.
+ */
+export function answerTable(answer: ExploreAnswer): AnswerTable {
+  const { dimensions, rows, others, total, times, measure } = answer;
+  const hasPrevious = total.previous !== undefined;
+  const keyOf = (word: string): readonly PlainValue[] => dimensions.map((_, i) => (i === 0 ? word : null));
+  const all: readonly (readonly [readonly PlainValue[], AnswerValue & { share?: number }])[] = [
+    ...rows.map((each) => [each.key, each] as const),
+    ...(dimensions.length > 0 ? [[keyOf("(others)"), others] as const] : []),
+    [keyOf("(total)"), { ...total, share: 1 }],
+  ];
+  const head = [
+    ...(times === undefined ? [] : [timeHead]),
+    ...dimensions,
+    measure,
+    ...(times === undefined ? ["share"] : []),
+    ...(times === undefined && hasPrevious ? ["previous"] : []),
+  ];
+  const lines = all.flatMap(([key, value]): (readonly PlainValue[])[] => {
+    if (times !== undefined) return times.map((time, i) => [time, key, value.series?.[i] ?? 0].flat());
+    return [[...key, value.value, value.share ?? 0, ...(hasPrevious ? [value.previous ?? 0] : [])]];
+  });
+  return { head, lines };
+}
+
+/** Single records as a table: a column for each field that one of them has, or that was asked for. */
+export function flowsTable({ records }: FlowsAnswer, fields: readonly string[]): AnswerTable {
+  const names = fields.length > 0 ? fields : [...new Set(records.flatMap((record) => Object.keys(record)))];
+  return { head: names, lines: records.map((record) => names.map((name) => record[name] ?? null)) };
+}
+
+/** Single records, the newest first. */
+export interface FlowsAnswer {
+  readonly records: readonly Readonly<Record<string, PlainValue>>[];
+  /** How many records one of them may stand for. */
+  readonly sampling: number;
+  readonly complete: boolean;
+}
+
+/** A table as CSV (RFC 4180). The head is names of fields as they are, so that programs find them. */
+export function tableCsv({ head, lines }: AnswerTable): string {
+  return [head.map(quoted), ...lines.map((line) => line.map(cell))].map((cells) => `${cells.join(",")}\r\n`).join("");
+}
+
+function cell(value: PlainValue): string {
+  if (value === null) return "";
+  const text = typeof value === "object" ? value.join(";") : String(value);
+  // A spreadsheet takes a text that begins so for a formula.
+  return quoted(typeof value === "number" || !/^[=+\-@\t\r]/.test(text) ? text : `'${text}`);
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
 
 /** What a number of an answer counts. */
 export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s";
@@ -15,7 +81,7 @@ export interface AnswerValue {
   readonly percentile?: number;
 }
 
-export interface AnswerRow extends AnswerValue {
+interface AnswerRow extends AnswerValue {
   /** A value for each dimension; null: the records lack the field. */
   readonly key: readonly PlainValue[];
   /** Of the total. */
@@ -41,7 +107,7 @@ export interface Coverage {
   readonly missingBefore?: MissingPart;
 }
 
-export interface MissingPart {
+interface MissingPart {
   readonly from: string;
   readonly to: string;
   /** For people. */

@@ -1,6 +1,6 @@
 import { FilterError, parseFilter, recordVocabulary, type Filter } from "../../record/index.ts";
 import { quote } from "../../base/text/index.ts";
-import { ExploreError } from "../explore-error.ts";
+import { ExploreError } from "../column.ts";
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 

@@ -1,11 +1,76 @@
-import type { Column } from "../columns/column.ts";
-import type { SqlValue } from "./sql-dialect.ts";
-import { ExploreError } from "../explore-error.ts";
+import { type Column, ExploreError } from "../column.ts";
+import type { PlainValue, SqlValue, QueryEngine, Summand } from "./sql-dialect.ts";
 import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
 import { rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
-import type { PlainValue, QueryEngine } from "./query-engine.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
-import type { Summand } from "./record-sum.ts";
+
+/** A record of the values of columns, without those that it lacks. */
+export function recordOf(
+  columns: readonly Column[],
+  values: readonly PlainValue[],
+): Readonly<Record<string, PlainValue>> {
+  const cells = columns.map(({ field }, i) => [field, values[i] ?? null] as const);
+  return Object.fromEntries(cells.filter(([, value]) => value !== null));
+}
+
+/** Lets a few questions run at a time, and a few others wait. */
+interface QueryGate {
+  /** @throws ExploreError when too many wait; the reason of the signal when that is aborted. */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export function createQueryGate(maxRunning: number, maxWaiting: number): QueryGate {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    if (running < maxRunning) {
+      running++;
+      return;
+    }
+    if (waiting.length >= maxWaiting) {
+      throw new ExploreError(
+        "resource_exhausted",
+        "too many questions to Explore are waiting: try again in a little while",
+      );
+    }
+    await new Promise<void>((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(go), 1);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      waiting.push(go);
+    });
+  };
+
+  return {
+    async run(signal, work) {
+      signal.throwIfAborted();
+      await enter(signal);
+      try {
+        return await work();
+      } finally {
+        // The place goes to the next one who waits.
+        const next = waiting.shift();
+        if (next === undefined) running--;
+        else next();
+      }
+    },
+    get running() {
+      return running;
+    },
+    get waiting() {
+      return waiting.length;
+    },
+  };
+}
 
 /** A value of a dimension, as a result has it, for the next statement. Times are no dimensions. */
 function keyValue({ type }: Column, value: unknown): SqlValue {

@@ -1,5 +1,68 @@
+import type { Column, ColumnType } from "../column.ts";
 import type { Address } from "../../base/ip/index.ts";
-import type { Column, ColumnType } from "../columns/column.ts";
+
+/** What is added up. */
+export type Summand = "bytes" | "packets" | "flows";
+
+/** The name of what a row adds to a sum. */
+export const sumName = "explore_sum";
+
+/** The name of the bucket of a row. */
+export const bucketName = "explore_bucket";
+
+interface RecordSumOptions {
+  readonly dialect: SqlDialect;
+  readonly columnOf: (field: string) => Column;
+  /** The name of the column of how many records a row stands for; undefined: each for itself. */
+  readonly weight: string | undefined;
+}
+
+/** Which columns have what is added up. Where counters are not scaled by the sampling rate, the estimate has a field of its own. */
+export function summandColumns(summand: Summand, columnOf: (field: string) => Column): readonly Column[] {
+  return summand === "flows" ? [] : [columnOf(`flow.scaled.${summand}`), columnOf(`flow.${summand}`)];
+}
+
+/** What a row of records adds to a sum: an expression over the columns of {@link summandColumns}. */
+export function recordSum(summand: Summand, { dialect, columnOf, weight }: RecordSumOptions): string {
+  if (summand === "flows") return weight ?? "1";
+  const columns = summandColumns(summand, columnOf);
+  const value = `coalesce(${columns.map((column) => dialect.column(column)).join(", ")})`;
+  return weight === undefined ? value : dialect.product(value, weight);
+}
+
+/** Where statements find records. */
+export interface RecordSource {
+  readonly dialect: SqlDialect;
+  /** @throws ExploreError for a field that is not kept. */
+  columnOf(field: string): Column;
+  /**
+   * What stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, with what each row adds
+   * to a sum as `explore_sum`, and the beginning of its bucket as `explore_bucket`.
+   */
+  from(wanted: WantedRows): string;
+}
+
+export interface WantedRows {
+  readonly columns: readonly Column[];
+  /** Left out: no sum is asked for. */
+  readonly summand?: Summand;
+  /** Of the buckets; left out or 0: no bucket is asked for. */
+  readonly granularitySeconds?: number;
+  /** Expressions of times: the first one belongs to the range, the last one does not. */
+  readonly range: { readonly from: string; readonly to: string };
+}
+
+/** A value as answers have it: an address, a text and a time are texts. */
+export type PlainValue = string | number | boolean | null | readonly (string | number | boolean)[];
+
+/** Runs statements. */
+export interface QueryEngine {
+  readonly source: RecordSource;
+  /** @throws ExploreError when it may not, cannot, or takes too long; the reason of the signal when that is aborted. */
+  rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
+  /** A value of a result, as answers have it. */
+  plain(column: Column, value: unknown): PlainValue;
+}
 
 /** A value that is sent to the store with a statement. */
 export type SqlValue =

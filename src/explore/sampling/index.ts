@@ -6,5 +6,5 @@ export {
   setOpen,
   type SamplingMemory,
   type SamplingRates,
-} from "./sampling-memory.ts";
+} from "./sampling-judge.ts";
 export { createSamplingJudge, type SamplingJudge } from "./sampling-judge.ts";

@@ -1,5 +1,5 @@
 import { copyLines, type AllocateSlab, type Sink } from "../../record/index.ts";
-import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingRates } from "./sampling-memory.ts";
+import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingRates } from "./sampling-judge.ts";
 
 /**
  * Chooses records evenly where they are written: of each group of this many one, at a random place among them, which stands for all of them.

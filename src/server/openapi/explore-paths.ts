@@ -1,5 +1,5 @@
 import { explorePath } from "../methods/explore-endpoints.ts";
-import type { JsonSchema } from "./schemas.ts";
+import type { JsonSchema } from "../methods/shape.ts";
 
 const text = (description: string, ...examples: readonly string[]): JsonSchema => ({
   type: "string",

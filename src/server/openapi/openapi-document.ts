@@ -1,6 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { JsonSchema } from "../methods/shape.ts";
 import {
-  type JsonSchema,
   messageSchema,
   reachableMessages,
   schemaName,
@@ -14,7 +14,7 @@ import {
   commentOf,
 } from "./schemas.ts";
 import { type Operation, sourcePath } from "../methods/operations.ts";
-import type { StreamDescription, ViewDescription } from "../pages.ts";
+import type { StreamDescription } from "../pages.ts";
 import { pagePaths } from "./page-paths.ts";
 import { applyDefinitionsPath, discoverNetworksPath, rediscoverDevicePath } from "../methods/snmp-endpoints.ts";
 import { explorePaths } from "./explore-paths.ts";
@@ -179,7 +179,6 @@ export interface OpenApiParts {
   /** Paths of further read-only views. */
   readonly views: readonly string[];
   readonly streams: ReadonlyMap<string, StreamDescription>;
-  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   readonly operations: ReadonlyMap<string, Operation>;
   /** Whether changes of the metadata can be followed. */
   readonly hasEvents: boolean;

@@ -1,7 +1,9 @@
 import { callbackPath } from "../auth/authenticator.ts";
 import { loginPath, logoutPath, sessionPath, signInWaysPath } from "../methods/sign-in-endpoints.ts";
-import { type JsonSchema, anyObject, idParameter, jsonResponse, pageId, refusals } from "./schemas.ts";
-import type { StreamDescription, ViewDescription } from "../pages.ts";
+import type { JsonSchema } from "../methods/shape.ts";
+import { anyObject, idParameter, jsonResponse, pageId, refusals } from "./schemas.ts";
+import type { StreamDescription } from "../pages.ts";
+import { methodAt } from "../methods/collector-methods.ts";
 import { eventsPath } from "../tools/watch-udms.ts";
 
 /** What a browser needs to sign in at the issuer. */
@@ -76,20 +78,11 @@ export interface PageParts {
   /** Paths of views. */
   readonly views: readonly string[];
   readonly streams: ReadonlyMap<string, StreamDescription>;
-  readonly viewDescriptions: ReadonlyMap<string, ViewDescription>;
   /** Whether changes can be followed. */
   readonly hasEvents: boolean;
 }
 
-export function pagePaths({
-  isGuarded,
-  sessionCookie,
-  authMetrics,
-  views,
-  viewDescriptions,
-  streams,
-  hasEvents,
-}: PageParts): JsonSchema {
+export function pagePaths({ isGuarded, sessionCookie, authMetrics, views, streams, hasEvents }: PageParts): JsonSchema {
   const open = isGuarded ? { security: [] } : {};
   const guarded: JsonSchema = isGuarded ? { "401": refusals["401"] } : {};
   const readiness: JsonSchema = {
@@ -121,8 +114,8 @@ export function pagePaths({
     const hasId = path.split("/").includes("{id}");
     const missing: JsonSchema = hasId ? { "404": { $ref: "#/components/responses/Error" } } : {};
     const parameters = [idParameter];
-    const { summary = `The state at ${path}`, schema = {} } = viewDescriptions.get(path) ?? {};
-    const responses = { "200": jsonResponse("The state.", schema), ...missing, ...guarded };
+    const { summary = `The state at ${path}`, answer } = methodAt(path) ?? {};
+    const responses = { "200": jsonResponse("The state.", answer?.schema ?? {}), ...missing, ...guarded };
     return [path, page(pageId("view", path), summary, responses, hasId ? { parameters } : {})];
   });
   return {

@@ -1,3 +1,4 @@
+import type { JsonSchema } from "../methods/shape.ts";
 import { type DescField, type DescFile, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 
@@ -94,8 +95,6 @@ export const idParameter: JsonSchema = { name: "id", in: "path", required: true,
 export function pageId(kind: string, path: string): string {
   return kind + path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
 }
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The name of a message among the schemas of the document. */
 export function schemaName(desc: DescMessage): string {

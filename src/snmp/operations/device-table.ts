@@ -3,6 +3,7 @@ import {
   genericGroup,
   type Definitions,
   type Device,
+  type SnmpVersion,
   reachedObjects,
   sysoidOf,
 } from "../definitions/definitions.ts";
@@ -61,7 +62,7 @@ export interface DeviceView {
   readonly name: string;
   readonly ip: string;
   readonly port: number;
-  readonly version: string;
+  readonly version: SnmpVersion;
   /** `undiscovered` until a discovery has succeeded, `down` while it does not answer, `elsewhere` when another collector polls it. */
   readonly state: DevicePoller["state"] | "elsewhere";
   /** The collector of the fleet that polls it. */

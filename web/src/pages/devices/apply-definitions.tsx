@@ -82,13 +82,15 @@ export function ApplyDefinitions({ onClose, changed }: ApplyDefinitionsProps): J
   );
 }
 
-function Preview({ answer }: { readonly answer: DefinitionsAnswer & { readonly enabled: true } }): JSX.Element {
+function Preview({ answer }: { readonly answer: DefinitionsAnswer }): JSX.Element {
   const { findings = [], report, inUse } = answer;
   return (
     <>
-      <p class="note">
-        In use: revision {inUse.revision.slice(0, 12)} with {inUse.devices} devices.
-      </p>
+      {inUse !== undefined && (
+        <p class="note">
+          In use: revision {inUse.revision.slice(0, 12)} with {inUse.devices} devices.
+        </p>
+      )}
       {!answer.ok && (
         <>
           <p class="state failure">

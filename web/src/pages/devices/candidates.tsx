@@ -1,3 +1,4 @@
+import type { ListCandidatesAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
@@ -6,7 +7,7 @@ import { formatAge } from "../../format/times.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
-import type { Candidate, CandidatesAnswer } from "./network-search.ts";
+import type { Candidate } from "./network-search.ts";
 
 export const candidatesCall: ApiCall = { path: "api/v1/snmp/candidates" };
 
@@ -26,7 +27,7 @@ const states: Readonly<
 
 /** Addresses that neighbours and flows name, and why they are no devices. */
 export function Candidates(): JSX.Element {
-  const loaded = useCall<CandidatesAnswer>(candidatesCall, { everyMs: 10_000 });
+  const loaded = useCall<ListCandidatesAnswer>(candidatesCall, { everyMs: 10_000 });
   return (
     <>
       <h3 class="sub">Candidates</h3>

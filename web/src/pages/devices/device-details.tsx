@@ -1,3 +1,4 @@
+import type { GetDeviceAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { callApi, type ApiCall } from "../../api/call.ts";
@@ -9,7 +10,6 @@ import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
-import type { DeviceDetail } from "./device.ts";
 import { DeviceState } from "./device-table.tsx";
 import { Interfaces } from "./interfaces.tsx";
 
@@ -22,9 +22,9 @@ const discoverySeconds = 60;
 export function DeviceDetails({ id, changed }: { readonly id: string; readonly changed: () => void }): JSX.Element {
   const [isWatching, setWatching] = useState(false);
   const [outcome, setOutcome] = useState("");
-  const device = useCall<DeviceDetail>(deviceCall(id), { everyMs: isWatching ? 1000 : 5000 });
+  const device = useCall<GetDeviceAnswer>(deviceCall(id), { everyMs: isWatching ? 1000 : 5000 });
   const action = useAction();
-  const rediscover = async ({ ip, port }: DeviceDetail): Promise<void> => {
+  const rediscover = async ({ ip, port }: GetDeviceAnswer): Promise<void> => {
     setWatching(true);
     setOutcome("The device is being discovered …");
     const call: ApiCall = { path: `api/v1/snmp/rediscover-device?wait=${discoverySeconds}`, body: { ip, port } };
@@ -89,7 +89,7 @@ function sentenceOf({ result, error }: { readonly result?: string; readonly erro
   return "The discovery goes on.";
 }
 
-function Facts({ device }: { readonly device: DeviceDetail }): JSX.Element {
+function Facts({ device }: { readonly device: GetDeviceAnswer }): JSX.Element {
   const now = Date.now();
   const { plan, lastError, pending, sysDescr, sysName, sysObjectId, lastPoll, nextPoll } = device;
   const rows: readonly (readonly [label: string, value: string | undefined])[] = [
@@ -126,7 +126,7 @@ function Facts({ device }: { readonly device: DeviceDetail }): JSX.Element {
 
 const nextText = (ms: number): string => (ms <= 1000 ? "now" : `in ${Math.round(ms / 1000)} s`);
 
-function Plan({ device: { objects, counts } }: { readonly device: DeviceDetail }): JSX.Element {
+function Plan({ device: { objects, counts } }: { readonly device: GetDeviceAnswer }): JSX.Element {
   return (
     <>
       <details class="more">

@@ -1,47 +1,7 @@
-/** What `GET /api/v1/snmp/devices` says of one device. Times are RFC 3339. */
-export interface Device {
-  readonly device: string;
-  readonly name: string;
-  readonly ip: string;
-  readonly port: number;
-  readonly version: string;
-  readonly state: "undiscovered" | "up" | "down" | "elsewhere";
-  /** The collector of the fleet that polls it. */
-  readonly polledBy?: string;
-  readonly discovery?: "queued" | "running";
-  readonly groups: readonly string[];
-  readonly plan?: { readonly objects: number; readonly attributes: number; readonly discoveredAt: string };
-  readonly lastPoll?: string;
-  readonly nextPoll?: string;
-  readonly lastError?: { readonly time: string; readonly message: string };
-  readonly pending: readonly string[];
-}
+import type { GetDeviceAnswer, ListDevicesAnswer, PreviewDefinitionsAnswer } from "../../api/answers.gen.ts";
 
-/** The same of `/devices/<device>`. */
-export interface DeviceDetail extends Device {
-  readonly sysName?: string;
-  readonly sysDescr?: string;
-  readonly sysObjectId?: string;
-  readonly objects: Readonly<Record<string, readonly string[]>>;
-  readonly interfaceStates: readonly Interface[];
-  readonly addresses: readonly string[];
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-export interface Interface {
-  readonly index: number;
-  readonly name?: string;
-  readonly alias?: string;
-  readonly admin?: string;
-  readonly oper?: string;
-  readonly bitsPerSecond?: number;
-  readonly inBitsPerSecond?: number;
-  readonly outBitsPerSecond?: number;
-  readonly inErrorsPerSecond?: number;
-  readonly outErrorsPerSecond?: number;
-  readonly inDiscardsPerSecond?: number;
-  readonly outDiscardsPerSecond?: number;
-}
+export type Device = ListDevicesAnswer["devices"][number];
+export type Interface = GetDeviceAnswer["interfaceStates"][number];
 
 /** What applying the definitions did, or would do. */
 export interface ApplyReport {
@@ -58,15 +18,8 @@ export interface ApplyReport {
   readonly warnings: readonly string[];
 }
 
-export type DefinitionsAnswer =
-  | { readonly enabled: false }
-  | {
-      readonly enabled: true;
-      readonly ok: boolean;
-      readonly inUse: { readonly revision: string; readonly devices: number };
-      readonly findings?: readonly { readonly place: string; readonly id: string; readonly message: string }[];
-      readonly report?: ApplyReport;
-    };
+/** The document says only that the report is an object. */
+export type DefinitionsAnswer = PreviewDefinitionsAnswer & { readonly report?: ApplyReport };
 
 /** Both directions together against the speed; undefined where one of them is not known. */
 export function loadOf({ bitsPerSecond, inBitsPerSecond, outBitsPerSecond }: Interface): number | undefined {

@@ -1,61 +1,7 @@
-/** What a search of networks is about. Times are RFC 3339. */
-interface SearchedNetworks {
-  readonly startedAt: string;
-  readonly isDryRun: boolean;
-  readonly networks: readonly string[];
-  readonly addresses: number;
-  readonly probed: number;
-}
+import type { GetDiscoveryAnswer, ListCandidatesAnswer } from "../../api/answers.gen.ts";
 
-export interface SearchReport extends SearchedNetworks {
-  readonly durationSeconds: number;
-  readonly new: readonly {
-    readonly name: string;
-    readonly device: string;
-    readonly credential: string;
-    readonly vendor?: string;
-    readonly model?: string;
-    readonly serial?: string;
-    readonly sysObjectId?: string;
-    readonly reason?: string;
-  }[];
-  readonly changed: readonly {
-    readonly name: string;
-    readonly device: string;
-    readonly changes: readonly string[];
-    readonly problem?: string;
-  }[];
-  readonly gone: readonly { readonly name: string; readonly device: string; readonly lastSeen?: string }[];
-  readonly duplicates: readonly { readonly device: string; readonly of: string; readonly reason: string }[];
-  readonly refused: readonly { readonly address: string; readonly reason: string }[];
-  readonly known: number;
-  readonly problem?: string;
-}
-
-/** What `GET /api/v1/snmp/discovery` answers. */
-export interface SearchAnswer {
-  readonly enabled: boolean;
-  readonly running?: SearchedNetworks & { readonly answered: number };
-  readonly last?: SearchReport;
-  readonly lastFailure?: { readonly time: string; readonly message: string };
-  readonly nextRun?: string;
-}
-
-/** What `GET /api/v1/snmp/candidates` answers. */
-export interface CandidatesAnswer {
-  readonly enabled: boolean;
-  readonly candidates: readonly Candidate[];
-}
-
-export interface Candidate {
-  readonly address: string;
-  readonly source: string;
-  readonly reason: string;
-  readonly state: "outside" | "off" | "waiting" | "silent" | "refused" | "duplicate";
-  readonly network?: string;
-  readonly triedAt?: string;
-}
-
+export type SearchReport = NonNullable<GetDiscoveryAnswer["last"]>;
+export type Candidate = ListCandidatesAnswer["candidates"][number];
 export type Difference = "new" | "changed" | "gone" | "duplicate" | "refused";
 
 /** One line of a report. */

@@ -1,3 +1,4 @@
+import type { GetDiscoveryAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { callApi, type ApiCall } from "../../api/call.ts";
@@ -10,14 +11,14 @@ import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { Candidates } from "./candidates.tsx";
 import { FoundTable } from "./found-table.tsx";
-import { rowsOf, type SearchAnswer, type SearchReport } from "./network-search.ts";
+import { rowsOf, type SearchReport } from "./network-search.ts";
 
 export const searchCall: ApiCall = { path: "api/v1/snmp/discovery" };
 
 /** The search of networks for devices: the last one, the one under way, and what else may be a device. */
 export function SearchNetworks({ changed }: { readonly changed: () => void }): JSX.Element {
   const [isWatching, setWatching] = useState(false);
-  const search = useCall<SearchAnswer>(searchCall, { everyMs: isWatching ? 1000 : 5000 });
+  const search = useCall<GetDiscoveryAnswer>(searchCall, { everyMs: isWatching ? 1000 : 5000 });
   const action = useAction();
   const running = search.answer?.running;
   useEffect(() => setWatching(running !== undefined), [running !== undefined]);
@@ -85,7 +86,7 @@ function NextRun({ at }: { readonly at: string }): JSX.Element {
   return <>the next one by itself at {formatTime(Date.parse(at), Date.now())}</>;
 }
 
-function Progress({ running }: { readonly running: NonNullable<SearchAnswer["running"]> }): JSX.Element {
+function Progress({ running }: { readonly running: NonNullable<GetDiscoveryAnswer["running"]> }): JSX.Element {
   const { probed, addresses, answered } = running;
   return (
     <div class="progress">
@@ -97,7 +98,7 @@ function Progress({ running }: { readonly running: NonNullable<SearchAnswer["run
   );
 }
 
-function Last({ answer: { last, lastFailure, running } }: { readonly answer: SearchAnswer }): JSX.Element {
+function Last({ answer: { last, lastFailure, running } }: { readonly answer: GetDiscoveryAnswer }): JSX.Element {
   return (
     <>
       {lastFailure !== undefined && (

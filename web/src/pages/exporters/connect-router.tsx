@@ -1,12 +1,12 @@
+import type { ListExportersAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import { useQueryState } from "../../navigation/place.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Section } from "../../ui/page.tsx";
-import type { ExportersAnswer } from "./exporter.ts";
 import { routerSnippets, usualPort } from "./router-snippets.ts";
 
 /** The commands that make a router send flows here, with this collector's address filled in. */
-export function ConnectRouter({ listening }: { readonly listening: ExportersAnswer["listening"] }): JSX.Element {
+export function ConnectRouter({ listening }: { readonly listening: ListExportersAnswer["listening"] }): JSX.Element {
   const [query, setQuery] = useQueryState();
   const snippet = routerSnippets.find(({ id }) => id === query.get("router")) ?? routerSnippets[0];
   if (snippet === undefined) throw new Error("there are no snippets");

@@ -1,69 +1,10 @@
+import type { DiagnoseAnswer, ListExportersAnswer } from "../../api/answers.gen.ts";
 import { formatShare } from "../../format/numbers.ts";
 
-/** What `GET /api/v1/flow/exporters` says of one exporter, as far as the page shows it. */
-export interface Exporter {
-  readonly address: string;
-  readonly name?: string;
-  readonly relay?: string;
-  readonly firstSeen: number;
-  readonly lastSeen: number;
-  readonly datagrams: number;
-  readonly records: number;
-  readonly recordsPerSecond: number;
-  readonly manualRate?: number;
-  readonly fallbackRate?: number;
-  readonly domains: readonly Domain[];
-}
-
-export interface Domain {
-  readonly protocol: string;
-  readonly id: number;
-  readonly agent?: string;
-  readonly port?: number;
-  readonly templates: readonly Template[];
-  readonly waitingSets: number;
-  readonly waitingFor: readonly number[];
-  readonly givenUpSets: number;
-  readonly received: number;
-  readonly missing: number;
-  readonly missingSamples: number;
-  readonly samplerDrops: number;
-  readonly late: number;
-  readonly resets: number;
-  readonly sampling: readonly { readonly scope: string; readonly rate: number }[];
-  readonly clockOffset?: number;
-  readonly bootTime?: number;
-}
-
-export interface Template {
-  readonly id: number;
-  readonly kind: "flows" | "options";
-  readonly fields: number;
-  readonly sampling?: "rate" | "sampler";
-  readonly definedAt: number;
-  readonly refreshedAt: number;
-  readonly origin: "received" | "restored" | "shared";
-}
-
-export interface ExportersAnswer {
-  readonly enabled: boolean;
-  readonly listening: {
-    readonly addresses: readonly string[];
-    readonly udp: readonly number[];
-    readonly tcp: readonly number[];
-  };
-  readonly exporters: readonly Exporter[];
-}
-
-/** What the doctor says. */
-export interface Diagnosis {
-  readonly id: string;
-  readonly severity: "problem" | "warning" | "note";
-  readonly exporter?: string;
-  readonly sentence: string;
-  readonly evidence: Readonly<Record<string, unknown>>;
-  readonly advice: string;
-}
+export type Exporter = ListExportersAnswer["exporters"][number];
+export type Domain = Exporter["domains"][number];
+export type Template = Domain["templates"][number];
+export type Diagnosis = DiagnoseAnswer["diagnoses"][number];
 
 const minute = 60_000;
 

@@ -1,3 +1,4 @@
+import type { ListExportersAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
@@ -12,16 +13,7 @@ import { ConnectRouter } from "./connect-router.tsx";
 import { Diagnoses } from "./diagnoses.tsx";
 import { ExporterLink } from "./exporter-link.tsx";
 import { ExporterDetail, exporterDiagnosisCall } from "./exporter-detail.tsx";
-import {
-  lossOf,
-  lossText,
-  protocolsOf,
-  rateOf,
-  samplingOf,
-  type Diagnosis,
-  type Exporter,
-  type ExportersAnswer,
-} from "./exporter.ts";
+import { lossOf, lossText, protocolsOf, rateOf, samplingOf, type Diagnosis, type Exporter } from "./exporter.ts";
 import "./exporters.css";
 
 const exportersCall: ApiCall = { path: "api/v1/flow/exporters" };
@@ -30,7 +22,7 @@ const diagnosisCall: ApiCall = { path: "api/v1/flow/diagnosis" };
 /** Who sends flows, what is wrong with them, and how to make a router send. */
 export default function ExportersPage(): JSX.Element {
   const chosen = usePlace().query.get("exporter");
-  const exporters = useCall<ExportersAnswer>(exportersCall, { everyMs: 5000 });
+  const exporters = useCall<ListExportersAnswer>(exportersCall, { everyMs: 5000 });
   const diagnosis = useCall<{ diagnoses: readonly Diagnosis[] }>(diagnosisCall, { everyMs: 15_000 });
   const found = diagnosis.answer?.diagnoses;
   const calls = [exportersCall, diagnosisCall, ...(chosen === null ? [] : [exporterDiagnosisCall(chosen)])];
@@ -118,7 +110,7 @@ function ExporterTable({
   answer: { enabled, exporters },
   diagnoses,
 }: {
-  readonly answer: ExportersAnswer;
+  readonly answer: ListExportersAnswer;
   readonly diagnoses: readonly Diagnosis[];
 }): JSX.Element {
   if (!enabled) {

@@ -1,8 +1,9 @@
+import type { ListFieldsAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
-import { addedFields, type FieldFacts } from "../../format/added-fields.ts";
+import { addedFields } from "../../format/added-fields.ts";
 import { formatNumber } from "../../format/numbers.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
@@ -24,7 +25,7 @@ export default function LivePage(): JSX.Element {
   const [isOn, setOn] = useState(true);
   const [named, setNamed] = useState<string | undefined>(undefined);
   const [said, setSaid] = useState("");
-  const facts = useCall<FieldFacts>(fieldsCall);
+  const facts = useCall<ListFieldsAnswer>(fieldsCall);
   const isAdded = useMemo(() => addedFields(facts.answer ?? { fields: [], patterns: [] }), [facts.answer]);
   const parameters = new URLSearchParams({ ...(filter !== "" && { filter }), rate: String(rate), notes: "true" });
   const call: ApiCall = { path: `api/v1/flow/tail?${parameters.toString()}` };

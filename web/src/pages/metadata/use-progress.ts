@@ -1,14 +1,5 @@
+import type { ListTasksAnswer } from "../../api/answers.gen.ts";
 import { useCall } from "../../api/use-call.ts";
-
-/** A task of the collector, as `GET /api/v1/progress` has it. */
-interface Task {
-  readonly id: number;
-  readonly kind: string;
-  readonly step: string;
-  readonly done: number;
-  readonly total?: number;
-  readonly unit: string;
-}
 
 export interface Progress {
   readonly step: string;
@@ -18,7 +9,7 @@ export interface Progress {
 
 /** How far the collector is with the newest task of a kind, while `isOn`. */
 export function useProgress(kind: string, isOn: boolean): Progress | undefined {
-  const tasks = useCall<{ tasks: readonly Task[] }>(isOn ? { path: "api/v1/progress" } : undefined, { everyMs: 400 });
+  const tasks = useCall<ListTasksAnswer>(isOn ? { path: "api/v1/progress" } : undefined, { everyMs: 400 });
   const task = tasks.answer?.tasks.findLast((one) => one.kind === kind);
   if (task === undefined) return undefined;
   const { step, done, total } = task;

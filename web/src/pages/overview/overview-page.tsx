@@ -1,3 +1,4 @@
+import type { GetOverviewAnswer, DiagnoseAnswer, ListOutputsAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
 import { exploreQueryCall, exploreStatusCall, type ExploreStatus } from "../../api/explore.ts";
@@ -9,7 +10,7 @@ import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
 import { withCode } from "../../ui/with-code.tsx";
-import type { DiagnosisAnswer, Loss, OutputsAnswer, OverviewAnswer, ReadyAnswer } from "./overview-answers.ts";
+import type { ReadyAnswer } from "./overview-answers.ts";
 import { overviewMs, Tiles } from "./overview-tiles.tsx";
 import { TopTalkers, UnnamedNetworks, talkersQuestion } from "./traffic.tsx";
 import { findTrouble, type Trouble } from "./trouble.ts";
@@ -22,10 +23,10 @@ const outputsCall: ApiCall = { path: "api/v1/outputs" };
 
 /** What goes on now, and what is wrong; each number leads to the page that explains it. */
 export default function OverviewPage(): JSX.Element {
-  const overview = useCall<OverviewAnswer>(overviewCall, { everyMs: overviewMs });
-  const diagnosis = useCall<DiagnosisAnswer>(diagnosisCall, { everyMs: 15_000 });
+  const overview = useCall<GetOverviewAnswer>(overviewCall, { everyMs: overviewMs });
+  const diagnosis = useCall<DiagnoseAnswer>(diagnosisCall, { everyMs: 15_000 });
   const ready = useCall<ReadyAnswer>(readyCall, { everyMs: 10_000, keepsOld: true });
-  const outputs = useCall<OutputsAnswer>(outputsCall, { everyMs: 5000 });
+  const outputs = useCall<ListOutputsAnswer>(outputsCall, { everyMs: 5000 });
   const explore = useCall<ExploreStatus>(exploreStatusCall);
   const hasExplore = explore.answer !== undefined;
   const talkers = talkersQuestion(explore.answer?.from);
@@ -67,7 +68,7 @@ function TroubleSection({
   diagnosis,
 }: {
   readonly trouble: readonly Trouble[];
-  readonly diagnosis: Loaded<DiagnosisAnswer>;
+  readonly diagnosis: Loaded<DiagnoseAnswer>;
 }): JSX.Element {
   return (
     <Section title="What is wrong">
@@ -120,7 +121,7 @@ function WithoutExplore({ status }: { readonly status: Loaded<ExploreStatus> }):
   );
 }
 
-function Losses({ answer }: { readonly answer: OverviewAnswer }): JSX.Element {
+function Losses({ answer }: { readonly answer: GetOverviewAnswer }): JSX.Element {
   const { losses, recentSeconds } = answer;
   return (
     <Section title="Losses" note={<span id="losses">on the way from the network to the outputs</span>}>
@@ -152,7 +153,7 @@ function Losses({ answer }: { readonly answer: OverviewAnswer }): JSX.Element {
             },
             {
               name: "Since the start",
-              cell: ({ total }: Loss) => formatNumber(total),
+              cell: ({ total }: GetOverviewAnswer["losses"][number]) => formatNumber(total),
               sortBy: ({ total }) => total,
               isNumber: true,
             },

@@ -1,3 +1,4 @@
+import type { GetOverviewAnswer, DiagnoseAnswer, ListOutputsAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
 import { exploreQueryCall, keptFrom } from "../../api/explore.ts";
@@ -6,7 +7,6 @@ import { useCall, type Loaded } from "../../api/use-call.ts";
 import { formatDuration, formatNumber, formatWhole } from "../../format/numbers.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { Tile } from "../../ui/tile.tsx";
-import type { DiagnosisAnswer, OutputsAnswer, OverviewAnswer } from "./overview-answers.ts";
 import { talkersQuestion } from "./traffic.tsx";
 import { isBehind } from "./trouble.ts";
 
@@ -16,9 +16,9 @@ export const overviewMs = 3000;
 const firstReading = `first reading in ${overviewMs / 1000} s`;
 
 export interface TilesProps {
-  readonly answer: OverviewAnswer;
-  readonly diagnosis: Loaded<DiagnosisAnswer>;
-  readonly outputs: Loaded<OutputsAnswer>;
+  readonly answer: GetOverviewAnswer;
+  readonly diagnosis: Loaded<DiagnoseAnswer>;
+  readonly outputs: Loaded<ListOutputsAnswer>;
   readonly hasExplore: boolean;
   readonly storeFrom: string | undefined;
 }
@@ -75,7 +75,7 @@ function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }):
   );
 }
 
-function ExportersTile({ diagnosis }: { readonly diagnosis: Loaded<DiagnosisAnswer> }): JSX.Element {
+function ExportersTile({ diagnosis }: { readonly diagnosis: Loaded<DiagnoseAnswer> }): JSX.Element {
   const common = { label: "Exporters", href: hrefOf("exporters") };
   const { answer } = diagnosis;
   if (answer === undefined) return <Tile {...common} value={<Unknown of={diagnosis} />} detail="by the doctor" />;
@@ -89,7 +89,7 @@ function ExportersTile({ diagnosis }: { readonly diagnosis: Loaded<DiagnosisAnsw
   );
 }
 
-function OutputsTile({ outputs }: { readonly outputs: Loaded<OutputsAnswer> }): JSX.Element {
+function OutputsTile({ outputs }: { readonly outputs: Loaded<ListOutputsAnswer> }): JSX.Element {
   const common = { label: "Outputs", href: hrefOf("outputs") };
   const { answer } = outputs;
   if (answer === undefined) return <Tile {...common} value={<Unknown of={outputs} />} detail="where records go" />;
@@ -107,7 +107,7 @@ function OutputsTile({ outputs }: { readonly outputs: Loaded<OutputsAnswer> }): 
   );
 }
 
-function LostTile({ answer: { losses, recentSeconds } }: { readonly answer: OverviewAnswer }): JSX.Element {
+function LostTile({ answer: { losses, recentSeconds } }: { readonly answer: GetOverviewAnswer }): JSX.Element {
   const common = { label: "Lost", href: `${hrefOf("")}#losses` };
   if (recentSeconds === 0) return <Tile {...common} value={<Unknown />} detail={firstReading} />;
   const count = losses.filter(({ recent }) => recent > 0).length;

@@ -1,8 +1,9 @@
+import type { DiagnoseAnswer, ListOutputsAnswer } from "../../api/answers.gen.ts";
 import { formatAge } from "../../format/times.ts";
 import { formatNumber } from "../../format/numbers.ts";
 import { refusedNow } from "../../api/refusals.ts";
 import type { PagePath } from "../../navigation/page-paths.ts";
-import type { DiagnosisAnswer, OutputsAnswer, ReadyAnswer } from "./overview-answers.ts";
+import type { ReadyAnswer } from "./overview-answers.ts";
 
 /** Something that is wrong, and the page that explains it. */
 export interface Trouble {
@@ -17,7 +18,7 @@ export interface Trouble {
 /** An output is behind when a record has waited longer, milliseconds. */
 const behindMs = 60_000;
 
-type Output = OutputsAnswer["outputs"][number];
+type Output = ListOutputsAnswer["outputs"][number];
 
 /** Whether records wait too long at an output. */
 export function isBehind({ state, oldestAt }: Output, now: number): boolean {
@@ -27,9 +28,9 @@ export function isBehind({ state, oldestAt }: Output, now: number): boolean {
 /** All that is wrong, the worst first; each thing once. */
 export function findTrouble(
   found: {
-    readonly diagnosis: DiagnosisAnswer | undefined;
+    readonly diagnosis: Pick<DiagnoseAnswer, "exporters" | "diagnoses"> | undefined;
     readonly ready: ReadyAnswer | undefined;
-    readonly outputs: OutputsAnswer | undefined;
+    readonly outputs: ListOutputsAnswer | undefined;
   },
   now: number,
 ): readonly Trouble[] {

@@ -1,3 +1,4 @@
+import type { GetSettingsAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
@@ -6,7 +7,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Shown } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
-import { shownValue, type SettingChange, type SettingsAnswer } from "./settings-answer.ts";
+import { shownValue } from "./settings-answer.ts";
 import { SettingsTable } from "./settings-table.tsx";
 import "./settings.css";
 
@@ -14,7 +15,7 @@ const settingsCall: ApiCall = { path: "api/v1/settings" };
 
 /** What is in force and where it comes from, what a reload and a restart would change, version and licences. */
 export default function SettingsPage(): JSX.Element {
-  const settings = useCall<SettingsAnswer>(settingsCall, { everyMs: 30_000 });
+  const settings = useCall<GetSettingsAnswer>(settingsCall, { everyMs: 30_000 });
   return (
     <Page
       title="Settings"
@@ -43,7 +44,7 @@ export default function SettingsPage(): JSX.Element {
             <Remarks title="Warnings" texts={answer.warnings} />
             <Remarks title="Names that are no settings of this version" texts={answer.unknown} />
             <SettingsTable settings={answer.settings} />
-            <Licences packages={answer.packages} />
+            <Licences packages={answer.packages ?? []} />
           </>
         )}
       </Shown>
@@ -51,7 +52,7 @@ export default function SettingsPage(): JSX.Element {
   );
 }
 
-function Restart({ restart: { changes, problems } }: Pick<SettingsAnswer, "restart">): JSX.Element {
+function Restart({ restart: { changes, problems } }: Pick<GetSettingsAnswer, "restart">): JSX.Element {
   return (
     <Section title="What a restart would change">
       {problems.length > 0 && (
@@ -84,12 +85,14 @@ function Restart({ restart: { changes, problems } }: Pick<SettingsAnswer, "resta
   );
 }
 
+type SettingChange = GetSettingsAnswer["restart"]["changes"][number];
+
 const before = ({ inForce, isSecret = false }: SettingChange): string =>
   isSecret ? "hidden" : shownValue({ ...(inForce !== undefined && { value: inForce }) });
 const after = ({ next, isSecret = false }: SettingChange): string =>
   isSecret ? "another secret" : shownValue({ ...(next !== undefined && { value: next }) });
 
-function Reload({ reload: { readsAgain, leavesAlone } }: Pick<SettingsAnswer, "reload">): JSX.Element {
+function Reload({ reload: { readsAgain, leavesAlone } }: Pick<GetSettingsAnswer, "reload">): JSX.Element {
   return (
     <Section title="What a reload reads again" note="SIGHUP to the process">
       <div class="columns">
@@ -129,7 +132,7 @@ function List({ texts }: { readonly texts: readonly string[] }): JSX.Element {
   );
 }
 
-function Licences({ packages }: Pick<SettingsAnswer, "packages">): JSX.Element {
+function Licences({ packages }: Required<Pick<GetSettingsAnswer, "packages">>): JSX.Element {
   return (
     <Section title="Licences" note="netgloss is licensed under Apache-2.0">
       <details>

@@ -1,4 +1,41 @@
-import { findField, recordFields, type FieldType } from "../../record/index.ts";
+import { formatAddress, type Address } from "../base/ip/index.ts";
+import { findField, recordFields, type FieldType } from "../record/index.ts";
+
+/**
+ * An address as it is kept in columns: 8 hexadecimal digits of IPv4, 32 of IPv6. Texts of one length are in the order of their
+ * addresses, and take little room, because each of them occurs often.
+ */
+export function addressText({ family, value }: Address): string {
+  return value.toString(16).padStart(family === 4 ? 8 : 32, "0");
+}
+
+/** The address of such a text, as people write it. */
+export function shownAddress(text: string): string {
+  return formatAddress({ family: text.length === 8 ? 4 : 6, value: BigInt(`0x${text}`) });
+}
+
+/** Why a question to Explore has no answer. The codes are those of the API. */
+export type ExploreErrorCode =
+  | "invalid_argument"
+  | "not_found"
+  | "resource_exhausted"
+  | "unavailable"
+  | "deadline_exceeded"
+  | "canceled";
+
+/** Its message is for the one who asked. It goes from one thread to another by {@link asPlain} and {@link fromPlain}. */
+export class ExploreError extends Error {
+  readonly code: ExploreErrorCode;
+  /** Which field of the question is at fault. */
+  readonly field: string | undefined;
+
+  constructor(code: ExploreErrorCode, message: string, field?: string) {
+    super(message);
+    this.name = "ExploreError";
+    this.code = code;
+    this.field = field;
+  }
+}
 
 /** What the values of a column are. */
 export type ColumnType = "text" | "address" | "integer" | "unsigned" | "double" | "boolean" | "time";

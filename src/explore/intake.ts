@@ -1,5 +1,5 @@
-import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { addressText } from "../columns/address-text.ts";
+import { parseAddress, unmapAddress } from "../base/ip/index.ts";
+import { addressText } from "./column.ts";
 import {
   inlineText,
   keepText,
@@ -10,8 +10,8 @@ import {
   clearBlock,
   createBlock,
 } from "./block.ts";
-import { createLineWalker } from "../../record/index.ts";
-import { type Column, isMetadataName } from "../columns/column.ts";
+import { createLineWalker } from "../record/index.ts";
+import { type Column, isMetadataName } from "./column.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;

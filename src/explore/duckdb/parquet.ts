@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { columnOf } from "../columns/column.ts";
-import { timeHead, type AnswerTable } from "../query/answer-table.ts";
-import type { PlainValue } from "../query/query-engine.ts";
-import { quoted } from "./duckdb-dialect.ts";
+import { tmpdir } from "node:os";
+import { columnOf, ExploreError } from "../column.ts";
+import { timeHead, type AnswerTable } from "../query/answer.ts";
+import type { PlainValue } from "../query/sql-dialect.ts";
+import { quoted } from "./duckdb-table.ts";
+import { loadDuckDb, type DuckDb, openInstance } from "./duckdb-instance.ts";
 
 /** A table as a file of Parquet; times are of its own type, in UTC. @param directory for files under way. */
 export async function writeParquet(
@@ -49,4 +51,31 @@ function typeOf(field: string, values: readonly PlainValue[]): string {
   }
   if (there.every((value) => typeof value === "boolean")) return "BOOLEAN";
   return there.every((value) => Array.isArray(value)) ? "VARCHAR[]" : "VARCHAR";
+}
+
+const memoryBytes = 256 * 2 ** 20;
+
+/**
+ * A table as a file of Parquet, where there is no embedded store to write it.
+ *
+ * @throws ExploreError when DuckDB is not installed.
+ */
+export async function tableParquet(table: AnswerTable): Promise<Uint8Array> {
+  const duckDb = duckDbOrFault();
+  const directory = mkdtempSync(join(tmpdir(), "netgloss-parquet-"));
+  const instance = await openInstance(duckDb, { directory, maxBytes: 4 * memoryBytes, memoryBytes, threads: 1 });
+  try {
+    return await writeParquet(await instance.connect(), directory, table);
+  } finally {
+    instance.closeSync();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function duckDbOrFault(): DuckDb {
+  try {
+    return loadDuckDb();
+  } catch {
+    throw new ExploreError("unavailable", "Parquet is written by DuckDB, which is not installed here: ask for CSV");
+  }
 }

@@ -1,5 +1,5 @@
-import { copyLines } from "../../record/index.ts";
-import type { Column, ColumnType } from "../columns/column.ts";
+import { copyLines } from "../record/index.ts";
+import type { Column, ColumnType } from "./column.ts";
 
 /** Rows of a block: as many as the vectors of a column store have. */
 export const blockRows = 2048;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exportersDescription } from "../../src/app/exporters-description.ts";
+import { collectorMethods } from "../../src/server/index.ts";
 import { exportersView } from "../../src/app/exporters-view.ts";
 import {
   dataSet,
@@ -30,14 +30,14 @@ test("the document describes what the view of exporters shows, field by field", 
       streamPorts: () => [],
     });
   const shown = async (): Promise<unknown> => JSON.parse(JSON.stringify(await view()));
-  assert.deepEqual(violations(exportersDescription.schema, await shown()), []);
+  assert.deepEqual(violations(collectorMethods.listExporters.answer.schema, await shown()), []);
   rig.send(ipfix([ipfixTemplates(flow), ipfixTemplates(options)]));
   rig.send(ipfix([dataSet(options, [uint(1, 4), Buffer.from("eth1"), uint(2, 4), uint(1_700_000_000_000, 8)])]));
   rig.send(netflow9([packetSet(999, Buffer.alloc(8))]), { address: "192.0.2.9" });
   rig.send(netflow5([{}]), { address: "192.0.2.7" });
   rig.time += 60_000;
   rig.pipeline.tidy();
-  assert.deepEqual(violations(exportersDescription.schema, await shown()), []);
+  assert.deepEqual(violations(collectorMethods.listExporters.answer.schema, await shown()), []);
   const [ipfixExporter, waiting, manual] = rig.pipeline.exporters();
   assert.equal(ipfixExporter?.domains[0]?.names.interfaces, 1);
   assert.equal(ipfixExporter.domains[0].bootTime, 1_700_000_000_000);

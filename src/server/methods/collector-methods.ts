@@ -1,0 +1,120 @@
+import type { Area, Role } from "../access/role.ts";
+import {
+  diagnosis,
+  exporters,
+  candidates,
+  definitions,
+  device,
+  devices,
+  discovery,
+  fields,
+  outputs,
+  overview,
+  progress,
+  settings,
+  sources,
+} from "./answers.ts";
+import type { Shape, Value } from "./shape.ts";
+
+/**
+ * A read-only view: what it returns, or promises, is answered as JSON. A path whose last segment, or the one before it, is `{id}` takes
+ * any one segment there, which is handed to the view; undefined is answered as not found.
+ */
+export type View = (id: string) => unknown;
+
+/** A view with a list that may be long: its elements are made while it is sent. */
+export interface ListView {
+  /** Fields that stand before the list. */
+  head(): Readonly<Record<string, unknown>>;
+  /** The list's field. */
+  readonly name: string;
+  elements(): Iterable<unknown>;
+}
+
+/** A method that shows the state of the collector: its path, who may call it, what the OpenAPI document says, what it answers. */
+export interface CollectorMethod<T = unknown> {
+  readonly get: string;
+  readonly role: Role;
+  readonly area: Area;
+  readonly summary: string;
+  readonly answer: Shape<T>;
+}
+
+const row = <T>(get: string, area: Area, answer: Shape<T>, summary: string): CollectorMethod<T> => ({
+  get,
+  role: "viewer",
+  area,
+  summary,
+  answer,
+});
+
+/**
+ * The table of these methods, one row each. Made of it are the types of the collector, of its commands and of its pages, the rights
+ * and the OpenAPI document.
+ */
+export const collectorMethods = {
+  listExporters: row("/api/v1/flow/exporters", "flow", exporters, "Who sends flows, and what is known of each"),
+  diagnoseExporter: row(
+    "/api/v1/flow/exporters/{id}/diagnosis",
+    "flow",
+    diagnosis,
+    "Why flows of one exporter are missing or wrong; also of one that was never heard",
+  ),
+  diagnose: row("/api/v1/flow/diagnosis", "flow", diagnosis, "Why flows are missing or wrong"),
+  listSources: row("/api/v1/enrich/sources", "metadata", sources, "The sources of metadata and their last runs"),
+  listOutputs: row("/api/v1/outputs", "collector", outputs, "Where records go, and what waits"),
+  listTasks: row(
+    "/api/v1/progress",
+    "collector",
+    progress,
+    "What is under way that takes a while: imports, replacements, definitions being applied",
+  ),
+  getSettings: row(
+    "/api/v1/settings",
+    "collector",
+    settings,
+    "The settings in force, what a reload and a restart would change, the packages that are shipped",
+  ),
+  previewDefinitions: row(
+    "/api/v1/snmp/definitions",
+    "snmp",
+    definitions,
+    "What applying the SNMP definitions would do now; nothing is changed",
+  ),
+  getOverview: row("/api/v1/overview", "collector", overview, "How much comes in, and what was lost where"),
+  listFields: row("/api/v1/fields", "collector", fields, "The fields of records, and the short names of filters"),
+  getDiscovery: row("/api/v1/snmp/discovery", "snmp", discovery, "The search of networks for SNMP devices"),
+  listCandidates: row(
+    "/api/v1/snmp/candidates",
+    "snmp",
+    candidates,
+    "Addresses that neighbours of devices and flows name, and that are no devices",
+  ),
+  listDevices: row("/api/v1/snmp/devices", "snmp", devices, "The polled devices"),
+  getDevice: row("/api/v1/snmp/devices/{id}", "snmp", device, "One polled device, with its plan and its interfaces"),
+} as const;
+
+type CollectorMethodName = keyof typeof collectorMethods;
+
+/** What a method answers, as the table says. */
+export type CollectorAnswer<Name extends CollectorMethodName> = Value<(typeof collectorMethods)[Name]["answer"]>;
+
+/** The work of each method: it returns or promises the answer; undefined when the id of the path stands for nothing. */
+export type CollectorViews = {
+  readonly [Name in CollectorMethodName]:
+    | ListView
+    | ((id: string) => CollectorAnswer<Name> | undefined | Promise<CollectorAnswer<Name> | undefined>);
+};
+
+/** @returns the views by path. */
+export function viewsByPath(views: CollectorViews): ReadonlyMap<string, View | ListView> {
+  const names = Object.keys(collectorMethods) as CollectorMethodName[];
+  return new Map(names.map((name) => [collectorMethods[name].get, views[name]]));
+}
+
+const byPath: ReadonlyMap<string, CollectorMethod> = new Map(
+  Object.values(collectorMethods).map((method) => [method.get, method]),
+);
+
+/** @returns the row of a path; undefined where that is none of these methods. */
+export const methodAt = (path: string): CollectorMethod | undefined => byPath.get(path);

@@ -1,0 +1,452 @@
+// Written by `npm run generate` from the table of methods, src/server/methods/collector-methods.ts.
+
+/** What `GET /api/v1/flow/exporters` answers. */
+export type ListExportersAnswer = {
+  readonly enabled: boolean;
+  readonly listening: {
+    readonly addresses: readonly string[];
+    readonly udp: readonly number[];
+    readonly tcp: readonly number[];
+  };
+  readonly exporters: readonly {
+    readonly address: string;
+    readonly name?: string;
+    readonly relay?: string;
+    readonly isRelay: boolean;
+    readonly firstSeen: number;
+    readonly lastSeen: number;
+    readonly datagrams: number;
+    readonly records: number;
+    readonly recordsPerSecond: number;
+    readonly manualRate?: number;
+    readonly fallbackRate?: number;
+    readonly domains: readonly {
+      readonly protocol: string;
+      readonly id: number;
+      readonly agent?: string;
+      readonly port?: number;
+      readonly templates: readonly {
+        readonly id: number;
+        readonly kind: "flows" | "options";
+        readonly fields: number;
+        readonly sampling?: "rate" | "sampler";
+        readonly namesExporter: boolean;
+        readonly definedAt: number;
+        readonly refreshedAt: number;
+        readonly origin: "received" | "restored" | "shared";
+      }[];
+      readonly waitingSets: number;
+      readonly waitingSince?: number;
+      readonly waitingFor: readonly number[];
+      readonly givenUpSets: number;
+      readonly received: number;
+      readonly missingAt?: number;
+      readonly missing: number;
+      readonly missingSamples: number;
+      readonly samplerDrops: number;
+      readonly late: number;
+      readonly resets: number;
+      readonly sampling: readonly { readonly scope: string; readonly rate: number }[];
+      readonly samplingChange?: {
+        readonly scope: string;
+        readonly from: number;
+        readonly to: number;
+        readonly count: number;
+      };
+      readonly clockOffset?: number;
+      readonly senders: readonly {
+        readonly port: number;
+        readonly firstSeen: number;
+        readonly lastSeen: number;
+        readonly bootTime?: number;
+      }[];
+      readonly names: { readonly interfaces: number; readonly applications: number; readonly vrfs: number };
+      readonly bootTime?: number;
+    }[];
+  }[];
+};
+
+/** What `GET /api/v1/flow/exporters/{id}/diagnosis` answers. */
+export type DiagnoseExporterAnswer = {
+  readonly healthy: boolean;
+  readonly at: number;
+  readonly ports: readonly number[];
+  readonly exporters: number;
+  readonly diagnoses: readonly {
+    readonly id:
+      | "flows-off"
+      | "not-in-fleet"
+      | "nothing-received"
+      | "port-shared"
+      | "not-understood"
+      | "kernel-drops"
+      | "queue-drops"
+      | "output-failing"
+      | "output-drops"
+      | "output-refused"
+      | "traps-refused"
+      | "never-heard"
+      | "silent"
+      | "template-missing"
+      | "no-flows"
+      | "sampler-unknown"
+      | "sampling-conflict"
+      | "sampling-overridden"
+      | "sampling-unknown"
+      | "gaps"
+      | "agent-drops"
+      | "several-devices"
+      | "clock-off"
+      | "same-flows"
+      | "both-directions"
+      | "counters-disagree";
+    readonly severity: "problem" | "warning" | "note";
+    readonly exporter?: string;
+    readonly sentence: string;
+    readonly evidence: Readonly<Record<string, unknown>>;
+    readonly advice: string;
+  }[];
+};
+
+/** What `GET /api/v1/flow/diagnosis` answers. */
+export type DiagnoseAnswer = {
+  readonly healthy: boolean;
+  readonly at: number;
+  readonly ports: readonly number[];
+  readonly exporters: number;
+  readonly diagnoses: readonly {
+    readonly id:
+      | "flows-off"
+      | "not-in-fleet"
+      | "nothing-received"
+      | "port-shared"
+      | "not-understood"
+      | "kernel-drops"
+      | "queue-drops"
+      | "output-failing"
+      | "output-drops"
+      | "output-refused"
+      | "traps-refused"
+      | "never-heard"
+      | "silent"
+      | "template-missing"
+      | "no-flows"
+      | "sampler-unknown"
+      | "sampling-conflict"
+      | "sampling-overridden"
+      | "sampling-unknown"
+      | "gaps"
+      | "agent-drops"
+      | "several-devices"
+      | "clock-off"
+      | "same-flows"
+      | "both-directions"
+      | "counters-disagree";
+    readonly severity: "problem" | "warning" | "note";
+    readonly exporter?: string;
+    readonly sentence: string;
+    readonly evidence: Readonly<Record<string, unknown>>;
+    readonly advice: string;
+  }[];
+};
+
+/** What `GET /api/v1/enrich/sources` answers. */
+export type ListSourcesAnswer = {
+  readonly enabled: boolean;
+  readonly sources: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly place: string;
+    readonly priority: number;
+    readonly entries: number;
+    readonly state: "waiting" | "restored" | "working" | "held" | "failing";
+    readonly lastGood?: number;
+    readonly nextRun?: number;
+    readonly run?: {
+      readonly at: number;
+      readonly ms: number;
+      readonly result: "updated" | "unchanged" | "held" | "failed";
+      readonly reason?: string;
+      readonly code?: string;
+      readonly rows: number;
+      readonly faultyRows: number;
+      readonly faults: readonly {
+        readonly row: number;
+        readonly line?: number;
+        readonly lines?: number;
+        readonly column: string;
+        readonly field?: string;
+        readonly reason: string;
+      }[];
+      readonly changes?: {
+        readonly added: number;
+        readonly changed: number;
+        readonly removed: number;
+        readonly unchanged: number;
+      };
+    };
+  }[];
+};
+
+/** What `GET /api/v1/outputs` answers. */
+export type ListOutputsAnswer = {
+  readonly outputs: readonly {
+    readonly name: string;
+    readonly state: "connecting" | "working" | "failing" | "restarting";
+    readonly fault?: string;
+    readonly faultSince?: number;
+    readonly blame?: "operator" | "store";
+    readonly queueBytes?: number;
+    readonly waitingRecords?: number;
+    readonly oldestAt?: number;
+    readonly spoolMode?: "off" | "overflow" | "always";
+    readonly spoolBytes?: number;
+    readonly spoolMaxBytes?: number;
+    readonly inFlight?: number;
+    readonly deliveredRecords?: number;
+    readonly retriedRecords?: number;
+    readonly refusedRecords?: number;
+    readonly droppedRecords?: number;
+    readonly drops?: readonly {
+      readonly reason: "queue_full" | "closed" | "stopped" | "spool_full" | "spool_damaged" | "thread_died";
+      readonly records: number;
+    }[];
+    readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
+    readonly refusals?: readonly { readonly reason: string; readonly records: number; readonly at: number }[];
+    readonly deadLetters?: {
+      readonly records: number;
+      readonly bytes: number;
+      readonly isResending: boolean;
+      readonly reasons: readonly {
+        readonly reason: string;
+        readonly records: number;
+        readonly firstAt: number;
+        readonly at: number;
+      }[];
+    };
+    readonly canTest?: boolean;
+  }[];
+};
+
+/** What `GET /api/v1/progress` answers. */
+export type ListTasksAnswer = {
+  readonly tasks: readonly {
+    readonly id: number;
+    readonly kind:
+      | "import"
+      | "import-check"
+      | "replace"
+      | "replace-check"
+      | "apply-definitions"
+      | "preview-definitions";
+    readonly subject: string;
+    readonly by?: string;
+    readonly step: string;
+    readonly done: number;
+    readonly total?: number;
+    readonly unit: string;
+    readonly startedAt: number;
+  }[];
+};
+
+/** What `GET /api/v1/settings` answers. */
+export type GetSettingsAnswer = {
+  readonly version: string;
+  readonly node: string;
+  readonly instance: string;
+  readonly startedAt: number;
+  readonly settings: readonly {
+    readonly name: string;
+    readonly group: string;
+    readonly help: string;
+    readonly expected: string;
+    readonly value?: string;
+    readonly isSecret?: boolean;
+    readonly isSet?: boolean;
+    readonly default: string;
+    readonly origin: string;
+  }[];
+  readonly unknown: readonly string[];
+  readonly warnings: readonly string[];
+  readonly reload: { readonly readsAgain: readonly string[]; readonly leavesAlone: readonly string[] };
+  readonly restart: {
+    readonly problems: readonly string[];
+    readonly changes: readonly {
+      readonly name: string;
+      readonly inForce?: string;
+      readonly next?: string;
+      readonly isSecret?: boolean;
+      readonly origin: string;
+    }[];
+  };
+  readonly packages?: readonly { readonly name: string; readonly version: string; readonly license: string }[];
+};
+
+/** What `GET /api/v1/snmp/definitions` answers. */
+export type PreviewDefinitionsAnswer = {
+  readonly enabled: boolean;
+  readonly ok?: boolean;
+  readonly inUse?: { readonly revision: string; readonly devices: number };
+  readonly findings?: readonly { readonly place: string; readonly id: string; readonly message: string }[];
+  readonly report?: Readonly<Record<string, unknown>>;
+};
+
+/** What `GET /api/v1/overview` answers. */
+export type GetOverviewAnswer = {
+  readonly at: number;
+  readonly recentSeconds: number;
+  readonly recordsTotal: number;
+  readonly recordsPerSecond: number | null;
+  readonly datagramsPerSecond: number | null;
+  readonly losses: readonly {
+    readonly what: string;
+    readonly of?: string;
+    readonly metric: string;
+    readonly unit: "datagrams" | "records" | "samples" | "bytes" | "units";
+    readonly total: number;
+    readonly recent: number;
+  }[];
+};
+
+/** What `GET /api/v1/fields` answers. */
+export type ListFieldsAnswer = {
+  readonly fields: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly isArray: boolean;
+    readonly unit?: string;
+    readonly description: string;
+    readonly source: string;
+    readonly isAdded: boolean;
+  }[];
+  readonly patterns: readonly {
+    readonly pattern: string;
+    readonly description: string;
+    readonly source: string;
+    readonly isAdded: boolean;
+  }[];
+  readonly shortNames: readonly {
+    readonly name: string;
+    readonly fields: readonly string[];
+    readonly description: string;
+  }[];
+};
+
+/** What `GET /api/v1/snmp/discovery` answers. */
+export type GetDiscoveryAnswer = {
+  readonly enabled: boolean;
+  readonly running?: {
+    readonly isDryRun: boolean;
+    readonly networks: readonly string[];
+    readonly startedAt: string;
+    readonly addresses: number;
+    readonly probed: number;
+    readonly answered: number;
+  };
+  readonly last?: {
+    readonly isDryRun: boolean;
+    readonly networks: readonly string[];
+    readonly startedAt: string;
+    readonly addresses: number;
+    readonly probed: number;
+    readonly durationSeconds: number;
+    readonly new: readonly {
+      readonly name: string;
+      readonly device: string;
+      readonly network: string;
+      readonly credential: string;
+      readonly vendor?: string;
+      readonly model?: string;
+      readonly serial?: string;
+      readonly sysObjectId?: string;
+      readonly reason?: string;
+      readonly file?: string;
+    }[];
+    readonly changed: readonly {
+      readonly name: string;
+      readonly device: string;
+      readonly changes: readonly string[];
+      readonly problem?: string;
+    }[];
+    readonly gone: readonly { readonly name: string; readonly device: string; readonly lastSeen?: string }[];
+    readonly duplicates: readonly { readonly device: string; readonly of: string; readonly reason: string }[];
+    readonly known: number;
+    readonly refused: readonly { readonly address: string; readonly network: string; readonly reason: string }[];
+    readonly problem?: string;
+  };
+  readonly lastFailure?: { readonly time: string; readonly message: string };
+  readonly nextRun?: string;
+};
+
+/** What `GET /api/v1/snmp/candidates` answers. */
+export type ListCandidatesAnswer = {
+  readonly enabled: boolean;
+  readonly candidates: readonly {
+    readonly address: string;
+    readonly source: "lldp" | "cdp" | "arp" | "flow";
+    readonly reason: string;
+    readonly state: "outside" | "off" | "waiting" | "silent" | "refused" | "duplicate";
+    readonly network?: string;
+    readonly triedAt?: string;
+  }[];
+};
+
+/** What `GET /api/v1/snmp/devices` answers. */
+export type ListDevicesAnswer = {
+  readonly enabled: boolean;
+  readonly devices: readonly {
+    readonly device: string;
+    readonly name: string;
+    readonly ip: string;
+    readonly port: number;
+    readonly version: "1" | "2c" | "3";
+    readonly state: "undiscovered" | "up" | "down" | "elsewhere";
+    readonly polledBy?: string;
+    readonly discovery?: "queued" | "running";
+    readonly groups: readonly string[];
+    readonly plan?: { readonly objects: number; readonly attributes: number; readonly discoveredAt: string };
+    readonly lastPoll?: string;
+    readonly nextPoll?: string;
+    readonly lastError?: { readonly time: string; readonly message: string };
+    readonly pending: readonly string[];
+  }[];
+};
+
+/** What `GET /api/v1/snmp/devices/{id}` answers. */
+export type GetDeviceAnswer = {
+  readonly device: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly port: number;
+  readonly version: "1" | "2c" | "3";
+  readonly state: "undiscovered" | "up" | "down" | "elsewhere";
+  readonly polledBy?: string;
+  readonly discovery?: "queued" | "running";
+  readonly groups: readonly string[];
+  readonly plan?: { readonly objects: number; readonly attributes: number; readonly discoveredAt: string };
+  readonly lastPoll?: string;
+  readonly nextPoll?: string;
+  readonly lastError?: { readonly time: string; readonly message: string };
+  readonly pending: readonly string[];
+  readonly sysName?: string;
+  readonly sysDescr?: string;
+  readonly sysObjectId?: string;
+  readonly objects: Readonly<Record<string, readonly string[]>>;
+  readonly interfaces: Readonly<Record<string, string>>;
+  readonly interfaceStates: readonly {
+    readonly index: number;
+    readonly name?: string;
+    readonly alias?: string;
+    readonly admin?: string;
+    readonly oper?: string;
+    readonly bitsPerSecond?: number;
+    readonly inBitsPerSecond?: number;
+    readonly outBitsPerSecond?: number;
+    readonly inErrorsPerSecond?: number;
+    readonly outErrorsPerSecond?: number;
+    readonly inDiscardsPerSecond?: number;
+    readonly outDiscardsPerSecond?: number;
+  }[];
+  readonly addresses: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+};
