@@ -20,15 +20,14 @@ import type { OctetBudget } from "../poller/interface-states.ts";
 import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { DeviceTable } from "./device-table.ts";
-import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-table.ts";
+import type { DeviceDetail, DeviceView } from "./device-table.ts";
 import { Discoveries } from "./discoveries.ts";
-import { elsewhereDetail, elsewhereView, LocalDevices, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
+import { DeviceList, LocalDevices, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
 import { usmCredential } from "../definitions/definitions.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
 import { type Pacer, createPacer } from "../limits.ts";
 import { createPlanStore, type PlanStore } from "../discovery/device-plan.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
-import type { DevicePoller } from "../poller/device-poller.ts";
 import { RecordWriter } from "../poller/record-writer.ts";
 import { Schedule } from "../poller/poll-times.ts";
 import { peerName } from "../session/peer.ts";
@@ -46,7 +45,6 @@ import { waitFor } from "./discoveries.ts";
 /** What is kept of all devices together, each within its bound. */
 interface Budgets {
   readonly memory: MemoryBudget;
-  /** Returns what the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
   readonly readings: LastReadings | undefined;
   readonly rates: RateBudget;
   readonly octets: OctetBudget;
@@ -98,68 +96,6 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
     [],
     () => octets.leftOut,
   );
-}
-
-interface DeviceListParts {
-  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
-  readonly devices: Pick<DeviceTable, "pollers" | "pendingOf">;
-  readonly discoveries: Pick<Discoveries, "state">;
-  readonly definitions: () => Definitions | undefined;
-  readonly sharing: DeviceSharing | undefined;
-}
-
-/** The devices as they are shown, those that another collector polls included. */
-class DeviceList {
-  readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf">;
-  readonly #discoveries: Pick<Discoveries, "state">;
-  readonly #definitions: () => Definitions | undefined;
-  readonly #sharing: DeviceSharing | undefined;
-  readonly #pollers: ReadonlyMap<string, DevicePoller>;
-  readonly #polledBy: { polledBy?: never } | { polledBy: string };
-
-  constructor({ devices, discoveries, definitions, sharing }: DeviceListParts) {
-    this.#devices = devices;
-    this.#discoveries = discoveries;
-    this.#definitions = definitions;
-    this.#sharing = sharing;
-    this.#pollers = this.#devices.pollers;
-    this.#polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
-  }
-
-  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
-  *all(): Iterable<DeviceView> {
-    const others = this.#sharing === undefined ? [] : (this.#definitions()?.devices.keys() ?? []);
-    for (const id of [...new Set([...this.#pollers.keys(), ...others])].sort()) {
-      const view = this.#ownView(id) ?? this.#viewElsewhere(id);
-      if (view !== undefined) yield view;
-    }
-  }
-
-  detail(id: string): DeviceDetail | undefined {
-    const poller = this.#pollers.get(id);
-    if (poller === undefined) return elsewhereDetail(this.#viewElsewhere(id));
-    return {
-      ...detailDevice(poller, this.#discoveries.state(id), this.#devices.pendingOf(id), this.#definitions()),
-      ...this.#polledBy,
-    };
-  }
-
-  /** What a request that was about the device answers. */
-  stateOf(id: string): Record<string, unknown> {
-    return { ...(this.#ownView(id) ?? { device: id, state: "removed" }) };
-  }
-
-  #ownView(id: string): DeviceView | undefined {
-    const poller = this.#pollers.get(id);
-    return (
-      poller && { ...viewDevice(poller, this.#discoveries.state(id), this.#devices.pendingOf(id)), ...this.#polledBy }
-    );
-  }
-
-  #viewElsewhere(id: string): DeviceView | undefined {
-    const device = this.#sharing && this.#definitions()?.devices.get(id);
-    return device && elsewhereView(device, this.#sharing.memberOf(id));
-  }
 }
 
 /** Work for many devices at once is spread: this much for each, up to a minute. */
@@ -341,7 +277,7 @@ export class Snmp implements Component {
     await this.#plans.noteStop(stoppedAt);
   }
 
-  /** What the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
+  /** Returns what the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
   readings(): Iterable<string> | undefined {
     return this.#lastReadings && prometheusText(this.#lastReadings);
   }

@@ -1,7 +1,7 @@
 import { type Definitions, type Device, deviceCredentials, deviceGroupsOf } from "../definitions/definitions.ts";
 import { type DevicePlan, type PlanStore, planFromJson, planToJson } from "../discovery/device-plan.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
-import type { DeviceTable, DeviceDetail, DeviceView } from "./device-table.ts";
+import { detailDevice, viewDevice, type DeviceTable, type DeviceDetail, type DeviceView } from "./device-table.ts";
 import { type Discoveries, waitFor } from "./discoveries.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
@@ -145,7 +145,7 @@ export function sharedPlans(plans: PlanStore, sharing: DeviceSharing): PlanStore
 }
 
 /** A device that another collector polls. */
-export function elsewhereView(device: Device, member: string | undefined): DeviceView {
+function elsewhereView(device: Device, member: string | undefined): DeviceView {
   return {
     device: device.id,
     name: device.name,
@@ -160,9 +160,70 @@ export function elsewhereView(device: Device, member: string | undefined): Devic
 }
 
 /** What is known here of a device that another collector polls. */
-export function elsewhereDetail(view: DeviceView | undefined): DeviceDetail | undefined {
+function elsewhereDetail(view: DeviceView | undefined): DeviceDetail | undefined {
   if (view === undefined) return undefined;
   return { ...view, facts: {}, objects: {}, interfaces: {}, interfaceStates: [], addresses: [], counts: {} };
+}
+
+interface DeviceListParts {
+  readonly devices: Pick<DeviceTable, "pollers" | "pendingOf">;
+  readonly discoveries: Pick<Discoveries, "state">;
+  readonly definitions: () => Definitions | undefined;
+  readonly sharing: DeviceSharing | undefined;
+}
+
+/** Shows the devices, those that another collector polls included. */
+export class DeviceList {
+  readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf">;
+  readonly #discoveries: Pick<Discoveries, "state">;
+  readonly #definitions: () => Definitions | undefined;
+  readonly #sharing: DeviceSharing | undefined;
+  readonly #pollers: ReadonlyMap<string, DevicePoller>;
+  readonly #polledBy: { polledBy?: never } | { polledBy: string };
+
+  constructor({ devices, discoveries, definitions, sharing }: DeviceListParts) {
+    this.#devices = devices;
+    this.#discoveries = discoveries;
+    this.#definitions = definitions;
+    this.#sharing = sharing;
+    this.#pollers = this.#devices.pollers;
+    this.#polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
+  }
+
+  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  *all(): Iterable<DeviceView> {
+    const others = this.#sharing === undefined ? [] : (this.#definitions()?.devices.keys() ?? []);
+    for (const id of [...new Set([...this.#pollers.keys(), ...others])].sort()) {
+      const view = this.#ownView(id) ?? this.#viewElsewhere(id);
+      if (view !== undefined) yield view;
+    }
+  }
+
+  detail(id: string): DeviceDetail | undefined {
+    const poller = this.#pollers.get(id);
+    if (poller === undefined) return elsewhereDetail(this.#viewElsewhere(id));
+    return {
+      ...detailDevice(poller, this.#discoveries.state(id), this.#devices.pendingOf(id), this.#definitions()),
+      ...this.#polledBy,
+    };
+  }
+
+  /** What a request that was about the device answers. */
+  stateOf(id: string): Record<string, unknown> {
+    return { ...(this.#ownView(id) ?? { device: id, state: "removed" }) };
+  }
+
+  #ownView(id: string): DeviceView | undefined {
+    const poller = this.#pollers.get(id);
+    return (
+      poller && { ...viewDevice(poller, this.#discoveries.state(id), this.#devices.pendingOf(id)), ...this.#polledBy }
+    );
+  }
+
+  #viewElsewhere(id: string): DeviceView | undefined {
+    const device = this.#sharing && this.#definitions()?.devices.get(id);
+    return device && elsewhereView(device, this.#sharing.memberOf(id));
+  }
 }
 
 /** Discovers a device that another collector polls. */
