@@ -1,4 +1,4 @@
-import { nearName } from "../base/text/index.ts";
+import { nearName } from "../../src/base/text/index.ts";
 import type { IndexFacts, ObjectFacts } from "./module-facts.ts";
 import { MibFault } from "./mib-module.ts";
 import { syntaxOf, type ChosenSyntax } from "./syntax-of.ts";

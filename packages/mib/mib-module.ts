@@ -1,4 +1,4 @@
-import { positionAt } from "../base/yaml/index.ts";
+import { positionAt } from "../../src/base/yaml/index.ts";
 
 /** A text of MIB modules and the file that it is from. */
 export interface MibSource {

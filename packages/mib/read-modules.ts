@@ -1,4 +1,4 @@
-import { quote } from "../base/text/index.ts";
+import { quote } from "../../src/base/text/index.ts";
 import { MibFault, type MibSource } from "./mib-module.ts";
 import { isSign, readTokens, type Token } from "./mib-module.ts";
 import type {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { nearName } from "../base/text/index.ts";
+import { nearName } from "../../src/base/text/index.ts";
 import { MibFault, placeOf, type MibSource } from "./mib-module.ts";
 import type { Import, LeftOut, MibModule, NodeDefinition, TypeDefinition } from "./mib-module.ts";
 import { readModules } from "./read-modules.ts";
