@@ -3,8 +3,8 @@ import type { CollectorAnswer, Operation } from "../../server/index.ts";
 import type { DropReason } from "../../output/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { DeliveringOutput } from "../threads/delivering-output.ts";
-import { storeOutput } from "./store-outputs.ts";
-import { testOutput } from "./test-output.ts";
+import { storeOutput } from "../outputs/store-outputs.ts";
+import { testOutput } from "../outputs/test-output.ts";
 
 /** What an output has counted in this run. */
 type OutputCounts = Pick<OutputView, "deliveredRecords" | "droppedRecords" | "drops" | "queueBytes">;

@@ -5,10 +5,10 @@ import {
   type ServerAddress,
   type TlsFiles,
   type DatabaseAccess,
-} from "../base/postgresql/index.ts";
-import type { UdmPostgresqlStoreOptions } from "../metadata/index.ts";
-import { SettingsError, type Settings } from "./settings/index.ts";
-import { startUdmFileThread } from "./start-udm-file-thread.ts";
+} from "../../base/postgresql/index.ts";
+import type { UdmPostgresqlStoreOptions } from "../../metadata/index.ts";
+import { SettingsError, type Settings } from "../settings/index.ts";
+import { startUdmFileThread } from "../threads/start-udm-file-thread.ts";
 
 const urlName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
 

@@ -1,7 +1,7 @@
-import { readTlsCredentials } from "../server/index.ts";
+import { readTlsCredentials } from "../../server/index.ts";
 import { readAuthorities } from "./access.ts";
-import type { StreamCredentials, StreamOptions } from "../flow/index.ts";
-import type { Settings } from "./settings/index.ts";
+import type { StreamCredentials, StreamOptions } from "../../flow/index.ts";
+import type { Settings } from "../settings/index.ts";
 
 /**
  * The connections of exporters by the settings; undefined when there are to be none.

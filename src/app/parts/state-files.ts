@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { StateFiles } from "../flow/index.ts";
-import { makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+import type { StateFiles } from "../../flow/index.ts";
+import { makeFolder, replaceContent, type FileIo } from "../../base/file/index.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;

@@ -6,10 +6,10 @@ import {
   createIdentities,
   parseAccessFile,
   type Identities,
-} from "../server/index.ts";
-import type { Settings } from "./settings/index.ts";
-import { createWatchedFile, type WatchedFile } from "../base/file/index.ts";
-import { limitLog, type Clock, type Health, type Log, type Metrics } from "../base/report/index.ts";
+} from "../../server/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { createWatchedFile, type WatchedFile } from "../../base/file/index.ts";
+import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../base/report/index.ts";
 
 /** Certificates in PEM of authorities. @throws Error naming the file that has no certificate. */
 export function readAuthorities(path: string): Buffer {

@@ -1,5 +1,5 @@
-import type { CollectorAnswer } from "../server/index.ts";
-import type { Clock, FamilyReading, Metrics } from "../base/report/index.ts";
+import type { CollectorAnswer } from "../../server/index.ts";
+import type { Clock, FamilyReading, Metrics } from "../../base/report/index.ts";
 
 type Overview = CollectorAnswer<"getOverview">;
 type Unit = Overview["losses"][number]["unit"];

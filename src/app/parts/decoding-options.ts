@@ -1,11 +1,11 @@
-import { servicePorts } from "../enrich/index.ts";
-import type { CustomElement, FlowPipelineOptions, Protocol } from "../flow/index.ts";
-import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../record/index.ts";
-import type { Clock, Log, Metrics } from "../base/report/index.ts";
-import type { Enrichment } from "./enrichment/enrichment.ts";
-import { recordFilter } from "./filters.ts";
-import { flowShape } from "./shaping.ts";
-import type { PlainSettings } from "./settings/index.ts";
+import { servicePorts } from "../../enrich/index.ts";
+import type { CustomElement, FlowPipelineOptions, Protocol } from "../../flow/index.ts";
+import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../../record/index.ts";
+import type { Clock, Log, Metrics } from "../../base/report/index.ts";
+import type { Enrichment } from "../enrichment/enrichment.ts";
+import { recordFilter } from "../shaping.ts";
+import { flowShape } from "../shaping.ts";
+import type { PlainSettings } from "../settings/index.ts";
 
 /** What decoding needs that is not in the settings. */
 export interface DecodingParts {

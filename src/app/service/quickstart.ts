@@ -1,7 +1,7 @@
 import { constants, copyFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolderSync } from "../base/file/index.ts";
-import type { Settings } from "./settings/index.ts";
+import { makeFolderSync } from "../../base/file/index.ts";
+import type { Settings } from "../settings/index.ts";
 
 /**
  * Makes the directories of the metadata file and of the output file, and puts the sample where the metadata file is

@@ -3,16 +3,16 @@ import type { RecordTap } from "../../output/index.ts";
 import type { Progress, Reporting } from "../../base/report/index.ts";
 import type { Snmp } from "../../snmp/index.ts";
 import type { Sources } from "../../metadata/index.ts";
-import { candidatesView, discoveryView, devicesView, previewDefinitions, snmpReadings } from "../snmp-views.ts";
+import { candidatesView, discoveryView, devicesView, previewDefinitions, snmpReadings } from "./snmp-views.ts";
 import type { Doctor } from "../doctor/doctor.ts";
-import { exportersView, type ExportersViewParts } from "../exporters-view.ts";
-import { fieldsView } from "../fields-view.ts";
-import { createFlowTail } from "../flow-tail.ts";
-import { outputsView } from "../outputs/outputs-view.ts";
-import { createOverview } from "../overview-view.ts";
-import { progressEvents, tasksView } from "../progress-views.ts";
+import { exportersView, type ExportersViewParts } from "./exporters-view.ts";
+import { fieldsView } from "./fields-view.ts";
+import { createFlowTail } from "./flow-tail.ts";
+import { outputsView } from "./outputs-view.ts";
+import { createOverview } from "./overview-view.ts";
+import { progressEvents, tasksView } from "./progress-views.ts";
 import type { Settings } from "../settings/index.ts";
-import { sourcesView } from "../sources-view.ts";
+import { sourcesView } from "./sources-view.ts";
 
 /** What the views show; what is undefined is not part of this collector. */
 export interface CollectorViewsParts {

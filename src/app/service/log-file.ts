@@ -1,10 +1,10 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { makeFolderSync } from "../base/file/index.ts";
+import { makeFolderSync } from "../../base/file/index.ts";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Clock } from "../base/report/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 
 export interface LogFileOptions {
   readonly path: string;

@@ -1,5 +1,5 @@
-import { SourceRefusal, type SourceOperations, type CollectorAnswer } from "../server/index.ts";
-import { SourceFault, type SourceDiff, type Sources, udmJson, type UdmEntry } from "../metadata/index.ts";
+import { SourceRefusal, type SourceOperations, type CollectorAnswer } from "../../server/index.ts";
+import { SourceFault, type SourceDiff, type Sources, udmJson, type UdmEntry } from "../../metadata/index.ts";
 
 /** What `GET /api/v1/enrich/sources` answers. */
 export function sourcesView(sources: Sources | undefined): CollectorAnswer<"listSources"> {

@@ -1,5 +1,5 @@
-import { shortNames, fieldPatterns, recordFields } from "../record/index.ts";
-import type { CollectorAnswer } from "../server/index.ts";
+import { shortNames, fieldPatterns, recordFields } from "../../record/index.ts";
+import type { CollectorAnswer } from "../../server/index.ts";
 
 /** Where values come from that no exporter or device has sent. */
 const addedBy =

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { readElements, type CustomElement } from "../flow/index.ts";
-import { SettingsError, type Settings } from "./settings/index.ts";
+import { readElements, type CustomElement } from "../../flow/index.ts";
+import { SettingsError, type Settings } from "../settings/index.ts";
 
 export interface FlowElements {
   readonly elements: readonly CustomElement[];

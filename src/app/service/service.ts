@@ -8,9 +8,9 @@ import {
   type LogFields,
   isExpected,
   type Component,
-} from "../base/report/index.ts";
-import { exitCodes, type SignalSource } from "./cli/terminal.ts";
-import { SettingsError } from "./settings/index.ts";
+} from "../../base/report/index.ts";
+import { exitCodes, type SignalSource } from "../cli/terminal.ts";
+import { SettingsError } from "../settings/index.ts";
 
 /** By how much the heap may grow over what lives in it before old objects are collected again, percent. */
 const growth = 30;

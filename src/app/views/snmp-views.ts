@@ -1,6 +1,6 @@
-import type { CollectorAnswer, ListView, SnmpOperations, StreamPage } from "../server/index.ts";
-import { type Snmp, waitFor, type DefinitionsPreview } from "../snmp/index.ts";
-import type { Progress } from "../base/report/index.ts";
+import type { CollectorAnswer, ListView, SnmpOperations, StreamPage } from "../../server/index.ts";
+import { type Snmp, waitFor, type DefinitionsPreview } from "../../snmp/index.ts";
+import type { Progress } from "../../base/report/index.ts";
 
 /** What `GET /api/v1/snmp/discovery` answers. */
 export function discoveryView(snmp: Snmp | undefined): CollectorAnswer<"getDiscovery"> {

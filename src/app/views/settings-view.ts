@@ -1,12 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { packagePath } from "./package-root.ts";
-import type { CollectorAnswer } from "../server/index.ts";
-import type { Clock } from "../base/report/index.ts";
-import { Secret } from "../base/text/index.ts";
-import { reloadPlan } from "./reload-plan.ts";
-import { allSettings, SettingsError, type SettingName, type Settings, type SettingsReading } from "./settings/index.ts";
+import { packagePath } from "../package-root.ts";
+import type { CollectorAnswer } from "../../server/index.ts";
+import type { Clock } from "../../base/report/index.ts";
+import { Secret } from "../../base/text/index.ts";
+import { reloadPlan } from "../service/reload-plan.ts";
+import {
+  allSettings,
+  SettingsError,
+  type SettingName,
+  type Settings,
+  type SettingsReading,
+} from "../settings/index.ts";
 
 type ShippedPackage = NonNullable<CollectorAnswer<"getSettings">["packages"]>[number];
 

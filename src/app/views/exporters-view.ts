@@ -1,8 +1,18 @@
 import { networkInterfaces } from "node:os";
-import type { ExporterView } from "../flow/index.ts";
-import type { CollectorUdmStore } from "../metadata/index.ts";
-import type { CollectorAnswer } from "../server/index.ts";
-import { exporterName } from "./exporter-name.ts";
+import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
+import type { CollectorUdmStore } from "../../metadata/index.ts";
+import type { ExporterView } from "../../flow/index.ts";
+import type { CollectorAnswer } from "../../server/index.ts";
+
+/** What metadata calls an exporter: the name of the most specific entry that has one and applies to exporters. */
+export function exporterName(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
+  const address = parseAddress(text);
+  if (metadata === undefined || address === undefined) return undefined;
+  const named = metadata.layers
+    .covering(unmapAddress(address))
+    .find(({ entry }) => entry.name !== "" && (entry.fileOnly?.contexts?.includes("exporter") ?? true));
+  return named?.entry.name;
+}
 
 export interface ExportersViewParts {
   readonly enabled: boolean;

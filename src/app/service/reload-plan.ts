@@ -1,4 +1,4 @@
-import { missingForMetadataApi, receivesFlows, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi, receivesFlows, type Settings } from "../settings/index.ts";
 
 /** What SIGHUP does, in words for the log. */
 export interface ReloadPlan {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { apiError, type CollectorAnswer, type StreamPage } from "../server/index.ts";
-import type { Progress } from "../base/report/index.ts";
+import { apiError, type CollectorAnswer, type StreamPage } from "../../server/index.ts";
+import type { Progress } from "../../base/report/index.ts";
 
 const maxFollowers = 64;
 /** How often those who follow are sent what has changed, and something at all, milliseconds. */

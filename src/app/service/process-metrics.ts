@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Component, Metrics } from "../base/report/index.ts";
+import type { Component, Metrics } from "../../base/report/index.ts";
 
 /** How often the timer is to run. */
 const resolutionMs = 20;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { apiError, type StreamPage } from "../server/index.ts";
-import { compileLineFilter, FilterError, parseFilter, recordVocabulary, type MatchesLine } from "../record/index.ts";
-import type { RecordTap, TapCounts } from "../output/index.ts";
-import type { Clock, Metrics } from "../base/report/index.ts";
+import { apiError, type StreamPage } from "../../server/index.ts";
+import { compileLineFilter, FilterError, parseFilter, recordVocabulary, type MatchesLine } from "../../record/index.ts";
+import type { RecordTap, TapCounts } from "../../output/index.ts";
+import type { Clock, Metrics } from "../../base/report/index.ts";
 
 const maxListeners = 16;
 const maxRate = 10_000;
