@@ -1,4 +1,4 @@
-// Writes the *.gen.ts of the tables in definitions/: fields of records and elements of vendors.
+// Writes the *.gen.ts of the tables in definitions/: fields of records, elements of vendors, names of ICMP, structures of sFlow.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checksumFile, writeChecksums } from "./checksums.js";
@@ -25,12 +25,58 @@ generate("definitions/vendor-elements.tsv", "src/flow/elements/registry/vendor-t
   ];
 });
 
+generate("definitions/icmp.tsv", "src/flow/kernel/icmp-names.gen.ts", (text) => {
+  const protocols = new Map();
+  for (const [protocol, type, code, name] of rowsOf(text)) {
+    const types = protocols.get(protocol) ?? protocols.set(protocol, []).get(protocol);
+    if (code === "") types.push([Number(type), name, []]);
+    else types.at(-1)[2].push([Number(code), name]);
+  }
+  return [
+    "/** A type of ICMP: its name, and those of its codes. */",
+    "export type IcmpName = readonly [type: number, name: string, codes: readonly (readonly [code: number, name: string])[]];",
+    "",
+    "/** Types and codes of ICMP and ICMPv6 by the number of the protocol. */",
+    ...mapOf("icmpNamesOf", "number, readonly IcmpName[]", protocols),
+  ];
+});
+
+const vendorFormat = 4096;
+generate("definitions/sflow-structures.tsv", "src/flow/wire/sflow/structures.gen.ts", (text) => {
+  const structures = { flow: new Map(), counters: new Map() };
+  for (const [sample, format, field, type] of rowsOf(text)) {
+    const [number, vendor = 0] = format.split(":").toReversed().map(Number);
+    const key = vendor * vendorFormat + number;
+    structures[sample].set(key, [...(structures[sample].get(key) ?? []), [field, type]]);
+  }
+  return [
+    'import type { CounterType, FlowType, XdrLayout } from "./xdr-reader.ts";',
+    "",
+    "/** Flow records by format, without those that are more than a row of fields. */",
+    ...mapOf("flowRecordLayouts", "number, XdrLayout<FlowType>", structures.flow),
+    "",
+    "/** Counter records by format. */",
+    ...mapOf("counterLayouts", "number, XdrLayout<CounterType>", structures.counters),
+  ];
+});
+
+generate("definitions/drop-reasons.tsv", "src/flow/wire/sflow/drop-reasons.gen.ts", (text) => [
+  "/** Why a packet was discarded, by code. */",
+  ...mapOf("sflowDropReasons", "number, string", new Map(rowsOf(text))),
+]);
+
 writeChecksums(join("src/record/fields", `definitions-${checksumFile}`), files);
 
 /** Cells of the lines behind the names of the columns; lines that begin with `#` are comments. */
 function rowsOf(text) {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return lines.slice(1).map((line) => line.split("\t"));
+}
+
+/** A constant that is a map with numbers as keys. */
+function mapOf(name, types, entries) {
+  const lines = Array.from(entries, ([key, value]) => `  [${key}, ${JSON.stringify(value)}],`);
+  return [`export const ${name}: ReadonlyMap<${types}> = new Map<${types}>([`, ...lines, "]);"];
 }
 
 function generate(source, output, linesOf) {

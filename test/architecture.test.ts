@@ -28,10 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
  * Every folder directly in a room that has a row is named by the row.
  */
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
-  base: [
-    ["text", "report"],
-    ["ip", "file", "postgresql", "yaml"],
-  ],
+  base: [["text", "report"], ["ip", "file", "postgresql", "yaml"], "settings"],
   record: [
     "fields",
     ["filter/filter.ts", "filter/filter-error.ts"],
@@ -137,8 +134,12 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
 /** Circles that are left: in the row of app, files of one folder have different places. */
 const knownCircles = /^app(?:\/|$)/;
 
-/** Doors of a part of a room, for a thread that would load all of the room for it. Each part of base has one, too. */
-const secondDoors: ReadonlySet<string> = new Set(["flow/intake/index.ts", "explore/sampling/index.ts"]);
+/** Doors of a part of a room, for a thread or a command that would load all of the room for it. Each part of base has one, too. */
+const secondDoors: ReadonlySet<string> = new Set([
+  "flow/intake/index.ts",
+  "explore/sampling/index.ts",
+  "output/kinds.ts",
+]);
 
 /** The parts of the pages in order: each may import those before it. What several pages share is in `ui`. */
 const webParts: readonly string[] = ["format", "navigation", "api", "ui", "pages", "app", "main.tsx"];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { test } from "node:test";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { test, type TestContext } from "node:test";
 import { tempDirectory } from "./support/temp-directory.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -23,30 +23,14 @@ test("docs/house.md has a row for every room", () => {
   assert.deepEqual(rows.toSorted(), readdirSync(join(root, "src")).toSorted());
 });
 
-test("the recipe for a setting works: the row alone brings the flag, the help and config print", (t) => {
+test("the recipe for a setting works: the row alone brings the flag, the help, its rules and config print", (t) => {
   const [, row = ""] = /```ts setting\n([^`]*)```/.exec(page) ?? [];
   assert.match(row, /SVC_EXAMPLE_LIMIT: row\(/);
-  // A copy of the built program, with the row where a reader would put it.
-  const copy = tempDirectory(t);
-  for (const part of ["bin", "dist/src", "scripts/build-program.js", "package.json", "package-lock.json"]) {
-    cpSync(join(root, part), join(copy, part), { recursive: true, filter: (from) => !from.endsWith(".map") });
-  }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  const table = join(copy, "dist/src/app/settings/settings-table.js");
-  const text = readFileSync(table, "utf8");
-  const first = /(export const settingsTable = \{\n)/.exec(text)?.[1];
-  assert.ok(first !== undefined);
-  writeFileSync(table, text.replace(first, `${first}${row}`));
-  const built = spawnSync(process.execPath, [join(copy, "scripts/build-program.js")], { encoding: "utf8" });
-  assert.equal(built.status, 0, built.stderr);
-  const run = (...argv: string[]): string => {
-    const { stdout, stderr } = spawnSync(process.execPath, [join(copy, "bin/netgloss.js"), ...argv], {
-      encoding: "utf8",
-      env: { PATH: process.env["PATH"], SVC_EXAMPLE_LIMIT: "7" },
-    });
-    return stdout + stderr;
-  };
-  assert.match(run("config", "print"), /^SVC_EXAMPLE_LIMIT: "?7"? {2}# environment$/m);
+  const program = copyProgram(t);
+  program.edit("app/settings/settings-table.js", /export const settingsTable = \{\n/, (first) => first + row);
+  program.build();
+  const run = (...argv: string[]): string => program.run({ SVC_EXAMPLE_LIMIT: "8" }, ...argv);
+  assert.match(run("config", "print"), /^SVC_EXAMPLE_LIMIT: "?8"? {2}# environment$/m);
   assert.match(run("config", "print", "--svc-example-limit", "12"), /^SVC_EXAMPLE_LIMIT: "?12"? {2}# flag/m);
   assert.match(
     run("config", "check", "--svc-example-limit", "1001"),
@@ -54,3 +38,59 @@ test("the recipe for a setting works: the row alone brings the flag, the help an
   );
   assert.match(run("serve", "--help"), /--svc-example-limit <value>\s+How many lines an example has\./);
 });
+
+test("the recipe for an output works: a folder and a line bring its settings, its instances and its test", (t) => {
+  const recipe = readFileSync(join(root, "docs/adding-an-output.md"), "utf8");
+  const blocks = [...recipe.matchAll(/^ {3}```ts output src\/(\S+)\n(.*?)^ {3}```$/gms)];
+  assert.equal(blocks.length, 2);
+  const program = copyProgram(t);
+  for (const [, path = "", indented = ""] of blocks) {
+    // The bundler takes the types away.
+    program.write(path, indented.replace(/^ {3}/gm, "").replaceAll(/(from "\.\.\/.*)\.ts"/g, '$1.js"'));
+  }
+  program.edit("output/kinds.js", /^/, () => 'import { example } from "./example/settings.ts";\n');
+  program.edit("output/kinds.js", /export const outputKinds = \[/, (first) => `${first} example,`);
+  program.build();
+  const run = (...argv: string[]): string =>
+    program.run({ SVC_OUTPUT_EXAMPLE_LIMIT: "7", SVC_OUTPUT_EXAMPLE__EDGE__LIMIT: "3" }, ...argv);
+  assert.match(run("config", "print"), /^SVC_OUTPUT_EXAMPLE_LIMIT: "?7"? {2}# environment$/m);
+  assert.match(run("config", "print"), /^SVC_OUTPUT_EXAMPLE__EDGE__LIMIT: "?3"? {2}# environment$/m);
+  assert.match(run("config", "check"), /SVC_OUTPUT_EXAMPLE__EDGE__ENABLE is not set: this output is off/);
+  assert.match(
+    run("output", "test", "example"),
+    /one record was sent and acknowledged\nwarning: an example of 7 records/,
+  );
+  assert.match(run("output", "test", "example-edge"), /acknowledged\nwarning: an example of 3 records/);
+});
+
+/** A copy of the built program, to be changed where a reader would change it. */
+function copyProgram(t: TestContext) {
+  const copy = tempDirectory(t);
+  for (const part of ["bin", "dist/src", "scripts/build-program.js", "package.json", "package-lock.json"]) {
+    cpSync(join(root, part), join(copy, part), { recursive: true, filter: (from) => !from.endsWith(".map") });
+  }
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  const pathOf = (file: string): string => join(copy, "dist/src", file);
+  return {
+    write(file: string, text: string): void {
+      mkdirSync(dirname(pathOf(file)), { recursive: true });
+      writeFileSync(pathOf(file), text);
+    },
+    edit(file: string, place: RegExp, change: (found: string) => string): void {
+      const text = readFileSync(pathOf(file), "utf8");
+      assert.match(text, place);
+      writeFileSync(pathOf(file), text.replace(place, change));
+    },
+    build(): void {
+      const built = spawnSync(process.execPath, [join(copy, "scripts/build-program.js")], { encoding: "utf8" });
+      assert.equal(built.status, 0, built.stderr);
+    },
+    run(env: Readonly<Record<string, string>>, ...argv: readonly string[]): string {
+      const { stdout, stderr } = spawnSync(process.execPath, [join(copy, "bin/netgloss.js"), ...argv], {
+        encoding: "utf8",
+        env: { PATH: process.env["PATH"], ...env },
+      });
+      return stdout + stderr;
+    },
+  };
+}

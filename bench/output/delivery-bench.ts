@@ -5,8 +5,7 @@ import { mkdtemp, open, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
+import { adapterOf } from "../../test/output/adapter-fixture.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
 import { median } from "../support/median.ts";
@@ -59,18 +58,7 @@ async function measureCpu(lines: readonly Lines[], bare: number, compression: "n
   const sink = startHelper("output/sink-process.js");
   const port = await sink.ask<number>("listen");
   const delivery = startDelivery(
-    createAdapter(
-      {
-        kind: "http",
-        urls: [`http://127.0.0.1:${port}`],
-        format: "ndjson",
-        compression,
-        headers: {},
-        tls: { caPath: "", certPath: "", keyPath: "", skipVerification: false },
-        maxConnections: 4,
-      },
-      { clock: systemClock },
-    ),
+    adapterOf("GENERIC_HTTP", { ADDRESSES: [`http://127.0.0.1:${port}`], COMPRESSION: compression }),
   );
   const count = repeats * lines.reduce((sum, one) => sum + one.count, 0);
   const figures: number[] = [];

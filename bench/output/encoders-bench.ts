@@ -2,7 +2,7 @@
 // Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
-import { createKeyFinder } from "../../src/output/delivery/key-fields.ts";
+import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
 import { createLayouts } from "../../src/output/clickhouse/columns.ts";
 import { createRowReader, rowsByTable } from "../../src/output/clickhouse/rows.ts";
 import { readLines } from "../../src/output/kafka/kafka-lines.ts";
@@ -16,6 +16,7 @@ import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-
 import { createHeaderOf, frameMessages } from "../../src/output/syslog/syslog-output.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
+import { settingsFor } from "../../test/output/adapter-fixture.ts";
 import { decodeLines } from "./delivery-lines.ts";
 
 const rounds = 9;
@@ -30,21 +31,15 @@ const batches = lines.slice(0, 24).map(({ bytes, count }, number): Batch => ({
 const records = batches.reduce((sum, { count }) => sum + count, 0);
 const labels = ["flow.export.ip.addr", "system.ip.addr"];
 
-const indexOf = createIndexOf({ prefix: "netgloss", suffix: "", naming: "netgloss", period: "rollover" });
+const indexOf = createIndexOf(settingsFor("OPENSEARCH"));
 const plainEvents = createEventReader((field) => field, false);
 const cimEvents = createEventReader((field) => field, true);
-const event = { index: "", source: "", sourcetype: "netgloss" };
+const event = settingsFor("SPLUNK_HEC");
 const readers = createLayouts((field) => field).map(({ columns }) =>
   createRowReader(new Map(columns.map((column) => [column.field, column]))),
 );
 const findKey = createKeyFinder(labels);
-const headerOf = createHeaderOf({
-  facility: 16,
-  severity: 6,
-  hostName: "collector",
-  appName: "netgloss",
-  confirm: "close",
-});
+const headerOf = createHeaderOf(settingsFor("SYSLOG", { HOSTNAME: "collector" }));
 const topics = [{ name: "flow", partitions: 6 }];
 const recordBatches = createRecordBatchEncoder({ compression: undefined, crc32c });
 const { bitmask: bits, compressSync: compress } = compressionsAlgorithms.lz4;

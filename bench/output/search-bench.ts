@@ -5,8 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
+import { adapterOf } from "../../test/output/adapter-fixture.ts";
 import { startPartner } from "../../test/support/partner.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
@@ -24,11 +23,17 @@ try {
   const { url } = await startPartner({ after: (end) => void ends.push(end) }, "opensearch");
   const lines = someOf(decodeLines().lines);
   const count = lines.reduce((total, one) => total + one.count, 0);
-  const config = searchConfig(String(url));
-  const delivery = startDelivery(createAdapter(config, { clock: systemClock }), {
-    maxInFlight: inFlight,
-    batchRecords,
-  });
+  const delivery = startDelivery(
+    adapterOf("OPENSEARCH", {
+      ADDRESSES: [String(url)],
+      INDEX_TEMPLATE_CODEC: "default",
+      INDEX_TEMPLATE_ISM_POLICY: "none",
+    }),
+    {
+      maxInFlight: inFlight,
+      batchRecords,
+    },
+  );
   const bodies = await writeBodies(lines);
   const ours: number[] = [];
   const theirs: number[] = [];
@@ -59,32 +64,6 @@ try {
   });
 } finally {
   for (const end of ends.toReversed()) await end();
-}
-
-function searchConfig(url: string): Parameters<typeof createAdapter>[0] {
-  return {
-    kind: "search",
-    product: "opensearch",
-    urls: [url],
-    headers: {},
-    tls: { caPath: "", certPath: "", keyPath: "", skipVerification: false },
-    isCompressed: false,
-    maxConnections: inFlight,
-    period: "rollover",
-    prefix: "netgloss",
-    suffix: "",
-    naming: "netgloss",
-    template: {
-      overwrite: true,
-      shards: 1,
-      replicas: 0,
-      refreshInterval: "10s",
-      codec: "default",
-      policy: "none",
-      defaultPipeline: "_none",
-      finalPipeline: "_none",
-    },
-  };
 }
 
 function someOf(lines: readonly Lines[]): readonly Lines[] {

@@ -10,7 +10,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { limitHeapGrowth } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createDefinitionsLoader, createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { createDefinitionsLoader, Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 
 export type CollectorRequest =
   | { readonly ask: "start"; readonly devices: string }
@@ -41,8 +41,8 @@ let cpuBefore = process.cpuUsage();
 let heldByScrape = 0;
 let mostMemory = 0;
 let emptyHeap = 0;
-let snmp: ReturnType<typeof createSnmp> | undefined;
-let paths: Parameters<typeof createSnmp>[0]["paths"];
+let snmp: Snmp | undefined;
+let paths: ConstructorParameters<typeof Snmp>[0]["paths"];
 
 const server = createServer((_request, response) => void scrape(response));
 
@@ -64,7 +64,7 @@ function heap(): number {
 /** @returns the port of the metrics. */
 async function start(devices: string): Promise<number> {
   paths = { ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")), devices: [devices] };
-  snmp = createSnmp({
+  snmp = new Snmp({
     paths,
     persistDirectory: "",
     enricher: { enrich() {} },

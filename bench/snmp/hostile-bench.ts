@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { limitHeapGrowth } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
 import { classesOf, hostileLayout } from "./fleet-layout.ts";
@@ -29,7 +29,7 @@ await writeFile(
 );
 limitHeapGrowth();
 const metrics = createMetrics();
-const snmp = createSnmp({
+const snmp = new Snmp({
   paths: {
     ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")),
     devices: [join(directory, "devices")],

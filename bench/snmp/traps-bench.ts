@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
 import type { StormOrder } from "./trap-sender.ts";
@@ -17,7 +17,7 @@ for (const [what, maxRate] of [
 ] as const) {
   const metrics = createMetrics();
   let records = 0;
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")), devices: [] },
     persistDirectory: "",
     enricher: { enrich() {} },

@@ -74,6 +74,7 @@ export default defineConfig({
           page("API", "api"),
           page("Metrics", "reference/metrics"),
           page("SNMP by vendor", "reference/snmp-vendors"),
+          page("File formats", "reference/file-formats"),
           page("Settings of NetObserv", "reference/netobserv-settings"),
         ],
       },

@@ -1,23 +1,15 @@
-import { recordVocabulary, ecsNames } from "../record/index.ts";
-import { instanceSetting, storeWords, type PlainSettings, type StoreWord } from "./settings/index.ts";
-
-type DropSetting = `SVC_OUTPUT_${StoreWord}_DROP_FIELDS`;
-
-const dropSettings: readonly DropSetting[] = storeWords.map((word) => `SVC_OUTPUT_${word}_DROP_FIELDS` as const);
+import { ecsNames, recordVocabulary } from "../record/index.ts";
+import { storesOf, type PlainSettings } from "./settings/index.ts";
 
 /**
  * Warns of names in lists of fields to leave out that are no fields and nearly are: nothing would be left out by them. Other names that the table
  * of fields lacks may be metadata.
  */
 export function droppedFieldWarnings(settings: PlainSettings): string[] {
-  const all = ["SVC_PROCESSOR_DROP_FIELDS" as const, ...dropSettings].map((name) => ({
-    name: name as string,
-    fields: settings[name],
-  }));
-  for (const instance of settings.outputInstances) {
-    const name = `SVC_OUTPUT_${instance.word}_DROP_FIELDS` as const;
-    all.push({ name: instanceSetting(instance, name), fields: instance.settings[name] });
-  }
+  const all = [
+    { name: "SVC_PROCESSOR_DROP_FIELDS", fields: settings.SVC_PROCESSOR_DROP_FIELDS },
+    ...storesOf(settings).map(({ values, show }) => ({ name: show("DROP_FIELDS"), fields: values.DROP_FIELDS })),
+  ];
   return all.flatMap(({ name, fields }) =>
     fields.flatMap((field) => {
       const meant = fieldsMeant(field);

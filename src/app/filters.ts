@@ -6,16 +6,7 @@ import {
   recordVocabulary,
   type Filter,
 } from "../record/index.ts";
-import { instanceSetting, outputWords, type OutputWord, type PlainSettings } from "./settings/index.ts";
-
-/** The settings that are filters. */
-type FilterSetting = `SVC_OUTPUT_${OutputWord}_FILTER` | "SVC_PROCESSOR_FILTER_KEEP" | "SVC_PROCESSOR_FILTER_DROP";
-
-const filterSettings: readonly FilterSetting[] = [
-  "SVC_PROCESSOR_FILTER_KEEP",
-  "SVC_PROCESSOR_FILTER_DROP",
-  ...outputWords.map((word) => `SVC_OUTPUT_${word}_FILTER` as const),
-];
+import { outputsOf, type PlainSettings } from "./settings/index.ts";
 
 /**
  * The filter that a setting has; undefined when it is empty.
@@ -46,11 +37,11 @@ export function compileTrapCondition(text: string): Matches {
 
 /** What is wrong with the filters of the settings. */
 export function filterProblems(settings: PlainSettings): string[] {
-  const all = filterSettings.map((name) => ({ name: name as string, text: settings[name] }));
-  for (const instance of settings.outputInstances) {
-    const name = `SVC_OUTPUT_${instance.word}_FILTER` as const;
-    all.push({ name: instanceSetting(instance, name), text: instance.settings[name] });
-  }
+  const all = [
+    { name: "SVC_PROCESSOR_FILTER_KEEP", text: settings.SVC_PROCESSOR_FILTER_KEEP },
+    { name: "SVC_PROCESSOR_FILTER_DROP", text: settings.SVC_PROCESSOR_FILTER_DROP },
+    ...outputsOf(settings).map(({ values, show }) => ({ name: show("FILTER"), text: values.FILTER })),
+  ];
   return all.flatMap(({ name, text }) => {
     try {
       filterOf(name, text);

@@ -1,4 +1,5 @@
 export { commandsPage } from "./cli/commands-page.ts";
+export { fileFormatsPage } from "./checks/check-files.ts";
 export { createProgram, runProgram } from "./cli/program.ts";
 export type { SignalSource, Terminal } from "./cli/terminal.ts";
 export { createCollector, type Collector, type CollectorOptions } from "./collector.ts";

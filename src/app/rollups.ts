@@ -1,10 +1,6 @@
 import { parseFilter, recordVocabulary } from "../record/index.ts";
 import { rolledUpFields } from "../output/index.ts";
-import { instanceSetting, outputWords, type OutputWord, type PlainSettings } from "./settings/index.ts";
-
-type RollupSetting = `SVC_OUTPUT_${OutputWord}_ROLLUP_FIELDS`;
-
-const rollupSettings: readonly RollupSetting[] = outputWords.map((word) => `SVC_OUTPUT_${word}_ROLLUP_FIELDS` as const);
+import { outputsOf, type PlainSettings } from "./settings/index.ts";
 
 /**
  * The fields by which records are added up: names of fields, or short names of filters that stand for one.
@@ -30,15 +26,10 @@ const fault = (setting: string, why: string): Error => new Error(`${setting}: ${
 
 /** What is wrong with the fields of rollups of the settings. */
 export function rollupProblems(settings: PlainSettings): string[] {
-  const all = rollupSettings.map((name) => ({ name: name as string, fields: settings[name] }));
-  for (const instance of settings.outputInstances) {
-    const name = `SVC_OUTPUT_${instance.word}_ROLLUP_FIELDS` as const;
-    all.push({ name: instanceSetting(instance, name), fields: instance.settings[name] });
-  }
-  return all.flatMap(({ name, fields }) =>
-    fields.flatMap((field) => {
+  return outputsOf(settings).flatMap(({ values, show }) =>
+    values.ROLLUP_FIELDS.flatMap((field) => {
       try {
-        rollupFields(name, [field]);
+        rollupFields(show("ROLLUP_FIELDS"), [field]);
         return [];
       } catch (error) {
         return [(error as Error).message];

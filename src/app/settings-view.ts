@@ -6,16 +6,7 @@ import type { CollectorAnswer } from "../server/index.ts";
 import type { Clock } from "../base/report/index.ts";
 import { Secret } from "../base/text/index.ts";
 import { reloadPlan } from "./reload-plan.ts";
-import {
-  instanceSetting,
-  settingNames,
-  settingOf,
-  settingsOfWord,
-  SettingsError,
-  type SettingName,
-  type Settings,
-  type SettingsReading,
-} from "./settings/index.ts";
+import { allSettings, SettingsError, type SettingName, type Settings, type SettingsReading } from "./settings/index.ts";
 
 type ShippedPackage = NonNullable<CollectorAnswer<"getSettings">["packages"]>[number];
 
@@ -137,23 +128,15 @@ interface Listed {
 }
 
 function listSettings(settings: Settings, origins: ReadonlyMap<SettingName, string> | undefined): readonly Listed[] {
-  const list = (name: SettingName, shown: string, of: Settings, origin: string | undefined): Listed => {
-    const { type, group, help, default: fallback } = settingOf(name);
-    const value: unknown = of[name];
+  return allSettings(settings, origins).map(({ row, shown, value, origin }) => {
+    const { type, group, help, default: fallback } = row;
     const [ownText, defaultText] = [type.format(value), type.format(fallback)];
     const guess = ownText === defaultText ? "default" : "program";
     const rest = { default: defaultText, origin: origin ?? guess };
     const head = { name: shown, group, help, expected: type.expected };
     if (!(value instanceof Secret)) return { view: { ...head, value: ownText, ...rest }, text: ownText };
     return { view: { ...head, isSecret: true, isSet: value.isSet, ...rest, default: "" }, text: value.reveal() };
-  };
-  const own = settingNames.map((name) => list(name, name, settings, origins?.get(name)));
-  const ofInstances = settings.outputInstances.flatMap((instance) =>
-    settingsOfWord(instance.word).map((name) =>
-      list(name, instanceSetting(instance, name), instance.settings, instance.origins.get(name) ?? "default"),
-    ),
-  );
-  return [...own, ...ofInstances];
+  });
 }
 
 async function whatRestartChanges(

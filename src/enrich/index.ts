@@ -17,13 +17,15 @@ export {
   type WatchAddresses,
 } from "./address/address-enricher.ts";
 export { createAppEnds, type AppEnds } from "./apps/app-ends.ts";
-export { readAppEnds, readAppIds, type AppHost, type AppIds } from "./apps/read-apps.ts";
-export { createUserHostNames, readHostNames, type HostNames } from "./dns/user-host-names.ts";
+export { appEndsShape, appIdsShape, readAppEnds, readAppIds, type AppHost, type AppIds } from "./apps/read-apps.ts";
+export { createUserHostNames, hostNamesShape, readHostNames, type HostNames } from "./dns/user-host-names.ts";
 export {
   FileFindings,
   formatFinding,
   readSampleRates,
   readSelection,
+  sampleRatesShape,
+  selectionShape,
   type ReadFile,
   type SelectionLists,
 } from "./files/operator-file.ts";
@@ -48,8 +50,9 @@ export {
   createNameEnricher,
   joinPortNames,
   knownPortNames,
+  portNamesShape,
   readPortNames,
   servicePorts,
   type PortNames,
 } from "./names/name-enricher.ts";
-export { createNetifEnricher, readNetifs, type NetifExporter } from "./netif/netif-enricher.ts";
+export { createNetifEnricher, netifsShape, readNetifs, type NetifExporter } from "./netif/netif-enricher.ts";

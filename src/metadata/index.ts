@@ -92,7 +92,7 @@ export { readColumnMap, readFixed } from "./exchange/map/read-column-map.ts";
 export type { CsvOptions } from "./exchange/rows/csv-rows.ts";
 export { Selections, serveSelection, type Select, type SelectionLimits } from "./exchange/rows/selection.ts";
 export { createLastCopies, type SourceDiff, type SourceState } from "./sources/source-state.ts";
-export { readSourcesFile, SourcesFileError } from "./sources/config/read-sources-file.ts";
+export { readSourcesFile, SourcesFileError, sourcesShape } from "./sources/config/read-sources-file.ts";
 export { sourceKinds } from "./sources/kinds/kinds.ts";
 export { createSources, type Sources, type SourcesOptions } from "./sources/sources.ts";
 export { SourceFault } from "./sources/source-config.ts";

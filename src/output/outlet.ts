@@ -1,3 +1,7 @@
+import { close, write } from "node:fs";
+import { promisify } from "node:util";
+import { errorCode, reasonOf } from "./delivery/delivery-error.ts";
+
 /** Where a queued sink takes its bytes. Its calls are made one at a time, but for `abort`. */
 export interface Outlet {
   /**
@@ -46,4 +50,44 @@ export function countLines(batch: Uint8Array, end: number): number {
 /** The same memory as a buffer. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+const writeTo = promisify(write);
+const closeOf = promisify(close);
+
+const maxBatch = 256 * 1024;
+
+interface DescriptorOutletOptions {
+  readonly fd: number;
+  /** Whether to close the descriptor with the outlet. */
+  readonly isOwned: boolean;
+  /** Whether an I/O error means that nobody is there any more, as with a terminal that was closed. */
+  readonly isTerminal: boolean;
+}
+
+/** A regular file, terminal or device that is already open, written to at its current position. */
+export function createDescriptorOutlet(options: DescriptorOutletOptions): Outlet {
+  const { fd, isOwned, isTerminal } = options;
+  return {
+    next: async () => maxBatch,
+    isUnfinished: () => false,
+    async write(batch, at) {
+      try {
+        return (await writeTo(fd, batch, at, batch.length - at, null)).bytesWritten;
+      } catch (error) {
+        const code = errorCode(error);
+        if (code === "EAGAIN") return 0;
+        if (code === "EPIPE" || (isTerminal && code === "EIO")) {
+          throw new OutletClosedError(reasonOf(error), { cause: error });
+        }
+        throw error;
+      }
+    },
+    // Others may write to the same file, so nothing is taken back: the next write goes on at the exact byte.
+    retreat: async (_batch, at) => at,
+    close: async () => {
+      if (isOwned) await closeOf(fd).catch(() => {});
+    },
+    abort() {},
+  };
 }

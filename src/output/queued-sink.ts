@@ -1,6 +1,6 @@
 import type { Sink } from "../record/index.ts";
 import { limitLog, type Clock, type Component, type Health, type Log } from "../base/report/index.ts";
-import { errorCode, reasonOf } from "./errno.ts";
+import { errorCode, reasonOf } from "./delivery/delivery-error.ts";
 import { countLines, OutletClosedError, type Outlet } from "./outlet.ts";
 import { createPause } from "./pause.ts";
 import type { DropReason, OutputMetrics, OutputReport } from "./output-metrics.ts";

@@ -32,6 +32,7 @@ export type { ExplainedObject, ExplainObject, ObjectQuestion } from "./tools/too
 
 export {
   AccessFileError,
+  accessShape,
   parseAccessFile,
   type AccessList,
   type AccessToken,

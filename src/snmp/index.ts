@@ -78,14 +78,13 @@ export { readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
 export { waitFor } from "./operations/discoveries.ts";
-export { createSnmp } from "./operations/create-snmp.ts";
+export { Snmp } from "./operations/create-snmp.ts";
 export type {
   ApplyFinding,
   ApplyOutcome,
   DefinitionsPreview,
   DeviceCounters,
   RediscoveryOutcome,
-  Snmp,
   SnmpOptions,
 } from "./operations/snmp.ts";
 export { readTrapRules, type CompileCondition } from "./traps/trap-rules.ts";

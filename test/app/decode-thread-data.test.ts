@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outputWords, plainSettings, readSettings, settingNames } from "../../src/app/settings/index.ts";
+import { outputsOf, plainSettings, readSettings, settingNames } from "../../src/app/settings/index.ts";
 import { decodeMemory, slabBytes } from "../../src/app/threads/flow-thread-data.ts";
 
 const defaults = plainSettings(readSettings([], () => assert.fail("no secret files here")).settings);
+const outputWords = outputsOf(defaults).map(({ show }) => show("").slice("SVC_OUTPUT_".length, -1));
 const slabs = (given: object): number => decodeMemory({ ...defaults, ...given }).lines.slabs;
 
 test("every output has a queue", () => {

@@ -5,7 +5,6 @@ import { test } from "node:test";
 import {
   countFates,
   environmentSettings,
-  cloudIdUrl,
   fateOf,
   netObservNames,
   netObservPage,
@@ -18,6 +17,8 @@ import {
   type GivenSetting,
   type SettingsReading,
 } from "../../src/app/index.ts";
+import { cloudIdUrl } from "../../src/output/index.ts";
+import type { Secret } from "../../src/base/text/index.ts";
 import { referenceData } from "../support/reference-data.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -180,9 +181,9 @@ test("outputs by namespaces of the old prefix are outputs that have names", () =
     settings.outputInstances.map(({ word, name }) => `${word} ${name}`),
     ["KAFKA EDGE", "ELASTICSEARCH NORTH_WEST"],
   );
-  const kafka = settings.outputInstances[0]?.settings;
-  assert.equal(kafka?.SVC_OUTPUT_KAFKA_BATCH_MAX_BYTES, 2_000_000);
-  assert.equal(kafka?.SVC_OUTPUT_KAFKA_SASL_PASSWORD.reveal(), "content of /run/p");
+  const kafka = settings.outputInstances[0]?.values;
+  assert.equal(kafka?.BATCH_MAX_BYTES, 2_000_000);
+  assert.equal((kafka as unknown as { SASL_PASSWORD: Secret }).SASL_PASSWORD.reveal(), "content of /run/p");
   assert.equal(settings.SVC_OUTPUT_KAFKA_ENABLE, false);
   assert.equal(settings.SVC_OUTPUT_STDOUT_ENABLE, true);
   assert.deepEqual(unknown, ["EF_EDGE_OUTPUT_PIGEON_ENABLE (environment)"]);

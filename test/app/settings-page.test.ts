@@ -2,14 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import {
-  parseSettingsFile,
-  readSettings,
-  settingNames,
-  settingOf,
-  settingsPage,
-  storeWords,
-} from "../../src/app/index.ts";
+import { parseSettingsFile, readSettings, settingNames, settingOf, settingsPage } from "../../src/app/index.ts";
+import { outputKinds } from "../../src/output/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -37,18 +31,19 @@ test("a setting whose default is empty has an example, and every example is a va
 });
 
 test("every setting is honoured somewhere outside its table", () => {
-  const sources = readdirSync(join(root, "src/app"), { recursive: true, encoding: "utf8" })
-    .filter(
-      (path) => path.endsWith(".ts") && !/settings-table|delivery-settings|check-settings|format-settings/.test(path),
-    )
-    .map((path) => readFileSync(join(root, "src/app", path), "utf8"))
-    .join("");
+  const sourcesOf = (folder: string): string =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts") && !/settings-table|check-settings|format-settings/.test(path))
+      .map((path) => readFileSync(join(root, folder, path), "utf8"))
+      .join("");
+  const [app, output] = [sourcesOf("src/app"), sourcesOf("src/output")];
   const idle = settingNames.filter((name) => {
-    // Settings that outputs to stores have in common are read by what follows the output's word.
-    const word = storeWords.find((one) => name.startsWith(`SVC_OUTPUT_${one}_`));
-    const common = word === undefined ? "" : name.slice(`SVC_OUTPUT_${word}_`.length);
-    const patterns = [`settings\\.${name}\\b`, ...(common === "" ? [] : [`of\\("${common}"\\)`, `}_${common}\``])];
-    return !patterns.some((pattern) => new RegExp(pattern).test(sources));
+    if (new RegExp(`settings\\.${name}\\b`).test(app)) return false;
+    // Outputs to stores read their own settings, without the beginning of their names.
+    const word = outputKinds.find((kind) => name.startsWith(`SVC_OUTPUT_${kind.word}_`))?.word;
+    if (word === undefined) return true;
+    const own = name.slice(`SVC_OUTPUT_${word}_`.length);
+    return !new RegExp(`(?:settings|values)\\.${own}\\b|[{,] ${own}(?:: \\w+)?[, ]`).test(app + output);
   });
   assert.deepEqual(
     idle,

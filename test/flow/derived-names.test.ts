@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { icmpName, icmpNamesOf } from "../../src/flow/kernel/icmp-names.ts";
+import { icmpNamesOf } from "../../src/flow/kernel/icmp-names.gen.ts";
+import { icmpName } from "./model/model-completion.ts";
 import {
   dataSet,
   fields,

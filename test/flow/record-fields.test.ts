@@ -5,9 +5,8 @@ import { test } from "node:test";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import { packetNames } from "../../src/flow/wire/packet/packet-steps.ts";
-import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
+import { counterLayouts, flowRecordLayouts } from "../../src/flow/wire/sflow/structures.gen.ts";
 import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";
-import { flowRecordLayouts } from "../../src/flow/wire/sflow/flow-record-layouts.ts";
 import { fieldGroups, findField, recordFields, type RecordField, type Value } from "../../src/record/index.ts";
 import { fitsField } from "./fits-field.ts";
 

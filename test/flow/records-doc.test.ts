@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { createSharedStore, createStateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
-import { counterLayouts } from "../../src/flow/wire/sflow/counter-layouts.ts";
+import { counterLayouts } from "../../src/flow/wire/sflow/structures.gen.ts";
 import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";
 import { fieldGroups } from "../../src/record/index.ts";
 import { fieldsPage } from "../../scripts/records-page.ts";

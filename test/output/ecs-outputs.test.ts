@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
-import { clickHouseConfig } from "./clickhouse/clickhouse-fixture.ts";
+import { adapterOf } from "./adapter-fixture.ts";
+import { clickHouseServer } from "./clickhouse/clickhouse-fixture.ts";
 import { startFakeClickHouse } from "./clickhouse/fake-clickhouse.ts";
 import { batchOf } from "./delivery/batch-fixture.ts";
-import { postConfig, startHttpServer } from "./http/http-fixture.ts";
+import { startHttpServer } from "./http/http-fixture.ts";
 import { startFakeSearchServer } from "./search/fake-search-server.ts";
-import { searchConfig, searchTemplate } from "./search/search-fixture.ts";
+import { searchServer } from "./search/search-fixture.ts";
 
 const signal = new AbortController().signal;
-const context = { clock: systemClock, isEcs: true };
 const flow =
   '{"@timestamp":"2026-01-01T00:00:00.000Z","host.ip":"192.0.2.1","event.dataset":"netflow","source.ip":"10.0.0.1","n":1}';
 const counters =
@@ -19,7 +17,7 @@ const snmp = '{"@timestamp":"2026-01-01T00:00:00.000Z","host.ip":"192.0.2.9","sn
 
 test("the index template has the names of ECS, and records go to the index of their type", async (t) => {
   const fake = await startFakeSearchServer(t);
-  const adapter = createAdapter(searchConfig(`http://127.0.0.1:${fake.port}`, { template: searchTemplate }), context);
+  const adapter = adapterOf("ELASTICSEARCH", searchServer(`http://127.0.0.1:${fake.port}`, { ECS_ENABLE: true }));
   await adapter.open(signal);
   const made = fake.puts.get("/_index_template/netgloss") as {
     template: { mappings: { properties: Record<string, { type: string }> } };
@@ -43,17 +41,18 @@ test("the index template has the names of ECS, and records go to the index of th
 test("indices are called as NetObserv's are, so that its dashboards find every kind of record", async (t) => {
   const trap = '{"@timestamp":"2026-01-01T00:00:00.000Z","system.ip.addr":"192.0.2.9","snmp.trap.oid":".1","n":4}';
   const flowOfOurs = '{"@timestamp":"2026-01-01T00:00:00.000Z","flow.export.ip.addr":"192.0.2.1","n":1}';
-  const sentTo = async (lines: string[], given: Parameters<typeof searchConfig>[1], isEcs: boolean) => {
+  const sentTo = async (lines: string[], given: Parameters<typeof searchServer>[1]) => {
     const fake = await startFakeSearchServer(t);
-    const config = searchConfig(`http://127.0.0.1:${fake.port}`, { prefix: "elastiflow", ...given });
-    const adapter = createAdapter(config, { ...context, isEcs });
+    const naming = { INDEX_NAMING: "netobserv", INDEX_PREFIX: "elastiflow" } as const;
+    const server = searchServer(`http://127.0.0.1:${fake.port}`, { ...naming, ...given });
+    const adapter = adapterOf("ELASTICSEARCH", server);
     await adapter.open(signal);
     await adapter.send(batchOf(lines), signal);
     const indices = [...fake.documents].map(([id, { n }]) => [n, id.split("/")[0]]);
     const template = [...fake.puts.keys()].find((path) => path.startsWith("/_index_template/"));
     return { indices: Object.fromEntries(indices) as Record<string, string>, template };
   };
-  const codex = await sentTo([flowOfOurs, snmp, trap], { naming: "codex" }, false);
+  const codex = await sentTo([flowOfOurs, snmp, trap], {});
   assert.deepEqual(codex, {
     indices: {
       1: "elastiflow-flow-codex-2.4-netgloss",
@@ -62,7 +61,11 @@ test("indices are called as NetObserv's are, so that its dashboards find every k
     },
     template: "/_index_template/elastiflow-codex-netgloss",
   });
-  const ecs = await sentTo([flow, counters], { naming: "ecs", suffix: "edge", period: "daily" }, true);
+  const ecs = await sentTo([flow, counters], {
+    ECS_ENABLE: true,
+    INDEX_SUFFIX: "edge",
+    INDEX_PERIOD: "daily",
+  });
   assert.deepEqual(ecs.indices, {
     1: "elastiflow-flow-ecs-8.0-2.4-edge-netgloss-2026.01.01",
     2: "elastiflow-telemetry_flow-ecs-8.0-2.4-edge-netgloss-2026.01.01",
@@ -71,7 +74,7 @@ test("indices are called as NetObserv's are, so that its dashboards find every k
 
 test("tables of ClickHouse have columns by the names of ECS, each once", async (t) => {
   const fake = await startFakeClickHouse(t);
-  const adapter = createAdapter(clickHouseConfig(`http://127.0.0.1:${fake.port}`), context);
+  const adapter = adapterOf("CLICKHOUSE", clickHouseServer(`http://127.0.0.1:${fake.port}`, { ECS_ENABLE: true }));
   await adapter.open(signal);
   for (const create of fake.statements.filter((one) => one.startsWith("CREATE TABLE"))) {
     const names = Array.from(create.matchAll(/^ {2}`(\w+)` /gm), ([, name]) => name);
@@ -87,14 +90,13 @@ test("tables of ClickHouse have columns by the names of ECS, each once", async (
 
 test("fields that settings name are found by their names in ECS", async (t) => {
   const server = await startHttpServer(t);
-  const post = postConfig(`http://127.0.0.1:${server.port}`);
-  const loki = createAdapter({ kind: "loki", ...post, labelFields: ["flow.export.ip.addr"] }, context);
+  const common = { ADDRESSES: [`http://127.0.0.1:${server.port}`], ECS_ENABLE: true };
+  const loki = adapterOf("LOKI", { ...common, LABEL_FIELDS: ["flow.export.ip.addr"] });
   await loki.open(signal);
   await loki.send(batchOf([flow]), signal);
   assert.match(server.calls.at(-1)?.body ?? "", /"stream":\{[^}]*"host_ip":"192\.0\.2\.1"\}/);
-  const common = { index: "", source: "", sourcetype: "netgloss", hasCimFields: true } as const;
   server.answer = (_, response) => void response.end('{"text":"Success","code":0}');
-  const splunk = createAdapter({ kind: "splunk", ...post, format: "event", ...common }, context);
+  const splunk = adapterOf("SPLUNK_HEC", { ...common, CIM_ENABLE: true });
   await splunk.open(signal);
   await splunk.send(batchOf([flow]), signal);
   assert.match(server.calls.at(-1)?.body ?? "", /"host":"192\.0\.2\.1","fields":\{[^}]*"src_ip":"10\.0\.0\.1"/);

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { ecsName, fieldGroups, findField, recordFields, type Value } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import {
   createFakeNetwork,
@@ -96,7 +96,7 @@ test("the supplied definitions write what dashboards ask for, with the types of 
   const devices = tempDirectory(t);
   writeFileSync(join(devices, "host.yml"), "host: {ip: 192.0.2.1, communities: [public]}\n");
   const byEntity = new Map<string, SnmpRecord>();
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(resolve(import.meta.dirname, "../../../definitions")), devices: [devices] },
     persistDirectory: "",
     enricher: { enrich() {} },

@@ -3,13 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import {
-  createDefinitionsLoader,
-  createSnmp,
-  definitionPathsIn,
-  type Definitions,
-  type Snmp,
-} from "../../src/snmp/index.ts";
+import { createDefinitionsLoader, Snmp, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -81,7 +75,7 @@ export async function pollVendorDevices(t: TestContext, all: readonly VendorDevi
   }
   writeFileSync(join(devices, "lab.yml"), `${lines.join("\n")}\n`);
   const records: Record<string, unknown>[] = [];
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(directory), devices: [devices] },
     persistDirectory: "",
     enricher: { enrich() {} },

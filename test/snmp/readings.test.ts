@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -28,7 +28,7 @@ test("what the last polls read is there for Prometheus, and gone with its device
   );
   network.attachAgent("192.0.2.1", 161, createSnmpAgent({ table, maxMessageSize: 8000 }));
   writeFileSync(join(devices, "d.yml"), "core-1: {ip: 192.0.2.1, communities: [public]}\n");
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(resolve(import.meta.dirname, "../../../definitions")), devices: [devices] },
     persistDirectory: "",
     enricher: { enrich() {} },

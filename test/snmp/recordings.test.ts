@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn, oidStartsWith } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn, oidStartsWith } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { createFakeNetwork, createSnmpAgent, oidOf, parseSnmprec } from "../support/snmp-agent/index.ts";
@@ -25,7 +25,7 @@ describe(
         const devices = tempDirectory(t);
         writeFileSync(join(devices, "lab.yml"), "lab: {ip: 192.0.2.1, communities: [public]}\n");
         const records: Record<string, unknown>[] = [];
-        const snmp = createSnmp({
+        const snmp = new Snmp({
           paths: { ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")), devices: [devices] },
           persistDirectory: "",
           enricher: { enrich() {} },

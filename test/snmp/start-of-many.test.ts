@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -17,7 +17,7 @@ test("a start with many devices gives the event loop its turn", async (t) => {
   );
   writeFileSync(join(devices, "d.yml"), text.join(""));
   let steps = 0;
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(resolve(import.meta.dirname, "../../../definitions")), devices: [devices] },
     persistDirectory: "",
     enricher: { enrich() {} },

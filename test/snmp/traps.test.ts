@@ -8,12 +8,11 @@ import { test, type TestContext } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import {
-  createSnmp,
+  Snmp,
   definitionPathsIn,
   formatFinding,
   readTrapRules,
   type CompileCondition,
-  type Snmp,
   type TrapSettings,
 } from "../../src/snmp/index.ts";
 import type { UsmMessage } from "../../src/snmp/session/message-codec.ts";
@@ -48,7 +47,7 @@ async function start(t: TestContext, settings: Partial<TrapSettings> = {}, devic
     network.attachAgent("127.0.0.1", 161, createSnmpAgent({ table, maxMessageSize: 8000 }));
     writeFileSync(join(devices, "d.yml"), "core-1: {ip: 127.0.0.1, communities: [public]}\n");
   }
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(resolve(import.meta.dirname, "../../../definitions")), devices: [devices] },
     persistDirectory: "",
     enricher: { enrich: (record) => void record.set("system.tags", "mine") },

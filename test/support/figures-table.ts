@@ -3,16 +3,16 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 692,
-  singleUserFiles: 106,
-  interfaces: 1570,
-  interfacesWithOneImplementation: 324,
-  longFunctions: 123,
-  testImportsPastDoors: 259,
+  files: 661,
+  singleUserFiles: 102,
+  interfaces: 1534,
+  interfacesWithOneImplementation: 309,
+  longFunctions: 117,
+  testImportsPastDoors: 257,
 } as const;
 
 /** How many files of `src/` each trip passes; may only fall, too. `node dist/scripts/trace-trips.js --files` names them. */
-export const tripsTable = { CreateUdm: 57, ListUdms: 30, "NetFlow v9": 71, polls: 41 } as const;
+export const tripsTable = { CreateUdm: 54, ListUdms: 30, "NetFlow v9": 54, polls: 40 } as const;
 
 /** @returns what to say of each number that is higher than in its table. A change that lowers one writes it there. */
 export function risenNumbers<Name extends string>(

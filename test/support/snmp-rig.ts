@@ -9,12 +9,11 @@ import {
   type Log,
 } from "../../src/base/report/index.ts";
 import {
-  createSnmp,
+  Snmp,
   definitionPathsIn,
   type DeviceDetail,
   type DeviceSharing,
   type DiscoverySettings,
-  type Snmp,
 } from "../../src/snmp/index.ts";
 import { cleanUp } from "./clean-up.ts";
 import { DefinitionTree, type Files } from "./definition-tree.ts";
@@ -73,7 +72,7 @@ export class SnmpRig {
     this.metrics = createMetrics();
     const own = definitionPathsIn(this.tree.directory);
     const paths = this.shipped ? { ...definitionPathsIn(shippedDirectory), devices: own.devices } : own;
-    return createSnmp({
+    return new Snmp({
       paths: this.discovery === undefined ? paths : { ...paths, devices: [...paths.devices, this.foundDirectory] },
       ...(this.discovery !== undefined && {
         discovery: { ...quickDiscovery(this.tree.directory, this.foundDirectory), ...this.discovery },

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter, type ClickHouseOutputConfig } from "../../src/output/index.ts";
 import { recordFields } from "../../src/record/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
-import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
+import { clickHouseServer, type ClickHouseSettings } from "../output/clickhouse/clickhouse-fixture.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
+import { adapterOf } from "../output/adapter-fixture.ts";
 import { startPartner } from "../support/partner.ts";
 
 const signal = new AbortController().signal;
@@ -16,8 +15,8 @@ test("clickhouse: records arrive once through all faults, with the types of the 
   const { url } = partner;
   const target = new URL(String(url));
   const proxy = await startFaultProxy(t, target.hostname, Number(target.port));
-  const adapterOf = (given: Partial<ClickHouseOutputConfig> = {}) =>
-    createAdapter(clickHouseConfig(`http://127.0.0.1:${proxy.port}`, given), { clock: systemClock });
+  const adapterTo = (given: Partial<ClickHouseSettings> = {}) =>
+    adapterOf("CLICKHOUSE", clickHouseServer(`http://127.0.0.1:${proxy.port}`, given));
   const ask = async (query: string): Promise<Record<string, unknown>[]> => {
     const answer = await fetch(`${String(url)}/?user=netgloss&password=secret`, {
       method: "POST",
@@ -28,7 +27,7 @@ test("clickhouse: records arrive once through all faults, with the types of the 
     return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Record<string, unknown>]));
   };
 
-  const stranger = adapterOf({ headers: { "x-clickhouse-user": "netgloss", "x-clickhouse-key": "wrong" } });
+  const stranger = adapterTo({ PASSWORD: "wrong" });
   await assert.rejects(stranger.open(signal), /Authentication failed/);
   await stranger.close();
 
@@ -36,11 +35,11 @@ test("clickhouse: records arrive once through all faults, with the types of the 
     (await ask("SELECT toInt32(other['n']) AS n FROM default.netgloss_flow")).map(({ n }) => Number(n));
   const ledger = { records: 20_000, step: 50, faultMs: 200, config: { timeoutMs: 10_000, batchBytes: 200_000 } };
   // First contact comes before the faults, or it would take all of their time.
-  const faulted = adapterOf({ isCompressed: true, ttlDays: 0 });
+  const faulted = adapterTo({ COMPRESSION: "gzip", TABLE_TTL: 0 });
   await faulted.open(signal);
   await keepLedger(t, { adapter: { ...faulted, open: async () => [] }, proxy, isExactlyOnce: true, numbers }, ledger);
 
-  const adapter = adapterOf({ database: "netgloss" });
+  const adapter = adapterTo({ DATABASE: "netgloss" });
   assert.deepEqual(await adapter.open(signal), []);
   const full = Object.fromEntries(recordFields.map(({ name, example }) => [name, example]));
   const flow = JSON.stringify({ ...full, "flow.record.type": "sample of the test" }).replace(

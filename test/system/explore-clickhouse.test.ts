@@ -7,18 +7,19 @@ import {
   readQuery,
   tableParquet,
 } from "../../src/explore/index.ts";
-import { clickHouseColumns, createAdapter } from "../../src/output/index.ts";
+import { clickHouseColumns } from "../../src/output/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { checkAnswers, now, sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
-import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
+import { clickHouseServer } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
+import { adapterOf } from "../output/adapter-fixture.ts";
 import { startPartner } from "../support/partner.ts";
 
 test("answers of ClickHouse are those of a slow model over the records that the output stored", async (t) => {
   const { url } = await startPartner(t, "clickhouse");
   const never = new AbortController().signal;
-  const adapter = createAdapter(clickHouseConfig(String(url), { ttlDays: 0 }), { clock: systemClock });
+  const adapter = adapterOf("CLICKHOUSE", clickHouseServer(String(url), { TABLE_TTL: 0 }));
   await adapter.open(never);
   await adapter.send(batchOf(sampleRecords.map((record) => lineOf(record).trimEnd())), never);
   await adapter.close();

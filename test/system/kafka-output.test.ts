@@ -6,12 +6,11 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as zlib from "node:zlib";
 import { Consumer } from "@platformatic/kafka";
-import { createAdapter, type KafkaOutputConfig, type RecordBatch } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
+import type { RecordBatch } from "../../src/output/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
-import { noTls } from "../output/http/http-fixture.ts";
-import { kafkaConfig } from "../output/kafka/kafka-fixture.ts";
+import { adapterOf, tlsSettings } from "../output/adapter-fixture.ts";
+import { flowsTo, kafkaSettings, type KafkaSettings } from "../output/kafka/kafka-fixture.ts";
 import { killPartner, startPartner, type Partner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -79,8 +78,8 @@ test("kafka: records arrive once through all faults; every way to connect, and w
   const [host = "", brokerPort] = of("bootstrap").split(":");
   const proxy = await startFaultProxy(t, host, Number(brokerPort), port);
   const plain = `127.0.0.1:${port}`;
-  const open = async (broker: string, given: Partial<KafkaOutputConfig> = {}, lines: readonly string[] = []) => {
-    const adapter = createAdapter(kafkaConfig(broker, { timeoutMs: 4000, ...given }), { clock: systemClock });
+  const open = async (broker: string, given: Partial<KafkaSettings> = {}, lines: readonly string[] = []) => {
+    const adapter = adapterOf("KAFKA", kafkaSettings(broker, { TIMEOUT: 4, ...given }));
     try {
       for (let tries = 0; ; tries++) {
         try {
@@ -111,7 +110,11 @@ test("kafka: records arrive once through all faults; every way to connect, and w
     for (const [i, compression] of compressions.entries()) {
       const lines = Array.from({ length: 40 }, (_, n) => line(n % 8, i * 100 + n));
       lines.push(`{"@timestamp":"2026-01-02T00:00:00.000Z","system.ip.addr":"192.0.2.9","n":${i}}`);
-      assert.deepEqual(await open(plain, { compression }, lines), { refused: [], retry: [] }, compression);
+      assert.deepEqual(
+        await open(plain, { PRODUCER_COMPRESSION: compression }, lines),
+        { refused: [], retry: [] },
+        compression,
+      );
     }
     const flows = await readTopic(partner, "flows");
     assert.equal(flows.length, 40 * compressions.length);
@@ -126,49 +129,46 @@ test("kafka: records arrive once through all faults; every way to connect, and w
 
   await t.test("TLS, client certificate, PLAIN, SCRAM", async () => {
     const ca = of("ca");
-    const tls = { ...noTls, caPath: ca };
-    const mine = { ...tls, certPath: join(dirname(ca), "client.pem"), keyPath: join(dirname(ca), "client.key") };
-    const user = { username: of("user"), password: of("password") };
-    await open(of("tls"), { tls });
-    await open(of("mtls"), { tls: mine });
+    const tls = tlsSettings({ ca });
+    const mine = tlsSettings({ ca, cert: join(dirname(ca), "client.pem"), key: join(dirname(ca), "client.key") });
+    const user = { SASL_ENABLE: true, SASL_USERNAME: of("user"), SASL_PASSWORD: of("password") };
+    await open(of("tls"), tls);
+    await open(of("mtls"), mine);
     for (const mechanism of ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const) {
-      await open(of("sasl"), { sasl: { mechanism, ...user } });
-      await open(of("tlsSasl"), { sasl: { mechanism, ...user }, tls });
-      const wrong = { mechanism, ...user, password: "no" };
-      await assert.rejects(open(of("sasl"), { sasl: wrong }), /127\.0\.0\.1:\d+ refuses the credentials/);
+      await open(of("sasl"), { SASL_MECHANISM: mechanism, ...user });
+      await open(of("tlsSasl"), { SASL_MECHANISM: mechanism, ...user, ...tls });
+      const wrong = { SASL_MECHANISM: mechanism, ...user, SASL_PASSWORD: "no" };
+      await assert.rejects(open(of("sasl"), wrong), /127\.0\.0\.1:\d+ refuses the credentials/);
     }
     const token = join(tempDirectory(t), "token");
-    const bearer = { mechanism: "OAUTHBEARER", tokenPath: token } as const;
-    await assert.rejects(open(of("sasl"), { sasl: bearer }), /token.* cannot be read/);
+    const bearer = { SASL_ENABLE: true, SASL_MECHANISM: "OAUTHBEARER", SASL_TOKEN_FILEPATH: token } as const;
+    await assert.rejects(open(of("sasl"), bearer), /token.* cannot be read/);
     writeFileSync(token, `${unsignedToken(-60)}\n`);
-    await assert.rejects(open(of("sasl"), { sasl: bearer }), /127\.0\.0\.1:\d+ refuses the credentials \(a token/);
+    await assert.rejects(open(of("sasl"), bearer), /127\.0\.0\.1:\d+ refuses the credentials \(a token/);
     writeFileSync(token, `${unsignedToken(3600)}\n`);
-    const topics = { flow: "by-token" };
+    const topics = flowsTo("by-token");
     for (const [broker, given] of [
       [of("sasl"), {}],
-      [of("tlsSasl"), { tls }],
+      [of("tlsSasl"), tls],
     ] as const) {
-      const outcome = await open(broker, { sasl: bearer, topics, ...given }, [numberedFlow(7)]);
+      const outcome = await open(broker, { ...bearer, ...topics, ...given }, [numberedFlow(7)]);
       assert.deepEqual(outcome, { refused: [], retry: [] });
     }
     assert.equal((await readTopic(partner, "by-token")).length, 2);
-    await assert.rejects(open(of("tls"), { tls: noTls }), /certificate of .* is not trusted/);
-    await assert.rejects(open(of("mtls"), { tls }), /certificate|closed the connection/);
+    await assert.rejects(open(of("tls"), tlsSettings()), /certificate of .* is not trusted/);
+    await assert.rejects(open(of("mtls"), tls), /certificate|closed the connection/);
     await assert.rejects(open(of("tls")), /closed the connection|does not answer/);
     await assert.rejects(open(of("sasl")), /closed the connection/);
     await assert.rejects(open("127.0.0.1:1"), /127\.0\.0\.1:1 refuses connections/);
     await assert.rejects(open("no-such-host.invalid:9092"), /host name of no-such-host\.invalid:9092/);
-    await assert.rejects(
-      open(plain, { topics: { flow: "unknown" }, autoCreateTopics: false }),
-      /there is no topic unknown/,
-    );
+    await assert.rejects(open(plain, { ...flowsTo("unknown"), TOPIC_AUTO_CREATE: false }), /there is no topic unknown/);
   });
 
   await t.test("a record that is too large does not block the others", async () => {
     const big = `{"flow.export.ip.addr":"192.0.2.1","pad":"${"x".repeat(1_100_000)}","n":1}`;
-    const topics = { flow: "large" };
+    const topics = flowsTo("large");
     const lines = [numberedFlow(7), big, numberedFlow(14)].map((one) => one.replace(/192\.0\.2\.\d/, "192.0.2.1"));
-    const outcome = await open(plain, { topics, maxMessageBytes: 4_000_000 }, lines);
+    const outcome = await open(plain, { ...topics, PRODUCER_MAX_MESSAGE_BYTES: 4_000_000 }, lines);
     assert.deepEqual(outcome?.retry, []);
     assert.deepEqual(outcome?.refused, [{ index: 1, reason: "the record is too large for the topic large" }]);
     assert.deepEqual(
@@ -197,14 +197,14 @@ test("kafka: records arrive once through all faults; every way to connect, and w
       `the ledger, ${compression === "none" ? "faults of the network" : "and a broker that is killed"}`,
       async () => {
         const topic = `ledger-${compression}`;
-        await open(plain, { topics: { flow: topic } });
-        const config = kafkaConfig(plain, {
-          topics: { flow: topic },
-          compression,
-          maxMessageBytes: 20_000,
-          timeoutMs: 1500,
+        await open(plain, { ...flowsTo(topic) });
+        const settings = kafkaSettings(plain, {
+          ...flowsTo(topic),
+          PRODUCER_COMPRESSION: compression,
+          PRODUCER_MAX_MESSAGE_BYTES: 20_000,
+          TIMEOUT: 1.5,
         });
-        const adapter = createAdapter(config, { clock: systemClock });
+        const adapter = adapterOf("KAFKA", settings);
         const numbers = async (): Promise<number[]> => (await readTopic(partner, topic)).map(({ n }) => n);
         const moods = compression === "lz4" ? [() => {}, restart] : [];
         const store = { adapter, proxy, isExactlyOnce: true, numbers, moods };

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
-import { noTls, postConfig } from "../output/http/http-fixture.ts";
+import { adapterOf } from "../output/adapter-fixture.ts";
 import { bodiesOf } from "../output/otlp/otlp-fixture.ts";
 import { startPartner } from "../support/partner.ts";
 
@@ -29,15 +27,11 @@ test("an OpenTelemetry collector takes records by OTLP, Splunk HEC, through all 
 
   await t.test("OTLP/HTTP", async (u) => {
     const proxy = await startFaultProxy(u, "127.0.0.1", portOf(otlpHttp));
-    const adapter = createAdapter(
-      {
-        kind: "otlp",
-        ...postConfig(`http://127.0.0.1:${proxy.port}/v1/logs`),
-        compression: "gzip",
-        attributeFields: ["flow.export.ip.addr"],
-      },
-      { clock: systemClock },
-    );
+    const adapter = adapterOf("OTLP", {
+      ADDRESSES: [`127.0.0.1:${proxy.port}`],
+      COMPRESSION: "gzip",
+      ATTRIBUTE_FIELDS: ["flow.export.ip.addr"],
+    });
     const numbers = async () => {
       await settled();
       return bodiesIn(otlpFile).map((body) => (JSON.parse(body) as { n: number }).n);
@@ -49,20 +43,13 @@ test("an OpenTelemetry collector takes records by OTLP, Splunk HEC, through all 
   });
 
   const splunk = (url: string, caPath = "") =>
-    createAdapter(
-      {
-        kind: "splunk",
-        ...postConfig(url),
-        headers: { authorization: "Splunk secret" },
-        tls: { ...noTls, caPath },
-        format: "event",
-        index: "net",
-        source: "",
-        sourcetype: "netgloss",
-        hasCimFields: true,
-      },
-      { clock: systemClock },
-    );
+    adapterOf("SPLUNK_HEC", {
+      ADDRESSES: [url],
+      TOKEN: "secret",
+      TLS_CA_CERT_FILEPATH: caPath,
+      INDEX: "net",
+      CIM_ENABLE: true,
+    });
   const heldEvents = () =>
     Array.from(readFileSync(String(hecFile), "utf8").matchAll(/"key":"n","value":\{"\w+":"?([0-9]+)/g));
 

@@ -4,12 +4,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createAdapter } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
 import { sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
-import { clickHouseConfig } from "../output/clickhouse/clickhouse-fixture.ts";
+import { clickHouseServer } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
+import { adapterOf } from "../output/adapter-fixture.ts";
 import { startPartner } from "../support/partner.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { requireProgram } from "../support/require-program.ts";
@@ -87,7 +86,7 @@ test("boards and alerts name metrics that a collector has, and the page of metri
 test("every question of the board of traffic is one that ClickHouse answers", async (t) => {
   const { url } = await startPartner(t, "clickhouse");
   const never = new AbortController().signal;
-  const adapter = createAdapter(clickHouseConfig(String(url), { ttlDays: 0 }), { clock: systemClock });
+  const adapter = adapterOf("CLICKHOUSE", clickHouseServer(String(url), { TABLE_TTL: 0 }));
   await adapter.open(never);
   await adapter.send(batchOf(sampleRecords.map((record) => lineOf(record).trimEnd())), never);
   await adapter.close();

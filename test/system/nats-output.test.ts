@@ -5,13 +5,12 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, nkeys, type NatsConnection } from "@nats-io/transport-node";
-import { createAdapter, type NatsOutputConfig, type Outcome } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
+import type { Outcome } from "../../src/output/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
-import { noTls } from "../output/http/http-fixture.ts";
-import { natsConfig } from "../output/nats/nats-fixture.ts";
+import { adapterOf, tlsSettings } from "../output/adapter-fixture.ts";
+import { natsServer, type NatsSettings } from "../output/nats/nats-fixture.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { killPartner, startPartner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -40,8 +39,8 @@ async function readStream(connection: NatsConnection, stream: string): Promise<H
 }
 
 /** Opens an output, sends lines, closes it. */
-async function deliver(config: NatsOutputConfig, lines: readonly string[] = []) {
-  const adapter = createAdapter(config, { clock: systemClock });
+async function deliver(config: Partial<NatsSettings>, lines: readonly string[] = []) {
+  const adapter = adapterOf("NATS", config);
   try {
     const warnings = await adapter.open(signal);
     return { warnings, outcome: lines.length === 0 ? accepted : await adapter.send(batchOf(lines), signal) };
@@ -63,7 +62,7 @@ test("nats: each record in its subject, once through all faults; what the server
       '{"flow.export.ip.addr":"2001:db8::1","flow.record.type":"options","n":2}',
       '{"system.ip.addr":"192.0.2.9","n":3}',
     ];
-    const config = natsConfig(place, { subject: "site.a", stream: streamOf("A") });
+    const config = natsServer(place, { SUBJECT: "site.a", STREAM_NAME: "A" });
     assert.deepEqual(await deliver(config, lines), { warnings: [], outcome: accepted });
     assert.deepEqual(await deliver(config, lines), { warnings: [], outcome: accepted });
     assert.deepEqual(await readStream(reader, "A"), [
@@ -77,7 +76,7 @@ test("nats: each record in its subject, once through all faults; what the server
     const manager = await jetstreamManager(reader);
     await manager.streams.add({ name: "SMALL", subjects: ["small.>"], max_msg_size: 300 });
     const long = (bytes: number): string => `{"flow.export.ip.addr":"192.0.2.1","pad":"${"x".repeat(bytes)}"}`;
-    const { outcome } = await deliver(natsConfig(place, { subject: "small" }), [
+    const { outcome } = await deliver(natsServer(place, { SUBJECT: "small" }), [
       numberedFlow(1),
       long(400),
       long(1_100_000),
@@ -95,36 +94,36 @@ test("nats: each record in its subject, once through all faults; what the server
   await t.test("a full stream, none at all, one that says nothing", async () => {
     const manager = await jetstreamManager(reader);
     await manager.streams.add({ name: "FULL", subjects: ["full.>"], max_msgs: 1, discard: "new" });
-    const full = natsConfig(place, { subject: "full" });
+    const full = natsServer(place, { SUBJECT: "full" });
     const { outcome } = await deliver(full, [numberedFlow(1), numberedFlow(2)]);
     assert.deepEqual([outcome.refused, outcome.retry, outcome.fault?.blame], [[], [1], "operator"]);
-    const none = natsConfig(place, { subject: "nothing", stream: undefined });
+    const none = natsServer(place, { SUBJECT: "nothing", STREAM_CREATE: false });
     await assert.rejects(deliver(none), /no stream takes the subjects nothing\.>/);
     await manager.streams.add({ name: "MUTE", subjects: ["mute.>"], no_ack: true });
-    await assert.rejects(deliver(natsConfig(place, { subject: "mute" })), /MUTE acknowledges nothing/);
+    await assert.rejects(deliver(natsServer(place, { SUBJECT: "mute" })), /MUTE acknowledges nothing/);
     await manager.streams.add({ name: "SHORT", subjects: ["short.>"], duplicate_window: 1_000_000_000 });
-    const { warnings } = await deliver(natsConfig(place, { subject: "short" }));
+    const { warnings } = await deliver(natsServer(place, { SUBJECT: "short" }));
     assert.match(warnings.join(), /SHORT recognises messages for 1 s only/);
-    const taken = natsConfig(place, { subject: "other", stream: streamOf("SHORT") });
+    const taken = natsServer(place, { SUBJECT: "other", STREAM_NAME: "SHORT" });
     await assert.rejects(deliver(taken), /the stream SHORT cannot be created: /);
   });
 
   await t.test("what cannot be reached", async () => {
-    await assert.rejects(deliver(natsConfig("127.0.0.1:1")), /127\.0\.0\.1:1 refuses connections/);
-    await assert.rejects(deliver(natsConfig("no-such-host.invalid:4222")), /host name of no-such-host\.invalid:4222/);
+    await assert.rejects(deliver(natsServer("127.0.0.1:1")), /127\.0\.0\.1:1 refuses connections/);
+    await assert.rejects(deliver(natsServer("no-such-host.invalid:4222")), /host name of no-such-host\.invalid:4222/);
     const monitor = String(partner["monitor"]).replace("http://", "");
-    await assert.rejects(deliver(natsConfig(monitor, { timeoutMs: 500 })), /127\.0\.0\.1:\d+/);
-    await assert.rejects(deliver(natsConfig(place, { tls: noTls })), /TLS|tls/);
+    await assert.rejects(deliver(natsServer(monitor, { TIMEOUT: 0.5 })), /127\.0\.0\.1:\d+/);
+    await assert.rejects(deliver(natsServer(place, tlsSettings())), /TLS|tls/);
   });
 
   await t.test("the ledger", async (u) => {
     const proxy = await startFaultProxy(u, host, Number(port));
-    const config = natsConfig(`127.0.0.1:${proxy.port}`, {
-      subject: "ledger",
-      stream: streamOf("LEDGER"),
-      timeoutMs: 800,
+    const config = natsServer(`127.0.0.1:${proxy.port}`, {
+      SUBJECT: "ledger",
+      STREAM_NAME: "LEDGER",
+      TIMEOUT: 0.8,
     });
-    const adapter = createAdapter(config, { clock: systemClock });
+    const adapter = adapterOf("NATS", config);
     // The server may have been killed.
     const numbers = async () => {
       const late = await connect({ servers: place });
@@ -144,24 +143,19 @@ test("nats: each record in its subject, once through all faults; what the server
   });
 });
 
-function streamOf(name: string): NonNullable<NatsOutputConfig["stream"]> {
-  return { name, replicas: 1, maxAgeMs: 3_600_000, maxBytes: 0, duplicateWindowMs: 120_000 };
-}
-
 test("nats: TLS, client certificates and passwords", async (t) => {
   const partner = await startPartner(t, "nats", { NATS_MTLS: "1" });
   const of = (name: string): string => String(partner[name]);
   const place = of("url").replace("tls://", "");
-  const tls = { ...noTls, caPath: of("ca"), certPath: of("cert"), keyPath: of("key") };
-  const user = { kind: "password", username: of("user"), password: of("password") } as const;
-  const config = natsConfig(place, { tls, credentials: user });
+  const tls = tlsSettings({ ca: of("ca"), cert: of("cert"), key: of("key") });
+  const config = natsServer(place, { ...tls, USERNAME: of("user"), PASSWORD: of("password") });
   assert.deepEqual(await deliver(config, [numberedFlow(1)]), { warnings: [], outcome: accepted });
-  await assert.rejects(deliver({ ...config, tls: noTls }), /certificate of .* is not trusted/);
-  await assert.rejects(deliver({ ...config, tls: { ...tls, certPath: "", keyPath: "" } }), /certificate|closed/);
-  const wrong = { ...config, credentials: { ...user, password: "no" } };
+  await assert.rejects(deliver({ ...config, ...tlsSettings() }), /certificate of .* is not trusted/);
+  await assert.rejects(deliver({ ...config, ...tlsSettings({ ca: of("ca") }) }), /certificate|closed/);
+  const wrong = { ...config, PASSWORD: "no" };
   await assert.rejects(deliver(wrong), /refuses the credentials/);
-  const absent = { kind: "file", path: join(tempDirectory(t), "none.creds") } as const;
-  await assert.rejects(deliver({ ...config, credentials: absent }), /none\.creds cannot be read/);
+  const absent = join(tempDirectory(t), "none.creds");
+  await assert.rejects(deliver({ ...config, CREDENTIALS_FILEPATH: absent }), /none\.creds cannot be read/);
 });
 
 type KeyPair = ReturnType<typeof nkeys.createUser>;
@@ -188,8 +182,8 @@ test("nats: tokens, NKeys, files of credentials, and what a user may not do", as
   };
 
   await t.test("a token", async () => {
-    const config = natsConfig(await start("token.conf", "authorization { token: secret }\n"));
-    const token = (text: string) => ({ ...config, credentials: { kind: "token", token: text } as const });
+    const config = natsServer(await start("token.conf", "authorization { token: secret }\n"));
+    const token = (text: string) => ({ ...config, TOKEN: text });
     assert.deepEqual(await deliver(token("secret"), [numberedFlow(1)]), { warnings: [], outcome: accepted });
     await assert.rejects(deliver(token("no")), /refuses the credentials/);
   });
@@ -198,8 +192,8 @@ test("nats: tokens, NKeys, files of credentials, and what a user may not do", as
     const [all, some] = [nkeys.createUser(), nkeys.createUser()];
     const may = `permissions: { publish: ["netgloss.flow.>"], subscribe: ["_INBOX.>"] }`;
     const users = `{ nkey: ${all.getPublicKey()} }, { nkey: ${some.getPublicKey()}, ${may} }`;
-    const config = natsConfig(await start("nkey.conf", `authorization { users: [${users}] }\n`), { timeoutMs: 1000 });
-    const nkey = (pair: KeyPair) => ({ ...config, credentials: { kind: "nkey", seed: seedOf(pair) } as const });
+    const config = natsServer(await start("nkey.conf", `authorization { users: [${users}] }\n`), { TIMEOUT: 1 });
+    const nkey = (pair: KeyPair) => ({ ...config, NKEY_SEED: seedOf(pair) });
     assert.deepEqual(await deliver(nkey(all), [numberedFlow(1)]), { warnings: [], outcome: accepted });
     const { warnings, outcome } = await deliver(nkey(some), [numberedFlow(2)]);
     assert.match(warnings.join(), /the streams cannot be looked at .*: whether one takes netgloss\.> shows/);
@@ -232,7 +226,7 @@ test("nats: tokens, NKeys, files of credentials, and what a user may not do", as
         `-----BEGIN USER NKEY SEED-----\n${seedOf(user)}\n------END USER NKEY SEED------\n`,
       ].join("\n"),
     );
-    const config = natsConfig(place, { credentials: { kind: "file", path } });
+    const config = natsServer(place, { CREDENTIALS_FILEPATH: path });
     assert.deepEqual(await deliver(config, [numberedFlow(1)]), { warnings: [], outcome: accepted });
   });
 });

@@ -3,11 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createAdapter } from "../../src/output/index.ts";
 import { recordFields } from "../../src/record/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
-import { searchConfig } from "../output/search/search-fixture.ts";
+import { searchServer } from "../output/search/search-fixture.ts";
+import { adapterOf } from "../output/adapter-fixture.ts";
 import { startPartner } from "../support/partner.ts";
 
 interface Aggregation {
@@ -53,7 +52,7 @@ test("every question of the board of traffic is one that OpenSearch answers", as
   const { url } = await startPartner(t, "opensearch");
   const board = readFileSync(join(import.meta.dirname, "../../../monitoring/grafana/traffic-opensearch.json"), "utf8");
   const { panels } = JSON.parse(board) as { panels: { title: string; targets: Target[] }[] };
-  const adapter = createAdapter(searchConfig(String(url), { product: "opensearch" }), { clock: systemClock });
+  const adapter = adapterOf("OPENSEARCH", searchServer(String(url)));
   const never = new AbortController().signal;
   await adapter.open(never);
   const record = Object.fromEntries(recordFields.map(({ name, example }) => [name, example]));

@@ -3,13 +3,12 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { test } from "node:test";
-import { createAdapter, type RecordBatch, type SearchOutputConfig } from "../../src/output/index.ts";
+import type { RecordBatch } from "../../src/output/index.ts";
 import { recordFields } from "../../src/record/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger } from "../output/delivery/output-contract.ts";
-import { noTls } from "../output/http/http-fixture.ts";
-import { searchConfig, searchTemplate } from "../output/search/search-fixture.ts";
+import { adapterOf } from "../output/adapter-fixture.ts";
+import { searchServer, type SearchSettings } from "../output/search/search-fixture.ts";
 import { startPartner, type Partner } from "../support/partner.ts";
 
 const signal = new AbortController().signal;
@@ -64,33 +63,31 @@ function fullRecord(): RecordBatch {
   return { id: { instance: "full", number: 0 }, chunks: [chunk], count: 1, byteLength: chunk.length, oldestAt: 0 };
 }
 
-const servers: readonly [script: string, product: SearchOutputConfig["product"], env: Record<string, string>][] = [
-  ["elasticsearch", "elasticsearch", { ELASTIC_TLS: "1" }],
-  ["opensearch", "opensearch", {}],
-  ["opensearch2", "opensearch", {}],
+const servers: readonly [script: string, word: "ELASTICSEARCH" | "OPENSEARCH", env: Record<string, string>][] = [
+  ["elasticsearch", "ELASTICSEARCH", { ELASTIC_TLS: "1" }],
+  ["opensearch", "OPENSEARCH", {}],
+  ["opensearch2", "OPENSEARCH", {}],
 ];
 
-for (const [script, product, env] of servers) {
+for (const [script, word, env] of servers) {
   test(`${script}: records arrive once through all faults, with the types of the table`, async (t) => {
     const partner = await startPartner(t, script, env);
     const { url, user, password, ca } = partner;
     const target = new URL(String(url));
     const proxy = await startFaultProxy(t, target.hostname, Number(target.port));
-    const headers: Record<string, string> =
-      user === undefined
-        ? {}
-        : { authorization: `Basic ${Buffer.from(`${user}:${String(password)}`).toString("base64")}` };
-    const configOf = (given: Partial<SearchOutputConfig> = {}): SearchOutputConfig => ({
-      ...searchConfig(`${target.protocol}//localhost:${proxy.port}`, { product, headers }),
-      tls: { ...noTls, caPath: String(ca ?? "") },
-      ...given,
-    });
+    const credentials = user === undefined ? {} : { USERNAME: String(user), PASSWORD: String(password) };
+    const adapterTo = (given: Partial<SearchSettings> = {}) =>
+      adapterOf(word, {
+        ...searchServer(`${target.protocol}//localhost:${proxy.port}`, credentials),
+        TLS_CA_CERT_FILEPATH: String(ca ?? ""),
+        ...given,
+      });
 
     if (user !== undefined) {
-      const stranger = createAdapter(configOf({ headers: {} }), { clock: systemClock });
+      const stranger = adapterTo({ USERNAME: "" });
       await assert.rejects(stranger.open(signal), /refuses the credentials: 401/);
       await stranger.close();
-      const distrustful = createAdapter(configOf({ tls: noTls }), { clock: systemClock });
+      const distrustful = adapterTo({ TLS_CA_CERT_FILEPATH: "" });
       await assert.rejects(distrustful.open(signal), /certificate of .* is not trusted/);
       await distrustful.close();
     }
@@ -100,9 +97,11 @@ for (const [script, product, env] of servers) {
       ["daily", "elastiflow-flow-daily-2026.01.01"],
     ] as const) {
       // Templates of both periods would be of the same names.
-      const names = period === "daily" ? { prefix: "elastiflow", suffix: "daily" } : {};
-      const adapter = createAdapter(configOf({ period, ...names, isCompressed: period === "daily" }), {
-        clock: systemClock,
+      const names = period === "daily" ? { INDEX_PREFIX: "elastiflow", INDEX_SUFFIX: "daily" } : {};
+      const adapter = adapterTo({
+        INDEX_PERIOD: period,
+        ...names,
+        COMPRESSION: period === "daily" ? "gzip" : "none",
       });
       const ledger = { records: 20_000, step: 100, faultMs: 150, config: { timeoutMs: 5000, batchBytes: 200_000 } };
       await keepLedger(t, { adapter, proxy, isExactlyOnce: true, numbers: () => numbersIn(partner, index) }, ledger);
@@ -110,7 +109,7 @@ for (const [script, product, env] of servers) {
       assert.match(mapping, /"type":"ip"/, `${period}: the index is of the template`);
     }
 
-    const adapter = createAdapter(configOf({ template: searchTemplate }), { clock: systemClock });
+    const adapter = adapterTo();
     await adapter.open(signal);
     const outcome = await adapter.send(fullRecord(), signal);
     assert.deepEqual(outcome, { refused: [], retry: [] }, "every field of the table is of its type");

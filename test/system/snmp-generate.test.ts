@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { runProgram } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn, type DefinitionPaths } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn, type DefinitionPaths } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { freePort } from "../support/free-port.ts";
@@ -75,7 +75,7 @@ test("definitions made of net-snmp's own module poll its agent: rows are what sn
     `lab: {ip: 127.0.0.1, port: ${port}, communities: [public], device_groups: [agent]}\n`,
   );
   const records: Record<string, unknown>[] = [];
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: layered(output, devices),
     persistDirectory: "",
     enricher: { enrich() {} },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -85,7 +85,7 @@ test("rows of Debian's snmpd by 2c and 3 are what snmpbulkwalk prints", async (t
     writeFileSync(join(devices, "lab.yml"), `lab: {ip: 127.0.0.1, port: ${port}, ${login}}\n`);
     const records: Record<string, unknown>[] = [];
     const metrics = createMetrics();
-    const snmp = createSnmp({
+    const snmp = new Snmp({
       paths: { ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")), devices: [devices] },
       persistDirectory: "",
       enricher: { enrich() {} },

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -43,7 +43,7 @@ test("traps and informs of net-snmp: all versions and levels; wrong passphrases 
   writeFileSync(join(directory, "noc.yml"), `communities: [public]\nv3_credentials:\n${credentials}`);
   const records: Record<string, unknown>[] = [];
   const metrics = createMetrics();
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(resolve(import.meta.dirname, "../../../definitions")), devices: [] },
     persistDirectory: "",
     enricher: { enrich() {} },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmp, definitionPathsIn, type Snmp } from "../../src/snmp/index.ts";
+import { Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { requireProgram } from "../support/require-program.ts";
@@ -103,7 +103,7 @@ function startPolling(t: TestContext, port: number, community: string, lines: st
     join(devices, "lab.yml"),
     `lab: {ip: 127.0.0.1, port: ${port}, communities: [${community}], device_groups: [auto], timeout: 20000}\n`,
   );
-  const snmp = createSnmp({
+  const snmp = new Snmp({
     paths: { ...definitionPathsIn(join(import.meta.dirname, "../../../definitions")), devices: [devices] },
     persistDirectory: "",
     enricher: { enrich() {} },

@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAdapter, type SyslogOutputConfig } from "../../src/output/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
-import { noTls } from "../output/http/http-fixture.ts";
-import { syslogConfig } from "../output/syslog/syslog-fixture.ts";
+import { adapterOf, tlsSettings } from "../output/adapter-fixture.ts";
+import { syslogServer, type SyslogSettings } from "../output/syslog/syslog-fixture.ts";
 import { startPartner } from "../support/partner.ts";
 import { until } from "../support/until.ts";
 
@@ -43,8 +41,8 @@ test("an OpenTelemetry collector takes records by syslog over TCP, TLS and UDP",
     await sleep(1500);
     return logsIn(of("syslogFile")).map(numberOf);
   };
-  const deliver = async (given: Partial<SyslogOutputConfig>, server: string, lines: readonly string[]) => {
-    const adapter = createAdapter(syslogConfig(server, given), { clock: systemClock });
+  const deliver = async (given: Partial<SyslogSettings>, server: string, lines: readonly string[]) => {
+    const adapter = adapterOf("SYSLOG", syslogServer(server, given));
     const signal = AbortSignal.timeout(10_000);
     try {
       const warnings = await adapter.open(signal);
@@ -71,13 +69,13 @@ test("an OpenTelemetry collector takes records by syslog over TCP, TLS and UDP",
   });
 
   await t.test("TLS, connections that stay, UDP", async () => {
-    const tls = { ...noTls, caPath: of("ca") };
-    await deliver({ tls }, of("syslogTls"), [numberedFlow(1_000_002)]);
+    const tls = tlsSettings({ ca: of("ca") });
+    await deliver(tls, of("syslogTls"), [numberedFlow(1_000_002)]);
     await arrives(1_000_002);
-    await assert.rejects(deliver({ tls: noTls }, of("syslogTls"), []), /certificate of .* is not trusted/);
-    await deliver({ confirm: "write", tls }, of("syslogTls"), [numberedFlow(1_000_003)]);
+    await assert.rejects(deliver(tlsSettings(), of("syslogTls"), []), /certificate of .* is not trusted/);
+    await deliver({ CONFIRM: "write", ...tls }, of("syslogTls"), [numberedFlow(1_000_003)]);
     await arrives(1_000_003);
-    const { warnings } = await deliver({ protocol: "udp" }, of("syslog"), [numberedFlow(1_000_004)]);
+    const { warnings } = await deliver({ PROTOCOL: "udp" }, of("syslog"), [numberedFlow(1_000_004)]);
     assert.match(warnings.join(), /is not noticed/);
     await arrives(1_000_004);
   });
@@ -87,7 +85,7 @@ test("an OpenTelemetry collector takes records by syslog over TCP, TLS and UDP",
     assert.equal(before, 4);
     const [host = "", port] = of("syslog").split(":");
     const proxy = await startFaultProxy(u, host, Number(port));
-    const adapter = createAdapter(syslogConfig(`127.0.0.1:${proxy.port}`), { clock: systemClock });
+    const adapter = adapterOf("SYSLOG", syslogServer(`127.0.0.1:${proxy.port}`));
     const held = async () => (await numbers()).filter((n) => n < 1_000_000);
     const options = { records: 30_000, step: 100, faultMs: 100, config: { timeoutMs: 2000, batchBytes: 50_000 } };
     await keepLedger(u, { adapter, proxy, isExactlyOnce: false, numbers: held }, options);
@@ -98,7 +96,7 @@ test("rsyslog takes records by syslog over TCP, through all faults", async (t) =
   const { tcp, file } = await startPartner(t, "rsyslog");
   const [host = "", port] = String(tcp).split(":");
   const proxy = await startFaultProxy(t, host, Number(port));
-  const adapter = createAdapter(syslogConfig(`127.0.0.1:${proxy.port}`), { clock: systemClock });
+  const adapter = adapterOf("SYSLOG", syslogServer(`127.0.0.1:${proxy.port}`));
   const numbers = async () => {
     await sleep(1500);
     // What a connection that was cut had brought of its last message.

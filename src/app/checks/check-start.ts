@@ -165,8 +165,7 @@ function checkTls(settings: Settings, now: number): Findings {
   const issuerCa = settings.SVC_API_OIDC_CA_CERT_FILEPATH;
   if (settings.SVC_API_OIDC_ENABLE && issuerCa !== "") attempt("OpenID Connect", () => readAuthorities(issuerCa));
   checkDatabase(settings, attempt, checkPair);
-  for (const { delivery, store } of storeOutputs(settings)) {
-    const tls = "tls" in store ? store.tls : undefined;
+  for (const { delivery, tls } of storeOutputs(settings)) {
     if (tls === undefined) continue;
     const subject = `output ${delivery.name}`;
     const { caPath, certPath, keyPath } = tls;

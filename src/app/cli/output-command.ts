@@ -1,5 +1,6 @@
+import { outputKinds } from "../../output/kinds.ts";
 import { systemClock } from "../../base/report/index.ts";
-import { storeKinds, storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
+import { storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
@@ -23,7 +24,7 @@ export const defineOutput: DefineCommand = (output, context) => {
     });
   const test = addConfigOption(output.command("test <name>"))
     .description(
-      `send one record to an output, also to one that is off: ${storeKinds.join(", ")}, or one of yours such as kafka-edge`,
+      `send one record to an output, also to one that is off: ${outputKinds.map(({ name }) => name).join(", ")}, or one of yours such as kafka-edge`,
     )
     .action(async (name: string) => {
       const { settings } = await commandSettings(test, terminal);

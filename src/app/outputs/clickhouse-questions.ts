@@ -5,7 +5,7 @@ import {
   type AskClickHouse,
   type ClickHouseExplore,
 } from "../../explore/index.ts";
-import { clickHouseColumns, createHttpClient, DeliveryError, type ClickHouseOutputConfig } from "../../output/index.ts";
+import { clickHouseColumns, createClickHouseClient, DeliveryError, type SettingsOf } from "../../output/index.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { storeOutput } from "./store-outputs.ts";
@@ -20,9 +20,8 @@ const maxConnections = 4;
 
 /** Questions to the table that the output to ClickHouse fills. */
 export function createClickHouseQuestions(settings: Settings, clock: Clock): ClickHouseExplore {
-  const store = storeOutput("clickhouse", settings)?.store as ClickHouseOutputConfig;
-  const { urls, headers, tls, database, tablePrefix } = store;
-  const client = createHttpClient({ urls, headers, tls, maxConnections, clock });
+  const store = storeOutput("clickhouse", settings)?.settings as SettingsOf<"CLICKHOUSE">;
+  const client = createClickHouseClient(store, maxConnections, clock);
   const ask: AskClickHouse = async (statement, parameters, signal) => {
     const path = `/?${new URLSearchParams(parameters).toString()}`;
     const answer = await client
@@ -41,8 +40,8 @@ export function createClickHouseQuestions(settings: Settings, clock: Clock): Cli
   return createClickHouseExplore({
     ask,
     parquet: tableParquet,
-    database,
-    table: `${tablePrefix}flow`,
+    database: store.DATABASE,
+    table: `${store.TABLE_PREFIX}flow`,
     columns: clickHouseColumns(),
     fields: settings.SVC_EXPLORE_FIELDS,
     memoryBytes: settings.SVC_EXPLORE_MEMORY,

@@ -15,7 +15,8 @@ export interface OutputTest {
 }
 
 /** Sends one record to an output, also to one that is off. It is a connection of its own: what waits for the store stays as it is. */
-export async function testOutput({ addressSetting, delivery, store }: StoreOutput, clock: Clock): Promise<OutputTest> {
+export async function testOutput(output: StoreOutput, clock: Clock): Promise<OutputTest> {
+  const { addressSetting, addresses, delivery, word, settings } = output;
   const startedAt = clock.monotonic();
   const steps: OutputTest["steps"][number][] = [];
   const warnings: string[] = [];
@@ -23,14 +24,13 @@ export async function testOutput({ addressSetting, delivery, store }: StoreOutpu
     const ms = Math.round(clock.monotonic() - startedAt);
     return { ok: fault === undefined, steps, warnings, ...(fault !== undefined && { fault }), ms };
   };
-  const addresses = "urls" in store ? store.urls : "servers" in store ? store.servers : store.brokers;
   if (addresses.length === 0) return result(`there is no address to send to: set ${addressSetting}`);
   // Nothing but outputs needs what talks to stores.
   const { createAdapter, createTimedCalls, fieldNames } = await import("../../output/index.ts");
   const calls = createTimedCalls(delivery.timeoutMs);
   let adapter: OutputAdapter | undefined;
   try {
-    const opened = createAdapter(store, { clock, isEcs: delivery.isEcs });
+    const opened = await createAdapter(word, settings, { clock });
     adapter = opened;
     warnings.push(...(await calls.call((signal) => opened.open(signal))));
     steps.push("connected");

@@ -86,9 +86,16 @@ export function createOutputs(
   if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
     outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));
   }
-  const stores = storeOutputs(settings).map(({ before, delivery, store }) => {
+  const stores = storeOutputs(settings).map(({ before, delivery, word, settings: own }) => {
     const logLevel = settings.SVC_LOG_LEVEL;
-    const output = createDeliveringOutput({ ...reporting, delivery, store, outputMetrics, logLevel });
+    const output = createDeliveringOutput({
+      ...reporting,
+      delivery,
+      word,
+      settings: own,
+      outputMetrics,
+      logLevel,
+    });
     const { name } = delivery;
     const filter = filterOf(name, before.filter);
     return filtered(rolledUp(output, name, before.rollupFields), name, filter, before.thinRate);

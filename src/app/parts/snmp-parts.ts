@@ -4,13 +4,12 @@ import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/i
 import { compileLineFilter, type Enricher, type Sink } from "../../record/index.ts";
 import { createLineFilter, filteredSink } from "../../output/index.ts";
 import {
-  createSnmp,
+  Snmp,
   definitionPathsIn,
   type Credential,
   type DefinitionPaths,
   type DeviceSharing,
   type DiscoverySettings,
-  type Snmp,
   type TrapSettings,
 } from "../../snmp/index.ts";
 import {
@@ -59,7 +58,7 @@ export function createSnmpPart(
     dropFields: settings.SVC_PROCESSOR_DROP_FIELDS,
     edits: recordEdits(settings),
   });
-  return createSnmp({
+  return new Snmp({
     ...reporting,
     // Without polling, the definitions name what traps say.
     paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },

@@ -1,5 +1,4 @@
-import { GiB, MiB, row } from "./setting-row.ts";
-import { bool, int, list, oneOf, path, plainText, size } from "./setting-type.ts";
+import { bool, GiB, int, list, MiB, oneOf, path, plainText, row, size } from "../../base/settings/index.ts";
 
 const group = "Explore";
 
@@ -10,12 +9,22 @@ export const exploreSettings = {
     bool,
     false,
     "Keeps flow records for a look back, to be asked by `/api/v1/explore/` and on the pages.",
+    { needs: [{ when: { SVC_EXPLORE_STORE: ["duckdb"] }, must: { SVC_EXPLORE_PATH: "set" } }] },
   ),
   SVC_EXPLORE_STORE: row(
     group,
     oneOf(["duckdb", "clickhouse"]),
     "duckdb",
     "Who answers: `duckdb`, the embedded store, or `clickhouse`, the table that SVC_OUTPUT_CLICKHOUSE_ENABLE fills; nothing is kept here then.",
+    {
+      needs: [
+        {
+          is: "clickhouse",
+          when: { SVC_EXPLORE_ENABLE: [true] },
+          must: { SVC_OUTPUT_CLICKHOUSE_ENABLE: true, SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE: false },
+        },
+      ],
+    },
   ),
   SVC_EXPLORE_PATH: row(
     group,

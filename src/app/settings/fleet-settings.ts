@@ -1,7 +1,5 @@
 import { Secret } from "../../base/text/index.ts";
-import { row } from "./setting-row.ts";
-import { bool, int, oneOf, orEmpty, secret } from "./setting-type.ts";
-import { printable } from "./name-types.ts";
+import { bool, int, oneOf, orEmpty, printable, row, secret } from "../../base/settings/index.ts";
 
 const group = "Fleet";
 

@@ -1,14 +1,9 @@
 import { checkSettings } from "./check-settings.ts";
 import { nameSettings, secretOfFileName } from "./name-settings.ts";
-import {
-  instanceSetting,
-  parseInstanceName,
-  settingsOfInstance,
-  type OutputInstance,
-  settingsOfWord,
-} from "./output-instances.ts";
+import { settingGroups, type Setting } from "../../base/settings/index.ts";
+import { instanceSetting, kindOf, outputWordOf, parseInstanceName, type OutputInstance } from "./output-settings.ts";
 import { isSettingName } from "./netobserv/netobserv-names.ts";
-import { settingNames, settingOf, type SettingName, type Settings, settingGroups } from "./settings-table.ts";
+import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 import { SettingsError } from "./settings-error.ts";
 import { type GivenSetting, flagOf } from "./settings-source.ts";
 
@@ -82,7 +77,11 @@ export function readSettings(
 
   const withoutNames = { ...Object.fromEntries(base.values), outputInstances: [] } as unknown as Settings;
   const outputInstances = [...instances.values()].map(({ word, name, values, origins }): OutputInstance => {
-    return { word, name, origins, settings: settingsOfInstance(withoutNames, word, values) };
+    const own = Object.entries(kindOf(word).rows).map(([one, { default: fallback }]) => {
+      const given = values.get(`SVC_OUTPUT_${word}_${one}` as SettingName);
+      return [one, given ?? fallback];
+    });
+    return { word, name, origins, values: Object.fromEntries(own) as OutputInstance["values"] };
   });
   const settings = { ...withoutNames, outputInstances };
   const found = checkSettings(settings, base.origins);
@@ -124,40 +123,57 @@ function scopeOf(
   return { scope, setting };
 }
 
-type WordOf<Name> = Name extends `SVC_OUTPUT_${infer Word}_QUEUE_SIZE` ? Word : never;
-/** The word of an output in the names of its settings. */
-export type OutputWord = WordOf<SettingName>;
-
-const queueSize = /^SVC_OUTPUT_(\w+)_QUEUE_SIZE$/;
-
-/** The words of all outputs: each has a queue, and `SVC_OUTPUT_<word>_ENABLE`. */
-export const outputWords = settingNames.flatMap((name) => (queueSize.exec(name)?.[1] as OutputWord | undefined) ?? []);
-
 /**
  * The settings as the text of a settings file, each with where its value comes from. A secret is a comment, so that
  * the text used as a file does not set it to something else.
  */
 export function formatSettings({ settings, origins }: SettingsReading): string {
-  const line = (name: SettingName, shown: string, of: Settings, origin = "default"): string => {
-    const { type } = settingOf(name);
-    if (type.secret) return `# ${shown}: hidden  # ${origin}`;
-    return `${shown}: ${yamlScalar(type.format(of[name]))}  # ${origin}`;
-  };
-  const lines = settingNames.map((name) => line(name, name, settings, origins.get(name)));
-  for (const instance of settings.outputInstances) {
-    for (const name of settingsOfWord(instance.word)) {
-      lines.push(line(name, instanceSetting(instance, name), instance.settings, instance.origins.get(name)));
-    }
-  }
+  const lines = allSettings(settings, origins).map(({ row, shown, value, origin }) =>
+    row.type.secret
+      ? `# ${shown}: hidden  # ${origin ?? "default"}`
+      : `${shown}: ${yamlScalar(row.type.format(value))}  # ${origin ?? "default"}`,
+  );
   return `${lines.join("\n")}\n`;
+}
+
+/** A setting with its value, of the collector or of an output that has a name. */
+export interface ListedSetting {
+  readonly row: Setting<unknown>;
+  /** The name by which it is given. */
+  readonly shown: string;
+  readonly value: unknown;
+  /** Undefined where it is not known. */
+  readonly origin: string | undefined;
+}
+
+/** Lists all settings in the order of the table, those of outputs with names behind them. */
+export function allSettings(
+  settings: Settings,
+  origins: ReadonlyMap<SettingName, string> | undefined,
+): readonly ListedSetting[] {
+  const own = settingNames.map((name) => ({
+    row: settingOf(name),
+    shown: name as string,
+    value: settings[name] as unknown,
+    origin: origins?.get(name),
+  }));
+  const ofInstances = settings.outputInstances.flatMap((instance) => {
+    const values: Readonly<Record<string, unknown>> = { ...instance.values };
+    return Object.entries(kindOf(instance.word).rows).map(([name, row]) => {
+      const full = `SVC_OUTPUT_${instance.word}_${name}`;
+      const origin = instance.origins.get(full) ?? "default";
+      return { row, shown: instanceSetting(instance, full), value: values[name], origin };
+    });
+  });
+  return [...own, ...ofInstances];
 }
 
 /** The page docs/reference/settings.md: a table for each group, for each output its own. */
 export function settingsPage(): string {
   const sections = settingGroups.map((group) => {
     const names = settingNames.filter((name) => settingOf(name).group === group);
-    const tables = [...new Set(names.map(outputOf))].map((output) => {
-      const rows = names.filter((name) => outputOf(name) === output).map(tableRow);
+    const tables = [...new Set(names.map(outputWordOf))].map((output) => {
+      const rows = names.filter((name) => outputWordOf(name) === output).map(tableRow);
       const heading = output === "" ? [] : [`### \`SVC_OUTPUT_${output}_…\``];
       return [...heading, [tableHead, ...rows].join("\n")].join("\n\n");
     });
@@ -175,11 +191,6 @@ function tableRow(name: SettingName): string {
   const value = type.expected.replaceAll("<", "\\<");
   const cells = [`\`${name}\``, help, `${value}${more}`, code(shown) || "empty", code(example)];
   return `| ${cells.join(" | ")} |`;
-}
-
-/** The word of the output that a setting belongs to; empty for all other settings. */
-function outputOf(name: SettingName): string {
-  return outputWords.find((word) => name.startsWith(`SVC_OUTPUT_${word}_`)) ?? "";
 }
 
 function code(text: string): string {

@@ -1,19 +1,22 @@
-export { storeWords, type StoreWord } from "./delivery-settings.ts";
 export { refuseForeignFile } from "./foreign-file.ts";
 export { theirDefault } from "./name-settings.ts";
 export { isEnvFile, parseEnvFile } from "./env-file.ts";
 export { countFates, fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
-export { cloudIdUrl } from "./address-types.ts";
 export { lostResults, migrateSettings, type Migrated } from "./netobserv/migrate.ts";
 export { netObservPage } from "./netobserv/netobserv-page.ts";
 export { missingForMetadataApi, receivesFlows } from "./check-settings.ts";
 export { discoveredDirectory } from "./discovered-directory.ts";
-export { formatSettings, settingsPage } from "./format-settings.ts";
-export { outputWords, type OutputWord } from "./format-settings.ts";
-export { plainSettings, type PlainSettings } from "./output-instances.ts";
+export { allSettings, formatSettings, settingsPage } from "./format-settings.ts";
 export { readSettings, type SettingsReading } from "./format-settings.ts";
 export { SettingsError } from "./settings-error.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
-export { settingNames, settingOf, settingsTable, type SettingName, type Settings } from "./settings-table.ts";
-export { syslogNumber } from "./syslog-settings.ts";
-export { instanceSetting, settingsOfWord, type OutputInstance } from "./output-instances.ts";
+export {
+  plainSettings,
+  settingNames,
+  settingOf,
+  settingsTable,
+  type PlainSettings,
+  type SettingName,
+  type Settings,
+} from "./settings-table.ts";
+export { outputsOf, storesOf, type StoreSettings } from "./output-settings.ts";

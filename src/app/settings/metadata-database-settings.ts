@@ -1,6 +1,5 @@
 import { Secret } from "../../base/text/index.ts";
-import { row } from "./setting-row.ts";
-import { int, oneOf, path, secret } from "./setting-type.ts";
+import { int, oneOf, path, row, secret } from "../../base/settings/index.ts";
 
 const group = "Metadata";
 
@@ -11,6 +10,7 @@ export const metadataDatabaseSettings = {
     oneOf(["file", "postgresql"]),
     "file",
     "Where the metadata is kept: in the file, or in a PostgreSQL database that several collectors share; see docs/fleet.md#metadata-in-postgresql.",
+    { needs: [{ is: "postgresql", must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: row(
     group,

@@ -1,6 +1,5 @@
 import { nearName } from "../../base/text/index.ts";
-import { storeWords } from "./delivery-settings.ts";
-import { instanceSetting, parseInstanceName } from "./output-instances.ts";
+import { instanceSetting, parseInstanceName, storeWordOf } from "./output-settings.ts";
 import { fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName } from "./settings-table.ts";
 import type { GivenSetting } from "./settings-source.ts";
@@ -121,7 +120,7 @@ export function meaningOf(name: string): Meaning | undefined {
   const { suffix, namespace } = partsOf(name);
   if (suffix === undefined) return undefined;
   const ofNamespace = (setting: string): string => {
-    const word = namespace && storeWords.find((one) => setting.startsWith(`SVC_OUTPUT_${one}_`));
+    const word = namespace && storeWordOf(setting);
     return word ? instanceSetting({ word, name: namespace }, setting) : setting;
   };
   const own = prefixes.own + suffix;

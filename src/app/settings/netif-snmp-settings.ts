@@ -1,7 +1,6 @@
 import type { AuthenticationProtocol, PrivacyProtocol } from "../../snmp/index.ts";
 import { Secret } from "../../base/text/index.ts";
-import { row } from "./setting-row.ts";
-import { bool, int, oneOf, orEmpty, plainText, secret, wordOrNumber } from "./setting-type.ts";
+import { bool, int, oneOf, orEmpty, plainText, row, secret, wordOrNumber } from "../../base/settings/index.ts";
 
 /** All of snmp's; its room is too large to be loaded for their names. */
 const authenticationProtocols = keysOf<AuthenticationProtocol>({

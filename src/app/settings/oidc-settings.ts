@@ -1,9 +1,41 @@
+import type { Role } from "../../server/index.ts";
+import {
+  bool,
+  hasControl,
+  int,
+  list,
+  oneOf,
+  orEmpty,
+  partsOf,
+  path,
+  plainText,
+  printable,
+  row,
+  secret,
+  webUrl,
+  type SettingType,
+} from "../../base/settings/index.ts";
 import { Secret } from "../../base/text/index.ts";
-import { row } from "./setting-row.ts";
-import { bool, int, list, oneOf, orEmpty, path, plainText, secret } from "./setting-type.ts";
-import { claimedRoles } from "./pair-types.ts";
-import { printable } from "./name-types.ts";
-import { webUrl } from "./address-types.ts";
+
+/** Those of the room of access, which is too large to be loaded for their names. */
+const roles = Object.keys({ viewer: true, editor: true, admin: true } satisfies Record<Role, true>) as Role[];
+
+/** Roles by value of a claim: `netgloss-admins=admin,*=viewer`. The value may have `=` in it, but no comma. */
+const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
+  expected: `a list separated by commas, nothing twice, each <value of the claim>=<role>, the role one of ${roles.join(", ")}`,
+  parse(value) {
+    const pairs = partsOf(value);
+    const found = new Map<string, Role>();
+    for (const pair of pairs) {
+      const equals = pair.lastIndexOf("=");
+      const role = roles.find((each) => each === pair.slice(equals + 1));
+      if (equals < 1 || role === undefined || hasControl(pair)) return undefined;
+      found.set(pair.slice(0, equals), role);
+    }
+    return found.size === pairs.length ? found : undefined;
+  },
+  format: (of) => [...of].map(([value, role]) => `${value}=${role}`).join(","),
+};
 
 /** Sign-in at an issuer of OpenID Connect. */
 export const oidcSettings = {

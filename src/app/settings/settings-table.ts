@@ -1,22 +1,39 @@
 import type { GeoValue } from "../../enrich/index.ts";
 import { logFormats, logLevels } from "../../base/report/index.ts";
+import {
+  addressOrCidr,
+  addressOrPrefix,
+  bool,
+  filterText,
+  GiB,
+  hostName,
+  int,
+  list,
+  listenAddress,
+  MiB,
+  nameServer,
+  oneOf,
+  orEmpty,
+  orWord,
+  partsOf,
+  path,
+  plainText,
+  row,
+  secret,
+  size,
+  userName,
+  type Setting,
+  type SettingType,
+} from "../../base/settings/index.ts";
 import { Secret } from "../../base/text/index.ts";
-import { bool, filterText, int, list, oneOf, orEmpty, orWord, path, plainText, secret, size } from "./setting-type.ts";
-import { hostName, listenAddress, nameServer, addressOrPrefix } from "./address-types.ts";
-import { languageCode, userName } from "./name-types.ts";
-import { samplingRates } from "./pair-types.ts";
 import { defaultApi } from "./default-api.ts";
-import { deliverySettings } from "./delivery-settings.ts";
 import { exploreSettings } from "./explore-settings.ts";
 import { fleetSettings } from "./fleet-settings.ts";
-import type { OutputInstance } from "./output-instances.ts";
 import { metadataDatabaseSettings } from "./metadata-database-settings.ts";
 import { netifSnmpSettings } from "./netif-snmp-settings.ts";
 import { oidcSettings } from "./oidc-settings.ts";
+import { outputSettings, plainInstance, type OutputInstance } from "./output-settings.ts";
 import { snmpDiscoverySettings } from "./snmp-discovery-settings.ts";
-import { GiB, MiB, row, type Setting } from "./setting-row.ts";
-
-export { settingGroups } from "./setting-row.ts";
 
 /** All of enrich's; its room is too large to be loaded for their names. */
 const geoValues = Object.keys({
@@ -28,6 +45,32 @@ const geoValues = Object.keys({
   location: true,
   timezone: true,
 } satisfies Record<GeoValue, true>) as GeoValue[];
+
+/** A language of MaxMind's names. */
+const languageCode: SettingType<string> = {
+  expected: "a language code such as en or pt-BR",
+  parse: (value) => (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
+/** Sampling rates by address or CIDR in canonical text: `192.0.2.1=1000,2001:db8::/32=512`. */
+const samplingRates: SettingType<ReadonlyMap<string, number>> = {
+  expected:
+    "a list separated by commas, nothing twice, each <IP address>=<rate> or <CIDR>=<rate>, the rate an integer from 1 to 4294967295",
+  parse(value) {
+    const rate = int(1, 0xffff_ffff);
+    const pairs = partsOf(value).map((pair) => pair.split("="));
+    const rates = new Map<string, number>();
+    for (const [exporter = "", rateText = "", ...rest] of pairs) {
+      const key = addressOrCidr(exporter);
+      const each = rate.parse(rateText);
+      if (key === undefined || each === undefined || rest.length > 0) return undefined;
+      rates.set(key, each);
+    }
+    return rates.size === pairs.length ? rates : undefined;
+  },
+  format: (rates) => [...rates].map(([exporter, rate]) => `${exporter}=${rate}`).join(","),
+};
 
 /**
  * Every setting there is, in the order in which they are documented. Names follow ElastiFlow NetObserv's, with `SVC_`
@@ -77,7 +120,7 @@ export const settingsTable = {
     path,
     "",
     "A YAML file that lists sources of metadata: an IPAM, published ranges, DHCP leases; see docs/sources.md. Needs the metadata to be on.",
-    "/etc/netgloss/sources.yml",
+    { example: "/etc/netgloss/sources.yml", needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: true } }] },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     "Metadata",
@@ -110,6 +153,7 @@ export const settingsTable = {
     bool,
     false,
     "Requires a user name and password on all paths except /livez, /readyz, /metrics and gRPC's health check.",
+    { needs: [{ must: { SVC_API_BASIC_AUTH_USERNAME: "set", SVC_API_BASIC_AUTH_PASSWORD: "set" } }] },
   ),
   SVC_API_BASIC_AUTH_USERNAME: row("API", userName, "", "The user name of basic authentication.", "operator"),
   SVC_API_BASIC_AUTH_PASSWORD: row("API", secret, new Secret(""), "The password of basic authentication."),
@@ -122,7 +166,9 @@ export const settingsTable = {
     "/etc/netgloss/users.yml",
   ),
   ...oidcSettings,
-  SVC_API_TLS_ENABLE: row("API", bool, false, "Serves the port by TLS instead of plain TCP."),
+  SVC_API_TLS_ENABLE: row("API", bool, false, "Serves the port by TLS instead of plain TCP.", {
+    needs: [{ must: { SVC_API_TLS_CERT_FILEPATH: "set", SVC_API_TLS_KEY_FILEPATH: "set" } }],
+  }),
   SVC_API_TLS_CERT_FILEPATH: row(
     "API",
     path,
@@ -136,7 +182,7 @@ export const settingsTable = {
     path,
     "",
     "Certificates in PEM that sign those of clients. A client with one is the user of SVC_API_USERS_PATH who has its subject.",
-    "/etc/netgloss/tls/clients.pem",
+    { example: "/etc/netgloss/tls/clients.pem", belongsTo: ["SVC_API_TLS_ENABLE", "SVC_API_USERS_PATH"] },
   ),
   SVC_API_ALLOWED_HOSTS: row(
     "API",
@@ -223,7 +269,9 @@ export const settingsTable = {
     3600,
     "A connection of TCP or TLS on which nothing comes for this time is closed.",
   ),
-  SVC_FLOW_SERVER_TLS_ENABLE: row("Flows", bool, false, "Receives IPFIX by TLS, on a port of its own."),
+  SVC_FLOW_SERVER_TLS_ENABLE: row("Flows", bool, false, "Receives IPFIX by TLS, on a port of its own.", {
+    needs: [{ must: { SVC_FLOW_SERVER_TLS_CERT_FILEPATH: "set", SVC_FLOW_SERVER_TLS_KEY_FILEPATH: "set" } }],
+  }),
   SVC_FLOW_SERVER_TLS_IP: row(
     "Flows",
     orEmpty(listenAddress),
@@ -359,6 +407,7 @@ export const settingsTable = {
     bool,
     false,
     "Reads sampling rates from a file, for exporters that report none.",
+    { needs: [{ must: { SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_OVERRIDE: row(
     "Flows",
@@ -663,6 +712,7 @@ export const settingsTable = {
     bool,
     false,
     "Adds the autonomous system of public addresses where the exporter does not report it, and its organisation.",
+    { needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_PATH: row(
     "Enrichment",
@@ -676,6 +726,7 @@ export const settingsTable = {
     bool,
     false,
     "Adds the location of public addresses: country, city, coordinates, time zone.",
+    { needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_PATH: row(
     "Enrichment",
@@ -790,6 +841,7 @@ export const settingsTable = {
     bool,
     false,
     "Adds attributes of interfaces from a file. They replace those of SNMP and of the exporter.",
+    { needs: [{ must: { SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH: row(
     "Enrichment",
@@ -809,6 +861,7 @@ export const settingsTable = {
     bool,
     false,
     "Names applications by the ids that exporters send (app.id), from a file. It counts before names in options data.",
+    { needs: [{ must: { SVC_PROCESSOR_ENRICH_APP_ID_PATH: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_APP_ID_PATH: row(
     "Enrichment",
@@ -822,6 +875,7 @@ export const settingsTable = {
     bool,
     false,
     "Names applications by the address and port of an end of the flow, from a file, where the exporter names none.",
+    { needs: [{ must: { SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH: "set" } }] },
   ),
   SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH: row(
     "Enrichment",
@@ -869,93 +923,7 @@ export const settingsTable = {
     "Adds the name of the DiffServ code point, such as EF or AF41.",
   ),
 
-  SVC_OUTPUT_STDOUT_ENABLE: row("Outputs", bool, false, "Writes records to the standard output as JSON."),
-  SVC_OUTPUT_STDOUT_FORMAT: row(
-    "Outputs",
-    oneOf(["json", "json_pretty"]),
-    "json",
-    "`json`: a record is one line. `json_pretty`: it has a line for each field.",
-  ),
-  SVC_OUTPUT_STDOUT_FILTER: row(
-    "Outputs",
-    filterText,
-    "",
-    "Only records that match this filter go to this output. Empty is all records.",
-    "src in 10.0.0.0/8 and dst.tag = pci",
-  ),
-  SVC_OUTPUT_STDOUT_ROLLUP_FIELDS: row(
-    "Outputs",
-    list(plainText),
-    [],
-    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
-    "src.as,dst.as,proto",
-  ),
-  SVC_OUTPUT_STDOUT_RATE: row(
-    "Outputs",
-    int(0, 1_000_000, "records a second"),
-    0,
-    "The most records that are written to the standard output; others are left out. 0 is no limit.",
-  ),
-  SVC_OUTPUT_STDOUT_QUEUE_SIZE: row(
-    "Outputs",
-    size(64 * 1024, GiB),
-    64 * MiB,
-    "The queue for a slow reader of the standard output. When it is full, records are dropped and counted.",
-  ),
-  SVC_OUTPUT_FILE_ENABLE: row("Outputs", bool, false, "Writes records to a file, one JSON object a line."),
-  SVC_OUTPUT_FILE_FILTER: row(
-    "Outputs",
-    filterText,
-    "",
-    "Only records that match this filter go to this output. Empty is all records.",
-    "src in 10.0.0.0/8 and dst.tag = pci",
-  ),
-  SVC_OUTPUT_FILE_THIN_RATE: row(
-    "Outputs",
-    int(0, 10_000_000, "records a second"),
-    0,
-    "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
-  ),
-  SVC_OUTPUT_FILE_ROLLUP_FIELDS: row(
-    "Outputs",
-    list(plainText),
-    [],
-    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
-    "src.as,dst.as,proto",
-  ),
-  SVC_OUTPUT_FILE_PATH: row(
-    "Outputs",
-    path,
-    "",
-    "The file. netgloss appends to it, and opens it again on SIGUSR2.",
-    "/var/log/netgloss/records.ndjson",
-  ),
-  SVC_OUTPUT_FILE_MAX_SIZE: row(
-    "Outputs",
-    size(0, 1024 * GiB),
-    0,
-    "Rotates the file when it has reached this size. 0 is never, for logrotate with SIGUSR2.",
-  ),
-  SVC_OUTPUT_FILE_MAX_BACKUPS: row("Outputs", int(1, 1000, "files"), 10, "How many rotated files are kept."),
-  SVC_OUTPUT_FILE_QUEUE_SIZE: row(
-    "Outputs",
-    size(64 * 1024, GiB),
-    64 * MiB,
-    "The queue for a slow disk. When it is full, records are dropped and counted.",
-  ),
-  SVC_OUTPUT_MONITOR_ENABLE: row(
-    "Outputs",
-    bool,
-    false,
-    "Logs how many records passed, and how many a second. It sends them nowhere.",
-  ),
-  SVC_OUTPUT_MONITOR_INTERVAL: row(
-    "Outputs",
-    int(1, 86_400, "seconds"),
-    60,
-    "How often the numbers of records are logged.",
-  ),
-  ...deliverySettings,
+  ...outputSettings,
   ...exploreSettings,
 
   SVC_LOG_LEVEL: row("Log", oneOf(logLevels), "info", "Messages of this level and above are logged."),
@@ -1023,4 +991,17 @@ export const settingNames = Object.keys(settingsTable) as readonly SettingName[]
 /** The row of a setting, for code that treats all alike. */
 export function settingOf(name: SettingName): Setting<unknown> {
   return settingsTable[name];
+}
+
+/** The settings without the secrets: plain data, which may be handed to another thread. */
+export type PlainSettings = {
+  readonly [Name in SettingName as Settings[Name] extends Secret ? never : Name]: Settings[Name];
+} & Pick<Settings, "outputInstances">;
+
+export function plainSettings(settings: Settings): PlainSettings {
+  const plain = settingNames.filter((name) => settingOf(name).type.secret !== true);
+  return {
+    ...Object.fromEntries(plain.map((name) => [name, settings[name]])),
+    outputInstances: settings.outputInstances.map(plainInstance),
+  } as unknown as PlainSettings;
 }

@@ -1,5 +1,4 @@
-import { row } from "./setting-row.ts";
-import { int, list, oneOf, path } from "./setting-type.ts";
+import { int, list, oneOf, path, row } from "../../base/settings/index.ts";
 
 const group = "SNMP";
 
@@ -10,7 +9,7 @@ export const snmpDiscoverySettings = {
     path,
     "",
     "A YAML file of networks that are searched for SNMP devices; see docs/snmp.md#finding-devices. Empty: none are.",
-    "/etc/netgloss/networks.yml",
+    { example: "/etc/netgloss/networks.yml", needs: [{ must: { SVC_INPUT_SNMP_ENABLE: true } }] },
   ),
   SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH: row(
     group,
@@ -48,6 +47,6 @@ export const snmpDiscoverySettings = {
     list(oneOf(["lldp", "cdp", "arp", "flow"])),
     [],
     "Addresses outside of the ranges that discovery asks, too, where `ranges` or `allow` of a network have them: neighbours of polled devices (`lldp`, `cdp`, `arp`), exporters of flows (`flow`).",
-    "lldp,cdp,flow",
+    { example: "lldp,cdp,flow", belongsTo: ["SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH"] },
   ),
 } as const;

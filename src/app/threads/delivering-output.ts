@@ -6,7 +6,7 @@ import type { Sink } from "../../record/index.ts";
 import { superviseThread, startThread } from "./thread.ts";
 
 /** What the thread of an output to a store is given. */
-export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "store"> {
+export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
   /** Begins the identities of the records that it delivers. */
   readonly instance: string;
   readonly logLevel: LogLevel;
@@ -19,7 +19,7 @@ export type OutputNote =
   /** What is wrong with the store; null: it works. */
   | { readonly fault: string | null };
 
-interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "store"> {
+interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
   readonly log: Log;
   readonly logLevel: LogLevel;
   readonly metrics: Metrics;
@@ -49,7 +49,7 @@ const spoolMs = 2000;
  * time on a store that is slow or away. When more is lent than the output's queue may hold, lines are dropped and counted.
  */
 export function createDeliveringOutput(options: DeliveringOutputOptions): DeliveringOutput {
-  const { delivery, store, log, logLevel, metrics, outputMetrics, health } = options;
+  const { delivery, word, settings, log, logLevel, metrics, outputMetrics, health } = options;
   const name = `output ${delivery.name}`;
   const lender = createLineLender({
     maxBytes: delivery.queueBytes,
@@ -76,7 +76,7 @@ export function createDeliveringOutput(options: DeliveringOutputOptions): Delive
       startThread({
         name,
         entry: new URL("./output-thread.js", import.meta.url),
-        data: { delivery, store, instance: newInstance(), logLevel } satisfies OutputThreadData,
+        data: { delivery, word, settings, instance: newInstance(), logLevel } satisfies OutputThreadData,
         log,
         onNote: (note) => take(note as OutputNote),
         onDeath,

@@ -7,7 +7,7 @@ import { createWorkspaceMemory, kernelReserve, spaceFor, type WorkspaceMemory } 
 import { enrichmentBytes } from "../enrichment/enrichment.ts";
 import type { SharedIndexHandle } from "../../metadata/index.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
-import { outputWords, type PlainSettings } from "../settings/index.ts";
+import { outputsOf, type PlainSettings } from "../settings/index.ts";
 
 /** What the receiving thread is given. */
 export interface ReceiveThreadData {
@@ -141,9 +141,7 @@ const freeSlabs = 24;
  * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
  */
 function slabCount(settings: PlainSettings): number {
-  const queues = [settings, ...settings.outputInstances.map((instance) => instance.settings)].flatMap((of) =>
-    outputWords.map((word) => (of[`SVC_OUTPUT_${word}_ENABLE`] ? of[`SVC_OUTPUT_${word}_QUEUE_SIZE`] : 0)),
-  );
+  const queues = outputsOf(settings).map(({ values }) => (values.ENABLE ? values.QUEUE_SIZE : 0));
   // A queue may hold the lesser part of many slabs.
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }

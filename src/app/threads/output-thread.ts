@@ -5,11 +5,11 @@ import { createMetrics, systemClock } from "../../base/report/index.ts";
 import type { OutputNote, OutputThreadData } from "./delivering-output.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
-const { delivery: config, store, instance, logLevel } = workerData as OutputThreadData;
+const { delivery: config, word, settings, instance, logLevel } = workerData as OutputThreadData;
 const metrics = createMetrics();
 const delivery = createDelivery({
   config,
-  adapter: createAdapter(store, { clock: systemClock, isEcs: config.isEcs }),
+  adapter: await createAdapter(word, settings, { clock: systemClock }),
   instance,
   clock: systemClock,
   random: Math.random,

@@ -34,6 +34,7 @@ export {
   scalar,
   Shape,
   ShapeReport,
+  shapeTable,
   textLine,
   type FileNode,
   type ShapeFinding,

@@ -210,6 +210,16 @@ export interface ShapeRow {
   readonly text: string;
 }
 
+/** Renders the rows of a format as a table of Markdown. */
+export function shapeTable({ rows }: Shape<unknown>): string {
+  const cell = (value: string): string => value.replaceAll("|", "\\|");
+  const lines = rows.map(({ path, expected, isRequired, default: absent, text }) => {
+    const need = isRequired ? "required" : absent === undefined ? "" : `\`${absent}\``;
+    return `| \`${path}\` | ${cell(expected)} | ${cell(need)} | ${cell(text)} |\n`;
+  });
+  return `| key | value | when it is left out | what |\n|---|---|---|---|\n${lines.join("")}`;
+}
+
 /**
  * What a value of a file must be. `read` gives the typed value; of a list or mapping the parts that are right. It reports what is wrong,
  * and gives undefined when nothing is left.
@@ -327,7 +337,7 @@ export function mappingOr<T, U>(whole: Shape<T>, other: Shape<U>): Shape<T | U> 
     if (at.node.kind === "mapping") return whole.read(at);
     return at.isAbsent ? at.expected(expected) : other.read(at);
   };
-  return new Shape(expected, read, [...other.rows, ...whole.rows]);
+  return new Shape(expected, read, other.rows.length > 0 ? other.rows : whole.rows);
 }
 
 /** A mapping of which each pair says the same kind of thing. */

@@ -71,7 +71,7 @@ const ports = scalar("a port from 0 to 65535, or a range as in 8000-8099", (give
 });
 
 /** The file of applications by place: address, CIDR or range → port or `first-last` → application. */
-const appEndsShape = byAddresses(
+export const appEndsShape = byAddresses(
   pairsOf(ports, appOf(true), { each: "port", identity: ({ first, last }) => `${first}-${last}` })
     .to((pairs) =>
       pairs
@@ -110,6 +110,6 @@ const appId = scalar("an application id engine:selector, as in 13:495", (given) 
 });
 
 /** The file of application ids: `13:495: {name: zoom, category: meetings}`. */
-const appIdsShape = mapOf(appId, appOf(false), { each: "application", name: "<id>" });
+export const appIdsShape = mapOf(appId, appOf(false), { each: "application", name: "<id>" });
 
 export const readAppIds: (bytes: Uint8Array) => ReadFile<AppIds> = fileReader(appIdsShape);

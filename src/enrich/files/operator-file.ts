@@ -80,7 +80,7 @@ export function lineOf(maxLength: number): Shape<string> {
 }
 
 /** The file that says which addresses a look-up is for. */
-const selectionShape = mapping({
+export const selectionShape = mapping({
   include: defaulted(list(addresses), [], "Addresses that are looked up. Left out or empty: all."),
   exclude: defaulted(list(addresses), [], "Addresses that are not."),
 });
@@ -93,7 +93,7 @@ export const readSelection: (bytes: Uint8Array) => ReadFile<SelectionLists> = fi
 const maxRate = 0xffff_ffff;
 
 /** The file of sampling rates: `192.0.2.1: 1000`, one of how many packets the exporter looks at. */
-const sampleRatesShape = byAddresses(
+export const sampleRatesShape = byAddresses(
   scalar("a sampling rate, a whole number from 1 to 2^32 - 1", (given) => {
     const rate = /^[1-9][0-9]{0,9}$/.test(given) ? Number(given) : Number.NaN;
     return rate <= maxRate ? rate : undefined;

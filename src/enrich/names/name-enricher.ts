@@ -66,7 +66,7 @@ const portNumber = scalar("a port from 0 to 65535", (given) => {
 const namesOfPorts = optional(mapOf(portNumber, lineOf(255), { name: "<port>" }), "Names of its ports.");
 
 /** The file of names of ports: `{tcp: {8443: portal}, udp: {…}, sctp: {…}, dccp: {…}}`. */
-const portNamesShape = mapping({
+export const portNamesShape = mapping({
   tcp: namesOfPorts,
   udp: namesOfPorts,
   dccp: namesOfPorts,

@@ -93,7 +93,7 @@ const ifIndex = scalar("an ifIndex, a number below 2^32", (given) => {
 });
 
 /** The file of interfaces: exporter (address, CIDR or range) → ifIndex → `{name, descr, alias, type, speed, tags, metadata}`. */
-const netifsShape = byAddresses(
+export const netifsShape = byAddresses(
   mapOf(ifIndex, netifShape, { each: "interface", name: "<ifIndex>" }).orEmpty(),
   "exporter",
 ).to((pairs) => pairs.map(([key, netifs]): NetifExporter => ({ key, netifs })).toSorted(byPlace));

@@ -7,7 +7,7 @@ import {
 } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
-import { icmpNamesOf, type IcmpName } from "./icmp-names.ts";
+import { icmpNamesOf, type IcmpName } from "./icmp-names.gen.ts";
 import * as layout from "./layout.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 

@@ -24,14 +24,74 @@ export interface Segment {
   size: number;
 }
 
-/** The files of a history, oldest first. Lines go to the last one. */
-export interface HistoryFiles {
-  /** Finds the files that are there. @throws the errors of the system. */
-  find(): Promise<readonly Segment[]>;
-  segments(): readonly Segment[];
+const fileMode = 0o640;
+
+/**
+ * The files of a history, oldest first. Lines go to the last one.
+ *
+ * @param beginning of the paths of all files; a number is added.
+ * @param segmentBytes a file as long as this is followed by another one.
+ */
+export class HistoryFiles {
+  readonly #io: FileIo;
+  readonly #beginning: string;
+  readonly #segmentBytes: number;
+  readonly #folder: string;
+  #segments: Segment[] = [];
+  #file: OpenFile | undefined;
+  /** Whether the last file may be longer than its lines. */
+  #isTorn = false;
+
+  constructor(io: FileIo, beginning: string, segmentBytes: number) {
+    this.#io = io;
+    this.#beginning = beginning;
+    this.#segmentBytes = segmentBytes;
+    this.#folder = dirname(beginning);
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#file;
+    this.#file = undefined;
+    await closing?.close();
+  }
+
   /** Whether the next lines begin another file. */
-  isFull(): boolean;
-  read(segment: Segment): Promise<Buffer>;
+  isFull(): boolean {
+    return (this.#segments.at(-1)?.size ?? this.#segmentBytes) >= this.#segmentBytes;
+  }
+
+  /** Cuts the last file to this size, durably. */
+  async cut(size: number): Promise<void> {
+    (this.#segments.at(-1) as Segment).size = size;
+    this.#isTorn = true;
+    const opened = await this.#open();
+    await opened.truncate(size);
+    await opened.sync();
+    this.#isTorn = false;
+  }
+
+  segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  /** Finds the files that are there. @throws the errors of the system. */
+  async find(): Promise<readonly Segment[]> {
+    const names = await this.#io.list(this.#folder);
+    const found: Segment[] = [];
+    for (const name of names.toSorted()) {
+      const path = join(this.#folder, name);
+      const digits = path.startsWith(this.#beginning) ? path.slice(this.#beginning.length) : "";
+      if (!/^[0-9]{10}$/.test(digits)) continue;
+      found.push({ path, first: Number(digits), size: (await this.#io.state(path)).size });
+    }
+    this.#segments = found;
+    return found;
+  }
+
+  async read({ path, size }: Segment): Promise<Buffer> {
+    return Buffer.from(await this.#io.read(path)).subarray(0, size);
+  }
+
   /**
    * Writes lines behind the last one, and syncs. When that fails, what was written is taken back.
    *
@@ -39,131 +99,76 @@ export interface HistoryFiles {
    * @returns where the lines begin.
    * @throws the errors of the system.
    */
-  append(lines: Uint8Array, first: number): Promise<{ readonly segment: Segment; readonly start: number }>;
-  /** Cuts the last file to this size, durably. */
-  cut(size: number): Promise<void>;
+  async append(lines: Uint8Array, first: number): Promise<{ readonly segment: Segment; readonly start: number }> {
+    const last = this.#segments.at(-1);
+    if (this.#isTorn && last !== undefined) await this.cut(last.size);
+    if (this.isFull()) await this.#begin(first);
+    const segment = this.#segments.at(-1) as Segment;
+    const start = segment.size;
+    this.#isTorn = true;
+    try {
+      const opened = await this.#open();
+      for (let at = 0; at < lines.length;) at += await opened.write(lines.subarray(at));
+      await opened.sync();
+    } catch (error) {
+      // What cannot be taken back now is before the next lines, or at the next start: no one was answered it.
+      await this.cut(start).catch(() => this.close().catch(() => {}));
+      throw error;
+    }
+    segment.size = start + lines.length;
+    this.#isTorn = false;
+    return { segment, start };
+  }
+
   /** Removes the oldest files, the last one excepted, while all are longer than this together. @returns those removed. */
-  shrink(maxBytes: number): Promise<readonly Segment[]>;
-  close(): Promise<void>;
-}
+  async shrink(maxBytes: number): Promise<readonly Segment[]> {
+    const removed: Segment[] = [];
+    let size = this.#segments.reduce((sum, segment) => sum + segment.size, 0);
+    while (this.#segments.length > 1 && size > maxBytes) {
+      const [oldest] = this.#segments as [Segment];
+      await this.#io.unlink(oldest.path).catch((error: unknown) => {
+        if (errorCode(error) !== "ENOENT") throw error;
+      });
+      this.#segments = this.#segments.slice(1);
+      size -= oldest.size;
+      removed.push(oldest);
+    }
+    return removed;
+  }
 
-const fileMode = 0o640;
+  async #open(): Promise<OpenFile> {
+    this.#file ??= await this.#io.openToAppend((this.#segments.at(-1) as Segment).path);
+    return this.#file;
+  }
 
-/**
- * @param beginning of the paths of all files; a number is added.
- * @param segmentBytes a file as long as this is followed by another one.
- */
-export function createHistoryFiles(io: FileIo, beginning: string, segmentBytes: number): HistoryFiles {
-  const folder = dirname(beginning);
-  let segments: Segment[] = [];
-  let file: OpenFile | undefined;
-  /** Whether the last file may be longer than its lines. */
-  let isTorn = false;
-
-  const open = async (): Promise<OpenFile> => {
-    file ??= await io.openToAppend((segments.at(-1) as Segment).path);
-    return file;
-  };
-
-  const close = async (): Promise<void> => {
-    const closing = file;
-    file = undefined;
-    await closing?.close();
-  };
-
-  const syncFolder = async (): Promise<void> => {
-    const opened = await io.openFolder(folder);
+  async #syncFolder(): Promise<void> {
+    const opened = await this.#io.openFolder(this.#folder);
     try {
       await opened.sync();
     } finally {
       await opened.close();
     }
-  };
+  }
 
   /** A file of that name that is not known was begun before, and nothing in it counts. */
-  const createOrEmpty = async (path: string): Promise<OpenFile> => {
+  async #createOrEmpty(path: string): Promise<OpenFile> {
     try {
-      return await io.create(path, fileMode);
+      return await this.#io.create(path, fileMode);
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
-      const opened = await io.openToAppend(path);
+      const opened = await this.#io.openToAppend(path);
       await opened.truncate(0);
       return opened;
     }
-  };
+  }
 
-  const begin = async (first: number): Promise<void> => {
-    await close();
-    const path = `${beginning}${String(first).padStart(10, "0")}`;
-    file = await createOrEmpty(path);
-    segments.push({ path, first, size: 0 });
-    await syncFolder();
-  };
-
-  const isFull = (): boolean => (segments.at(-1)?.size ?? segmentBytes) >= segmentBytes;
-
-  const cut = async (size: number): Promise<void> => {
-    (segments.at(-1) as Segment).size = size;
-    isTorn = true;
-    const opened = await open();
-    await opened.truncate(size);
-    await opened.sync();
-    isTorn = false;
-  };
-
-  return {
-    segments: () => segments,
-    isFull,
-    cut,
-    close,
-    async find() {
-      const names = await io.list(folder);
-      const found: Segment[] = [];
-      for (const name of names.toSorted()) {
-        const path = join(folder, name);
-        const digits = path.startsWith(beginning) ? path.slice(beginning.length) : "";
-        if (!/^[0-9]{10}$/.test(digits)) continue;
-        found.push({ path, first: Number(digits), size: (await io.state(path)).size });
-      }
-      segments = found;
-      return found;
-    },
-    read: async ({ path, size }) => Buffer.from(await io.read(path)).subarray(0, size),
-    async append(lines, first) {
-      const last = segments.at(-1);
-      if (isTorn && last !== undefined) await cut(last.size);
-      if (isFull()) await begin(first);
-      const segment = segments.at(-1) as Segment;
-      const start = segment.size;
-      isTorn = true;
-      try {
-        const opened = await open();
-        for (let at = 0; at < lines.length;) at += await opened.write(lines.subarray(at));
-        await opened.sync();
-      } catch (error) {
-        // What cannot be taken back now is before the next lines, or at the next start: no one was answered it.
-        await cut(start).catch(() => close().catch(() => {}));
-        throw error;
-      }
-      segment.size = start + lines.length;
-      isTorn = false;
-      return { segment, start };
-    },
-    async shrink(maxBytes) {
-      const removed: Segment[] = [];
-      let size = segments.reduce((sum, segment) => sum + segment.size, 0);
-      while (segments.length > 1 && size > maxBytes) {
-        const [oldest] = segments as [Segment];
-        await io.unlink(oldest.path).catch((error: unknown) => {
-          if (errorCode(error) !== "ENOENT") throw error;
-        });
-        segments = segments.slice(1);
-        size -= oldest.size;
-        removed.push(oldest);
-      }
-      return removed;
-    },
-  };
+  async #begin(first: number): Promise<void> {
+    await this.close();
+    const path = `${this.#beginning}${String(first).padStart(10, "0")}`;
+    this.#file = await this.#createOrEmpty(path);
+    this.#segments.push({ path, first, size: 0 });
+    await this.#syncFolder();
+  }
 }
 
 const headMark = "# netgloss metadata as of change ";

@@ -1,9 +1,6 @@
-import { randomUUID } from "node:crypto";
-import type { FileIo } from "../../base/file/index.ts";
-import { type Clock, type Health, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
-import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
-import type { UdmIndex } from "../model/udm-store.ts";
+import { type Key, parseKey, compareKeys } from "../../base/ip/index.ts";
 import {
+  type HistoryQuery,
   type UdmHistory,
   type UdmChange,
   type ChangeHead,
@@ -19,10 +16,14 @@ import {
   type LineHead,
   type SavedMark,
 } from "./change.ts";
-import { parseKey, compareKeys } from "../../base/ip/index.ts";
+import { randomUUID } from "node:crypto";
+import type { FileIo } from "../../base/file/index.ts";
+import { type Clock, type Health, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
+import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
 import type { UdmEntry } from "../model/entry.ts";
-import { BaseFile, differencesOf, type BaseEntry, createHistoryFiles, type Segment } from "./history-files.ts";
-import { createHistoryMetrics, createKeptChanges, type KeptChange, createKeyTable } from "./kept-changes.ts";
+import { BaseFile, differencesOf, type BaseEntry, HistoryFiles, type Segment } from "./history-files.ts";
+import { HistoryMetrics, KeptChanges, type KeptChange, KeyTable } from "./kept-changes.ts";
 
 /** A commit that is about to be saved. */
 interface NewChange {
@@ -36,34 +37,6 @@ export interface NewLayerChange extends NewChange {
   readonly layer: string;
   /** How many entries differ; `changes` may have fewer. */
   readonly entries: number;
-}
-
-/** The history of a store, which writes it. Calls that change it follow one another. */
-interface StoreHistory extends UdmHistory {
-  /**
-   * Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history.
-   *
-   * @param stamp of the file; another one than at the last stop: a person may have edited it.
-   */
-  open(index: UdmIndex, stamp: string): Promise<void>;
-  /**
-   * Keeps the commits of a group durably, before the file is saved: what is in the file is in the history, too.
-   *
-   * @returns the number of each; undefined for those that change nothing, and without a history.
-   * @throws the errors of the system; nothing is kept then.
-   */
-  append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]>;
-  /**
-   * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
-   * Not between {@link append} and what ends it.
-   */
-  note(change: NewLayerChange): Promise<void>;
-  /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
-  keep(): Promise<void>;
-  /** The file could not be saved: what was appended is taken back. */
-  takeBack(): Promise<void>;
-  /** @param stamp of the file, as it was saved last. */
-  close(stamp: string): Promise<void>;
 }
 
 interface HistoryOptions {
@@ -128,103 +101,268 @@ const comparedBytes = 4 * 1024 * 1024;
 /** Keys noted between two turns of the event loop: a millisecond or two of it. */
 const keysATurn = 5000;
 
-export function createHistory(options: HistoryOptions): StoreHistory {
-  const { io, maxBytes, clock, health } = options;
-  const log = limitLog(options.log, clock);
-  const files = createHistoryFiles(io, options.path, Math.ceil(maxBytes / parts));
-  const keyNumbers = createKeyTable();
-  const watchers = new Set<(change: UdmChange) => void>();
-  const kept = createKeptChanges(files);
-  let isOpen = false;
-  let epoch = "";
+/** The history of a store, which writes it. Calls that change it follow one another. */
+export class MetadataHistory implements UdmHistory {
+  readonly #options: HistoryOptions;
+  readonly #maxBytes: number;
+  readonly #clock: Clock;
+  readonly #health: Health;
+  readonly #log: Log;
+  readonly #files: HistoryFiles;
+  readonly #keyNumbers = new KeyTable();
+  readonly #watchers = new Set<(change: UdmChange) => void>();
+  readonly #kept: KeptChanges;
+  #isOpen = false;
+  #epoch = "";
   /** Whether the last file names it. */
-  let isEpochKept = false;
+  #isEpochKept = false;
   /** Whether lines were damaged, or the last ones not written whole. */
-  let isTorn = false;
+  #isTorn = false;
   /** As the collector left it when it was stopped last. */
-  let mark: SavedMark | undefined;
+  #mark: SavedMark | undefined;
   /** Whether the last change is known to be in the file. */
-  let isSaved = true;
-  let next = 1;
+  #isSaved = true;
+  #next = 1;
   /** Appended, and not yet kept. */
-  let pending: { readonly kept: readonly KeptChange[]; readonly changes: readonly UdmChange[] } | undefined;
+  #pending: { readonly kept: readonly KeptChange[]; readonly changes: readonly UdmChange[] } | undefined;
+  readonly #metrics: HistoryMetrics;
+  readonly #baseFile: BaseFile;
+  /** Of the last change in the file of the whole state; -1: there is none that can be used. */
+  #baseNumber = -1;
+  #baseWrite: Promise<void> | undefined;
 
-  const metrics = createHistoryMetrics(options.metrics, () => ({
-    changes: kept.all().length,
-    bytes: files.segments().reduce((sum, { size }) => sum + size, 0),
-  }));
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    const { io, maxBytes, clock, health } = options;
+    this.#maxBytes = maxBytes;
+    this.#clock = clock;
+    this.#health = health;
+    this.#log = limitLog(options.log, clock);
+    this.#files = new HistoryFiles(io, options.path, Math.ceil(maxBytes / parts));
+    this.#kept = new KeptChanges(this.#files);
+    this.#metrics = new HistoryMetrics(options.metrics, () => ({
+      changes: this.#kept.all().length,
+      bytes: this.#files.segments().reduce((sum, { size }) => sum + size, 0),
+    }));
+    this.#baseFile = new BaseFile(io, `${options.path}base`, Math.floor(clock.now()).toString(36));
+  }
 
-  const readLines = (segment: Segment, bytes: Buffer): void => {
+  /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
+  async keep(): Promise<void> {
+    if (this.#pending === undefined) return;
+    const { kept: appended, changes } = this.#pending;
+    this.#pending = undefined;
+    this.#kept.add(appended);
+    this.#next = (appended.at(-1) as KeptChange).number + 1;
+    for (const { number, layer, changes: entries } of changes) {
+      if (layer !== undefined) continue;
+      for (const [i, { before, after }] of entries.entries()) {
+        if (i % keysATurn === keysATurn - 1) await nextTurn();
+        this.#keyNumbers.set((after ?? before)?.key.text ?? "", number);
+      }
+    }
+    this.#metrics.kept(
+      appended.length,
+      appended.reduce((sum, { start, end }) => sum + end - start, 0),
+    );
+    for (const change of changes) for (const watcher of this.#watchers) this.#notify(watcher, change);
+  }
+
+  /**
+   * Keeps the commits of a group durably, before the file is saved: what is in the file is in the history, too.
+   *
+   * @returns the number of each; undefined for those that change nothing, and without a history.
+   * @throws the errors of the system; nothing is kept then.
+   */
+  async append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]> {
+    await this.#shrink();
+    return this.#append(group);
+  }
+
+  /**
+   * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
+   * Not between {@link append} and what ends it.
+   */
+  async note(change: NewLayerChange): Promise<void> {
+    try {
+      await this.#shrink();
+      await this.#append([change]);
+      await this.keep();
+    } catch {
+      // It is logged and counted.
+    }
+  }
+
+  isOn(): boolean {
+    return this.#isOpen;
+  }
+
+  epoch(): string {
+    return this.#epoch;
+  }
+
+  last(): number {
+    return this.#next - 1;
+  }
+
+  first(): number {
+    return this.#kept.all()[0]?.number ?? this.#next;
+  }
+
+  /**
+   * Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history.
+   *
+   * @param stamp of the file; another one than at the last stop: a person may have edited it.
+   */
+  async open(index: UdmIndex, stamp: string): Promise<void> {
+    if (this.#maxBytes === 0 || this.#isOpen) return;
+    try {
+      for (const segment of await this.#files.find()) {
+        this.#readLines(segment, await this.#files.read(segment));
+        await nextTurn();
+      }
+      const last = this.#files.segments().at(-1);
+      if (last !== undefined) await this.#files.cut(last.size);
+      // Numbers of changes that were lost will be given again.
+      if (this.#epoch === "" || this.#isTorn) {
+        this.#epoch = randomUUID().replaceAll("-", "");
+        this.#isEpochKept = false;
+      }
+      // Else the next start would give another name to the same numbers. What fails now is tried again with the next change.
+      if (!this.#isEpochKept)
+        await this.#files.append(encodeEpoch(this.#epoch), this.#next).then(
+          () => (this.#isEpochKept = true),
+          () => undefined,
+        );
+      await this.#dropUnsaved(index);
+      this.#isOpen = true;
+      const isUntouched = this.#isSaved && stamp !== "" && stamp === this.#mark?.stamp;
+      if (isUntouched) this.#baseNumber = (await this.#baseFile.isThere()) ? (this.#mark?.base ?? -1) : -1;
+      const isEdited = !isUntouched && (await this.#noteEdits(index));
+      if (isEdited || this.#baseNumber + 1 < (this.#kept.all()[0]?.number ?? this.#next)) this.#writeBase(index);
+      this.#health.set({ name: checkName, ready: true });
+    } catch (error) {
+      this.#isOpen = false;
+      this.#metrics.failed("open");
+      const detail = `there is no history of the metadata: ${error instanceof Error ? error.message : String(error)}`;
+      this.#health.set({ name: checkName, ready: true, degraded: true, detail });
+      this.#log.error(
+        { error, path: this.#options.path },
+        "the history of the metadata cannot be opened: changes are not kept",
+      );
+    }
+  }
+
+  /** The file could not be saved: what was appended is taken back. */
+  async takeBack(): Promise<void> {
+    const taken = this.#pending?.kept[0];
+    this.#pending = undefined;
+    // What stays is found at the next start not to be in the file.
+    if (taken !== undefined)
+      await this.#files
+        .cut(taken.start)
+        .catch((error: unknown) => this.#log.warn({ error }, "the history of the metadata cannot be shortened"));
+  }
+
+  /** @param stamp of the file, as it was saved last. */
+  async close(stamp: string): Promise<void> {
+    await this.#baseWrite;
+    if (this.#isOpen && this.#files.segments().length > 0) {
+      await this.#files
+        .append(encodeMark({ stamp, base: this.#baseNumber }), this.#next)
+        .catch((error: unknown) => this.#log.warn({ error }, cannotWrite));
+    }
+    this.#isOpen = false;
+    await this.#files.close();
+  }
+
+  list(query: HistoryQuery): Promise<readonly UdmChange[]> {
+    return this.#kept.list({ ...query, before: query.before ?? this.#next });
+  }
+
+  async get(number: number): Promise<UdmChange | undefined> {
+    const found = this.#kept.find(number);
+    return found && readChange((await this.#files.read(found.segment)).subarray(found.start, found.end - 1));
+  }
+
+  async lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]> {
+    return keys.map((key) => {
+      const found = this.#kept.find(this.#keyNumbers.get(key.text));
+      return found && headOf(found);
+    });
+  }
+
+  watch(listener: (change: UdmChange) => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  #readLines(segment: Segment, bytes: Buffer): void {
     let good = 0;
-    isEpochKept = false;
+    this.#isEpochKept = false;
     for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(lineEnd, start) + 1;
       const line = bytes.subarray(start, end === 0 ? bytes.length : end - 1);
       const saved = end === 0 ? undefined : readMark(line);
       if (saved !== undefined) {
-        isSaved = true;
-        mark = saved;
+        this.#isSaved = true;
+        this.#mark = saved;
         good = end;
         start = end;
         continue;
       }
       const named = end === 0 ? undefined : readEpoch(line);
       if (named !== undefined) {
-        epoch = named;
-        isEpochKept = true;
+        this.#epoch = named;
+        this.#isEpochKept = true;
         good = end;
         start = end;
         continue;
       }
       const head = end === 0 ? undefined : readHead(line);
-      if (head === undefined || head.number < next) {
-        metrics.failed("torn");
-        isTorn = true;
-        log.warn({ path: segment.path, start }, "an incomplete line of the metadata history is skipped");
+      if (head === undefined || head.number < this.#next) {
+        this.#metrics.failed("torn");
+        this.#isTorn = true;
+        this.#log.warn({ path: segment.path, start }, "an incomplete line of the metadata history is skipped");
         if (end === 0) break;
       } else {
-        kept.add([{ ...head, segment, start, end }]);
-        isSaved = false;
-        next = head.number + 1;
-        if (head.layer === undefined) for (const key of keysOf(line)) keyNumbers.set(key, head.number);
+        this.#kept.add([{ ...head, segment, start, end }]);
+        this.#isSaved = false;
+        this.#next = head.number + 1;
+        if (head.layer === undefined) for (const key of keysOf(line)) this.#keyNumbers.set(key, head.number);
         good = end;
       }
       start = end;
     }
     segment.size = good;
-  };
-
-  const baseFile = new BaseFile(io, `${options.path}base`, Math.floor(clock.now()).toString(36));
-  /** Of the last change in the file of the whole state; -1: there is none that can be used. */
-  let baseNumber = -1;
-  let baseWrite: Promise<void> | undefined;
+  }
 
   /** Keeps the whole state, while others go on. */
-  const writeBase = (index: UdmIndex): void => {
-    const number = next - 1;
-    baseWrite ??= baseFile
+  #writeBase(index: UdmIndex): void {
+    const number = this.#next - 1;
+    this.#baseWrite ??= this.#baseFile
       .write(index, number)
-      .then(() => void (baseNumber = number))
+      .then(() => void (this.#baseNumber = number))
       .catch((error: unknown) => {
-        metrics.failed("base");
-        log.warn({ error }, "the state that changes of the metadata begin from cannot be kept");
+        this.#metrics.failed("base");
+        this.#log.warn({ error }, "the state that changes of the metadata begin from cannot be kept");
       })
-      .finally(() => (baseWrite = undefined));
-  };
+      .finally(() => (this.#baseWrite = undefined));
+  }
 
   /** What differs between the file and the state that all kept changes lead to; undefined when that is not known. */
-  const editsSinceBase = async (index: UdmIndex): Promise<readonly EntryChange[] | undefined> => {
-    const base = await baseFile.read().catch(() => undefined);
-    if (base === undefined || base.number > next - 1) return undefined;
-    const place = kept.all().findIndex(({ number }) => number > base.number);
-    const later = place < 0 ? [] : kept.all().slice(place);
+  async #editsSinceBase(index: UdmIndex): Promise<readonly EntryChange[] | undefined> {
+    const base = await this.#baseFile.read().catch(() => undefined);
+    if (base === undefined || base.number > this.#next - 1) return undefined;
+    const place = this.#kept.all().findIndex(({ number }) => number > base.number);
+    const later = place < 0 ? [] : this.#kept.all().slice(place);
     // Without a gap, and each with its entries.
-    const firstLater = later[0]?.number ?? next;
-    const isWhole = firstLater === base.number + 1 && next - 1 === base.number + later.length;
+    const firstLater = later[0]?.number ?? this.#next;
+    const isWhole = firstLater === base.number + 1 && this.#next - 1 === base.number + later.length;
     if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
     try {
       const expected = new Map<string, BaseEntry>(await differencesOf(base, index));
-      for (const { layer, changes } of place < 0 ? [] : await kept.readFrom(place)) {
+      for (const { layer, changes } of place < 0 ? [] : await this.#kept.readFrom(place)) {
         if (layer !== undefined) continue;
         for (const { before, after } of changes) {
           const key = after?.key ?? before?.key;
@@ -232,63 +370,63 @@ export function createHistory(options: HistoryOptions): StoreHistory {
         }
         await nextTurn();
       }
-      baseNumber = base.number;
+      this.#baseNumber = base.number;
       return [...expected.values()]
         .map(({ key, entry }) => ({ before: entry, after: index.get(key), key }))
         .filter(isChange)
         .toSorted((a, b) => compareKeys(a.key, b.key));
     } catch (error) {
-      log.warn({ error }, "the state that changes of the metadata begin from cannot be read");
+      this.#log.warn({ error }, "the state that changes of the metadata begin from cannot be read");
       return undefined;
     }
-  };
+  }
 
   /** Gives up changes from a place on, which are the last lines of the last file. */
-  const cutFrom = async (place: number): Promise<void> => {
-    const first = kept.all()[place];
+  async #cutFrom(place: number): Promise<void> {
+    const first = this.#kept.all()[place];
     if (first === undefined) return;
-    kept.cutFrom(place);
+    this.#kept.cutFrom(place);
     // A number that no answer named is free.
-    next = first.number;
-    await files.cut(first.start);
-  };
+    this.#next = first.number;
+    await this.#files.cut(first.start);
+  }
 
   /** The last group may have been appended without being saved. Its lines are in one file. */
-  const dropUnsaved = async (index: UdmIndex): Promise<void> => {
-    const all = kept.all();
+  async #dropUnsaved(index: UdmIndex): Promise<void> {
+    const all = this.#kept.all();
     const last = all.at(-1);
     // What is before a change of a layer was saved before that was noted.
-    if (last === undefined || isSaved || last.layer !== undefined) return;
+    if (last === undefined || this.#isSaved || last.layer !== undefined) return;
     let place = all.length - 1;
     while (place > 0 && all[place - 1]?.group === last.group) place--;
-    if (isInFile(await kept.readFrom(place), index)) return;
-    log.info({ change: last.group }, "an interrupted change that was not saved is left out of the history");
-    await cutFrom(place);
-  };
+    if (isInFile(await this.#kept.readFrom(place), index)) return;
+    this.#log.info({ change: last.group }, "an interrupted change that was not saved is left out of the history");
+    await this.#cutFrom(place);
+  }
 
   /** @returns whether there were any. */
-  const noteEdits = async (index: UdmIndex): Promise<boolean> => {
-    const all = kept.all();
+  async #noteEdits(index: UdmIndex): Promise<boolean> {
+    const all = this.#kept.all();
     let place = all.length;
     for (let size = 0; place > 0 && size < comparedBytes; place--) {
       const { start, end } = all[place - 1] as KeptChange;
       size += end - start;
     }
     const known = async (): Promise<readonly UdmChange[]> =>
-      (await kept.readFrom(place)).filter(({ layer }) => layer === undefined);
-    const changes = (await editsSinceBase(index)) ?? findEdits(await known(), index);
+      (await this.#kept.readFrom(place)).filter(({ layer }) => layer === undefined);
+    const changes = (await this.#editsSinceBase(index)) ?? findEdits(await known(), index);
     if (changes.length === 0) return false;
-    metrics.edited();
-    log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
-    await append([{ author: "file", method: "EditFile", changes }]);
-    await keep();
+    this.#metrics.edited();
+    this.#log.info({ entries: changes.length }, "the metadata file was edited by hand since the last change");
+    await this.#append([{ author: "file", method: "EditFile", changes }]);
+    await this.keep();
     return true;
-  };
+  }
 
-  const append = async (group: readonly (NewChange | NewLayerChange)[]): Promise<readonly (number | undefined)[]> => {
-    if (!isOpen) return group.map(() => undefined);
-    const first = next;
-    const time = clock.now();
+  async #append(group: readonly (NewChange | NewLayerChange)[]): Promise<readonly (number | undefined)[]> {
+    if (!this.#isOpen) return group.map(() => undefined);
+    const first = this.#next;
+    const time = this.#clock.now();
     const lines: Buffer[] = [];
     const heads: LineHead[] = [];
     const changes: UdmChange[] = [];
@@ -302,24 +440,28 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       numbers.push(real.length === 0 ? undefined : first + heads.length);
       if (real.length === 0) continue;
       const head = { number: first + heads.length, time, author, method, entries: real.length, ...more, group: first };
-      const line = await encodeLine({ ...head, isCut: head.entries > real.length }, real, Math.floor(maxBytes / 4));
+      const line = await encodeLine(
+        { ...head, isCut: head.entries > real.length },
+        real,
+        Math.floor(this.#maxBytes / 4),
+      );
       lines.push(line.bytes);
       heads.push({ ...head, isCut: line.isCut });
       const { group: _, ...shown } = head;
       changes.push({ ...shown, isCut: line.isCut, changes: real });
     }
     if (lines.length === 0) return numbers;
-    let at: Awaited<ReturnType<typeof files.append>>;
-    const name = isEpochKept && !files.isFull() ? [] : [encodeEpoch(epoch)];
+    let at: { readonly segment: Segment; readonly start: number };
+    const name = this.#isEpochKept && !this.#files.isFull() ? [] : [encodeEpoch(this.#epoch)];
     try {
-      at = await files.append(
+      at = await this.#files.append(
         lines.length === 1 && name.length === 0 ? (lines[0] as Buffer) : Buffer.concat([...name, ...lines]),
         first,
       );
-      isEpochKept = true;
+      this.#isEpochKept = true;
     } catch (error) {
-      metrics.failed("append");
-      log.error({ error }, cannotWrite);
+      this.#metrics.failed("append");
+      this.#log.error({ error }, cannotWrite);
       throw error;
     }
     let start = at.start + (name[0]?.length ?? 0);
@@ -329,147 +471,32 @@ export function createHistory(options: HistoryOptions): StoreHistory {
       appended.push({ ...head, segment: at.segment, start, end });
       start = end;
     }
-    pending = { kept: appended, changes };
+    this.#pending = { kept: appended, changes };
     return numbers;
-  };
+  }
 
-  const keep = async (): Promise<void> => {
-    if (pending === undefined) return;
-    const { kept: appended, changes } = pending;
-    pending = undefined;
-    kept.add(appended);
-    next = (appended.at(-1) as KeptChange).number + 1;
-    for (const { number, layer, changes: entries } of changes) {
-      if (layer !== undefined) continue;
-      for (const [i, { before, after }] of entries.entries()) {
-        if (i % keysATurn === keysATurn - 1) await nextTurn();
-        keyNumbers.set((after ?? before)?.key.text ?? "", number);
-      }
-    }
-    metrics.kept(
-      appended.length,
-      appended.reduce((sum, { start, end }) => sum + end - start, 0),
-    );
-    for (const change of changes) for (const watcher of watchers) notify(watcher, change);
-  };
-
-  const notify = (watcher: (change: UdmChange) => void, change: UdmChange): void => {
+  #notify(watcher: (change: UdmChange) => void, change: UdmChange): void {
     try {
       watcher(change);
     } catch (error) {
-      log.error({ error }, "a listener to changes of metadata failed");
+      this.#log.error({ error }, "a listener to changes of metadata failed");
     }
-  };
+  }
 
-  const shrink = async (): Promise<void> => {
+  async #shrink(): Promise<void> {
     try {
-      const removed = await files.shrink(maxBytes);
+      const removed = await this.#files.shrink(this.#maxBytes);
       if (removed.length === 0) return;
-      kept.forgetBelow(files.segments()[0]?.first ?? next);
-      const index = options.current();
-      if (index !== undefined && baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
-      keyNumbers.forgetBelow(kept.all()[0]?.number ?? next);
+      this.#kept.forgetBelow(this.#files.segments()[0]?.first ?? this.#next);
+      const index = this.#options.current();
+      if (index !== undefined && this.#baseNumber + 1 < (this.#kept.all()[0]?.number ?? this.#next))
+        this.#writeBase(index);
+      this.#keyNumbers.forgetBelow(this.#kept.all()[0]?.number ?? this.#next);
     } catch (error) {
-      metrics.failed("shrink");
-      log.warn({ error }, "an old file of the history of the metadata cannot be removed");
+      this.#metrics.failed("shrink");
+      this.#log.warn({ error }, "an old file of the history of the metadata cannot be removed");
     }
-  };
-
-  return {
-    append: async (group) => {
-      await shrink();
-      return append(group);
-    },
-    async note(change) {
-      try {
-        await shrink();
-        await append([change]);
-        await keep();
-      } catch {
-        // It is logged and counted.
-      }
-    },
-    keep,
-    isOn: () => isOpen,
-    epoch: () => epoch,
-    last: () => next - 1,
-    first: () => kept.all()[0]?.number ?? next,
-
-    async open(index, stamp) {
-      if (maxBytes === 0 || isOpen) return;
-      try {
-        for (const segment of await files.find()) {
-          readLines(segment, await files.read(segment));
-          await nextTurn();
-        }
-        const last = files.segments().at(-1);
-        if (last !== undefined) await files.cut(last.size);
-        // Numbers of changes that were lost will be given again.
-        if (epoch === "" || isTorn) {
-          epoch = randomUUID().replaceAll("-", "");
-          isEpochKept = false;
-        }
-        // Else the next start would give another name to the same numbers. What fails now is tried again with the next change.
-        if (!isEpochKept)
-          await files.append(encodeEpoch(epoch), next).then(
-            () => (isEpochKept = true),
-            () => undefined,
-          );
-        await dropUnsaved(index);
-        isOpen = true;
-        const isUntouched = isSaved && stamp !== "" && stamp === mark?.stamp;
-        if (isUntouched) baseNumber = (await baseFile.isThere()) ? (mark?.base ?? -1) : -1;
-        const isEdited = !isUntouched && (await noteEdits(index));
-        if (isEdited || baseNumber + 1 < (kept.all()[0]?.number ?? next)) writeBase(index);
-        health.set({ name: checkName, ready: true });
-      } catch (error) {
-        isOpen = false;
-        metrics.failed("open");
-        const detail = `there is no history of the metadata: ${error instanceof Error ? error.message : String(error)}`;
-        health.set({ name: checkName, ready: true, degraded: true, detail });
-        log.error({ error, path: options.path }, "the history of the metadata cannot be opened: changes are not kept");
-      }
-    },
-
-    async takeBack() {
-      const taken = pending?.kept[0];
-      pending = undefined;
-      // What stays is found at the next start not to be in the file.
-      if (taken !== undefined)
-        await files
-          .cut(taken.start)
-          .catch((error: unknown) => log.warn({ error }, "the history of the metadata cannot be shortened"));
-    },
-
-    async close(stamp) {
-      await baseWrite;
-      if (isOpen && files.segments().length > 0) {
-        await files
-          .append(encodeMark({ stamp, base: baseNumber }), next)
-          .catch((error: unknown) => log.warn({ error }, cannotWrite));
-      }
-      isOpen = false;
-      await files.close();
-    },
-
-    list: (query) => kept.list({ ...query, before: query.before ?? next }),
-
-    async get(number) {
-      const found = kept.find(number);
-      return found && readChange((await files.read(found.segment)).subarray(found.start, found.end - 1));
-    },
-
-    lastOf: async (keys) =>
-      keys.map((key) => {
-        const found = kept.find(keyNumbers.get(key.text));
-        return found && headOf(found);
-      }),
-
-    watch(listener) {
-      watchers.add(listener);
-      return () => void watchers.delete(listener);
-    },
-  };
+  }
 }
 
 function headOf({ number, time, author, method, entries }: ChangeHead): ChangeHead {

@@ -24,8 +24,8 @@ import {
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { limitLog } from "../../base/report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import { createAddressWatch, type CollectorUdmStore, createPublishedState } from "../store/store-contract.ts";
-import { logWrite, WriteHealth, createStoreMetrics } from "../store/store-reporting.ts";
+import { AddressWatch, type CollectorUdmStore, PublishedState } from "../store/store-contract.ts";
+import { logWrite, WriteHealth, StoreMetrics } from "../store/store-reporting.ts";
 import { createUdmLayers } from "../store/udm-layers.ts";
 import { createCatchUp, createMirror, ReloadNeeded } from "./mirror.ts";
 import { createDatabaseHealth, createPostgresqlMetrics } from "./database-reporting.ts";
@@ -169,9 +169,9 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     onSmallerReserve: (bytes, askedFor) =>
       log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
   });
-  const addresses = createAddressWatch(shared, log);
-  const published = createPublishedState(shared, addresses.changed, log);
-  const report = createStoreMetrics(
+  const addresses = new AddressWatch(shared, log);
+  const published = new PublishedState(shared, (changed) => addresses.changed(changed), log);
+  const report = new StoreMetrics(
     options.metrics,
     () => published.index()?.size ?? 0,
     () => shared.stats(),
@@ -353,7 +353,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     shared,
     own: () => published.index(),
     alone: (action) => queue.alone(action),
-    changed: addresses.changed,
+    changed: (changed) => addresses.changed(changed),
     note: noteLayer,
   });
 

@@ -129,24 +129,6 @@ function guardAgainst(
   return undefined;
 }
 
-/** One source: reads it again and again, and keeps its layer. */
-export interface SourceRunner {
-  readonly config: SourceConfig;
-  /** Puts the last good copy into the layer. Never throws. */
-  restore(): Promise<void>;
-  /** Begins to run by the interval; the first time soon. */
-  begin(): void;
-  /** Ends all that is under way. */
-  end(): Promise<void>;
-  /** Runs now, or once more after the run under way. */
-  run(): Promise<SourceState>;
-  /** What a run would change now. @throws SourceFault */
-  diff(): Promise<SourceDiff>;
-  /** Takes what is held. @returns undefined when nothing is. */
-  accept(): Promise<SourceState | undefined>;
-  state(): SourceState;
-}
-
 export interface SourceRunnerOptions extends ReadSourceOptions {
   readonly layers: UdmLayers;
   /** Undefined: copies are not kept. */
@@ -166,233 +148,281 @@ export interface SourceRunnerOptions extends ReadSourceOptions {
 const firstRetryMs = 15_000;
 const jitter = 0.1;
 
-export function createSourceRunner(config: SourceConfig, options: SourceRunnerOptions): SourceRunner {
-  const { layers, copies, turn, after, random, metrics, clock, changed } = options;
-  const { name } = config;
-  const log = options.log;
-  const memory = new Map<string, unknown>();
-  let validators: Validators | undefined;
-  let isRestored = false;
-  let lastGood: number | undefined;
-  let nextRun: number | undefined;
-  let run: RunState | undefined;
-  let held: SourceReading | undefined;
-  let failures = 0;
-  let cancel = (): void => {};
-  let working: Promise<SourceState> | undefined;
+/** One source: reads it again and again, and keeps its layer. */
+export class SourceRunner {
+  readonly config: SourceConfig;
+  readonly #options: SourceRunnerOptions;
+  readonly #layers: UdmLayers;
+  readonly #copies: LastCopies | undefined;
+  readonly #turn: <A>(action: () => Promise<A>) => Promise<A>;
+  readonly #after: (action: () => void, ms: number) => () => void;
+  readonly #random: () => number;
+  readonly #metrics: SourceMetrics;
+  readonly #clock: Clock;
+  readonly #changed: () => void;
+  readonly #name: string;
+  readonly #log: Log;
+  readonly #memory = new Map<string, unknown>();
+  #validators: Validators | undefined;
+  #isRestored = false;
+  #lastGood: number | undefined;
+  #nextRun: number | undefined;
+  #run: RunState | undefined;
+  #held: SourceReading | undefined;
+  #failures = 0;
+  #cancel = (): void => {};
+  #working: Promise<SourceState> | undefined;
   /** The run after that. */
-  let waiting: Promise<SourceState> | undefined;
-  let isEnded = false;
-  const ending = new AbortController();
+  #waiting: Promise<SourceState> | undefined;
+  #isEnded = false;
+  readonly #ending = new AbortController();
 
-  const size = (): number => layers.list().find((layer) => layer.name === name)?.index.size ?? 0;
+  constructor(config: SourceConfig, options: SourceRunnerOptions) {
+    this.config = config;
+    this.#options = options;
+    this.#layers = options.layers;
+    this.#copies = options.copies;
+    this.#turn = options.turn;
+    this.#after = options.after;
+    this.#random = options.random;
+    this.#metrics = options.metrics;
+    this.#clock = options.clock;
+    this.#changed = options.changed;
+    this.#name = config.name;
+    this.#log = options.log;
+  }
 
-  const stateName = (): SourceState["state"] => {
-    if (run?.result === "failed") return "failing";
-    if (held !== undefined) return "held";
-    if (run !== undefined) return "working";
-    return isRestored ? "restored" : "waiting";
-  };
+  state(): SourceState {
+    return {
+      name: this.#name,
+      kind: this.config.kind,
+      place: this.config.path ?? placeOf(this.config.url ?? ""),
+      priority: this.config.priority,
+      entries: this.#size(),
+      state: this.#stateName(),
+      ...(this.#lastGood !== undefined && { lastGood: this.#lastGood }),
+      ...(this.#nextRun !== undefined && { nextRun: this.#nextRun }),
+      ...(this.#run !== undefined && { run: this.#run }),
+    };
+  }
 
-  const state = (): SourceState => ({
-    name,
-    kind: config.kind,
-    place: config.path ?? placeOf(config.url ?? ""),
-    priority: config.priority,
-    entries: size(),
-    state: stateName(),
-    ...(lastGood !== undefined && { lastGood }),
-    ...(nextRun !== undefined && { nextRun }),
-    ...(run !== undefined && { run }),
-  });
+  /** Puts the last good copy into the layer. Never throws. */
+  async restore(): Promise<void> {
+    try {
+      const copy = await this.#copies?.read(this.#name);
+      if (copy === undefined) return;
+      await this.#layers.replace(this.#name, copy.entries);
+      this.#isRestored = true;
+      this.#lastGood = copy.at;
+      // What is read by other rules must be read whole.
+      if (copy.fingerprint === this.config.fingerprint) ({ validators: this.#validators } = copy);
+    } catch (error) {
+      this.#metrics.copyFailed(this.#name);
+      this.#log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
+    }
+  }
 
-  const read = (known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> =>
-    turn(async () => {
+  /** Begins to run by the interval; the first time soon. */
+  begin(): void {
+    const ms = this.#random() * Math.min(this.#isRestored ? 5000 : 0, this.config.intervalMs);
+    this.#nextRun = this.#clock.now() + Math.round(ms);
+    this.#cancel = this.#after(() => void this.run(), ms);
+  }
+
+  /** Ends all that is under way. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#cancel();
+    this.#ending.abort();
+    await this.#working?.catch(() => {});
+  }
+
+  /** Runs now, or once more after the run under way. */
+  run(): Promise<SourceState> {
+    if (this.#working === undefined) {
+      this.#working = this.#runOnce().finally(() => {
+        this.#working = undefined;
+      });
+      return this.#working;
+    }
+    // What is under way may have read before what its caller knows of.
+    this.#waiting ??= this.#working.then(() => {
+      this.#waiting = undefined;
+      return this.run();
+    });
+    return this.#waiting;
+  }
+
+  /** What a run would change now. @throws SourceFault */
+  async diff(): Promise<SourceDiff> {
+    const reading = this.#held ?? (await this.#read(undefined, new Map()));
+    const changes = await this.#layers.compare(this.#name, reading.entries ?? []);
+    const reason = guardAgainst(changes, this.#size(), this.config.guard);
+    const counts = countsOf(changes);
+    const isSame = counts.added + counts.changed + counts.removed === 0;
+    const result = reason === undefined ? (isSame ? "unchanged" : "updated") : "held";
+    const { added, removed, changed: becoming } = changes;
+    return {
+      name: this.#name,
+      result,
+      ...(reason !== undefined && { reason }),
+      changes: counts,
+      added: added.slice(0, mostShown),
+      changed: becoming.slice(0, mostShown),
+      removed: removed.slice(0, mostShown),
+    };
+  }
+
+  /** Takes what is held. @returns undefined when nothing is. */
+  async accept(): Promise<SourceState | undefined> {
+    await this.#working;
+    if (this.#held === undefined) return undefined;
+    const { rows, faults, faultCount: faultyRows } = this.#held;
+    const start = this.#clock.monotonic();
+    const at = this.#clock.now();
+    const used = await this.#use(this.#held, "AcceptSource");
+    this.#log.info({ source: this.#name, ...used.changes }, "the held changes of a source were accepted");
+    this.#run = {
+      ...used,
+      at,
+      ms: Math.round(this.#clock.monotonic() - start),
+      rows,
+      faultyRows,
+      faults: faults.slice(0, mostFaults),
+    };
+    this.#changed();
+    return this.state();
+  }
+
+  #size(): number {
+    return this.#layers.list().find((layer) => layer.name === this.#name)?.index.size ?? 0;
+  }
+
+  #stateName(): SourceState["state"] {
+    if (this.#run?.result === "failed") return "failing";
+    if (this.#held !== undefined) return "held";
+    if (this.#run !== undefined) return "working";
+    return this.#isRestored ? "restored" : "waiting";
+  }
+
+  #read(known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> {
+    return this.#turn(async () => {
       const late = new AbortController();
-      const seconds = config.maxTimeMs / 1000;
+      const seconds = this.config.maxTimeMs / 1000;
       const tooSlow = new SourceFault("too_slow", `it was not read within ${seconds} s (max_time)`);
-      const calledOff = after(() => late.abort(tooSlow), config.maxTimeMs);
-      const signal = AbortSignal.any([ending.signal, late.signal]);
+      const calledOff = this.#after(() => late.abort(tooSlow), this.config.maxTimeMs);
+      const signal = AbortSignal.any([this.#ending.signal, late.signal]);
       try {
         // What does not look at the signal is not waited for.
-        return await Promise.race([readSource(config, known, using, options, signal), rejected(signal)]);
+        return await Promise.race([readSource(this.config, known, using, this.#options, signal), rejected(signal)]);
       } catch (error) {
         throw late.signal.aborted ? tooSlow : error;
       } finally {
         calledOff();
       }
     });
+  }
 
-  const use = async (reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes">> => {
+  async #use(reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes">> {
     const entries = reading.entries ?? [];
-    const changes = countsOf(await layers.replace(name, entries, method));
-    validators = reading.validators;
-    held = undefined;
-    lastGood = clock.now();
+    const changes = countsOf(await this.#layers.replace(this.#name, entries, method));
+    this.#validators = reading.validators;
+    this.#held = undefined;
+    this.#lastGood = this.#clock.now();
     const isSame = changes.added + changes.changed + changes.removed === 0;
-    if (!isSame || !isRestored) await keep(entries);
+    if (!isSame || !this.#isRestored) await this.#keep(entries);
     return { result: isSame ? "unchanged" : "updated", changes };
-  };
+  }
 
-  const keep = async (entries: readonly UdmEntry[]): Promise<void> => {
+  async #keep(entries: readonly UdmEntry[]): Promise<void> {
     try {
-      const { fingerprint } = config;
-      await copies?.write(name, { at: clock.now(), fingerprint, validators: validators ?? {}, entries });
-      isRestored = true;
+      const { fingerprint } = this.config;
+      await this.#copies?.write(this.#name, {
+        at: this.#clock.now(),
+        fingerprint,
+        validators: this.#validators ?? {},
+        entries,
+      });
+      this.#isRestored = true;
     } catch (error) {
-      metrics.copyFailed(name);
-      log.warn(
-        { source: name, error },
+      this.#metrics.copyFailed(this.#name);
+      this.#log.warn(
+        { source: this.#name, error },
         "the last good copy of a source cannot be kept: it is not used at the next start",
       );
     }
-  };
+  }
 
-  const attempt = async (): Promise<Omit<RunState, "at" | "ms">> => {
-    const reading = await read(validators, memory);
+  async #attempt(): Promise<Omit<RunState, "at" | "ms">> {
+    const reading = await this.#read(this.#validators, this.#memory);
     const { rows, faults, faultCount: faultyRows } = reading;
     const about = { rows, faults: faults.slice(0, mostFaults), faultyRows };
     if (reading.entries === undefined) {
       // It says again what is in use.
-      held = undefined;
-      lastGood = clock.now();
+      this.#held = undefined;
+      this.#lastGood = this.#clock.now();
       return { result: "unchanged", ...about };
     }
     if (faultyRows > 0)
-      log.warn({ source: name, faultyRows, first: showFault(faults[0]) }, "rows of a source are left out");
-    const changes = await layers.compare(name, reading.entries);
-    const reason = guardAgainst(changes, size(), config.guard);
-    if (reason === undefined) return { ...(await use(reading, "RunSource")), ...about };
-    held = reading;
-    memory.clear();
-    log.warn({ source: name, reason }, `a source changed too much: netgloss source accept ${name} takes it`);
+      this.#log.warn({ source: this.#name, faultyRows, first: showFault(faults[0]) }, "rows of a source are left out");
+    const changes = await this.#layers.compare(this.#name, reading.entries);
+    const reason = guardAgainst(changes, this.#size(), this.config.guard);
+    if (reason === undefined) return { ...(await this.#use(reading, "RunSource")), ...about };
+    this.#held = reading;
+    this.#memory.clear();
+    this.#log.warn(
+      { source: this.#name, reason },
+      `a source changed too much: netgloss source accept ${this.#name} takes it`,
+    );
     return { result: "held", reason, changes: countsOf(changes), ...about };
-  };
+  }
 
-  const runOnce = async (): Promise<SourceState> => {
-    cancel();
-    const at = clock.now();
-    const start = clock.monotonic();
+  async #runOnce(): Promise<SourceState> {
+    this.#cancel();
+    const at = this.#clock.now();
+    const start = this.#clock.monotonic();
     let retryAfterMs: number | undefined;
     try {
-      run = { ...(await attempt()), at, ms: Math.round(clock.monotonic() - start) };
-      failures = 0;
+      this.#run = { ...(await this.#attempt()), at, ms: Math.round(this.#clock.monotonic() - start) };
+      this.#failures = 0;
     } catch (error) {
-      if (isEnded) return state();
-      const { reason, code, retry } = explain(error);
+      if (this.#isEnded) return this.state();
+      const { reason, code, retry } = this.#explain(error);
       retryAfterMs = retry;
-      failures++;
-      memory.clear();
-      metrics.failed(name, code);
-      log.warn({ source: name, reason, failures }, "a source cannot be read: its last entries stay");
-      const ms = Math.round(clock.monotonic() - start);
-      run = { result: "failed", reason, code, at, ms, rows: 0, faultyRows: 0, faults: [] };
+      this.#failures++;
+      this.#memory.clear();
+      this.#metrics.failed(this.#name, code);
+      this.#log.warn(
+        { source: this.#name, reason, failures: this.#failures },
+        "a source cannot be read: its last entries stay",
+      );
+      const ms = Math.round(this.#clock.monotonic() - start);
+      this.#run = { result: "failed", reason, code, at, ms, rows: 0, faultyRows: 0, faults: [] };
     }
-    metrics.ran(name, run.result, clock.monotonic() - start, run.faultyRows);
-    schedule(retryAfterMs);
-    changed();
-    return state();
-  };
+    this.#metrics.ran(this.#name, this.#run.result, this.#clock.monotonic() - start, this.#run.faultyRows);
+    this.#schedule(retryAfterMs);
+    this.#changed();
+    return this.state();
+  }
 
-  const explain = (error: unknown): { reason: string; code: RunFaultCode; retry: number | undefined } => {
+  #explain(error: unknown): { reason: string; code: RunFaultCode; retry: number | undefined } {
     if (error instanceof SourceFault) return { reason: error.message, code: error.code, retry: error.retryAfterMs };
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UdmError) return { reason, code: "no_room", retry: undefined };
-    log.error({ source: name, error }, "a run of a source failed");
+    this.#log.error({ source: this.#name, error }, "a run of a source failed");
     return { reason, code: "other", retry: undefined };
-  };
+  }
 
-  const schedule = (retryAfterMs: number | undefined): void => {
-    if (isEnded) return;
-    const { intervalMs } = config;
-    const wait = failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** Math.min(failures - 1, 20));
+  #schedule(retryAfterMs: number | undefined): void {
+    if (this.#isEnded) return;
+    const { intervalMs } = this.config;
+    const wait =
+      this.#failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** Math.min(this.#failures - 1, 20));
     // A server does not make a source rarer than its interval.
-    const ms = Math.max(wait * (1 + jitter * (2 * random() - 1)), Math.min(retryAfterMs ?? 0, intervalMs));
-    nextRun = clock.now() + Math.round(ms);
-    cancel = after(() => void runner.run(), ms);
-  };
-
-  const runner: SourceRunner = {
-    config,
-    async restore() {
-      try {
-        const copy = await copies?.read(name);
-        if (copy === undefined) return;
-        await layers.replace(name, copy.entries);
-        isRestored = true;
-        lastGood = copy.at;
-        // What is read by other rules must be read whole.
-        if (copy.fingerprint === config.fingerprint) ({ validators } = copy);
-      } catch (error) {
-        metrics.copyFailed(name);
-        log.warn({ source: name, error }, "the last good copy of a source cannot be used");
-      }
-    },
-    begin() {
-      const ms = random() * Math.min(isRestored ? 5000 : 0, config.intervalMs);
-      nextRun = clock.now() + Math.round(ms);
-      cancel = after(() => void runner.run(), ms);
-    },
-    async end() {
-      isEnded = true;
-      cancel();
-      ending.abort();
-      await working?.catch(() => {});
-    },
-    run() {
-      if (working === undefined) {
-        working = runOnce().finally(() => {
-          working = undefined;
-        });
-        return working;
-      }
-      // What is under way may have read before what its caller knows of.
-      waiting ??= working.then(() => {
-        waiting = undefined;
-        return runner.run();
-      });
-      return waiting;
-    },
-    async diff() {
-      const reading = held ?? (await read(undefined, new Map()));
-      const changes = await layers.compare(name, reading.entries ?? []);
-      const reason = guardAgainst(changes, size(), config.guard);
-      const counts = countsOf(changes);
-      const isSame = counts.added + counts.changed + counts.removed === 0;
-      const result = reason === undefined ? (isSame ? "unchanged" : "updated") : "held";
-      const { added, removed, changed: becoming } = changes;
-      return {
-        name,
-        result,
-        ...(reason !== undefined && { reason }),
-        changes: counts,
-        added: added.slice(0, mostShown),
-        changed: becoming.slice(0, mostShown),
-        removed: removed.slice(0, mostShown),
-      };
-    },
-    async accept() {
-      await working;
-      if (held === undefined) return undefined;
-      const { rows, faults, faultCount: faultyRows } = held;
-      const start = clock.monotonic();
-      const at = clock.now();
-      const used = await use(held, "AcceptSource");
-      log.info({ source: name, ...used.changes }, "the held changes of a source were accepted");
-      run = {
-        ...used,
-        at,
-        ms: Math.round(clock.monotonic() - start),
-        rows,
-        faultyRows,
-        faults: faults.slice(0, mostFaults),
-      };
-      changed();
-      return state();
-    },
-    state,
-  };
-  return runner;
+    const ms = Math.max(wait * (1 + jitter * (2 * this.#random() - 1)), Math.min(retryAfterMs ?? 0, intervalMs));
+    this.#nextRun = this.#clock.now() + Math.round(ms);
+    this.#cancel = this.#after(() => void this.run(), ms);
+  }
 }
 
 function rejected(signal: AbortSignal): Promise<never> {

@@ -3,7 +3,7 @@ import type { Clock, Component, Health, Log, Metrics } from "../../base/report/i
 import type { UdmLayers } from "../store/udm-layers.ts";
 import { readSourcesFile, SourcesFileError } from "./config/read-sources-file.ts";
 import { type LastCopies, createSourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
-import { createSourceRunner, type SourceRunner } from "./source-runner.ts";
+import { SourceRunner } from "./source-runner.ts";
 import type { AgentFor } from "./source-reader.ts";
 import { type SourceConfig, sourceFaults } from "./source-config.ts";
 
@@ -89,7 +89,7 @@ export function createSources(options: SourcesOptions): Sources {
     const kept = (config: SourceConfig): SourceRunner | undefined =>
       runners.find((runner) => runner.config.fingerprint === config.fingerprint);
     const next = configs.map(
-      (config) => kept(config) ?? createSourceRunner(config, { ...options, turn, pause, metrics, changed: report }),
+      (config) => kept(config) ?? new SourceRunner(config, { ...options, turn, pause, metrics, changed: report }),
     );
     const gone = runners.filter((runner) => !next.includes(runner));
     const added = next.filter((runner) => !runners.includes(runner));

@@ -11,7 +11,7 @@ import {
 } from "../model/udm-store.ts";
 import type { CollectorUdmStore } from "./store-contract.ts";
 import type { StoreMetrics } from "./store-reporting.ts";
-import { createChangeLog } from "./udm-pages.ts";
+import { ChangeLog } from "./udm-pages.ts";
 
 /** One call of `submit`. */
 export interface Batch extends WriteBatch {
@@ -87,7 +87,7 @@ interface AppliedBatches {
 export async function applyBatches(before: UdmIndex, batches: readonly WriteBatch[]): Promise<AppliedBatches> {
   const edit = before.edit();
   try {
-    const changes = createChangeLog();
+    const changes = new ChangeLog();
     const outcomes: Outcome<readonly EntryChange[]>[] = [];
     for (const batch of batches) {
       const { plan, onVersion } = batch;

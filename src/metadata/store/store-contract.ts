@@ -17,90 +17,93 @@ import type { Key } from "../../base/ip/index.ts";
 import type { UdmHistory } from "../history/change.ts";
 import type { UdmLayers } from "./udm-layers.ts";
 
-/** The state that a store shows to all who read. */
-export interface PublishedState {
+/**
+ * The state that a store shows to all who read.
+ *
+ * @param changed called last after each change, with where it may be; undefined: anywhere.
+ */
+export class PublishedState {
+  readonly #shared: SharedIndex;
+  readonly #changed: (changed: readonly AddressRange[] | undefined) => void;
+  readonly #log: Log;
+  readonly #listeners = new Set<Parameters<UdmStore["watch"]>[0]>();
+  #index: UdmIndex | undefined;
+
+  constructor(shared: SharedIndex, changed: (changed: readonly AddressRange[] | undefined) => void, log: Log) {
+    this.#shared = shared;
+    this.#changed = changed;
+    this.#log = log;
+  }
+
   /** Undefined before there is one. */
-  readonly index: () => UdmIndex | undefined;
+  index(): UdmIndex | undefined {
+    return this.#index;
+  }
+
   /** Shows another state: to threads, then to listeners in the same turn. */
-  readonly makeCurrent: (next: UdmIndex) => void;
-  readonly watch: UdmStore["watch"];
-}
+  makeCurrent(next: UdmIndex): void {
+    if (next === this.#index) return;
+    const ranges = this.#shared.publish(next);
+    this.#index = next;
+    for (const listener of this.#listeners) this.#notify(listener, next, ranges);
+    this.#changed(ranges);
+  }
 
-/** @param changed called last after each change, with where it may be; undefined: anywhere. */
-export function createPublishedState(
-  shared: SharedIndex,
-  changed: (changed: readonly AddressRange[] | undefined) => void,
-  log: Log,
-): PublishedState {
-  const listeners = new Set<Parameters<UdmStore["watch"]>[0]>();
-  let index: UdmIndex | undefined;
+  watch(listener: (index: UdmIndex, changed?: readonly AddressRange[]) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#index !== undefined) this.#notify(listener, this.#index);
+    return () => void this.#listeners.delete(listener);
+  }
 
-  const notify = (
-    listener: Parameters<UdmStore["watch"]>[0],
-    state: UdmIndex,
-    ranges?: readonly AddressRange[],
-  ): void => {
+  #notify(listener: Parameters<UdmStore["watch"]>[0], state: UdmIndex, ranges?: readonly AddressRange[]): void {
     try {
       listener(state, ranges);
     } catch (error) {
-      log.error({ error }, "a listener to metadata changes failed");
+      this.#log.error({ error }, "a listener to metadata changes failed");
     }
-  };
-
-  return {
-    index: () => index,
-    makeCurrent(next) {
-      if (next === index) return;
-      const ranges = shared.publish(next);
-      index = next;
-      for (const listener of listeners) notify(listener, next, ranges);
-      changed(ranges);
-    },
-    watch(listener) {
-      listeners.add(listener);
-      if (index !== undefined) notify(listener, index);
-      return () => void listeners.delete(listener);
-    },
-  };
+  }
 }
 
 type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) => void;
 
 /** Reports each change of any layer to what looks up addresses in this thread. */
-interface AddressWatch {
-  /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
-  add(listener: AddressListener, hasState: boolean): () => void;
-  readonly changed: (changed: readonly AddressRange[] | undefined) => void;
-}
+export class AddressWatch {
+  readonly #shared: SharedIndex;
+  readonly #log: Log;
+  readonly #listeners = new Set<AddressListener>();
+  #reader: SharedIndexReader | undefined;
 
-export function createAddressWatch(shared: SharedIndex, log: Log): AddressWatch {
-  const listeners = new Set<AddressListener>();
-  let reader: SharedIndexReader | undefined;
+  constructor(shared: SharedIndex, log: Log) {
+    this.#shared = shared;
+    this.#log = log;
+  }
+
+  /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
+  add(listener: AddressListener, hasState: boolean): () => void {
+    this.#listeners.add(listener);
+    if (hasState) this.#notify(listener, this.#now());
+    return () => void this.#listeners.delete(listener);
+  }
+
+  changed(changed: readonly AddressRange[] | undefined): void {
+    if (this.#listeners.size === 0) return;
+    const index = this.#now();
+    for (const listener of this.#listeners) this.#notify(listener, index, changed);
+  }
 
   /** Another object for each version: that is how a listener knows them apart. */
-  const now = (): AddressIndex => {
-    const open = (reader ??= openSharedIndex(shared.handle()));
+  #now(): AddressIndex {
+    const open = (this.#reader ??= openSharedIndex(this.#shared.handle()));
     return { covering: (address) => open.covering(address), texts: open.texts };
-  };
-  const notify = (listener: AddressListener, index: AddressIndex, changed?: readonly AddressRange[]): void => {
+  }
+
+  #notify(listener: AddressListener, index: AddressIndex, changed?: readonly AddressRange[]): void {
     try {
       listener(index, changed);
     } catch (error) {
-      log.error({ error }, "a listener to metadata changes failed");
+      this.#log.error({ error }, "a listener to metadata changes failed");
     }
-  };
-  return {
-    add(listener, hasState) {
-      listeners.add(listener);
-      if (hasState) notify(listener, now());
-      return () => void listeners.delete(listener);
-    },
-    changed(changed) {
-      if (listeners.size === 0) return;
-      const index = now();
-      for (const listener of listeners) notify(listener, index, changed);
-    },
-  };
+  }
 }
 
 export interface UdmFileStoreOptions {

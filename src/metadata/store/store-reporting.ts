@@ -1,6 +1,6 @@
+import type { Histogram, Counter, Log, Health, Metrics } from "../../base/report/index.ts";
 import { dirname, join } from "node:path";
 import { networkOfKey } from "../../base/ip/index.ts";
-import type { Log, Health, Metrics } from "../../base/report/index.ts";
 import type { UdmWrite, WriteOrigin, UdmErrorCode } from "../model/udm-store.ts";
 import { temporaryPath, type FileIo } from "../../base/file/index.ts";
 import type { SharedIndexStats } from "../index/shared-index.ts";
@@ -160,75 +160,84 @@ const commitResults = [
 type CommitResult = "ok" | "error" | UdmErrorCode;
 
 /** What a store reports of its loads and commits. */
-export interface StoreMetrics {
-  /** The file was read; this many of its entries break the rules for values. */
-  loaded(warnings: number): void;
-  loadFailed(reason: LoadFailure): void;
-  /** A load found a file that a person has changed although the store owns it. */
-  editIgnored(): void;
-  /** One batch was answered after `ms` milliseconds of waiting and working. */
-  committed(result: CommitResult, ms: number): void;
-  /** This many batches are about to be saved at once. */
-  groupSize(batches: number): void;
-}
+export class StoreMetrics {
+  readonly #loads: Counter;
+  readonly #warnings: Counter;
+  readonly #failures: Counter;
+  readonly #editsIgnored: Counter;
+  readonly #commits: Counter;
+  readonly #commitSeconds: Histogram;
+  readonly #groupSizes: Histogram;
 
-export function createStoreMetrics(
-  metrics: Metrics,
-  entries: () => number,
-  stats: () => SharedIndexStats,
-): StoreMetrics {
-  metrics.gaugeFrom("netgloss_udm_entries", "Metadata entries in use.", [], entries);
-  metrics.gaugeFrom(
-    "netgloss_udm_index_bytes",
-    "Memory of the metadata index: of its tree, of entries, used before and now free, and address space reserved.",
-    ["part"],
-    () => {
-      const { tree, entries: blocks, free, reserved } = stats();
-      return Object.entries({ tree, entries: blocks, free, reserved }).map(([part, bytes]) => [{ part }, bytes]);
-    },
-  );
-  metrics.gaugeFrom(
-    "netgloss_udm_index_pinned_snapshots",
-    "Snapshots of the metadata that are kept: the current one, those of lists in progress, and those that are not garbage-collected yet.",
-    [],
-    () => stats().heldSnapshots,
-  );
-  const loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
-  const warnings = metrics.counter(
-    "netgloss_udm_load_warnings_total",
-    "Entries of the metadata file that break the rules for values, or have characters that are not seen; they are used as written.",
-  );
-  const failures = metrics.counter(
-    "netgloss_udm_load_failures_total",
-    "Times the metadata file could not be used, by reason.",
-    { reason: loadFailures },
-  );
-  const editsIgnored = metrics.counter(
-    "netgloss_udm_edits_ignored_total",
-    "Times a reload found the metadata file changed by hand while the API owns it. The next write keeps the edit under another name.",
-  );
-  const commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", { result: commitResults });
-  const commitSeconds = metrics.histogram(
-    "netgloss_udm_commit_seconds",
-    "Time from a write request to its answer, the waiting for others included.",
-    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  );
-  const groupSizes = metrics.histogram(
-    "netgloss_udm_commit_group_size",
-    "Write requests answered by one replacement of the file.",
-    [1, 2, 4, 8, 16, 32, 64, 128, 256],
-  );
-  return {
-    loaded: (count) => {
-      loads.add();
-      warnings.add(count);
-    },
-    editIgnored: () => editsIgnored.add(),
-    loadFailed: (reason) => failures.add(1, { reason }),
-    committed: (result, ms) => {
-      commits.add(1, { result });
-      commitSeconds.observe(ms / 1000);
-    },
-    groupSize: (batches) => groupSizes.observe(batches),
-  };
+  constructor(metrics: Metrics, entries: () => number, stats: () => SharedIndexStats) {
+    metrics.gaugeFrom("netgloss_udm_entries", "Metadata entries in use.", [], entries);
+    metrics.gaugeFrom(
+      "netgloss_udm_index_bytes",
+      "Memory of the metadata index: of its tree, of entries, used before and now free, and address space reserved.",
+      ["part"],
+      () => {
+        const { tree, entries: blocks, free, reserved } = stats();
+        return Object.entries({ tree, entries: blocks, free, reserved }).map(([part, bytes]) => [{ part }, bytes]);
+      },
+    );
+    metrics.gaugeFrom(
+      "netgloss_udm_index_pinned_snapshots",
+      "Snapshots of the metadata that are kept: the current one, those of lists in progress, and those that are not garbage-collected yet.",
+      [],
+      () => stats().heldSnapshots,
+    );
+    this.#loads = metrics.counter("netgloss_udm_loads_total", "Times the metadata file was read.");
+    this.#warnings = metrics.counter(
+      "netgloss_udm_load_warnings_total",
+      "Entries of the metadata file that break the rules for values, or have characters that are not seen; they are used as written.",
+    );
+    this.#failures = metrics.counter(
+      "netgloss_udm_load_failures_total",
+      "Times the metadata file could not be used, by reason.",
+      { reason: loadFailures },
+    );
+    this.#editsIgnored = metrics.counter(
+      "netgloss_udm_edits_ignored_total",
+      "Times a reload found the metadata file changed by hand while the API owns it. The next write keeps the edit under another name.",
+    );
+    this.#commits = metrics.counter("netgloss_udm_commits_total", "Write requests by result.", {
+      result: commitResults,
+    });
+    this.#commitSeconds = metrics.histogram(
+      "netgloss_udm_commit_seconds",
+      "Time from a write request to its answer, the waiting for others included.",
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    );
+    this.#groupSizes = metrics.histogram(
+      "netgloss_udm_commit_group_size",
+      "Write requests answered by one replacement of the file.",
+      [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    );
+  }
+
+  /** The file was read; this many of its entries break the rules for values. */
+  loaded(count: number): void {
+    this.#loads.add();
+    this.#warnings.add(count);
+  }
+
+  /** A load found a file that a person has changed although the store owns it. */
+  editIgnored(): void {
+    this.#editsIgnored.add();
+  }
+
+  loadFailed(reason: LoadFailure): void {
+    this.#failures.add(1, { reason });
+  }
+
+  /** One batch was answered after `ms` milliseconds of waiting and working. */
+  committed(result: CommitResult, ms: number): void {
+    this.#commits.add(1, { result });
+    this.#commitSeconds.observe(ms / 1000);
+  }
+
+  /** This many batches are about to be saved at once. */
+  groupSize(batches: number): void {
+    this.#groupSizes.observe(batches);
+  }
 }

@@ -12,10 +12,10 @@ import {
 } from "../../base/file/index.ts";
 import type { Clock, Log, Health } from "../../base/report/index.ts";
 import { LoadError, contentError, readMetadataFile, type LoadedState } from "./load-state.ts";
-import { type UdmSaver, createUdmSaver, fileNameOf } from "./udm-saver.ts";
+import { UdmSaver, fileNameOf } from "./udm-saver.ts";
 import { UdmError, type UdmIndex, type UdmCommit } from "../model/udm-store.ts";
 import { logWarnings } from "./check-metadata-file.ts";
-import { type StoreMetrics, createStoreMetrics, logWrite, createFolderTrial, WriteHealth } from "./store-reporting.ts";
+import { StoreMetrics, logWrite, createFolderTrial, WriteHealth } from "./store-reporting.ts";
 import {
   applyBatches,
   createCommitQueue,
@@ -25,36 +25,12 @@ import {
   originOf,
   type Batch,
 } from "./commit-queue.ts";
-import {
-  type CollectorUdmStore,
-  type UdmFileStoreOptions,
-  createPublishedState,
-  createAddressWatch,
-} from "./store-contract.ts";
+import { type CollectorUdmStore, type UdmFileStoreOptions, PublishedState, AddressWatch } from "./store-contract.ts";
 import { createFileThread, loadBytes } from "./file-thread-client.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
 import { createUdmLayers } from "./udm-layers.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
-import { createHistory } from "../history/history.ts";
-
-/** Which file the metadata is in, behind links, and the lock on it when it is ours. */
-interface FileHold {
-  /** The file itself; the path as it is set until it was found. */
-  target(): string;
-  /**
-   * Finds the file and, when it is to be ours, takes it and ends what an interrupted save left.
-   *
-   * @throws LockedError when another collector holds it, LoadError when it cannot be used.
-   */
-  take(): Promise<void>;
-  /**
-   * Goes on with another file when the links lead there now. What it holds is for the saver to keep.
-   *
-   * @throws LockedError when another collector holds that one; this goes on with the file before then.
-   */
-  follow(): Promise<void>;
-  release(): Promise<void>;
-}
+import { MetadataHistory } from "../history/history.ts";
 
 interface FileHoldParts {
   readonly path: string;
@@ -65,46 +41,86 @@ interface FileHoldParts {
   readonly log: Log;
 }
 
-function createFileHold({ path, owned, io, saver, clock, log }: FileHoldParts): FileHold {
-  let target = path;
-  let lock: FileLock | undefined;
+/** Which file the metadata is in, behind links, and the lock on it when it is ours. */
+class OwnedFile {
+  readonly #path: string;
+  readonly #owned: boolean;
+  readonly #io: FileIo;
+  readonly #saver: Pick<UdmSaver, "replay" | "removeLeftOvers">;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #target: string;
+  #lock: FileLock | undefined;
 
-  const release = async (): Promise<void> => {
-    await lock?.release();
-    lock = undefined;
-  };
+  constructor({ path, owned, io, saver, clock, log }: FileHoldParts) {
+    this.#path = path;
+    this.#owned = owned;
+    this.#io = io;
+    this.#saver = saver;
+    this.#clock = clock;
+    this.#log = log;
+    this.#target = path;
+  }
 
-  return {
-    target: () => target,
-    async take() {
-      try {
-        const found = await resolveTarget(io, path);
-        if (found !== target) {
-          await release();
-          target = found;
-        }
-        if (!owned || lock !== undefined) return;
-        lock = await takeFileLock(io, target, { subject: `the metadata file ${target}`, clock, log });
-        await saver.replay(target);
-      } catch (error) {
-        if (error instanceof LockedError) throw error;
-        const message = error instanceof Error ? error.message : String(error);
-        throw new LoadError("io", `${path}: ${message}`, undefined, { cause: error });
+  async release(): Promise<void> {
+    await this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  /** The file itself; the path as it is set until it was found. */
+  target(): string {
+    return this.#target;
+  }
+
+  /**
+   * Finds the file and, when it is to be ours, takes it and ends what an interrupted save left.
+   *
+   * @throws LockedError when another collector holds it, LoadError when it cannot be used.
+   */
+  async take(): Promise<void> {
+    try {
+      const found = await resolveTarget(this.#io, this.#path);
+      if (found !== this.#target) {
+        await this.release();
+        this.#target = found;
       }
-      await saver.removeLeftOvers(target);
-    },
-    async follow() {
-      // Links that cannot be read now say nothing of another file.
-      const found = await resolveTarget(io, path).catch(() => target);
-      if (found === target) return;
-      const taken = await takeFileLock(io, found, { subject: `the metadata file ${found}`, clock, log });
-      log.warn({ path, before: target, now: found }, "the link of the metadata file leads to another file now");
-      await release();
-      lock = taken;
-      target = found;
-    },
-    release,
-  };
+      if (!this.#owned || this.#lock !== undefined) return;
+      this.#lock = await takeFileLock(this.#io, this.#target, {
+        subject: `the metadata file ${this.#target}`,
+        clock: this.#clock,
+        log: this.#log,
+      });
+      await this.#saver.replay(this.#target);
+    } catch (error) {
+      if (error instanceof LockedError) throw error;
+      const message = error instanceof Error ? error.message : String(error);
+      throw new LoadError("io", `${this.#path}: ${message}`, undefined, { cause: error });
+    }
+    await this.#saver.removeLeftOvers(this.#target);
+  }
+
+  /**
+   * Goes on with another file when the links lead there now. What it holds is for the saver to keep.
+   *
+   * @throws LockedError when another collector holds that one; this goes on with the file before then.
+   */
+  async follow(): Promise<void> {
+    // Links that cannot be read now say nothing of another file.
+    const found = await resolveTarget(this.#io, this.#path).catch(() => this.#target);
+    if (found === this.#target) return;
+    const taken = await takeFileLock(this.#io, found, {
+      subject: `the metadata file ${found}`,
+      clock: this.#clock,
+      log: this.#log,
+    });
+    this.#log.warn(
+      { path: this.#path, before: this.#target, now: found },
+      "the link of the metadata file leads to another file now",
+    );
+    await this.release();
+    this.#lock = taken;
+    this.#target = found;
+  }
 }
 
 /** Name of the readiness check. */
@@ -113,35 +129,49 @@ const checkName = "metadata";
 const maxShown = 10;
 
 /** Reports the result of reading the file to log, metrics and readiness. */
-interface LoadReport {
-  /** @param isThere whether there is a file. */
-  loaded(state: Pick<LoadedState, "size" | "unknownFields" | "warnings">, isThere: boolean): void;
-  /** @param isLoaded whether a state from before stays in use. @returns the error for callers. */
-  failed(error: unknown, isLoaded: boolean): UdmError;
-}
+class LoadReport {
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #health: Health;
+  readonly #metrics: StoreMetrics;
 
-function createLoadReport(path: string, log: Log, health: Health, metrics: StoreMetrics): LoadReport {
-  return {
-    loaded({ size, unknownFields, warnings }, isThere) {
-      logWarnings(warnings, path, log);
-      metrics.loaded(warnings.count);
-      health.set({ name: checkName, ready: true });
-      log.info({ path, entries: size }, isThere ? "metadata file read" : "no metadata file yet");
-      if (unknownFields.size > 0) {
-        const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
-        log.warn({ path, fields }, "the metadata file has fields that are kept but not used");
-      }
-    },
-    failed(error, isLoaded) {
-      const message = error instanceof Error ? error.message : String(error);
-      const failure = new UdmError("unavailable", message, [], { cause: error });
-      metrics.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
-      health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail: failure.message });
-      const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
-      log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
-      return failure;
-    },
-  };
+  constructor(path: string, log: Log, health: Health, metrics: StoreMetrics) {
+    this.#path = path;
+    this.#log = log;
+    this.#health = health;
+    this.#metrics = metrics;
+  }
+
+  /** @param isThere whether there is a file. */
+  loaded(
+    { size, unknownFields, warnings }: Pick<LoadedState, "size" | "unknownFields" | "warnings">,
+    isThere: boolean,
+  ): void {
+    logWarnings(warnings, this.#path, this.#log);
+    this.#metrics.loaded(warnings.count);
+    this.#health.set({ name: checkName, ready: true });
+    this.#log.info({ path: this.#path, entries: size }, isThere ? "metadata file read" : "no metadata file yet");
+    if (unknownFields.size > 0) {
+      const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
+      this.#log.warn({ path: this.#path, fields }, "the metadata file has fields that are kept but not used");
+    }
+  }
+
+  /** @param isLoaded whether a state from before stays in use. @returns the error for callers. */
+  failed(error: unknown, isLoaded: boolean): UdmError {
+    const message = error instanceof Error ? error.message : String(error);
+    const failure = new UdmError("unavailable", message, [], { cause: error });
+    this.#metrics.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
+    this.#health.set({
+      name: checkName,
+      ready: isLoaded,
+      ...(isLoaded && { degraded: true }),
+      detail: failure.message,
+    });
+    const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
+    this.#log.error({ path: this.#path, error: failure }, `the metadata file cannot be used, ${outcome}`);
+    return failure;
+  }
 }
 
 /** Without {@link UdmFileStoreOptions.maxEntries}. */
@@ -171,17 +201,17 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     onSmallerReserve: (bytes, askedFor) =>
       log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
   });
-  const report = createStoreMetrics(
+  const report = new StoreMetrics(
     options.metrics,
     () => published.index()?.size ?? 0,
     () => shared.stats(),
   );
   const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
   const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
-  const saver = createUdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
-  const hold = createFileHold({ path, owned, io, saver, clock, log });
-  const loads = createLoadReport(path, log, health, report);
-  const history = createHistory({
+  const saver = new UdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
+  const hold = new OwnedFile({ path, owned, io, saver, clock, log });
+  const loads = new LoadReport(path, log, health, report);
+  const history = new MetadataHistory({
     io,
     path: join(stateDirectory, `${fileNameOf(path)}.history-`),
     maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
@@ -191,8 +221,8 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     metrics: options.metrics,
     health,
   });
-  const addresses = createAddressWatch(shared, log);
-  const published = createPublishedState(shared, addresses.changed, log);
+  const addresses = new AddressWatch(shared, log);
+  const published = new PublishedState(shared, (changed) => addresses.changed(changed), log);
 
   let isRunning = false;
   /** Whether the current state says what the file says: only then may the file be rewritten. */
@@ -283,7 +313,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     shared,
     own: () => published.index(),
     alone: (action) => queue.alone(action),
-    changed: addresses.changed,
+    changed: (changed) => addresses.changed(changed),
     note: (change) => history.note(change),
   });
 
@@ -411,7 +441,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     readerHandle: () => shared.handle(),
     closeReader: (handle) => shared.closeReader(handle),
 
-    watch: published.watch,
+    watch: (listener) => published.watch(listener),
   };
 }
 

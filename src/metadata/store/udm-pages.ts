@@ -11,45 +11,44 @@ const firstBytes = 4096;
  * Changes to the file in their order, kept as bytes: so many texts would slow down the garbage collector, and
  * would be copied one by one on their way to another thread.
  */
-interface ChangeLog {
-  /** @param yaml of the entry as `renderEntry` has it, undefined when it is gone. */
-  add(key: Key, yaml: string | undefined): void;
-  readonly isEmpty: boolean;
-  /** In bytes. */
-  readonly length: number;
-  /** Gives up what was added behind this length. */
-  cut(length: number): void;
-  /** All of them, for {@link readChanges}. The memory is given away: nothing may be added afterwards. */
-  take(): Uint8Array<ArrayBuffer>;
-}
+export class ChangeLog {
+  #bytes = Buffer.from(new ArrayBuffer(firstBytes));
+  #at = 0;
 
-export function createChangeLog(): ChangeLog {
-  let bytes = Buffer.from(new ArrayBuffer(firstBytes));
-  let at = 0;
-  return {
-    get isEmpty() {
-      return at === 0;
-    },
-    get length() {
-      return at;
-    },
-    cut: (length) => void (at = length),
-    add(key, yaml) {
-      // UTF-8 has at most three bytes for each unit of a text.
-      const most = headBytes + key.text.length + 3 * (yaml?.length ?? 0);
-      if (at + most > bytes.length) {
-        const larger = Buffer.from(new ArrayBuffer(2 * (at + most)));
-        bytes.copy(larger, 0, 0, at);
-        bytes = larger;
-      }
-      bytes[at] = key.text.length;
-      const start = at + headBytes + bytes.write(key.text, at + headBytes, "latin1");
-      const length = yaml === undefined ? 0 : bytes.write(yaml, start);
-      bytes.writeUInt32LE(yaml === undefined ? isGone : length, at + 1);
-      at = start + length;
-    },
-    take: () => new Uint8Array(bytes.buffer, 0, at),
-  };
+  get isEmpty(): boolean {
+    return this.#at === 0;
+  }
+
+  /** In bytes. */
+  get length(): number {
+    return this.#at;
+  }
+
+  /** Gives up what was added behind this length. */
+  cut(length: number): void {
+    this.#at = length;
+  }
+
+  /** @param yaml of the entry as `renderEntry` has it, undefined when it is gone. */
+  add(key: Key, yaml: string | undefined): void {
+    // UTF-8 has at most three bytes for each unit of a text.
+    const most = headBytes + key.text.length + 3 * (yaml?.length ?? 0);
+    if (this.#at + most > this.#bytes.length) {
+      const larger = Buffer.from(new ArrayBuffer(2 * (this.#at + most)));
+      this.#bytes.copy(larger, 0, 0, this.#at);
+      this.#bytes = larger;
+    }
+    this.#bytes[this.#at] = key.text.length;
+    const start = this.#at + headBytes + this.#bytes.write(key.text, this.#at + headBytes, "latin1");
+    const length = yaml === undefined ? 0 : this.#bytes.write(yaml, start);
+    this.#bytes.writeUInt32LE(yaml === undefined ? isGone : length, this.#at + 1);
+    this.#at = start + length;
+  }
+
+  /** All of them, for {@link readChanges}. The memory is given away: nothing may be added afterwards. */
+  take(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes.buffer, 0, this.#at);
+  }
 }
 
 /** What a {@link ChangeLog} has kept. The texts stay where they are. */

@@ -1,6 +1,14 @@
+import {
+  type Gauge,
+  type Histogram,
+  type Counter,
+  type Metrics,
+  limitLog,
+  type Clock,
+  type Log,
+} from "../../base/report/index.ts";
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { type Metrics, limitLog, type Clock, type Log } from "../../base/report/index.ts";
 import {
   type KeepReason,
   type SaveStep,
@@ -21,76 +29,62 @@ import { createPageWriter, type PageWriter } from "./page-writer.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
 /** What a saver reports. */
-interface SaverMetrics {
-  saved(bytes: number, ms: number): void;
-  failed(step: SaveStep, code: string): void;
-  alarm(step: SaveStep, code: string): void;
-  kept(reason: KeepReason): void;
-}
+class SaverMetrics {
+  readonly #saves: Counter;
+  readonly #failures: Counter;
+  readonly #alarms: Counter;
+  readonly #seconds: Histogram;
+  readonly #bytes: Gauge;
+  readonly #kept: Counter;
 
-function createSaverMetrics(metrics: Metrics): SaverMetrics {
-  const saves = metrics.counter("netgloss_udm_saves_total", "Times the metadata file was replaced.");
-  const failures = metrics.counter(
-    "netgloss_udm_save_failures_total",
-    "Times the metadata file could not be replaced, by the step that failed and its error.",
-    ["step", "code"],
-  );
-  const alarms = metrics.counter(
-    "netgloss_udm_save_alarms_total",
-    "Steps that failed although the metadata file was replaced (a sync of its folder, its owner, its mode).",
-    ["step", "code"],
-  );
-  const seconds = metrics.histogram(
-    "netgloss_udm_save_seconds",
-    "Time to replace the metadata file.",
-    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  );
-  const bytes = metrics.gauge("netgloss_udm_file_bytes", "Size of the metadata file as last replaced.");
-  const kept = metrics.counter(
-    "netgloss_udm_files_kept_total",
-    "Metadata files written by hand that a save replaced: kept as .orig, or as .edited-<time>.",
-    { reason: ["original", "edited"] satisfies KeepReason[] },
-  );
-  return {
-    saved(size, ms) {
-      saves.add();
-      seconds.observe(ms / 1000);
-      bytes.set(size);
-    },
-    failed: (step, code) => failures.add(1, { step, code }),
-    alarm: (step, code) => alarms.add(1, { step, code }),
-    kept: (reason) => kept.add(1, { reason }),
-  };
+  constructor(metrics: Metrics) {
+    this.#saves = metrics.counter("netgloss_udm_saves_total", "Times the metadata file was replaced.");
+    this.#failures = metrics.counter(
+      "netgloss_udm_save_failures_total",
+      "Times the metadata file could not be replaced, by the step that failed and its error.",
+      ["step", "code"],
+    );
+    this.#alarms = metrics.counter(
+      "netgloss_udm_save_alarms_total",
+      "Steps that failed although the metadata file was replaced (a sync of its folder, its owner, its mode).",
+      ["step", "code"],
+    );
+    this.#seconds = metrics.histogram(
+      "netgloss_udm_save_seconds",
+      "Time to replace the metadata file.",
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    );
+    this.#bytes = metrics.gauge("netgloss_udm_file_bytes", "Size of the metadata file as last replaced.");
+    this.#kept = metrics.counter(
+      "netgloss_udm_files_kept_total",
+      "Metadata files written by hand that a save replaced: kept as .orig, or as .edited-<time>.",
+      { reason: ["original", "edited"] satisfies KeepReason[] },
+    );
+  }
+
+  saved(size: number, ms: number): void {
+    this.#saves.add();
+    this.#seconds.observe(ms / 1000);
+    this.#bytes.set(size);
+  }
+
+  failed(step: SaveStep, code: string): void {
+    this.#failures.add(1, { step, code });
+  }
+
+  alarm(step: SaveStep, code: string): void {
+    this.#alarms.add(1, { step, code });
+  }
+
+  kept(reason: KeepReason): void {
+    this.#kept.add(1, { reason });
+  }
 }
 
 /** Bytes written in one go by this thread. */
 const maxWrite = 256 * 1024;
 /** Bytes of entries given to a writer at a time; takes about a millisecond. */
 const filledAtOnce = 1024 * 1024;
-
-/** Writes states of the database to the file. */
-export interface UdmSaver {
-  /**
-   * @param changes what was done since the last save that succeeded, as a {@link ChangeLog} has it.
-   * @param next the state with the changes; read whole only when the saver does not know the file's bytes.
-   * @throws SaveError; the file is as it was.
-   */
-  save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp>;
-  /** Where the next save keeps what a person has written to the file since it was read or saved. */
-  editedPath(target: string): string;
-  /**
-   * The lines of the file on which entries begin, from 1 on. Undefined for all when the file is not as it was read or saved last.
-   *
-   * @param size how many entries there are. Not while a save runs. @throws the errors of the system
-   */
-  linesOf(target: string, size: number, keys: readonly string[]): Promise<readonly (number | undefined)[]>;
-  /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
-  loaded(file: ReadFile): void;
-  /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
-  replay(target: string): Promise<void>;
-  /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
-  removeLeftOvers(target: string): Promise<void>;
-}
 
 /** What was found in the file. */
 export interface ReadFile {
@@ -115,148 +109,181 @@ export interface UdmSaverOptions {
   readonly metrics: Metrics;
 }
 
-export function createUdmSaver(options: UdmSaverOptions): UdmSaver {
-  const { io, thread, threadBytes, stateDirectory, clock, log } = options;
-  const report = createSaverMetrics(options.metrics);
-  const limited = limitLog(log, clock);
-  const run = Math.floor(clock.now()).toString(36);
-  let number = 0;
-  let removeFirst = false;
-  let writer: PageWriter = createPageWriter(io, maxWrite);
+/** Writes states of the database to the file. */
+export class UdmSaver {
+  readonly #io: FileIo;
+  readonly #thread: FileThread | undefined;
+  readonly #threadBytes: number;
+  readonly #stateDirectory: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #report: SaverMetrics;
+  readonly #limited: Log;
+  readonly #run: string;
+  #number = 0;
+  #removeFirst = false;
+  #writer: PageWriter;
   /** The content that was read or written last. */
-  let expected: FileStamp | undefined;
-  let isOurs = true;
-  let editedName: string | undefined;
-  let isInPlace = false;
+  #expected: FileStamp | undefined;
+  #isOurs = true;
+  #editedName: string | undefined;
+  #isInPlace = false;
   /** Whether an image may have stayed, which would undo later saves at the next start. */
-  let hasImage = false;
+  #hasImage = false;
 
-  /** A file that has once been big stays with the thread, which knows its bytes. */
-  const chooseWriter = (): PageWriter => {
-    if (thread !== undefined && writer !== thread && (expected?.size ?? 0) >= threadBytes) writer = thread;
-    return writer;
-  };
+  constructor(options: UdmSaverOptions) {
+    this.#io = options.io;
+    this.#thread = options.thread;
+    this.#threadBytes = options.threadBytes;
+    this.#stateDirectory = options.stateDirectory;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#report = new SaverMetrics(options.metrics);
+    this.#limited = limitLog(this.#log, this.#clock);
+    this.#run = Math.floor(this.#clock.now()).toString(36);
+    this.#writer = createPageWriter(this.#io, maxWrite);
+  }
 
-  const removeLeftOvers = async (target: string): Promise<void> => {
+  /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
+  async removeLeftOvers(target: string): Promise<void> {
     try {
-      for (const path of await findLeftOvers(io, target)) {
-        await io.unlink(path);
-        log.info({ path }, "removed a temporary file of an interrupted save");
+      for (const path of await findLeftOvers(this.#io, target)) {
+        await this.#io.unlink(path);
+        this.#log.info({ path }, "removed a temporary file of an interrupted save");
       }
     } catch (error) {
-      limited.warn({ error }, "cannot remove temporary files in the folder of the metadata file");
+      this.#limited.warn({ error }, "cannot remove temporary files in the folder of the metadata file");
     }
-  };
+  }
 
-  const editedPath = (target: string): string => {
-    editedName ??= `${basename(target)}.edited-${new Date(clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
-    return join(dirname(target), editedName);
-  };
+  /** Where the next save keeps what a person has written to the file since it was read or saved. */
+  editedPath(target: string): string {
+    this.#editedName ??= `${basename(target)}.edited-${new Date(this.#clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
+    return join(dirname(target), this.#editedName);
+  }
 
-  const plan = (target: string): SavePlan => {
+  /**
+   * The lines of the file on which entries begin, from 1 on. Undefined for all when the file is not as it was read or saved last.
+   *
+   * @param size how many entries there are. Not while a save runs. @throws the errors of the system
+   */
+  async linesOf(target: string, size: number, keys: readonly string[]): Promise<readonly (number | undefined)[]> {
+    if (this.#expected === undefined) return keys.map(() => undefined);
+    return this.#chooseWriter().linesOf({ path: target, stamp: this.#expected, size, keys });
+  }
+
+  /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
+  async replay(target: string): Promise<void> {
+    if (this.#stateDirectory === "") return;
+    const state = await replayImage(this.#io, imagePathOf(this.#stateDirectory, target), target);
+    if (state !== undefined)
+      this.#log.warn({ target }, "the metadata file was restored: overwriting it had been interrupted");
+  }
+
+  /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
+  loaded(file: ReadFile): void {
+    this.#expected = file.stamp;
+    this.#isOurs = file.isOurs;
+    // Bytes that a save would not write, or that are few, are rendered with the first save.
+    if (file.isInThread && this.#thread !== undefined) this.#writer = this.#thread;
+    else this.#writer.clear();
+  }
+
+  /**
+   * @param changes what was done since the last save that succeeded, as a {@link ChangeLog} has it.
+   * @param next the state with the changes; read whole only when the saver does not know the file's bytes.
+   * @throws SaveError; the file is as it was.
+   */
+  async save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp> {
+    const start = this.#clock.monotonic();
+    if (this.#removeFirst) await this.removeLeftOvers(target);
+    this.#removeFirst = true;
+    try {
+      const saved = await this.#write(target, changes, next);
+      this.#removeFirst = false;
+      this.#noteSaved(saved, target, start);
+      return saved.stamp;
+    } catch (error) {
+      const step = error instanceof SaveError ? error.step : "write";
+      if (this.#stateDirectory !== "" && ["image", "overwrite", "thread"].includes(step)) this.#hasImage = true;
+      this.#report.failed(step, errorCode(error));
+      this.#limited.error({ step, error }, "the metadata file cannot be saved");
+      throw error;
+    }
+  }
+
+  /** A file that has once been big stays with the thread, which knows its bytes. */
+  #chooseWriter(): PageWriter {
+    if (this.#thread !== undefined && this.#writer !== this.#thread && (this.#expected?.size ?? 0) >= this.#threadBytes)
+      this.#writer = this.#thread;
+    return this.#writer;
+  }
+
+  #plan(target: string): SavePlan {
     return {
       target,
-      temporary: temporaryPath(target, run, number++),
-      asidePath: temporaryPath(target, run, number++),
-      expected,
-      originalPath: isOurs ? undefined : `${target}.orig`,
-      editedPath: editedPath(target),
-      imagePath: stateDirectory === "" ? undefined : imagePathOf(stateDirectory, target),
-      isInPlace,
+      temporary: temporaryPath(target, this.#run, this.#number++),
+      asidePath: temporaryPath(target, this.#run, this.#number++),
+      expected: this.#expected,
+      originalPath: this.#isOurs ? undefined : `${target}.orig`,
+      editedPath: this.editedPath(target),
+      imagePath: this.#stateDirectory === "" ? undefined : imagePathOf(this.#stateDirectory, target),
+      isInPlace: this.#isInPlace,
     };
-  };
+  }
 
-  const write = async (target: string, changes: Uint8Array, next: UdmIndex): Promise<SavedFile> => {
-    const chosen = chooseWriter();
+  async #write(target: string, changes: Uint8Array, next: UdmIndex): Promise<SavedFile> {
+    const chosen = this.#chooseWriter();
     const isFirst = !chosen.isFilled;
     try {
       if (isFirst) await chosen.takeAll(renderAll(next));
-      const saved = await chosen.save(plan(target), isFirst ? new Uint8Array(0) : changes);
-      return hasImage && !saved.isInPlace ? await withoutImage(target, saved) : saved;
+      const saved = await chosen.save(this.#plan(target), isFirst ? new Uint8Array(0) : changes);
+      return this.#hasImage && !saved.isInPlace ? await this.#withoutImage(target, saved) : saved;
     } catch (error) {
       // What it was filled with is a state that is given up.
       if (isFirst) chosen.clear();
       throw error;
     }
-  };
+  }
 
-  const withoutImage = async (target: string, saved: SavedFile): Promise<SavedFile> => {
+  async #withoutImage(target: string, saved: SavedFile): Promise<SavedFile> {
     try {
-      await removeImage(io, imagePathOf(stateDirectory, target));
-      hasImage = false;
+      await removeImage(this.#io, imagePathOf(this.#stateDirectory, target));
+      this.#hasImage = false;
       return saved;
     } catch (error) {
       return { ...saved, alarms: [...saved.alarms, { step: "image", code: errorCode(error), error }] };
     }
-  };
+  }
 
-  const noteSaved = (saved: SavedFile, target: string, start: number): void => {
+  #noteSaved(saved: SavedFile, target: string, start: number): void {
     const { stamp, alarms, kept } = saved;
-    if (saved.isInPlace && !isInPlace) {
-      log.warn(
+    if (saved.isInPlace && !this.#isInPlace) {
+      this.#log.warn(
         { target },
         "the metadata file cannot be replaced, because it is a mount of its own: it is overwritten in place, and an interruption leaves it incomplete until a restart",
       );
     }
-    isInPlace = saved.isInPlace;
-    if (isInPlace) hasImage = alarms.length > 0;
-    report.saved(stamp.size, clock.monotonic() - start);
-    expected = stamp;
-    isOurs = true;
-    editedName = undefined;
+    this.#isInPlace = saved.isInPlace;
+    if (this.#isInPlace) this.#hasImage = alarms.length > 0;
+    this.#report.saved(stamp.size, this.#clock.monotonic() - start);
+    this.#expected = stamp;
+    this.#isOurs = true;
+    this.#editedName = undefined;
     for (const { step, code, error } of alarms) {
-      report.alarm(step, code);
-      limited.error({ step, error }, "the metadata file is saved, but not all of it went well");
+      this.#report.alarm(step, code);
+      this.#limited.error({ step, error }, "the metadata file is saved, but not all of it went well");
     }
     for (const { reason, path } of kept) {
-      report.kept(reason);
-      if (reason === "original") log.info({ path }, "kept a copy of the metadata file as it was written by hand");
+      this.#report.kept(reason);
+      if (reason === "original") this.#log.info({ path }, "kept a copy of the metadata file as it was written by hand");
       else
-        log.warn(
+        this.#log.warn(
           { target, path },
           "the metadata file was changed by hand while the API owns it; what it held is kept, but not used",
         );
     }
-  };
-
-  return {
-    editedPath,
-    removeLeftOvers,
-    async linesOf(target, size, keys) {
-      if (expected === undefined) return keys.map(() => undefined);
-      return chooseWriter().linesOf({ path: target, stamp: expected, size, keys });
-    },
-    async replay(target) {
-      if (stateDirectory === "") return;
-      const state = await replayImage(io, imagePathOf(stateDirectory, target), target);
-      if (state !== undefined)
-        log.warn({ target }, "the metadata file was restored: overwriting it had been interrupted");
-    },
-    loaded(file) {
-      expected = file.stamp;
-      isOurs = file.isOurs;
-      // Bytes that a save would not write, or that are few, are rendered with the first save.
-      if (file.isInThread && thread !== undefined) writer = thread;
-      else writer.clear();
-    },
-    async save(target, changes, next) {
-      const start = clock.monotonic();
-      if (removeFirst) await removeLeftOvers(target);
-      removeFirst = true;
-      try {
-        const saved = await write(target, changes, next);
-        removeFirst = false;
-        noteSaved(saved, target, start);
-        return saved.stamp;
-      } catch (error) {
-        const step = error instanceof SaveError ? error.step : "write";
-        if (stateDirectory !== "" && ["image", "overwrite", "thread"].includes(step)) hasImage = true;
-        report.failed(step, errorCode(error));
-        limited.error({ step, error }, "the metadata file cannot be saved");
-        throw error;
-      }
-    },
-  };
+  }
 }
 
 /** One file for each target. */

@@ -1,4 +1,3 @@
-import type { ClickHouseOutputConfig } from "./clickhouse-config.ts";
 import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./columns.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
@@ -7,8 +6,10 @@ import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
 import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
 import type { Batch } from "../delivery/batch.ts";
 import { compressor } from "../delivery/compress.ts";
-import type { NameOf } from "../delivery/field-names.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
+import { tlsOf, urlsOf } from "../http/server-settings.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { ClickHouseSettings } from "./settings.ts";
 
 /** A name in a statement: `` `flow` ``. */
 function quotedName(name: string): string {
@@ -20,10 +21,10 @@ function quotedText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-type Names = Pick<ClickHouseOutputConfig, "database" | "tablePrefix">;
+type Names = Pick<ClickHouseSettings, "DATABASE" | "TABLE_PREFIX">;
 
-function tableName({ database, tablePrefix }: Names, layout: TableLayout): string {
-  return `${quotedName(database)}.${quotedName(tablePrefix + layout.name)}`;
+function tableName({ DATABASE, TABLE_PREFIX }: Names, layout: TableLayout): string {
+  return `${quotedName(DATABASE)}.${quotedName(TABLE_PREFIX + layout.name)}`;
 }
 
 const definition = ({ name, type }: Pick<Column, "name" | "type">): string => `${quotedName(name)} ${type}`;
@@ -31,19 +32,20 @@ const definition = ({ name, type }: Pick<Column, "name" | "type">): string => `$
 /** How many of the last inserts a table knows again. */
 const deduplicationWindow = 10_000;
 
-function createTable(config: Names & Pick<ClickHouseOutputConfig, "ttlDays">, layout: TableLayout): string {
+function createTable(settings: Names & Pick<ClickHouseSettings, "TABLE_TTL">, layout: TableLayout): string {
   const columns = [...layout.columns, otherColumn].map(definition).join(",\n  ");
-  const ttl = config.ttlDays === 0 ? "" : `TTL toDateTime(timestamp) + INTERVAL ${config.ttlDays} DAY\n`;
+  const days = settings.TABLE_TTL;
+  const ttl = days === 0 ? "" : `TTL toDateTime(timestamp) + INTERVAL ${days} DAY\n`;
   return (
-    `CREATE TABLE IF NOT EXISTS ${tableName(config, layout)} (\n  ${columns}\n) ENGINE = MergeTree\n` +
+    `CREATE TABLE IF NOT EXISTS ${tableName(settings, layout)} (\n  ${columns}\n) ENGINE = MergeTree\n` +
     `PARTITION BY toDate(timestamp)\nORDER BY (${layout.orderBy})\n${ttl}` +
     `SETTINGS non_replicated_deduplication_window = ${deduplicationWindow}, ttl_only_drop_parts = 1`
   );
 }
 
-function addColumns(config: Names, layout: TableLayout, columns: readonly Column[]): string {
+function addColumns(settings: Names, layout: TableLayout, columns: readonly Column[]): string {
   const added = columns.map((column) => `ADD COLUMN IF NOT EXISTS ${definition(column)}`).join(", ");
-  return `ALTER TABLE ${tableName(config, layout)} ${added}`;
+  return `ALTER TABLE ${tableName(settings, layout)} ${added}`;
 }
 
 /**
@@ -52,9 +54,9 @@ function addColumns(config: Names, layout: TableLayout, columns: readonly Column
  *
  * @param withoutViews whether views that fail are passed over.
  */
-function insertPath(config: Names, layout: TableLayout, token: string, withoutViews: boolean): string {
+function insertPath(settings: Names, layout: TableLayout, token: string, withoutViews: boolean): string {
   const parameters = new URLSearchParams({
-    query: `INSERT INTO ${tableName(config, layout)} FORMAT JSONEachRow`,
+    query: `INSERT INTO ${tableName(settings, layout)} FORMAT JSONEachRow`,
     insert_deduplication_token: token,
     insert_deduplicate: "1",
     async_insert: "0",
@@ -68,8 +70,8 @@ function insertPath(config: Names, layout: TableLayout, token: string, withoutVi
 }
 
 /** An insert without rows: the server judges the user and the table as for any other. */
-function insertNothing(config: Names, layout: TableLayout): string {
-  return `INSERT INTO ${tableName(config, layout)} (timestamp) SELECT now64(3) WHERE 0`;
+function insertNothing(settings: Names, layout: TableLayout): string {
+  return `INSERT INTO ${tableName(settings, layout)} (timestamp) SELECT now64(3) WHERE 0`;
 }
 
 /** Codes of exceptions (ClickHouse's `ErrorCodes`) by who is at fault. Others: a record may bring them about, such as by a view. */
@@ -145,11 +147,12 @@ const accessDenied = 497;
  */
 async function prepareClickHouse(
   client: HttpClient,
-  config: ClickHouseOutputConfig & { readonly layouts: readonly TableLayout[] },
+  settings: ClickHouseSettings,
+  layouts: readonly TableLayout[],
   clock: Clock,
   signal: AbortSignal,
 ): Promise<PreparedTables> {
-  const { database, tablePrefix, isTableMade, layouts } = config;
+  const { DATABASE: database, TABLE_PREFIX: tablePrefix, TABLE_CREATE: isTableMade } = settings;
   const warnings: string[] = [];
   const ask = (statement: string): Promise<HttpAnswer> =>
     client.request({ method: "POST", path: "/?wait_end_of_query=1", body: [Buffer.from(statement)], signal });
@@ -191,7 +194,7 @@ async function prepareClickHouse(
           `the table ${name} is not in ${database}, or may not be seen`,
         );
       }
-      await run(createTable(config, layout));
+      await run(createTable(settings, layout));
       found = await columnsOf(layout);
     }
     if (!found.has("timestamp") || !found.has(otherColumn.name)) {
@@ -203,7 +206,7 @@ async function prepareClickHouse(
     }
     const missing = layout.columns.filter((column) => !found.has(column.name));
     if (missing.length > 0 && isTableMade) {
-      const answer = await ask(addColumns(config, layout, missing));
+      const answer = await ask(addColumns(settings, layout, missing));
       if (answer.status === 200) found = await columnsOf(layout);
       else if (exceptionCode(answer) === accessDenied) {
         warnings.push(
@@ -254,14 +257,22 @@ async function prepareClickHouse(
  */
 const triesWithViews = 3;
 
+/** Makes a client of the server, with the credentials of the settings. */
+export function createClickHouseClient(settings: ClickHouseSettings, maxConnections: number, clock: Clock): HttpClient {
+  const headers = {
+    "x-clickhouse-user": settings.USERNAME,
+    ...(settings.PASSWORD !== "" && { "x-clickhouse-key": settings.PASSWORD }),
+  };
+  return createHttpClient({ urls: urlsOf(settings), headers, tls: tlsOf(settings), maxConnections, clock });
+}
+
 /**
  * Inserts the records of a batch into the tables of their types, one request a table. A token that is the batch's own has
  * the server leave out rows that it has: exactly once, for as long as the table knows its last inserts.
  */
-export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Clock, nameOf: NameOf): OutputAdapter {
+export function createClickHouseOutput(settings: ClickHouseSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
   const layouts = createLayouts(nameOf);
-  const { urls, headers, tls, maxConnections } = config;
-  const compress = compressor(config.isCompressed ? "gzip" : "none");
+  const compress = compressor(settings.COMPRESSION);
   const bodyHeaders = {
     "content-type": "application/x-ndjson",
     ...(compress !== undefined && { "content-encoding": "gzip" }),
@@ -273,8 +284,8 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
   let worked = 0;
 
   const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
-    client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
-    const prepared = await prepareClickHouse(client, { ...config, layouts }, clock, signal);
+    client ??= createClickHouseClient(settings, settings.REQUESTS_IN_FLIGHT, clock);
+    const prepared = await prepareClickHouse(client, settings, layouts, clock, signal);
     readers = prepared.columns.map(createRowReader);
     return prepared.warnings;
   };
@@ -290,7 +301,7 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
     const isWithoutViews = refused !== undefined && refused.tries >= triesWithViews;
     const answer = await client.request({
       method: "POST",
-      path: insertPath(config, layout, token, isWithoutViews),
+      path: insertPath(settings, layout, token, isWithoutViews),
       headers: bodyHeaders,
       body: [compress === undefined ? body : await compress(body)],
       signal,
@@ -318,7 +329,7 @@ export function createClickHouseOutput(config: ClickHouseOutputConfig, clock: Cl
       for (const { table } of rowsByTable(batch, readers ?? [])) {
         const layout = layouts[table];
         if (client === undefined || layout === undefined) throw new Error("not open");
-        const body = [Buffer.from(insertNothing(config, layout))];
+        const body = [Buffer.from(insertNothing(settings, layout))];
         const answer = await client.request({ method: "POST", path: "/?wait_end_of_query=1", body, signal });
         if (answer.status !== 200 || exceptionCode(answer) !== 0) throw clickHouseFailure(answer, clock);
       }

@@ -1,6 +1,6 @@
 import { fieldGroups, type FieldType, type RecordField } from "../../record/index.ts";
 import type { NameOf } from "../delivery/field-names.ts";
-import type { RecordType } from "../delivery/record-type.ts";
+import type { RecordType } from "../delivery/settings.ts";
 
 /** Fields without a column of their own are in this one, by their names. */
 export const otherColumn = { name: "other", type: "Map(LowCardinality(String), String)" } as const;

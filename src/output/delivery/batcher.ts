@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/report/index.ts";
 import { bufferOf, countLines } from "../outlet.ts";
-import type { HeldBatch } from "./held-batch.ts";
+import type { HeldBatch } from "./delivery-queue.ts";
 
 export interface BatcherOptions {
   /** Of the batches that are made. */

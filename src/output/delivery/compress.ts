@@ -22,3 +22,9 @@ export function compressor(compression: Compression): Compress | undefined {
   if (zstdCompress === undefined) throw new Error("this Node has no zstd: 22.15 or later is needed");
   return promisify(zstdCompress);
 }
+
+/** Says what is wrong with a compression that this Node does not have. */
+export function zstdFault(compression: string): string | undefined {
+  if (compression !== "zstd" || zstdCompress !== undefined) return undefined;
+  return `cannot be zstd with Node ${process.version}: 22.15 or later is needed`;
+}

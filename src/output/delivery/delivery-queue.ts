@@ -1,12 +1,17 @@
-import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
-import { errorCode, reasonOf } from "../errno.ts";
 import type { Batch } from "./batch.ts";
-import type { HeldBatch } from "./held-batch.ts";
+import type { SpoolMode } from "./settings.ts";
+import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
+import { errorCode, reasonOf } from "./delivery-error.ts";
 import type { Spool } from "./spool.ts";
 
-export type SpoolMode = "off" | "overflow" | "always";
+/** A batch in memory that is lent. */
+export interface HeldBatch {
+  readonly batch: Batch;
+  /** Gives the memory back; the batch must not be looked at again. To be called once. */
+  readonly release: () => void;
+}
 
-export interface DeliveryQueueOptions {
+interface DeliveryQueueOptions {
   readonly mode: SpoolMode;
   /** Absent with the mode `off`. */
   readonly spool: Spool | undefined;
@@ -24,7 +29,7 @@ export interface DeliveryQueueOptions {
 }
 
 /** What a queue counts. */
-export interface DeliveryQueueReport {
+interface DeliveryQueueReport {
   /** Records that were not delivered before the end and could not be kept. */
   dropped(reason: "stopped", records: number, bytes: number): void;
   failed(operation: string, code: string): void;

@@ -13,7 +13,7 @@ import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError } from "./delivery-error.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { connectionFailure } from "./failure-text.ts";
+import { connectionFailure } from "./delivery-error.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
 
 /**

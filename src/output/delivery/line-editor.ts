@@ -1,4 +1,93 @@
-import { createLineWalker, copyLines } from "../../record/index.ts";
+import { createLineWalker, copyBytes, copyLines } from "../../record/index.ts";
+
+/** Renames fields of whole lines. @returns lines in memory of their own. */
+type LineRenamer = (lines: Uint8Array) => Uint8Array;
+
+/** What takes the place of a name, from its first quote to the colon. */
+interface NewName {
+  readonly bytes: DataView;
+  readonly length: number;
+  /** The line in which it was last used; shared by all names that it replaces. */
+  readonly use: { line: number };
+  /** Whether capital letters (ASCII) of its values become small ones. */
+  readonly isLowered: boolean;
+}
+
+const lineFeed = 0x0a;
+/** Copies may write behind their end. */
+const slack = 3;
+
+/**
+ * Renames fields of lines. Values are copied as they are, but for capital letters of those that are lowered. Where two fields of a line
+ * have the same new name, the second keeps its own: an object has no name twice.
+ *
+ * @param names new names by old ones; neither needs escapes in JSON.
+ * @param lowered new names of the fields whose values are lowered.
+ */
+export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: ReadonlySet<string>): LineRenamer {
+  const uses = new Map<string, NewName["use"]>();
+  const newNames = new Map<string, NewName>();
+  let growth = 1;
+  for (const [own, other] of names) {
+    const use = uses.get(other) ?? { line: 0 };
+    uses.set(other, use);
+    newNames.set(own, {
+      bytes: viewOf(Buffer.concat([Buffer.from(`"${other}":`), Buffer.alloc(slack)])),
+      length: other.length + 3,
+      use,
+      isLowered: lowered?.has(other) === true,
+    });
+    // The shortest field with this name: `"name":1,`.
+    growth = Math.max(growth, (other.length + 5) / (own.length + 5));
+  }
+  const walker = createLineWalker((name) => newNames.get(name));
+  let from = viewOf(new Uint8Array());
+  let out: Uint8Array = new Uint8Array();
+  let to = viewOf(out);
+  let line = 0;
+  /** What was copied, and where the copy ends. */
+  let copied = 0;
+  let at = 0;
+
+  const visit = ({ bytes, length, use, isLowered }: NewName, name: number, value: number, end: number): void => {
+    if (use.line === line) return;
+    use.line = line;
+    at = copyBytes(from, copied, name, to, at);
+    at = copyBytes(bytes, 0, length, to, at);
+    copied = value;
+    if (!isLowered) return;
+    const start = at;
+    at = copyBytes(from, copied, end, to, at);
+    copied = end;
+    for (let i = start; i < at; i++) {
+      const byte = out[i] as number;
+      if (byte >= 0x41 && byte <= 0x5a) out[i] = byte | 0x20;
+    }
+  };
+
+  return (lines) => {
+    const most = Math.ceil(lines.length * growth) + slack;
+    if (out.length < most) {
+      out = Buffer.allocUnsafeSlow(most);
+      to = viewOf(out);
+    }
+    const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
+    from = viewOf(bytes);
+    copied = at = 0;
+    for (let start = 0, end = 0; start < bytes.length; start = end) {
+      end = bytes.indexOf(lineFeed, start) + 1 || bytes.length;
+      line++;
+      walker.walk(bytes, start, end, visit);
+    }
+    at = copyBytes(from, copied, bytes.length, to, at);
+    // Who keeps the lines is to keep no more memory than they take.
+    return Uint8Array.prototype.slice.call(out, 0, at);
+  };
+}
+
+function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
+}
 
 /** What happens to a field of a line. */
 export interface FieldEdit {
@@ -15,7 +104,7 @@ export interface FieldEdit {
 /** Leaves a field out. */
 export const dropField: FieldEdit = { write: () => -1, maxGrowth: 0 };
 
-export interface LineEditor {
+interface LineEditor {
   /** Copies a line with what happens to its fields. @returns the end of the copy. */
   copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number;
   /** By how many bytes a line can become longer. */

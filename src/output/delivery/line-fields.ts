@@ -33,10 +33,10 @@ export function findIn(line: Buffer, key: Buffer): number {
 }
 
 /** Where the value of a field begins in the line at `from` … `to`; -1 where it has none. */
-export type FieldFinder = (line: Buffer, from: number, to: number) => number;
+type FieldFinder = (line: Buffer, from: number, to: number) => number;
 
 /** Finds a field as {@link findValue} does. Most lines have it where the one before had it: there it looks first. */
-export function createFieldFinder(name: string): FieldFinder {
+function createFieldFinder(name: string): FieldFinder {
   const key = fieldKey(name);
   let last = 0;
   return (line, from, to) => {
@@ -72,10 +72,51 @@ export function endOfValue(line: Uint8Array, from: number, to: number): number {
 }
 
 /** The place of the quote that ends a text, whose first quote is at `at`. */
-export function endOfText(line: Uint8Array, from: number, to: number): number {
+function endOfText(line: Uint8Array, from: number, to: number): number {
   for (let at = from + 1; at < to; at++) {
     if (line[at] === backslash) at++;
     else if (line[at] === quote) return at;
   }
   return to;
+}
+
+const timestampKey = fieldKey("@timestamp");
+
+/** Milliseconds since the epoch of a line's `@timestamp`; 0: it has none that can be read. */
+type TimeOf = (line: Buffer, from: number, to: number) => number;
+
+/** Lines of one time follow each other, so the last one is kept. */
+export function createTimeOf(): TimeOf {
+  let lastText = "";
+  let lastTime = 0;
+  return (line, from, to) => {
+    const at = findValue(line, from, to, timestampKey);
+    if (at < 0) return 0;
+    const text = line.toString("latin1", at + 1, Math.min(to, line.indexOf(0x22, at + 1)));
+    if (text !== lastText) {
+      lastText = text;
+      lastTime = Date.parse(text) || 0;
+    }
+    return lastTime;
+  };
+}
+
+/** Where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
+export type KeyFinder = (line: Buffer, from: number, to: number) => number;
+
+/** Makes the function that finds the key of a line: the value of the first of these fields that the line has. */
+export function createKeyFinder(fields: readonly string[]): KeyFinder {
+  const finders = fields.map(createFieldFinder);
+  return (line, from, to) => {
+    for (const find of finders) {
+      const at = find(line, from, to);
+      if (at >= 0) return line[at] === quote ? at + 1 : at;
+    }
+    return -1;
+  };
+}
+
+/** Where a key ends that begins at `at`. */
+export function endOfKey(line: Buffer, at: number, to: number): number {
+  return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
 }

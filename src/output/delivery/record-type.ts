@@ -1,9 +1,6 @@
 import { ecsName } from "../../record/index.ts";
-import { fieldKey, findIn, isFieldAt } from "./line-fields.ts";
-
-/** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
-export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
-export type RecordType = (typeof recordTypes)[number];
+import { fieldKey, findIn, isFieldAt, endOfValue, findValue } from "./line-fields.ts";
+import type { RecordType } from "./settings.ts";
 
 const exporterTypeKey = fieldKey(ecsName("flow.export.type"));
 const typeKey = fieldKey("flow.record.type");
@@ -38,4 +35,27 @@ export function recordTypeOf(line: Buffer, from: number, to: number): RecordType
   if (at < 0) return "flow";
   // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
   return typesByLetter.get(head[at + 1] ?? 0) ?? "flow";
+}
+
+/**
+ * Makes the labels of a line as a JSON object of texts: `{"service_name":"netgloss","record_type":"flow",…}`, and each chosen
+ * field that the line has, with underscores in its name.
+ */
+export function createLabelsOf(fields: readonly string[]): (line: Buffer, from: number, to: number) => string {
+  const chosen = fields.map((field) => ({ name: labelName(field), key: fieldKey(field) }));
+  return (line, from, to) => {
+    let labels = `{"service_name":"netgloss","record_type":"${recordTypeOf(line, from, to)}"`;
+    for (const { name, key } of chosen) {
+      const value = findValue(line, from, to, key);
+      if (value < 0) continue;
+      const text = line.toString("utf8", value, endOfValue(line, value, to));
+      labels += `,"${name}":${text.startsWith('"') ? text : JSON.stringify(text)}`;
+    }
+    return `${labels}}`;
+  };
+}
+
+/** Labels have letters, digits and underscores. */
+function labelName(field: string): string {
+  return field.replaceAll(/[^a-zA-Z0-9_]/g, "_").replace(/^(?=[0-9])/, "_");
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { errorCode, reasonOf } from "../errno.ts";
+import { errorCode, reasonOf } from "./delivery-error.ts";
 import {
   positionSlotBytes,
   readPositionSlots,

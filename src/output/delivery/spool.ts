@@ -2,7 +2,7 @@ import type { Batch } from "./batch.ts";
 import { frameHeaderBytes, isPayloadOf, readFrameHeader, writeFrameHeader, type FrameHeader } from "./spool-format.ts";
 import type { SpoolFile, SpoolIo } from "./spool-io.ts";
 import type { Log } from "../../base/report/index.ts";
-import { errorCode } from "../errno.ts";
+import { errorCode } from "./delivery-error.ts";
 import type { Segment } from "./spool-segment.ts";
 import { createSpoolSegments } from "./spool-segments.ts";
 

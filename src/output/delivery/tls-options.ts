@@ -1,5 +1,17 @@
+import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
-import { readNamedFile } from "./read-named-file.ts";
+import { reasonOf, DeliveryError } from "./delivery-error.ts";
+
+/** Reads a file that a setting names. @throws DeliveryError that names the file; an operator can mend it. */
+export function readNamedFile(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new DeliveryError("operator", "configuration", `the file ${path} cannot be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
 
 /** TLS to a store; files are in PEM, empty means none. */
 export interface TlsConfig {

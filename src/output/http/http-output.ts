@@ -2,21 +2,22 @@ import { copyLines } from "../../record/index.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
+import type { AdapterContext } from "../output-kind.ts";
 import { createPostOutput, type PostConfig } from "./post-output.ts";
+import { logPostConfig } from "./server-settings.ts";
+import type { HttpSettings } from "./settings.ts";
 
-/** What the settings say of an output by HTTP; plain data. */
-export interface HttpOutputConfig extends PostConfig {
-  readonly kind: "http";
-  /** `ndjson`: a record a line. `array`: one JSON array. */
-  readonly format: "ndjson" | "array";
+/** Posts lines to a server of the operator's own. */
+export function createHttpOutput(settings: HttpSettings, { clock }: AdapterContext): OutputAdapter {
+  return createPostedLines(logPostConfig(settings), settings.FORMAT, clock);
 }
 
 /**
  * Posts each batch as one request; any status from 200 to 299 acknowledges it. The server cannot know a batch again, so an
  * acknowledgement that was lost has records arrive twice: at least once.
  */
-export function createHttpOutput(config: HttpOutputConfig, clock: Clock): OutputAdapter {
-  const isLines = config.format === "ndjson";
+export function createPostedLines(config: PostConfig, format: HttpSettings["FORMAT"], clock: Clock): OutputAdapter {
+  const isLines = format === "ndjson";
   return createPostOutput(
     config,
     {

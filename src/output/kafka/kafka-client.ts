@@ -18,13 +18,13 @@ import {
   type SASLOptions,
 } from "@platformatic/kafka";
 import { isIP, type Socket } from "node:net";
-import { reasonOf } from "../errno.ts";
+import { reasonOf } from "../delivery/delivery-error.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
-import { readNamedFile } from "../delivery/read-named-file.ts";
+import { readNamedFile } from "../delivery/tls-options.ts";
 import { tlsOptions } from "../delivery/tls-options.ts";
-import type { KafkaOutputConfig, KafkaSaslConfig } from "./kafka-config.ts";
 import type { RecordPlaces } from "./kafka-lines.ts";
 import { createRecordBatchEncoder } from "./record-batch.ts";
+import { kafka, type KafkaSettings } from "./settings.ts";
 import { brokerFailure, kafkaCode, kafkaCodeOf, topicFailure } from "./kafka-failure.ts";
 
 /** Versions of the request that the library reads the answers of. */
@@ -147,9 +147,11 @@ type ProduceApi = Pick<typeof produceV11.api, "version">;
 type InitProducerIdApi = typeof initProducerIdV5.api;
 
 /** @throws DeliveryError when a file cannot be read. */
-export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
-  const { brokers, timeoutMs, compression } = config;
-  const replicasMs = Math.min(timeoutMs >>> 1, config.replicasMs ?? Infinity);
+export function createKafkaClient(settings: KafkaSettings): KafkaClient {
+  const { BROKERS: brokers, PRODUCER_COMPRESSION: compression, TOPIC_AUTO_CREATE: autocreateTopics } = settings;
+  const timeoutMs = 1000 * settings.TIMEOUT;
+  const replicasMs = Math.min(timeoutMs >>> 1, 1000 * settings.PRODUCER_TIMEOUT || Infinity);
+  const tls = kafka.tls(settings);
   const place = brokers.join(", ");
   const { bitmask: bits, compressSync: compress } = compressionsAlgorithms[compression];
   const encodeBatch = createRecordBatchEncoder({
@@ -157,22 +159,22 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
     compression: compression === "none" ? undefined : { bits, compress },
   });
   const options: BaseOptions = {
-    clientId: config.clientId,
+    clientId: settings.CLIENT_ID,
     bootstrapBrokers: [...brokers],
     timeout: timeoutMs,
     requestTimeout: timeoutMs,
     connectTimeout: Math.min(timeoutMs, 10_000),
     // The core tries again.
     retries: false,
-    maxInflights: config.maxInFlight,
-    autocreateTopics: config.autoCreateTopics,
+    maxInflights: settings.REQUESTS_IN_FLIGHT,
+    autocreateTopics,
     metadataMaxAge: 60_000,
-    ...(config.tls !== undefined && {
-      tls: tlsOptions(config.tls),
+    ...(tls !== undefined && {
+      tls: tlsOptions(tls),
       // TLS knows no addresses as server names (RFC 6066).
       tlsServerName: !brokers.some((broker) => isIP(broker.replace(/:\d+$/, "").replaceAll(/[[\]]/g, "")) !== 0),
     }),
-    ...(config.sasl !== undefined && { sasl: saslOptions(config.sasl) }),
+    ...(settings.SASL_ENABLE && { sasl: saslOptions(settings) }),
   };
   const base = new Base(options);
   // A connection that fails twice would otherwise end the thread.
@@ -199,7 +201,7 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
   ): Promise<readonly ProduceAnswer[]> => {
     const { version } = await getApi<ProduceApi>("Produce");
     // At most half the time for the replicas, so that a leader can still say that it waits for them.
-    const how = { version, acks: config.acks, replicasMs };
+    const how = { version, acks: settings.PRODUCER_REQUIRED_ACKS === "all" ? -1 : 1, replicasMs };
     try {
       return answersOf(await produce(connection, requests, how));
     } catch (error) {
@@ -212,7 +214,7 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
   return {
     async leaders(topic) {
       try {
-        const { topics } = await base.metadata({ topics: [topic], autocreateTopics: config.autoCreateTopics });
+        const { topics } = await base.metadata({ topics: [topic], autocreateTopics });
         const partitions = topics.get(topic)?.partitions ?? [];
         if (partitions.length > 0) return partitions.map(({ leader }) => leader);
         base.clearMetadata();
@@ -221,7 +223,7 @@ export function createKafkaClient(config: KafkaOutputConfig): KafkaClient {
         if (error instanceof DeliveryError) throw error;
         const code = reasonOf(error).startsWith("Unknown topic") ? kafkaCode.unknownTopic : kafkaCodeOf(error);
         if (code === undefined || !isAboutTopic.has(code)) throw failure(error);
-        if (code === kafkaCode.unknownTopic && config.autoCreateTopics) {
+        if (code === kafkaCode.unknownTopic && autocreateTopics) {
           throw new DeliveryError(
             "store",
             "unknown_topic",
@@ -291,10 +293,11 @@ function settle<T>(resolve: (value: T) => void, reject: (error: Error) => void):
   };
 }
 
-function saslOptions(sasl: KafkaSaslConfig): SASLOptions {
-  if (sasl.mechanism !== "OAUTHBEARER") return { ...sasl };
-  const { mechanism, tokenPath } = sasl;
-  return { mechanism, token: () => readNamedFile(tokenPath).toString().trim() };
+function saslOptions(settings: KafkaSettings): SASLOptions {
+  const { SASL_MECHANISM: mechanism, SASL_USERNAME: username, SASL_PASSWORD: password } = settings;
+  if (mechanism !== "OAUTHBEARER") return { mechanism, username, password };
+  // Tokens expire, so the file is read at each connection.
+  return { mechanism, token: () => readNamedFile(settings.SASL_TOKEN_FILEPATH).toString().trim() };
 }
 
 interface ProduceResponse {

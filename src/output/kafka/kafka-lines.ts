@@ -1,7 +1,9 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { endOfKey, type KeyFinder } from "../delivery/key-fields.ts";
+import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
 import { bufferOf } from "../outlet.ts";
-import type { TopicOf } from "./kafka-topics.ts";
+import { recordTypeOf } from "../delivery/record-type.ts";
+import { recordTypes, type RecordType } from "../delivery/settings.ts";
+import type { KafkaSettings } from "./settings.ts";
 
 /**
  * Where the records of a batch lie, by the index of the record. Numbers in arrays, because an object for each record
@@ -70,4 +72,31 @@ function createIndex({ positions, count }: Batch): Pick<BatchLines, "indexOf" | 
       return index;
     },
   };
+}
+
+/** The number of the topic of the line at `from` … `to`. */
+type TopicOf = (line: Buffer, from: number, to: number) => number;
+
+/**
+ * Reads the topics of an output, and which of them a line goes to. A type without a topic goes with flows, or where others go: the
+ * routing before has seen to it that there is none.
+ */
+export function createKafkaTopics(settings: KafkaSettings): {
+  readonly names: readonly string[];
+  readonly topicOf: TopicOf;
+} {
+  const { TOPIC: topic } = settings;
+  const all: Readonly<Record<RecordType, string>> = {
+    flow: topic,
+    flow_option: settings.TOPIC_FLOW_OPTION || topic,
+    telemetry: settings.TOPIC_TELEMETRY || topic,
+    as_path_hop: topic,
+  };
+  const wanted = recordTypes.filter((type) => settings.ALLOWED_RECORD_TYPES.includes(type));
+  const topics: Partial<Record<RecordType, string>> = Object.fromEntries(wanted.map((type) => [type, all[type]]));
+  const names = [...new Set(Object.values(topics))];
+  if (names.length === 1) return { names, topicOf: () => 0 };
+  const numberOf = (type: RecordType): number => Math.max(0, names.indexOf(topics[type] ?? topics.flow ?? ""));
+  const numbers = Object.fromEntries(recordTypes.map((type) => [type, numberOf(type)])) as Record<RecordType, number>;
+  return { names, topicOf: (line, from, to) => numbers[recordTypeOf(line, from, to)] };
 }

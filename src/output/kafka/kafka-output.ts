@@ -1,13 +1,13 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { lengthOf, recordOverhead, type BatchLines, readLines } from "./kafka-lines.ts";
+import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./kafka-lines.ts";
 import { DeliveryError } from "../delivery/delivery-error.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
 import { compressor } from "../delivery/compress.ts";
-import { createKeyFinder } from "../delivery/key-fields.ts";
+import { createKeyFinder } from "../delivery/line-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
-import type { KafkaOutputConfig } from "./kafka-config.ts";
-import { createKafkaTopics } from "./kafka-topics.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { KafkaSettings } from "./settings.ts";
 
 const multiplier = 0x5bd1_e995;
 const seed = 0x9747_b28c;
@@ -328,16 +328,17 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
  * @throws Error when this Node cannot compress as wanted.
  */
 export function createKafkaOutput(
-  config: KafkaOutputConfig,
-  createClient: (config: KafkaOutputConfig) => Promise<KafkaClient> = loadClient,
+  settings: KafkaSettings,
+  { nameOf }: Pick<AdapterContext, "nameOf">,
+  createClient: () => KafkaClient,
 ): OutputAdapter {
   // Throws where this Node has none.
-  if (config.compression === "zstd") compressor("zstd");
-  const findKey = createKeyFinder(config.keyFields);
-  const topics = createKafkaTopics(config.topics);
+  if (settings.PRODUCER_COMPRESSION === "zstd") compressor("zstd");
+  const findKey = createKeyFinder(settings.PARTITION_KEY.map(nameOf));
+  const topics = createKafkaTopics(settings);
   const free: KafkaLane[] = [];
   const held = new Map<string, KafkaLane>();
-  let isIdempotent = config.isIdempotent && config.acks === -1;
+  let isIdempotent = settings.PRODUCER_IDEMPOTENCE_ENABLE && settings.PRODUCER_REQUIRED_ACKS === "all";
   let client: KafkaClient | undefined;
 
   const planOf = async (of: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> => {
@@ -346,13 +347,13 @@ export function createKafkaOutput(
       name,
       partitions: used.has(number) ? (await of.leaders(name)).length : 0,
     }));
-    const { maxMessageBytes } = config;
+    const { PRODUCER_MAX_MESSAGE_BYTES: maxMessageBytes } = settings;
     return planChunks(batch, lines, { topics: await Promise.all(counted), maxMessageBytes });
   };
 
   return {
     async open() {
-      client ??= await createClient(config);
+      client ??= createClient();
       for (const topic of topics.names) await client.leaders(topic);
       const warnings: string[] = [];
       if (isIdempotent && (await client.newProducer()) === undefined) {
@@ -384,12 +385,6 @@ export function createKafkaOutput(
       await client?.close();
     },
   };
-}
-
-/** The library is large: threads that deliver nothing to Kafka do not load it. */
-async function loadClient(config: KafkaOutputConfig): Promise<KafkaClient> {
-  const { createKafkaClient } = await import("./kafka-client.ts");
-  return createKafkaClient(config);
 }
 
 function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {

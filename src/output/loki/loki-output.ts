@@ -1,18 +1,13 @@
-import type { Clock } from "../../base/report/index.ts";
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
-import { createLabelsOf } from "../delivery/label-fields.ts";
+import { createLabelsOf } from "../delivery/record-type.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
-import { createTimeOf } from "../delivery/record-time.ts";
-import { createPostOutput, type PostConfig } from "../http/post-output.ts";
-
-/** What the settings say of an output to Loki; plain data. */
-export interface LokiOutputConfig extends PostConfig {
-  readonly kind: "loki";
-  /** Fields that are labels of the streams; of few values. */
-  readonly labelFields: readonly string[];
-}
+import { createTimeOf } from "../delivery/line-fields.ts";
+import { createPostOutput } from "../http/post-output.ts";
+import { logPostConfig } from "../http/server-settings.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { LokiSettings } from "./settings.ts";
 
 const nanosecondsPerMillisecond = 1_000_000;
 
@@ -23,14 +18,17 @@ const nanosecondsPerMillisecond = 1_000_000;
  * nanoseconds, so that equal records are different entries, and a record that is sent again is the entry that it was. It takes
  * the other entries of a request that it refuses with 400; which one is at fault shows by halves.
  */
-export function createLokiOutput(config: LokiOutputConfig, clock: Clock): OutputAdapter {
+export function createLokiOutput(settings: LokiSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
+  const labelFields = settings.LABEL_FIELDS.map(nameOf);
+  const server = logPostConfig(settings);
+  const headers = { ...server.headers, ...(settings.TENANT !== "" && { "x-scope-orgid": settings.TENANT }) };
   return createPostOutput(
-    config,
+    { ...server, headers },
     {
       name: "Loki",
       contentType: "application/json",
       path: "/loki/api/v1/push",
-      encode: (batch) => [encodeStreams(batch, config.labelFields)],
+      encode: (batch) => [encodeStreams(batch, labelFields)],
       async open(client, signal) {
         const answer = await client.request({ method: "GET", path: "/loki/api/v1/labels", signal });
         if (answer.status === 401 || answer.status === 403 || answer.status === 404) throw httpFailure(answer, clock);

@@ -13,11 +13,34 @@ import {
   type Msg,
   type NatsConnection,
 } from "@nats-io/transport-node";
-import type { DeliveryError } from "../delivery/delivery-error.ts";
-import { readNamedFile } from "../delivery/read-named-file.ts";
-import { tlsOptions } from "../delivery/tls-options.ts";
-import type { NatsCredentials, NatsOutputConfig } from "./nats-config.ts";
-import { connectionLost, natsFailure } from "./nats-failure.ts";
+import { causesOf, connectionFailure, DeliveryError, type Blame, errorCode } from "../delivery/delivery-error.ts";
+import { readNamedFile, tlsOptions } from "../delivery/tls-options.ts";
+import { natsTls, serversOf, type NatsSettings } from "./settings.ts";
+
+/** Says in a sentence why a server could not be used. The library wraps what the system says into errors of its own. */
+export function natsFailure(error: unknown, place: string): DeliveryError {
+  if (error instanceof DeliveryError) return error;
+  const all = [...causesOf(error)];
+  const of = (name: string): Error | undefined => all.find((one) => one.name === name);
+  const failure = (code: string, text: string, blame: Blame = "operator"): DeliveryError =>
+    new DeliveryError(blame, code, `${place} ${text}`, { cause: error });
+  const denied = of("AuthorizationError") ?? of("UserAuthenticationExpiredError");
+  if (denied !== undefined) return failure("credentials", `refuses the credentials (${denied.message})`);
+  const permission = of("PermissionViolationError");
+  if (permission !== undefined) return failure("permission", `does not allow it: ${permission.message}`);
+  if (of("JetStreamNotEnabled") !== undefined) return failure("no_jetstream", "has no JetStream for this account");
+  if (of("TimeoutError") !== undefined) return failure("timeout", "does not answer", "store");
+  const system = all.find((one) => errorCode(one) !== one.name);
+  if (system !== undefined) return connectionFailure(system, place);
+  const [first] = all;
+  // A peer that hangs up has the library reject with nothing.
+  if (first === undefined || first.name === "ClosedConnectionError") return connectionLost(place, error);
+  return failure("unreachable", `cannot be used: ${first.message}`, "store");
+}
+
+export function connectionLost(place: string, cause: unknown): DeliveryError {
+  return new DeliveryError("store", "connection_lost", `${place} closed the connection`, { cause });
+}
 
 /** A message for a stream. */
 export interface StreamMessage {
@@ -65,9 +88,9 @@ interface Call {
 }
 
 /** @throws DeliveryError */
-export async function connectNats(config: NatsOutputConfig): Promise<NatsPublisher> {
-  const place = config.servers.join(", ");
-  const connection = await connect(connectOptions(config)).catch((error: unknown) => {
+export async function connectNats(settings: NatsSettings): Promise<NatsPublisher> {
+  const place = serversOf(settings).join(", ");
+  const connection = await connect(connectOptions(settings)).catch((error: unknown) => {
     throw natsFailure(error, place);
   });
   return createPublisher(connection, place);
@@ -180,27 +203,29 @@ function readAnswer(message: Msg): PublishAnswer {
   return { isStored: false, code: err_code ?? code, text: description };
 }
 
-function connectOptions(config: NatsOutputConfig): ConnectionOptions {
-  const { tls, isTlsFirst } = config;
+function connectOptions(settings: NatsSettings): ConnectionOptions {
+  const tls = natsTls(settings);
   return {
-    servers: [...config.servers],
+    servers: serversOf(settings),
     name: "netgloss",
     reconnect: false,
     ignoreClusterUpdates: true,
-    timeout: config.timeoutMs,
+    timeout: 1000 * settings.TIMEOUT,
     noAsyncTraces: true,
-    ...authenticatorOf(config.credentials),
+    ...authenticatorOf(settings),
     // The library hands these to Node, which takes bytes as well.
     ...(tls !== undefined && {
-      tls: { ...tlsOptions(tls), handshakeFirst: isTlsFirst } as ConnectionOptions["tls"] & {},
+      tls: { ...tlsOptions(tls), handshakeFirst: settings.TLS_HANDSHAKE_FIRST } as ConnectionOptions["tls"] & {},
     }),
   };
 }
 
-function authenticatorOf(given: NatsCredentials): { readonly authenticator?: Authenticator } {
-  if (given.kind === "none") return {};
-  if (given.kind === "token") return { authenticator: tokenAuthenticator(given.token) };
-  if (given.kind === "nkey") return { authenticator: nkeyAuthenticator(Buffer.from(given.seed)) };
-  if (given.kind === "file") return { authenticator: credsAuthenticator(readNamedFile(given.path)) };
-  return { authenticator: usernamePasswordAuthenticator(given.username, given.password) };
+/** Who the client is: the first that is set counts. */
+function authenticatorOf(settings: NatsSettings): { readonly authenticator?: Authenticator } {
+  const { TOKEN: token, NKEY_SEED: seed, CREDENTIALS_FILEPATH: path, USERNAME: username } = settings;
+  // The file is read at each connection.
+  if (path !== "") return { authenticator: credsAuthenticator(readNamedFile(path)) };
+  if (seed !== "") return { authenticator: nkeyAuthenticator(Buffer.from(seed)) };
+  if (token !== "") return { authenticator: tokenAuthenticator(token) };
+  return username === "" ? {} : { authenticator: usernamePasswordAuthenticator(username, settings.PASSWORD) };
 }

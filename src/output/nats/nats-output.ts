@@ -1,10 +1,12 @@
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
-import { createKeyFinder, endOfKey } from "../delivery/key-fields.ts";
+import { createKeyFinder, endOfKey } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
-import type { NatsOutputConfig } from "./nats-config.ts";
-import type { NatsPublisher, StreamMessage } from "./nats-connection.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import { serversOf, type NatsSettings } from "./settings.ts";
+import { connectNats, natsFailure, type NatsPublisher, type StreamMessage } from "./nats-connection.ts";
+import { prepareStream } from "./nats-stream.ts";
 
 /** Error codes of JetStream by who is at fault; others: the server. A message may be longer than the stream allows. */
 const blames: ReadonlyMap<number, Blame> = new Map([
@@ -27,25 +29,23 @@ const headerBytes = 128;
  * Publishes each record as a message of its own to a stream of JetStream. Its identity is the message's `Nats-Msg-Id`, so
  * the stream keeps a record once that is sent again within its duplicate window.
  */
-export function createNatsOutput(config: NatsOutputConfig): OutputAdapter {
-  const subjectOf = createSubjectOf(config);
+export function createNatsOutput(settings: NatsSettings, { nameOf }: AdapterContext): OutputAdapter {
+  const subjectOf = createSubjectOf(settings, nameOf);
   let publisher: NatsPublisher | undefined;
   let connecting: Promise<NatsPublisher> | undefined;
 
   const connected = async (): Promise<NatsPublisher> => {
     if (publisher !== undefined && !publisher.isClosed) return publisher;
-    connecting ??= connectTo(config).finally(() => (connecting = undefined));
+    connecting ??= connectNats(settings).finally(() => (connecting = undefined));
     publisher = await connecting;
     return publisher;
   };
 
   return {
     async open() {
-      const { prepareStream } = await import("./nats-stream.ts");
-      const { natsFailure } = await import("./nats-failure.ts");
       const open = await connected();
-      return prepareStream(open, config).catch((error: unknown) => {
-        throw natsFailure(error, config.servers.join(", "));
+      return prepareStream(open, settings).catch((error: unknown) => {
+        throw natsFailure(error, serversOf(settings).join(", "));
       });
     },
     async send(batch, signal) {
@@ -65,7 +65,7 @@ export function createNatsOutput(config: NatsOutputConfig): OutputAdapter {
             return;
           }
           retry.push(index);
-          fault ??= new DeliveryError(blame, `nats_${answer.code}`, `${config.subject}: ${answer.text}`);
+          fault ??= new DeliveryError(blame, `nats_${answer.code}`, `${settings.SUBJECT}: ${answer.text}`);
         },
         signal,
       );
@@ -77,12 +77,6 @@ export function createNatsOutput(config: NatsOutputConfig): OutputAdapter {
       publisher?.close();
     },
   };
-}
-
-/** The library is loaded by threads that deliver to NATS only. */
-async function connectTo(config: NatsOutputConfig): Promise<NatsPublisher> {
-  const { connectNats } = await import("./nats-connection.ts");
-  return connectNats(config);
 }
 
 function messagesOf(
@@ -107,8 +101,9 @@ function messagesOf(
 }
 
 /** `<subject>.<type>.<key>`; what cannot be part of a subject is an underscore, so the key is one token. */
-function createSubjectOf({ subject, keyFields }: NatsOutputConfig): (line: Buffer) => string {
-  const findKey = createKeyFinder(keyFields);
+function createSubjectOf(settings: NatsSettings, nameOf: AdapterContext["nameOf"]): (line: Buffer) => string {
+  const { SUBJECT: subject } = settings;
+  const findKey = createKeyFinder(settings.SUBJECT_KEY.map(nameOf));
   return (line) => {
     const type = `${subject}.${recordTypeOf(line, 0, line.length)}`;
     const at = findKey(line, 0, line.length);

@@ -1,8 +1,8 @@
 import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StreamInfo } from "@nats-io/jetstream";
 import { DeliveryError } from "../delivery/delivery-error.ts";
-import { reasonOf } from "../errno.ts";
-import type { NatsOutputConfig } from "./nats-config.ts";
+import { reasonOf } from "../delivery/delivery-error.ts";
 import type { NatsPublisher } from "./nats-connection.ts";
+import type { NatsSettings } from "./settings.ts";
 
 const nanosecondsPerMillisecond = 1_000_000;
 /** Messages of a stream that remembers identities for less than this may be there twice after a short fault. */
@@ -14,16 +14,13 @@ const shortWindowMs = 30_000;
  * @returns what the operator should know.
  * @throws DeliveryError when no stream takes it, or the stream does not acknowledge.
  */
-export async function prepareStream(
-  publisher: NatsPublisher,
-  config: Pick<NatsOutputConfig, "subject" | "stream" | "timeoutMs">,
-): Promise<readonly string[]> {
+export async function prepareStream(publisher: NatsPublisher, settings: NatsSettings): Promise<readonly string[]> {
   const { connection } = publisher;
-  const subjects = `${config.subject}.>`;
+  const subjects = `${settings.SUBJECT}.>`;
   let manager: JetStreamManager;
   let names: readonly string[];
   try {
-    manager = await jetstreamManager(connection, { timeout: config.timeoutMs / 2 });
+    manager = await jetstreamManager(connection, { timeout: 500 * settings.TIMEOUT });
     names = await manager.streams.names(subjects).next();
   } catch (error) {
     if ((error as Error).name === "JetStreamNotEnabled") throw error;
@@ -32,7 +29,7 @@ export async function prepareStream(
     ];
   }
   const [name] = names;
-  const info = name === undefined ? await createStream(manager, config, subjects) : await infoOf(manager, name);
+  const info = name === undefined ? await createStream(manager, settings, subjects) : await infoOf(manager, name);
   if (info === undefined) return [];
   const { config: stream } = info;
   if (stream.no_ack) {
@@ -51,26 +48,23 @@ function infoOf(manager: JetStreamManager, name: string): Promise<StreamInfo | u
   return manager.streams.info(name).catch(() => undefined);
 }
 
-async function createStream(
-  manager: JetStreamManager,
-  { stream }: Pick<NatsOutputConfig, "stream">,
-  subjects: string,
-): Promise<StreamInfo> {
-  if (stream === undefined) {
+async function createStream(manager: JetStreamManager, settings: NatsSettings, subjects: string): Promise<StreamInfo> {
+  const name = settings.STREAM_NAME;
+  if (!settings.STREAM_CREATE) {
     throw new DeliveryError("operator", "no_stream", `no stream takes the subjects ${subjects}`);
   }
   try {
     return await manager.streams.add({
-      name: stream.name,
+      name,
       subjects: [subjects],
-      num_replicas: stream.replicas,
-      max_age: stream.maxAgeMs * nanosecondsPerMillisecond,
-      max_bytes: stream.maxBytes === 0 ? -1 : stream.maxBytes,
-      duplicate_window: stream.duplicateWindowMs * nanosecondsPerMillisecond,
+      num_replicas: settings.STREAM_REPLICAS,
+      max_age: settings.STREAM_MAX_AGE * 3_600_000 * nanosecondsPerMillisecond,
+      max_bytes: settings.STREAM_MAX_SIZE || -1,
+      duplicate_window: settings.STREAM_DUPLICATE_WINDOW * 1000 * nanosecondsPerMillisecond,
     });
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error;
-    throw new DeliveryError("operator", "no_stream", `the stream ${stream.name} cannot be created: ${error.message}`, {
+    throw new DeliveryError("operator", "no_stream", `the stream ${name} cannot be created: ${error.message}`, {
       cause: error,
     });
   }

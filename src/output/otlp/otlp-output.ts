@@ -1,20 +1,15 @@
-import type { Clock } from "../../base/report/index.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { createTimeOf } from "../delivery/record-time.ts";
+import { createTimeOf } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
-import { createPostOutput, type PostConfig } from "../http/post-output.ts";
-
-/** What the settings say of an output of logs by OTLP/HTTP; plain data. */
-export interface OtlpOutputConfig extends PostConfig {
-  readonly kind: "otlp";
-  /** Fields that are attributes of the log records, besides being in the body. */
-  readonly attributeFields: readonly string[];
-}
+import { createPostOutput } from "../http/post-output.ts";
+import { logPostConfig } from "../http/server-settings.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { OtlpSettings } from "./settings.ts";
 
 const prefix = Buffer.from(
   '{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"netgloss"}}]},' +
@@ -22,14 +17,15 @@ const prefix = Buffer.from(
 );
 
 /** Posts log records as JSON (OTLP 1, logs): the line as the body. At least once. */
-export function createOtlpOutput(config: OtlpOutputConfig, clock: Clock): OutputAdapter {
+export function createOtlpOutput(settings: OtlpSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
+  const attributeFields = settings.ATTRIBUTE_FIELDS.map(nameOf);
   return createPostOutput(
-    config,
+    logPostConfig(settings, "/v1/logs"),
     {
       name: "OTLP",
       contentType: "application/json",
       path: "",
-      encode: (batch) => [encodeLogs(batch, config.attributeFields)],
+      encode: (batch) => [encodeLogs(batch, attributeFields)],
       async open(client, signal) {
         // A request without records is a valid one.
         const answer = await client.request({

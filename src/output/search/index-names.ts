@@ -1,6 +1,7 @@
 import { fieldKey, findIn, findValue } from "../delivery/line-fields.ts";
-import { recordTypeOf, type RecordType } from "../delivery/record-type.ts";
-import type { SearchOutputConfig } from "./search-config.ts";
+import { recordTypeOf } from "../delivery/record-type.ts";
+import type { RecordType } from "../delivery/settings.ts";
+import type { SearchSettings } from "./search-settings.ts";
 
 /** What stands between the prefix and the suffix in the name of an index. */
 const middles: Readonly<Record<RecordType, string>> = {
@@ -20,19 +21,31 @@ const schemas = { codex: "codex-2.4", ecs: "ecs-8.0-2.4" } as const;
 /** Ends names that follow NetObserv's, so that they are never those of an index or alias of its own. */
 const ownEnd = "netgloss";
 
-type NameParts = Pick<SearchOutputConfig, "prefix" | "suffix" | "naming">;
+/** How indices are called: between a prefix and a suffix, as netgloss does, or as NetObserv does with the names of its own schema or of ECS. */
+interface NameParts {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly naming: "netgloss" | "codex" | "ecs";
+}
+
+function namePartsOf(settings: SearchSettings): NameParts {
+  const theirs = settings.ECS_ENABLE ? "ecs" : "codex";
+  const naming = settings.INDEX_NAMING === "netgloss" ? "netgloss" : theirs;
+  return { prefix: settings.INDEX_PREFIX, suffix: settings.INDEX_SUFFIX, naming };
+}
 
 /** Parts of a name with dashes between them, the empty ones left out. */
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("-");
 
 /** The name of the index template. */
-export function templateName({ prefix, suffix, naming }: NameParts): string {
+export function templateName(settings: SearchSettings): string {
+  const { prefix, suffix, naming } = namePartsOf(settings);
   return naming === "netgloss" ? joinParts(prefix, suffix) : joinParts(prefix, naming, suffix, ownEnd);
 }
 
 /** The names of the data streams, or what the names of indices begin with. */
-export function indexBases(parts: NameParts): readonly string[] {
-  return Object.values(basesOf(parts));
+export function indexBases(settings: SearchSettings): readonly string[] {
+  return Object.values(basesOf(namePartsOf(settings)));
 }
 
 /** By the kinds that the naming tells apart. */
@@ -63,10 +76,11 @@ export type IndexOf = (line: Buffer, from: number, to: number) => string;
 
 const timestampKey = fieldKey("@timestamp");
 
-export function createIndexOf({ period, ...parts }: NameParts & Pick<SearchOutputConfig, "period">): IndexOf {
+export function createIndexOf(settings: SearchSettings): IndexOf {
+  const parts = namePartsOf(settings);
   const bases = basesOf(parts);
   const kind = parts.naming === "netgloss" ? recordTypeOf : kindOf;
-  const digits = { rollover: 0, daily: 10, monthly: 7 }[period];
+  const digits = { rollover: 0, daily: 10, monthly: 7 }[settings.INDEX_PERIOD];
   if (digits === 0) return (line, from, to) => bases[kind(line, from, to)];
   // Lines of one time follow each other.
   let lastDay = "";

@@ -1,7 +1,7 @@
 import { fieldPatterns, recordFields, type FieldType, copyLines } from "../../record/index.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
-import type { SearchOutputConfig, SearchTemplateConfig } from "./search-config.ts";
+import { searchTls, type SearchSettings } from "./search-settings.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
@@ -9,6 +9,24 @@ import { httpFailure, blameOfStatus } from "../delivery/http-failure.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { allAccepted, type Outcome, type Refusal, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { compressor } from "../delivery/compress.ts";
+import type { AdapterContext } from "../output-kind.ts";
+
+/** A server that understands the API of Elasticsearch. */
+export interface SearchServer {
+  readonly product: "elasticsearch" | "opensearch";
+  readonly urls: readonly string[];
+  /** Those that identify the user. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The lifecycle policy of data streams, made if it does not exist; empty: none. */
+  readonly policy: string;
+}
+
+/** What is prepared: the indices of the settings on a server. */
+interface SearchTarget {
+  readonly settings: SearchSettings;
+  readonly server: SearchServer;
+  readonly nameOf: NameOf;
+}
 
 /** Of what the template says; one that is older is replaced. */
 const templateVersion = 4;
@@ -32,8 +50,7 @@ type MappingOf = (type: FieldType) => object;
  * are not indexed.
  */
 function indexTemplate(
-  config: Pick<SearchOutputConfig, "product" | "period" | "prefix" | "suffix" | "naming"> & { readonly nameOf: NameOf },
-  template: SearchTemplateConfig,
+  { settings, server, nameOf }: SearchTarget,
   policy: string | undefined,
   hasUnsignedLong: boolean,
 ): object {
@@ -41,9 +58,9 @@ function indexTemplate(
     if (type === "keyword") return keyword;
     return { type: type === "unsigned_long" && !hasUnsignedLong ? "long" : type };
   };
-  const isStream = config.period === "rollover";
-  const bases = indexBases(config);
-  const { defaultPipeline, finalPipeline } = template;
+  const isStream = settings.INDEX_PERIOD === "rollover";
+  const bases = indexBases(settings);
+  const { INDEX_TEMPLATE_PIPELINE_DEFAULT: first, INDEX_TEMPLATE_PIPELINE_FINAL: last } = settings;
   return {
     index_patterns: isStream ? bases : bases.map((base) => `${base}-*`),
     ...(isStream && { data_stream: {} }),
@@ -53,21 +70,21 @@ function indexTemplate(
     template: {
       settings: {
         index: {
-          number_of_shards: template.shards,
-          number_of_replicas: template.replicas,
-          refresh_interval: template.refreshInterval,
-          codec: template.codec,
+          number_of_shards: settings.INDEX_TEMPLATE_SHARDS,
+          number_of_replicas: settings.INDEX_TEMPLATE_REPLICAS,
+          refresh_interval: settings.INDEX_TEMPLATE_REFRESH_INTERVAL,
+          codec: settings.INDEX_TEMPLATE_CODEC,
           mapping: { ignore_malformed: true, total_fields: { limit: 10_000 } },
-          ...(policy !== undefined && config.product === "elasticsearch" && { lifecycle: { name: policy } }),
-          ...(defaultPipeline !== "_none" && { default_pipeline: defaultPipeline }),
-          ...(finalPipeline !== "_none" && { final_pipeline: finalPipeline }),
+          ...(policy !== undefined && server.product === "elasticsearch" && { lifecycle: { name: policy } }),
+          ...(first !== "_none" && { default_pipeline: first }),
+          ...(last !== "_none" && { final_pipeline: last }),
         },
       },
       mappings: {
         date_detection: false,
         numeric_detection: false,
         dynamic_templates: dynamicTemplates(mappingOf),
-        properties: Object.fromEntries(recordFields.map(({ name, type }) => [config.nameOf(name), mappingOf(type)])),
+        properties: Object.fromEntries(recordFields.map(({ name, type }) => [nameOf(name), mappingOf(type)])),
       },
     },
   };
@@ -105,8 +122,8 @@ function jsonTypes(type: FieldType): readonly string[] {
 }
 
 /** A policy that begins a new index after a day or 30 GB, and keeps all of them. */
-function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "prefix" | "suffix" | "naming">): object {
-  if (config.product === "elasticsearch") {
+function lifecyclePolicy({ settings, server }: SearchTarget): object {
+  if (server.product === "elasticsearch") {
     const rollover = { max_age: "1d", max_primary_shard_size: "30gb" };
     return { policy: { phases: { hot: { actions: { rollover } } } } };
   }
@@ -115,7 +132,7 @@ function lifecyclePolicy(config: Pick<SearchOutputConfig, "product" | "prefix" |
       description: "begins a new index after a day or 30 GB",
       default_state: "hot",
       states: [{ name: "hot", actions: [{ rollover: { min_index_age: "1d", min_size: "30gb" } }], transitions: [] }],
-      ism_template: [{ index_patterns: indexBases(config), priority: 250 }],
+      ism_template: [{ index_patterns: indexBases(settings), priority: 250 }],
     },
   };
 }
@@ -131,10 +148,11 @@ const isOk = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
  */
 async function prepareSearch(
   client: HttpClient,
-  config: SearchOutputConfig & { readonly nameOf: NameOf },
+  target: SearchTarget,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
+  const { settings, server } = target;
   const get = (path: string): Promise<HttpAnswer> => client.request({ method: "GET", path, signal });
   const put = (path: string, body: object): Promise<HttpAnswer> =>
     client.request({ method: "PUT", path, headers: json, body: [Buffer.from(JSON.stringify(body))], signal });
@@ -148,42 +166,43 @@ async function prepareSearch(
     const { version } = parse(answer) as { version?: { number?: string; distribution?: string } };
     const product = version?.distribution === "opensearch" ? "opensearch" : "elasticsearch";
     const number = version?.number ?? "";
-    if (product !== config.product) warnings.push(`the server is ${product} ${number}, not ${config.product}`);
+    if (product !== server.product) warnings.push(`the server is ${product} ${number}, not ${server.product}`);
     const [major = 0, minor = 0] = number.split(".").map(Number);
     const isOld = product === "opensearch" ? major < 2 : major < 7 || (major === 7 && minor < 17);
     if (number !== "" && isOld) warnings.push(`${product} ${number} is older than the versions that are supported`);
   };
 
   /** @returns the policy's name when there is one. */
-  const makePolicy = async ({ policy }: SearchTemplateConfig): Promise<string | undefined> => {
-    if (policy === "" || config.period !== "rollover") return undefined;
-    const folder = config.product === "elasticsearch" ? "/_ilm/policy" : "/_plugins/_ism/policies";
+  const makePolicy = async (): Promise<string | undefined> => {
+    const { policy } = server;
+    if (policy === "" || settings.INDEX_PERIOD !== "rollover") return undefined;
+    const folder = server.product === "elasticsearch" ? "/_ilm/policy" : "/_plugins/_ism/policies";
     const path = `${folder}/${encodeURIComponent(policy)}`;
     if (isOk(await get(path))) return policy;
-    const made = await put(path, lifecyclePolicy(config));
+    const made = await put(path, lifecyclePolicy(target));
     if (isOk(made)) return policy;
     warnings.push(`the lifecycle policy ${policy} could not be made: ${httpFailure(made, clock).message}`);
     return undefined;
   };
 
-  const makeTemplate = async (template: SearchTemplateConfig): Promise<void> => {
-    const name = templateName(config);
+  const makeTemplate = async (): Promise<void> => {
+    const name = templateName(settings);
     const path = `/_index_template/${encodeURIComponent(name)}`;
     const there = await get(path);
     if (isOk(there)) {
       const found = parse(there) as { index_templates?: { index_template?: FoundTemplate }[] };
       const { version = 0, _meta } = found.index_templates?.[0]?.index_template ?? {};
-      if (!template.overwrite || version > templateVersion) return;
+      if (!settings.INDEX_TEMPLATE_OVERWRITE || version > templateVersion) return;
       if (_meta?.description !== templateDescription) {
         warnings.push(`the index template ${name} is not one of netgloss: it stays as it is`);
         return;
       }
     }
-    const policy = await makePolicy(template);
-    let made = await put(path, indexTemplate(config, template, policy, true));
+    const policy = await makePolicy();
+    let made = await put(path, indexTemplate(target, policy, true));
     if (made.status === 400 && made.body.includes("unsigned_long")) {
       warnings.push("the server has no type unsigned_long: counters are long, those of 2^63 or more are not indexed");
-      made = await put(path, indexTemplate(config, template, policy, false));
+      made = await put(path, indexTemplate(target, policy, false));
     }
     if (isOk(made)) return;
     const failure = httpFailure({ ...made, body: Buffer.from(deepestReason(parse(made))) }, clock);
@@ -199,7 +218,7 @@ async function prepareSearch(
   };
 
   await judgeServer();
-  if (config.template !== undefined) await makeTemplate(config.template);
+  if (settings.INDEX_TEMPLATE_ENABLE) await makeTemplate();
   return warnings;
 }
 
@@ -391,10 +410,14 @@ function parseAnswer(body: Buffer, url: string): BulkAnswer {
  * Brings records to Elasticsearch or OpenSearch by `_bulk`. Each has an identity of its own, so a batch that is sent again is
  * kept once, as long as its index is the same: a data stream that was rolled over between two tries may keep it twice.
  */
-export function createSearchOutput(config: SearchOutputConfig, clock: Clock, nameOf: NameOf): OutputAdapter {
-  const { urls, headers, tls, maxConnections } = config;
-  const indexOf = createIndexOf(config);
-  const compress = config.isCompressed ? compressor("gzip") : undefined;
+export function createSearchOutput(
+  settings: SearchSettings,
+  server: SearchServer,
+  { clock, nameOf }: AdapterContext,
+): OutputAdapter {
+  const { urls, headers } = server;
+  const indexOf = createIndexOf(settings);
+  const compress = compressor(settings.COMPRESSION);
   const bodyHeaders = {
     "content-type": "application/x-ndjson",
     ...(compress !== undefined && { "content-encoding": "gzip" }),
@@ -402,8 +425,14 @@ export function createSearchOutput(config: SearchOutputConfig, clock: Clock, nam
   let client: HttpClient | undefined;
   return {
     async open(signal) {
-      client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
-      return prepareSearch(client, { ...config, nameOf }, clock, signal);
+      client ??= createHttpClient({
+        urls,
+        headers,
+        tls: searchTls(settings),
+        maxConnections: settings.REQUESTS_IN_FLIGHT,
+        clock,
+      });
+      return prepareSearch(client, { settings, server, nameOf }, clock, signal);
     },
     async send(batch, signal) {
       if (client === undefined) throw new Error("not open");

@@ -5,21 +5,18 @@ import { forEachLine, type Batch, type BatchId } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import type { NameOf } from "../delivery/field-names.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
-import { createTimeOf } from "../delivery/record-time.ts";
-import type { Clock } from "../../base/report/index.ts";
+import { createTimeOf } from "../delivery/line-fields.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { createPostOutput, type PostConfig } from "../http/post-output.ts";
+import { createPostOutput } from "../http/post-output.ts";
+import { postConfig } from "../http/server-settings.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { SplunkSettings } from "./settings.ts";
 
-interface EventOptions {
-  /** Empty: the token's. */
-  readonly index: string;
-  /** Empty: the token's. */
-  readonly source: string;
-  readonly sourcetype: string;
-}
+/** What Splunk is told of every event; empty: as the token says. */
+type EventSettings = Pick<SplunkSettings, "INDEX" | "SOURCE" | "SOURCETYPE">;
 
 const hostFields = ["flow.export.ip.addr", "system.ip.addr"];
 
@@ -61,11 +58,14 @@ export function createEventReader(nameOf: NameOf, hasCimFields: boolean): EventR
   };
 }
 
+function metadataOf({ INDEX, SOURCE, SOURCETYPE }: EventSettings): Record<string, string> {
+  return { ...(INDEX && { index: INDEX }), ...(SOURCE && { source: SOURCE }), sourcetype: SOURCETYPE };
+}
+
 /** The records of a batch as events: metadata of Splunk around each line, which stays as it is. */
-export function encodeEvents(batch: Batch, options: EventOptions, reader: EventReader): Uint8Array {
-  const { index, source, sourcetype } = options;
+export function encodeEvents(batch: Batch, settings: EventSettings, reader: EventReader): Uint8Array {
   const { hosts, starts, cim } = reader;
-  const fixed = JSON.stringify({ ...(index && { index }), ...(source && { source }), sourcetype }).slice(0, -1);
+  const fixed = JSON.stringify(metadataOf(settings)).slice(0, -1);
   const timeOf = createTimeOf();
   const out = createBodyWriter(batch.byteLength + batch.count * (fixed.length + 96));
   let lines = Buffer.alloc(0);
@@ -95,15 +95,6 @@ export function encodeEvents(batch: Batch, options: EventOptions, reader: EventR
     out.text("}\n");
   });
   return out.body();
-}
-
-/** What the settings say of an output to Splunk's HTTP Event Collector; plain data. */
-export interface SplunkOutputConfig extends PostConfig, EventOptions {
-  /** Whether events have the fields of Splunk's Common Information Model (Network Traffic), too. */
-  readonly hasCimFields: boolean;
-  readonly kind: "splunk";
-  /** `event`: each record is an event with its time and host. `raw`: lines, which Splunk takes apart by the source type. */
-  readonly format: "event" | "raw";
 }
 
 /** What the collector says; https://docs.splunk.com names the codes. */
@@ -142,11 +133,13 @@ const ackPollMs = 250;
  * Posts events. Where the token has indexer acknowledgement, a batch is delivered when Splunk says that it is indexed, else when it is
  * received. A batch that is sent again is not recognised: at least once.
  */
-export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nameOf: NameOf): OutputAdapter {
-  const { format, index, source, sourcetype, headers, tls } = config;
-  const reader = createEventReader(nameOf, config.hasCimFields);
+export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
+  const { FORMAT: format, TOKEN: token } = settings;
+  const server = postConfig(settings, token === "" ? {} : { authorization: `Splunk ${token}` });
+  const { headers, tls } = server;
+  const reader = createEventReader(nameOf, settings.CIM_ENABLE);
   const path = `/services/collector/${format}`;
-  const parameters = new URLSearchParams({ ...(index && { index }), ...(source && { source }), sourcetype }).toString();
+  const parameters = new URLSearchParams(metadataOf(settings)).toString();
   // Only the server that took a batch knows its acknowledgement.
   const ackClients = new Map<string, HttpClient>();
 
@@ -181,12 +174,12 @@ export function createSplunkOutput(config: SplunkOutputConfig, clock: Clock, nam
   };
 
   return createPostOutput(
-    config,
+    server,
     {
       name: hec,
       contentType: format === "event" ? "application/json" : "text/plain",
       path: format === "event" ? path : `${path}?${parameters}`,
-      encode: (batch) => (format === "event" ? [encodeEvents(batch, config, reader)] : batch.chunks),
+      encode: (batch) => (format === "event" ? [encodeEvents(batch, settings, reader)] : batch.chunks),
       headersOf: ({ id }) => ({ "x-splunk-request-channel": channelOf(id) }),
       async open(client, signal) {
         // Without an event: the token is judged, and nothing is indexed.

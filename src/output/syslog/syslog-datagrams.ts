@@ -1,10 +1,14 @@
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { connectionFailure } from "../delivery/failure-text.ts";
+import { connectionFailure, errorCode } from "../delivery/delivery-error.ts";
 import type { Outcome, Refusal } from "../delivery/output-adapter.ts";
-import { errorCode } from "../errno.ts";
-import { hostAndPort } from "./host-and-port.ts";
+
+/** Takes `host:port` or `[2001:db8::1]:514` apart. */
+export function hostAndPort(server: string): { readonly host: string; readonly port: number } {
+  const at = server.lastIndexOf(":");
+  return { host: server.slice(0, at).replace(/^\[(.*)\]$/, "$1"), port: Number(server.slice(at + 1)) };
+}
 
 /** The longest datagram over IPv4: 65535 less its headers. */
 const maxBytes = 65_507;

@@ -1,15 +1,17 @@
+import { hostname } from "node:os";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Socket as DatagramSocket } from "node:dgram";
 import { DeliveryError } from "../delivery/delivery-error.ts";
-import { connectionFailure } from "../delivery/failure-text.ts";
+import { connectionFailure } from "../delivery/delivery-error.ts";
 import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
-import { hostAndPort } from "./host-and-port.ts";
+import { hostAndPort } from "./syslog-datagrams.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
-import type { SyslogOutputConfig } from "./syslog-config.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import { priorityOf, syslog, type SyslogSettings } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { createEndpoints } from "../delivery/endpoints.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
@@ -126,9 +128,11 @@ type HeaderOf = (lines: Buffer, from: number, to: number) => string;
  * Makes the head of a message (RFC 5424, 6): the record's time and type, no structured data. The message is the JSON object
  * as it is, without a byte order mark: receivers that parse JSON do not expect one.
  */
-export function createHeaderOf(config: Omit<SyslogOutputConfig, "kind" | "servers" | "protocol" | "tls">): HeaderOf {
-  const head = `<${8 * config.facility + config.severity}>1 `;
-  const who = ` ${config.hostName} ${config.appName} - `;
+export function createHeaderOf(
+  settings: Pick<SyslogSettings, "FACILITY" | "SEVERITY" | "HOSTNAME" | "APP_NAME">,
+): HeaderOf {
+  const head = `<${priorityOf(settings)}>1 `;
+  const who = ` ${settings.HOSTNAME || hostname()} ${settings.APP_NAME} - `;
   return (lines, from, to) => {
     const at = findValue(lines, from, to, timestampKey);
     const time = at < 0 ? "-" : lines.toString("latin1", at + 1, endOfValue(lines, at, to) - 1);
@@ -160,18 +164,19 @@ function datagramOf(lines: Buffer, from: number, to: number, headerOf: HeaderOf)
 const leastSilenceMs = 50;
 
 /** Sends each record as a message of syslog (RFC 5424), over TCP, TLS or UDP. */
-export function createSyslogOutput(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
-  return config.protocol === "udp" ? overDatagrams(config, clock) : overStreams(config, clock);
+export function createSyslogOutput(settings: SyslogSettings, { clock }: AdapterContext): OutputAdapter {
+  return settings.PROTOCOL === "udp" ? overDatagrams(settings, clock) : overStreams(settings, clock);
 }
 
 /**
  * Syslog has no acknowledgements. So each batch has a connection of its own, which the server closes when it has read it:
  * at least once. With `confirm` of `write` connections stay, and what a server had not read when it went away is lost.
  */
-function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
-  const { servers, tls, confirm } = config;
+function overStreams(settings: SyslogSettings, clock: Clock): OutputAdapter {
+  const { ADDRESSES: servers, CONFIRM: confirm } = settings;
+  const tls = syslog.tls(settings);
   const endpoints = createEndpoints(servers, clock);
-  const headerOf = createHeaderOf(config);
+  const headerOf = createHeaderOf(settings);
   /** Connections that stay and are free, the server of each. */
   const idle = new Map<Socket, string>();
   /** Servers that took the last batch: they speak syslog, not TLS. */
@@ -233,9 +238,9 @@ function overStreams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
 }
 
 /** Whether a datagram has arrived is not known: at most once. */
-function overDatagrams(config: SyslogOutputConfig, clock: Clock): OutputAdapter {
-  const endpoints = createEndpoints(config.servers, clock);
-  const headerOf = createHeaderOf(config);
+function overDatagrams(settings: SyslogSettings, clock: Clock): OutputAdapter {
+  const endpoints = createEndpoints(settings.ADDRESSES, clock);
+  const headerOf = createHeaderOf(settings);
   const sockets = new Map<string, DatagramSocket>();
   const socketTo = async (server: string): Promise<DatagramSocket> => {
     const socket = sockets.get(server) ?? (await openDatagrams(server));
@@ -244,7 +249,7 @@ function overDatagrams(config: SyslogOutputConfig, clock: Clock): OutputAdapter 
   };
   return {
     async open() {
-      for (const server of config.servers) await socketTo(server);
+      for (const server of settings.ADDRESSES) await socketTo(server);
       return ["syslog over UDP: what is lost on the way, or refused by the receiver, is not noticed"];
     },
     async send(batch) {

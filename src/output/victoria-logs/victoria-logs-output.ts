@@ -1,27 +1,25 @@
-import type { Clock } from "../../base/report/index.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/record-type.ts";
-import { createPostOutput, type PostConfig } from "../http/post-output.ts";
-
-/** What the settings say of an output to VictoriaLogs; plain data. */
-export interface VictoriaLogsOutputConfig extends PostConfig {
-  readonly kind: "victoria_logs";
-  /** Fields that define the streams; of few values. */
-  readonly streamFields: readonly string[];
-}
+import { createPostOutput } from "../http/post-output.ts";
+import { logPostConfig } from "../http/server-settings.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import type { VictoriaLogsSettings } from "./settings.ts";
 
 /** Posts lines, each with its record type as the message, which VictoriaLogs demands. At least once. */
-export function createVictoriaLogsOutput(config: VictoriaLogsOutputConfig, clock: Clock): OutputAdapter {
+export function createVictoriaLogsOutput(
+  settings: VictoriaLogsSettings,
+  { clock, nameOf }: AdapterContext,
+): OutputAdapter {
   const parameters = new URLSearchParams({
     _time_field: "@timestamp",
     _msg_field: "_msg",
-    _stream_fields: config.streamFields.join(","),
+    _stream_fields: settings.STREAM_FIELDS.map(nameOf).join(","),
   });
   return createPostOutput(
-    config,
+    logPostConfig(settings),
     {
       name: "VictoriaLogs",
       contentType: "application/stream+json",

@@ -152,7 +152,7 @@ const token = mapping(
 );
 
 /** The file of users and tokens. */
-const accessShape = mapping({
+export const accessShape = mapping({
   users: defaulted(mapOf(userName, user, { each: "user" }).to(named), new Map(), "Users by name."),
   tokens: defaulted(mapOf(tokenName, token, { each: "token" }).to(named), new Map(), "API tokens by name."),
 });

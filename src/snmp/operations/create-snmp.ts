@@ -1,27 +1,32 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { type Metrics, limitLog } from "../../base/report/index.ts";
+import type { Enricher } from "../../record/index.ts";
+import type { RefusedTraps } from "../traps/sender-limit.ts";
+import type { NetworkDiscovery } from "./network-discovery.ts";
+import type {
+  ApplyOutcome,
+  DefinitionsPreview,
+  DeviceCounters,
+  DeviceSharing,
+  DeviceTaker,
+  RediscoveryOutcome,
+  SnmpOptions,
+} from "./snmp.ts";
+import { type Clock, type Component, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
 import { type MemoryBudget, createMemoryBudget } from "../limits.ts";
 import { rateRefusals } from "../poller/counter-rates.ts";
 import { type RateBudget, createRateBudget } from "../poller/counter-rates.ts";
 import type { OctetBudget } from "../poller/interface-states.ts";
 import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import type { DeviceSharing } from "./snmp.ts";
 import { DeviceTable } from "./device-table.ts";
 import { detailDevice, viewDevice, type DeviceDetail, type DeviceView } from "./device-table.ts";
 import { Discoveries } from "./discoveries.ts";
-import {
-  elsewhereDetail,
-  elsewhereView,
-  createDeviceTaker,
-  rediscoverElsewhere,
-  sharedPlans,
-} from "./shared-devices.ts";
+import { elsewhereDetail, elsewhereView, LocalDevices, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
 import { usmCredential } from "../definitions/definitions.ts";
 import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
-import { createPacer } from "../limits.ts";
-import { createPlanStore } from "../discovery/device-plan.ts";
+import { type Pacer, createPacer } from "../limits.ts";
+import { createPlanStore, type PlanStore } from "../discovery/device-plan.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import { RecordWriter } from "../poller/record-writer.ts";
@@ -30,18 +35,18 @@ import { peerName } from "../session/peer.ts";
 import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { DefinitionsInUse } from "./apply-definitions.ts";
-import { InterfaceDirectory, createInterfaceEnricher } from "./interface-directory.ts";
+import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./interface-directory.ts";
 import { createDeviceSearch } from "./device-search.ts";
-import { Neighbours } from "./candidates.ts";
-import type { Snmp, SnmpOptions } from "./snmp.ts";
+import { Neighbours, type Candidates } from "./candidates.ts";
 import { prometheusText } from "../readings/last-readings.ts";
-import { createTrapListener } from "../traps/trap-listener.ts";
+import { createTrapListener, type TrapListener, type TrapSettings } from "../traps/trap-listener.ts";
 import { createTakeUp } from "./shared-devices.ts";
 import { waitFor } from "./discoveries.ts";
 
 /** What is kept of all devices together, each within its bound. */
 interface Budgets {
   readonly memory: MemoryBudget;
+  /** What the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
   readonly readings: LastReadings | undefined;
   readonly rates: RateBudget;
   readonly octets: OctetBudget;
@@ -96,6 +101,7 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
 }
 
 interface DeviceListParts {
+  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
   readonly devices: Pick<DeviceTable, "pollers" | "pendingOf">;
   readonly discoveries: Pick<Discoveries, "state">;
   readonly definitions: () => Definitions | undefined;
@@ -116,7 +122,7 @@ class DeviceList {
     this.#discoveries = discoveries;
     this.#definitions = definitions;
     this.#sharing = sharing;
-    this.#pollers = devices.pollers;
+    this.#pollers = this.#devices.pollers;
     this.#polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
   }
 
@@ -176,106 +182,278 @@ const maxCounted = 20_000;
 /** For the rows of all long tables of all devices that are read at the same time. */
 const maxRowBytes = 64 * 1024 * 1024;
 
-export function createSnmp(options: SnmpOptions): Snmp {
-  const { clock, metrics, health, random = Math.random } = options;
-  const log = limitLog(options.log, clock);
-  const { sharing } = options;
-  const ownPlans = createPlanStore(options.persistDirectory, metrics, log);
-  const plans = sharing === undefined ? ownPlans : sharedPlans(ownPlans, sharing);
-  const directory = new InterfaceDirectory();
-  const interfaceEnricher = createInterfaceEnricher(directory, metrics);
-  const { openSocket } = options;
-  const sockets = createSnmpClient({
-    metrics,
-    log: options.log,
-    clock,
-    ...(openSocket !== undefined && { openSocket }),
-  });
-  const client: SnmpClient = {
-    ...sockets,
-    // A discovery that is under way when the collector stops must not go on with the next credential.
-    open(target) {
-      if (!isRunning) throw new SnmpError("closed", "the collector is stopping");
-      return sockets.open(target);
-    },
-  };
-  const schedule = new Schedule(clock);
-  let isRunning = false;
-  /** When the first work of one of this many devices begins. */
-  const spread = (count: number): number => random() * Math.min(maxSpread, count * spreadPerDevice);
+/** The SNMP half of the collector. */
+export class Snmp implements Component {
+  readonly name = "snmp";
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #log: Log;
+  readonly #sharing: DeviceSharing | undefined;
+  readonly #plans: PlanStore;
+  readonly #directory = new InterfaceDirectory();
+  /** Gives flow records the names of their exporter's interfaces. */
+  readonly interfaceEnricher: Enricher;
+  readonly #client: SnmpClient;
+  readonly #schedule: Schedule;
+  #isRunning = false;
+  readonly #pacer: Pacer;
+  readonly #lastReadings: LastReadings | undefined;
+  readonly #devices: DeviceTable;
+  readonly #discoveries: Discoveries;
+  readonly #inUse: DefinitionsInUse;
+  readonly #pollers: Map<string, DevicePoller>;
+  readonly #traps: TrapListener | undefined;
+  /** Undefined when no networks are searched. */
+  readonly networks: NetworkDiscovery | undefined;
+  /** Addresses that are named somewhere and no devices; undefined when no networks are searched. */
+  readonly candidates: Candidates | undefined;
+  readonly #begin: ReturnType<typeof createTakeUp>;
+  readonly #taker: DeviceTaker;
+  readonly #list: DeviceList;
 
-  const pacer = createPacer(clock);
-  const memory = createMemoryBudget(maxRowBytes);
-  const lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
-  const rates = createRateBudget(maxCountedRows);
-  const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
-  registerBudgetMetrics(metrics, { memory, readings: lastReadings, rates, octets });
-
-  const neighbours = options.discovery && new Neighbours();
-  const devices: DeviceTable = new DeviceTable({
-    client,
-    schedule,
-    writer: new RecordWriter(
-      options.enricher,
-      options.sink,
+  constructor(options: SnmpOptions) {
+    const { clock, metrics, health, random = Math.random } = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#log = limitLog(options.log, clock);
+    this.#sharing = options.sharing;
+    const ownPlans = createPlanStore(options.persistDirectory, metrics, this.#log);
+    this.#plans = options.sharing === undefined ? ownPlans : sharedPlans(ownPlans, options.sharing);
+    this.interfaceEnricher = createInterfaceEnricher(this.#directory, metrics);
+    this.#client = this.#createClient(options);
+    this.#schedule = new Schedule(clock);
+    this.#pacer = createPacer(clock);
+    const memory = createMemoryBudget(maxRowBytes);
+    this.#lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
+    const neighbours = options.discovery && new Neighbours();
+    this.#devices = this.#createDevices(options, memory, neighbours);
+    this.#discoveries = new Discoveries({
+      client: this.#client,
+      devices: this.#devices,
+      plans: this.#plans,
+      memory,
+      definitions: () => this.#inUse.current,
       clock,
-      pacer,
-      lastReadings,
-      options.addsRates,
-      options.naming,
-    ),
-    memory,
-    octets: octets.max > 0 ? octets : undefined,
-    rates,
-    comparesAll: options.addsRates === true,
-    turn: () => pacer.rest(),
-    clock,
-    log,
-    plans,
-    directory,
-    rediscover: (deviceId, reason) => discoveries.ask(deviceId, reason),
-    answersAgain: (deviceId) => discoveries.answersAgain(deviceId),
-    seen: neighbours && ((deviceId, object, polled) => neighbours.see(deviceId, object, polled)),
-    removed(deviceId) {
-      neighbours?.forget(deviceId);
-      discoveries.forget(deviceId);
-      lastReadings?.forget(deviceId);
-    },
-  });
-  const discoveries: Discoveries = new Discoveries({
-    client,
-    devices,
-    plans,
-    memory,
-    definitions: () => inUse.current,
-    clock,
-    log,
-  });
-  const inUse = new DefinitionsInUse({
-    loader: createDefinitionsLoader({ paths: options.paths, metrics, clock, pacer }),
-    devices,
-    discoveries,
-    isRunning: () => isRunning,
-    isOurs: (deviceId) => sharing?.holds(deviceId) ?? true,
-    changed: (definitions) => sharing?.offer([...definitions.devices.keys()]),
-    spread,
-    pacer,
-    clock,
-    health,
-    metrics,
-    log,
-    findingsLog: options.log,
-  });
-  const { pollers } = devices;
-  const traps =
-    options.traps &&
-    createTrapListener({
-      settings: options.traps,
-      definitions: () => inUse.current,
+      log: this.#log,
+    });
+    this.#inUse = new DefinitionsInUse({
+      loader: createDefinitionsLoader({ paths: options.paths, metrics, clock, pacer: this.#pacer }),
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      isRunning: () => this.#isRunning,
+      isOurs: (deviceId) => options.sharing?.holds(deviceId) ?? true,
+      changed: (definitions) => options.sharing?.offer([...definitions.devices.keys()]),
+      spread: (count) => this.#spread(count),
+      pacer: this.#pacer,
+      clock,
+      health,
+      metrics,
+      log: this.#log,
+      findingsLog: options.log,
+    });
+    this.#pollers = this.#devices.pollers;
+    this.#traps = options.traps && this.#createTraps(options, options.traps);
+    const { networks, candidates } = createDeviceSearch(options, {
+      inUse: this.#inUse,
+      pollers: this.#pollers,
+      directory: this.#directory,
+      neighbours: () => neighbours?.list() ?? [],
+      log: this.#log,
+    });
+    this.networks = networks;
+    this.candidates = candidates;
+    registerStateMetrics(metrics, this.#pollers, this.#discoveries);
+    this.#begin = createTakeUp({
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      plans: this.#plans,
+      spread: (count) => this.#spread(count),
+    });
+    this.#taker = new LocalDevices({
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      definitions: () => this.#inUse.current,
+      begin: this.#begin,
+      isRunning: () => this.#isRunning,
+      pacer: this.#pacer,
+      clock,
+    });
+    this.#list = new DeviceList({
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      definitions: () => this.#inUse.current,
+      sharing: options.sharing,
+    });
+  }
+
+  /** Whether an address is a device's: that at which it is polled, or one that it says it has. */
+  knows(address: string): boolean {
+    return this.#directory.deviceAt(address) !== undefined;
+  }
+
+  /** The counters of bytes of that device; undefined when the address is no device's. */
+  counters(address: string): DeviceCounters | undefined {
+    const device = this.#directory.deviceAt(address) ?? "";
+    const poller = this.#pollers.get(device);
+    if (poller === undefined) return undefined;
+    const interfaces = Array.from(poller.octets(), ([index, kept]) => ({
+      index,
+      name: poller.interfaces.get(index),
+      readings: kept,
+    }));
+    return { device, interfaces };
+  }
+
+  /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
+  watchInterfaces(listener: (change: InterfaceChange) => void): () => void {
+    return this.#directory.watch(listener);
+  }
+
+  async start(): Promise<void> {
+    await this.networks?.start();
+    const { definitions, isWhole } = await this.#inUse.load();
+    this.#isRunning = true;
+    if (this.#sharing === undefined) {
+      await this.#takeAll(definitions);
+    } else {
+      this.#sharing.offer([...definitions.devices.keys()]);
+      await this.#sharing.start(this.#taker);
+    }
+    // Devices that were left out because of an error keep their plans.
+    if (isWhole) await this.#plans.keepOnly(new Set(definitions.devices.keys()));
+    this.#log.info({ devices: this.#pollers.size, revision: definitions.revision }, "SNMP polling");
+    this.candidates?.start();
+    await this.#traps?.start();
+  }
+
+  async stop(): Promise<void> {
+    // Others take the devices with the plans that are there now.
+    await this.#sharing?.stop();
+    this.#isRunning = false;
+    await this.#traps?.stop();
+    await Promise.all([this.networks?.stop(), this.candidates?.stop()]);
+    const stoppedAt = this.#clock.now();
+    this.#schedule.stop();
+    const stopped = this.#devices.stop();
+    // Requests that wait for silent devices would keep the process from ending.
+    this.#client.close();
+    await Promise.all([this.#inUse.idle(), this.#discoveries.stop(), stopped]);
+    await this.#plans.noteStop(stoppedAt);
+  }
+
+  readings(): Iterable<string> | undefined {
+    return this.#lastReadings && prometheusText(this.#lastReadings);
+  }
+
+  /** The port for traps and informs; undefined while none are received. */
+  trapPort(): number | undefined {
+    return this.#traps?.port();
+  }
+
+  /** Traps that were refused for their credentials or their time, by sender and reason. */
+  refusedTraps(): readonly RefusedTraps[] {
+    return this.#traps?.refused() ?? [];
+  }
+
+  /**
+   * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
+   * One runs at a time; a call joins one that waits.
+   */
+  applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome> {
+    return this.#inUse.apply(forceRediscovery);
+  }
+
+  /** Reads all definitions and says what applying them would do now. Changes nothing. */
+  previewDefinitions(): Promise<DefinitionsPreview> {
+    return this.#inUse.preview();
+  }
+
+  /** Begins a discovery or joins the one under way. @returns undefined when there is no such device. */
+  async rediscoverDevice(
+    { ip, port }: { readonly ip: string; readonly port: number },
+    wait?: { readonly seconds: number; readonly signal: AbortSignal },
+  ): Promise<RediscoveryOutcome | undefined> {
+    const deviceId = peerName(ip, port);
+    if (!this.#pollers.has(deviceId)) {
+      const device = this.#sharing && this.#inUse.current?.devices.get(deviceId);
+      return device && (await rediscoverElsewhere(device, this.#sharing, wait));
+    }
+    const outcome = this.#discoveries.join(deviceId);
+    const ended = wait === undefined ? undefined : await waitFor(outcome, wait.seconds * 1000, wait.signal);
+    if (ended === undefined) return { isDone: false, report: this.#list.stateOf(deviceId) };
+    const failure = ended.ok ? {} : { error: ended.error };
+    return {
+      isDone: true,
+      report: { result: ended.ok ? "discovered" : "failed", ...failure, ...this.#list.stateOf(deviceId) },
+    };
+  }
+
+  devices(): Iterable<DeviceView> {
+    return this.#list.all();
+  }
+
+  device(id: string): DeviceDetail | undefined {
+    return this.#list.detail(id);
+  }
+
+  #createClient({ metrics, log, clock, openSocket }: SnmpOptions): SnmpClient {
+    const sockets = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
+    return {
+      ...sockets,
+      // A discovery that is under way when the collector stops must not go on with the next credential.
+      open: (target) => {
+        if (!this.#isRunning) throw new SnmpError("closed", "the collector is stopping");
+        return sockets.open(target);
+      },
+    };
+  }
+
+  #createDevices(options: SnmpOptions, memory: MemoryBudget, neighbours: Neighbours | undefined): DeviceTable {
+    const rates = createRateBudget(maxCountedRows);
+    const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
+    registerBudgetMetrics(options.metrics, { memory, readings: this.#lastReadings, rates, octets });
+    return new DeviceTable({
+      client: this.#client,
+      schedule: this.#schedule,
+      writer: new RecordWriter(
+        options.enricher,
+        options.sink,
+        this.#clock,
+        this.#pacer,
+        this.#lastReadings,
+        options.addsRates,
+        options.naming,
+      ),
+      memory,
+      octets: octets.max > 0 ? octets : undefined,
+      rates,
+      comparesAll: options.addsRates === true,
+      turn: () => this.#pacer.rest(),
+      clock: this.#clock,
+      log: this.#log,
+      plans: this.#plans,
+      directory: this.#directory,
+      rediscover: (deviceId, reason) => this.#discoveries.ask(deviceId, reason),
+      answersAgain: (deviceId) => this.#discoveries.answersAgain(deviceId),
+      seen: neighbours && ((deviceId, object, polled) => neighbours.see(deviceId, object, polled)),
+      removed: (deviceId) => {
+        neighbours?.forget(deviceId);
+        this.#discoveries.forget(deviceId);
+        this.#lastReadings?.forget(deviceId);
+      },
+    });
+  }
+
+  #createTraps(options: SnmpOptions, settings: TrapSettings): TrapListener {
+    return createTrapListener({
+      settings,
+      definitions: () => this.#inUse.current,
       deviceUsers: () =>
-        [...(inUse.current?.devices.values() ?? [])].flatMap(({ v3Credentials }) => v3Credentials.map(usmCredential)),
-      senderOf(address) {
-        const poller = pollers.get(directory.deviceAt(address) ?? "");
+        [...(this.#inUse.current?.devices.values() ?? [])].flatMap(({ v3Credentials }) =>
+          v3Credentials.map(usmCredential),
+        ),
+      senderOf: (address) => {
+        const poller = this.#pollers.get(this.#directory.deviceAt(address) ?? "");
         return (
           poller && {
             name: poller.plan?.sysName ?? poller.device.name,
@@ -287,120 +465,34 @@ export function createSnmp(options: SnmpOptions): Snmp {
       hostName: hostname(),
       enricher: options.enricher,
       sink: options.sink,
-      clock,
-      log,
-      metrics,
+      clock: this.#clock,
+      log: this.#log,
+      metrics: options.metrics,
       randomBytes,
     });
+  }
 
-  const { networks, candidates } = createDeviceSearch(options, {
-    inUse,
-    pollers,
-    directory,
-    neighbours: () => neighbours?.list() ?? [],
-    log,
-  });
-  registerStateMetrics(metrics, pollers, discoveries);
+  /** When the first work of one of this many devices begins. */
+  #spread(count: number): number {
+    return this.#random() * Math.min(maxSpread, count * spreadPerDevice);
+  }
 
-  const begin = createTakeUp({ devices, discoveries, plans, spread });
   /** Polls all devices of the definitions, by their plans of an earlier run where there are any. */
-  const takeAll = async (definitions: Definitions): Promise<void> => {
+  async #takeAll(definitions: Definitions): Promise<void> {
     for (const device of definitions.devices.values()) {
-      devices.add(device, definitions);
-      if (pacer.isDue()) await pacer.rest();
+      this.#devices.add(device, definitions);
+      if (this.#pacer.isDue()) await this.#pacer.rest();
     }
-    const since = (await plans.takeStop()) ?? clock.now() - usualRestart;
-    const waiting = [...pollers].values();
+    const since = (await this.#plans.takeStop()) ?? this.#clock.now() - usualRestart;
+    const waiting = [...this.#pollers].values();
     const beginSome = async (): Promise<void> => {
       for (const [id, poller] of waiting) {
-        await begin(id, poller, definitions, { plan: undefined, since });
-        if (pacer.isDue()) await pacer.rest();
+        await this.#begin(id, poller, definitions, { plan: undefined, since });
+        if (this.#pacer.isDue()) await this.#pacer.rest();
       }
     };
     await Promise.all(Array.from({ length: maxBeginning }, beginSome));
-  };
-  const taker = createDeviceTaker({
-    devices,
-    discoveries,
-    definitions: () => inUse.current,
-    begin,
-    isRunning: () => isRunning,
-    pacer,
-    clock,
-  });
-  const list = new DeviceList({ devices, discoveries, definitions: () => inUse.current, sharing });
-
-  return {
-    name: "snmp",
-    interfaceEnricher,
-    knows: (address) => directory.deviceAt(address) !== undefined,
-    counters(address) {
-      const device = directory.deviceAt(address) ?? "";
-      const poller = pollers.get(device);
-      if (poller === undefined) return undefined;
-      const interfaces = Array.from(poller.octets(), ([index, kept]) => ({
-        index,
-        name: poller.interfaces.get(index),
-        readings: kept,
-      }));
-      return { device, interfaces };
-    },
-    watchInterfaces: (listener) => directory.watch(listener),
-    networks,
-    candidates,
-    async start() {
-      await networks?.start();
-      const { definitions, isWhole } = await inUse.load();
-      isRunning = true;
-      if (sharing === undefined) {
-        await takeAll(definitions);
-      } else {
-        sharing.offer([...definitions.devices.keys()]);
-        await sharing.start(taker);
-      }
-      // Devices that were left out because of an error keep their plans.
-      if (isWhole) await plans.keepOnly(new Set(definitions.devices.keys()));
-      log.info({ devices: pollers.size, revision: definitions.revision }, "SNMP polling");
-      candidates?.start();
-      await traps?.start();
-    },
-    async stop() {
-      // Others take the devices with the plans that are there now.
-      await sharing?.stop();
-      isRunning = false;
-      await traps?.stop();
-      await Promise.all([networks?.stop(), candidates?.stop()]);
-      const stoppedAt = clock.now();
-      schedule.stop();
-      const stopped = devices.stop();
-      // Requests that wait for silent devices would keep the process from ending.
-      client.close();
-      await Promise.all([inUse.idle(), discoveries.stop(), stopped]);
-      await plans.noteStop(stoppedAt);
-    },
-    readings: () => lastReadings && prometheusText(lastReadings),
-    trapPort: () => traps?.port(),
-    refusedTraps: () => traps?.refused() ?? [],
-    applyDefinitions: (forceRediscovery) => inUse.apply(forceRediscovery),
-    previewDefinitions: () => inUse.preview(),
-    async rediscoverDevice({ ip, port }, wait) {
-      const deviceId = peerName(ip, port);
-      if (!pollers.has(deviceId)) {
-        const device = sharing && inUse.current?.devices.get(deviceId);
-        return device && (await rediscoverElsewhere(device, sharing, wait));
-      }
-      const outcome = discoveries.join(deviceId);
-      const ended = wait === undefined ? undefined : await waitFor(outcome, wait.seconds * 1000, wait.signal);
-      if (ended === undefined) return { isDone: false, report: list.stateOf(deviceId) };
-      const failure = ended.ok ? {} : { error: ended.error };
-      return {
-        isDone: true,
-        report: { result: ended.ok ? "discovered" : "failed", ...failure, ...list.stateOf(deviceId) },
-      };
-    },
-    devices: () => list.all(),
-    device: (id) => list.detail(id),
-  };
+  }
 }
 
 function registerStateMetrics(

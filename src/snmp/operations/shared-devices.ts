@@ -5,7 +5,7 @@ import type { DeviceTable, DeviceDetail, DeviceView } from "./device-table.ts";
 import { type Discoveries, waitFor } from "./discoveries.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
-import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome } from "./snmp.ts";
+import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome, RemoteDiscovery } from "./snmp.ts";
 
 /** How a device is taken up. */
 interface TakenUp {
@@ -65,46 +65,60 @@ interface DeviceTakerParts {
 const cutOffMs = 5000;
 
 /** Adds and removes devices as they are given and taken away. */
-export function createDeviceTaker(parts: DeviceTakerParts): DeviceTaker {
-  const { devices, discoveries, pacer, clock } = parts;
+export class LocalDevices implements DeviceTaker {
+  readonly #parts: DeviceTakerParts;
+  readonly #devices: DeviceTable;
+  readonly #discoveries: Pick<Discoveries, "join">;
+  readonly #pacer: Pacer;
+  readonly #clock: Clock;
   /** Devices may be taken away while others of the same call are still being added. */
-  const ours = new Set<string>();
+  readonly #ours = new Set<string>();
 
-  const takeOne = async ({ deviceId, plan, idleMs }: GivenDevice): Promise<void> => {
-    const definitions = parts.definitions();
+  constructor(parts: DeviceTakerParts) {
+    this.#parts = parts;
+    this.#devices = parts.devices;
+    this.#discoveries = parts.discoveries;
+    this.#pacer = parts.pacer;
+    this.#clock = parts.clock;
+  }
+
+  async take(given: readonly GivenDevice[]): Promise<void> {
+    for (const { deviceId } of given) this.#ours.add(deviceId);
+    for (const device of given) {
+      if (!this.#parts.isRunning()) return;
+      if (this.#ours.has(device.deviceId)) await this.#takeOne(device);
+      if (this.#pacer.isDue()) await this.#pacer.rest();
+    }
+  }
+
+  async release(deviceIds: readonly string[]): Promise<ReadonlyMap<string, string | undefined>> {
+    const kept = new Map<string, string | undefined>();
+    const ended: Promise<void>[] = [];
+    for (const id of deviceIds) {
+      this.#ours.delete(id);
+      const plan = this.#devices.pollers.get(id)?.plan;
+      kept.set(id, plan && planText(plan));
+      ended.push(this.#devices.letGo(id));
+    }
+    await Promise.all(ended);
+    return kept;
+  }
+
+  rediscover(deviceId: string): Promise<RemoteDiscovery> | undefined {
+    return this.#devices.pollers.has(deviceId) ? this.#discoveries.join(deviceId) : undefined;
+  }
+
+  async #takeOne({ deviceId, plan, idleMs }: GivenDevice): Promise<void> {
+    const definitions = this.#parts.definitions();
     const device = definitions?.devices.get(deviceId);
-    if (definitions === undefined || device === undefined || devices.pollers.has(deviceId)) return;
-    devices.add(device, definitions);
-    const poller = devices.pollers.get(deviceId);
+    if (definitions === undefined || device === undefined || this.#devices.pollers.has(deviceId)) return;
+    this.#devices.add(device, definitions);
+    const poller = this.#devices.pollers.get(deviceId);
     // Nobody ever polled it: there is no turn to make up for.
-    const since = idleMs === undefined ? Infinity : clock.now() - idleMs - cutOffMs;
+    const since = idleMs === undefined ? Infinity : this.#clock.now() - idleMs - cutOffMs;
     if (poller !== undefined)
-      await parts.begin(deviceId, poller, definitions, { plan: readPlan(deviceId, plan), since });
-  };
-
-  return {
-    async take(given) {
-      for (const { deviceId } of given) ours.add(deviceId);
-      for (const device of given) {
-        if (!parts.isRunning()) return;
-        if (ours.has(device.deviceId)) await takeOne(device);
-        if (pacer.isDue()) await pacer.rest();
-      }
-    },
-    async release(deviceIds) {
-      const kept = new Map<string, string | undefined>();
-      const ended: Promise<void>[] = [];
-      for (const id of deviceIds) {
-        ours.delete(id);
-        const plan = devices.pollers.get(id)?.plan;
-        kept.set(id, plan && planText(plan));
-        ended.push(devices.letGo(id));
-      }
-      await Promise.all(ended);
-      return kept;
-    },
-    rediscover: (deviceId) => (devices.pollers.has(deviceId) ? discoveries.join(deviceId) : undefined),
-  };
+      await this.#parts.begin(deviceId, poller, definitions, { plan: readPlan(deviceId, plan), since });
+  }
 }
 
 const planText = (plan: DevicePlan): string => JSON.stringify(planToJson(plan));

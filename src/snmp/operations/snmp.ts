@@ -1,14 +1,10 @@
 import type { Enricher, Sink } from "../../record/index.ts";
-import type { Clock, Component, Health, Log, Metrics, Progress } from "../../base/report/index.ts";
+import type { Clock, Health, Log, Metrics, Progress } from "../../base/report/index.ts";
 import type { DefinitionPaths } from "../definitions/definition-files.ts";
-import type { RefusedTraps } from "../traps/sender-limit.ts";
 import type { TrapSettings } from "../traps/trap-listener.ts";
 import type { OpenUdpSocket } from "../session/sockets.ts";
-import type { DeviceDetail, DeviceView } from "./device-table.ts";
 import type { OctetReading } from "../poller/interface-states.ts";
-import type { InterfaceChange } from "./interface-directory.ts";
-import type { Candidates } from "./candidates.ts";
-import type { DiscoverySettings, NetworkDiscovery } from "./network-discovery.ts";
+import type { DiscoverySettings } from "./network-discovery.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
 
 /** A device that this collector is to poll from now on. */
@@ -125,41 +121,4 @@ export interface DeviceCounters {
     /** In the order of time, since the counters last went back. */
     readonly readings: readonly OctetReading[];
   }[];
-}
-
-/** The SNMP half of the collector. */
-export interface Snmp extends Component {
-  /**
-   * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
-   * One runs at a time; a call joins one that waits.
-   */
-  applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome>;
-  /** Reads all definitions and says what applying them would do now. Changes nothing. */
-  previewDefinitions(): Promise<DefinitionsPreview>;
-  /** Begins a discovery or joins the one under way. @returns undefined when there is no such device. */
-  rediscoverDevice(
-    device: { readonly ip: string; readonly port: number },
-    wait?: { readonly seconds: number; readonly signal: AbortSignal },
-  ): Promise<RediscoveryOutcome | undefined>;
-  /** What the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
-  readings(): Iterable<string> | undefined;
-  /** The port for traps and informs; undefined while none are received. */
-  trapPort(): number | undefined;
-  /** Traps that were refused for their credentials or their time, by sender and reason. */
-  refusedTraps(): readonly RefusedTraps[];
-  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
-  devices(): Iterable<DeviceView>;
-  device(id: string): DeviceDetail | undefined;
-  /** Whether an address is a device's: that at which it is polled, or one that it says it has. */
-  knows(address: string): boolean;
-  /** The counters of bytes of that device; undefined when the address is no device's. */
-  counters(address: string): DeviceCounters | undefined;
-  /** Undefined when no networks are searched. */
-  readonly networks: NetworkDiscovery | undefined;
-  /** Addresses that are named somewhere and no devices; undefined when no networks are searched. */
-  readonly candidates: Candidates | undefined;
-  /** Gives flow records the names of their exporter's interfaces. */
-  readonly interfaceEnricher: Enricher;
-  /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
-  watchInterfaces(listener: (change: InterfaceChange) => void): () => void;
 }

@@ -241,7 +241,7 @@ interface TrapListenerParts {
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-interface TrapListener extends Component {
+export interface TrapListener extends Component {
   /** The port it listens on; undefined before the start. */
   port(): number | undefined;
   /** What was refused for its credentials or its time. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { parseAddress } from "../../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
-import { icmpName } from "../../../src/flow/kernel/icmp-names.ts";
+import { icmpNamesOf } from "../../../src/flow/kernel/icmp-names.gen.ts";
 import { eachCounter, type CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
 import type { IcmpOrder } from "../../../src/flow/exporters/exporter.ts";
 
@@ -273,4 +273,19 @@ function scaleCounter(value: Value, rate: number): number | bigint | undefined {
   if (Number.isInteger(rate)) return BigInt(value) * BigInt(rate);
   const parts = Math.round(rate * millionths);
   return Number.isFinite(parts) ? (BigInt(value) * BigInt(parts)) / BigInt(millionths) : undefined;
+}
+
+const types = new Map(
+  [...icmpNamesOf].map(([protocol, names]) => [
+    protocol,
+    new Map(names.map(([type, name, codes]) => [type, { name, codes: new Map(codes) }])),
+  ]),
+);
+
+/** The name of a type, and the names of its codes. */
+export function icmpName(
+  protocol: number,
+  type: number,
+): { readonly name: string; readonly codes: ReadonlyMap<number, string> } | undefined {
+  return types.get(protocol)?.get(type);
 }

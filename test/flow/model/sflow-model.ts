@@ -13,8 +13,8 @@ import { plausibleRate } from "../../../src/flow/exporters/sampling.ts";
 import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { addIcmp, completeFlow } from "./model-completion.ts";
 import type { PacketStart } from "../../../src/flow/wire/packet/parse-headers.ts";
-import { dropReasonName } from "../../../src/flow/wire/sflow/sample-steps.ts";
-import { flowRecordLayouts } from "../../../src/flow/wire/sflow/flow-record-layouts.ts";
+import { sflowDropReasons } from "../../../src/flow/wire/sflow/drop-reasons.gen.ts";
+import { flowRecordLayouts } from "../../../src/flow/wire/sflow/structures.gen.ts";
 import { Cut, Xdr } from "./xdr.ts";
 
 /** Puts a packet and those around it into a record, field by field: the innermost with addresses is the flow's. */
@@ -167,7 +167,7 @@ function readDiscard(sample: Xdr): RecordFields {
 
 function putReason(record: RecordFields, code: number): void {
   record.set("flow.drop.reason.id", code);
-  const name = dropReasonName(code);
+  const name = sflowDropReasons.get(code);
   if (name !== undefined) record.set("flow.drop.reason.name", name);
 }
 

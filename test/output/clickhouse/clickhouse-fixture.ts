@@ -1,18 +1,7 @@
-import type { ClickHouseOutputConfig } from "../../../src/output/index.ts";
-import { noTls } from "../http/http-fixture.ts";
+import type { SettingsOf } from "../../../src/output/index.ts";
 
-export function clickHouseConfig(url: string, given: Partial<ClickHouseOutputConfig> = {}): ClickHouseOutputConfig {
-  return {
-    kind: "clickhouse",
-    urls: [url],
-    headers: { "x-clickhouse-user": "netgloss", "x-clickhouse-key": "secret" },
-    tls: noTls,
-    maxConnections: 4,
-    isCompressed: false,
-    database: "default",
-    tablePrefix: "netgloss_",
-    isTableMade: true,
-    ttlDays: 30,
-    ...given,
-  };
+export type ClickHouseSettings = SettingsOf<"CLICKHOUSE">;
+
+export function clickHouseServer(url: string, given: Partial<ClickHouseSettings> = {}): Partial<ClickHouseSettings> {
+  return { ADDRESSES: [url], USERNAME: "netgloss", PASSWORD: "secret", ...given };
 }

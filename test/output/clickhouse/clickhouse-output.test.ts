@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createAdapter,
-  createDelivery,
-  DeliveryError,
-  type ClickHouseOutputConfig,
-} from "../../../src/output/index.ts";
+import { createDelivery, DeliveryError } from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
@@ -13,14 +8,15 @@ import { deliveryConfig } from "../delivery/delivery-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
-import { clickHouseConfig } from "./clickhouse-fixture.ts";
+import { adapterOf } from "../adapter-fixture.ts";
+import { clickHouseServer, type ClickHouseSettings } from "./clickhouse-fixture.ts";
 import { insertsOf, startFakeClickHouse } from "./fake-clickhouse.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
 
-const adapterTo = (port: number, given: Partial<ClickHouseOutputConfig> = {}) =>
-  createAdapter(clickHouseConfig(`http://127.0.0.1:${port}`, given), { clock: systemClock });
+const adapterTo = (port: number, given: Partial<ClickHouseSettings> = {}) =>
+  adapterOf("CLICKHOUSE", clickHouseServer(`http://127.0.0.1:${port}`, given));
 
 const head = '{"@timestamp":"2026-11-22T04:00:00.250Z","flow.export.ip.addr":"192.0.2.1"';
 const telemetry =
@@ -33,7 +29,7 @@ test("tables are made with a typed column for each field, and given the columns 
     rows: [],
     engine: "MergeTree ORDER BY timestamp",
   });
-  const adapter = adapterTo(fake.port, { database: "net", ttlDays: 7 });
+  const adapter = adapterTo(fake.port, { DATABASE: "net", TABLE_TTL: 7 });
   assert.deepEqual(await adapter.open(signal), [
     "the table netgloss_flow does not recognise inserts that are sent again: records may be there twice",
   ]);
@@ -68,7 +64,7 @@ test("tables are made with a typed column for each field, and given the columns 
   await adapter.close();
 
   fake.statements.length = 0;
-  const again = adapterTo(fake.port, { database: "net" });
+  const again = adapterTo(fake.port, { DATABASE: "net" });
   await again.open(signal);
   assert.deepEqual(fake.statements, [], "what is there is not made again");
   await again.close();
@@ -139,7 +135,7 @@ test("fields go to the columns of their table; what does not fit there keeps its
 
 test("a batch that comes again has the tokens that it had, of each table", async (t) => {
   const fake = await startFakeClickHouse(t);
-  const adapter = adapterTo(fake.port, { isCompressed: true });
+  const adapter = adapterTo(fake.port, { COMPRESSION: "gzip" });
   await adapter.open(signal);
   const batch = batchOf([`${head},"flow.bytes":1}`, telemetry, `${head},"flow.bytes":2}`]);
   for (let i = 0; i < 3; i++) await adapter.send(batch, signal);
@@ -209,7 +205,7 @@ test("what an exception means", async (t) => {
 
 test("a user who may not make tables learns what is missing", async (t) => {
   const fake = await startFakeClickHouse(t);
-  const reader = adapterTo(fake.port, { isTableMade: false });
+  const reader = adapterTo(fake.port, { TABLE_CREATE: false });
   await assert.rejects(reader.open(signal), /the table netgloss_flow is not in default, or may not be seen/);
   for (const name of ["flow", "flow_option", "telemetry"]) {
     fake.tables.set(`netgloss_${name}`, {
@@ -229,7 +225,7 @@ test("a user who may not make tables learns what is missing", async (t) => {
   assert.match((await writer.open(signal)).join(), /netgloss_flow lacks \d+ columns that the user may not add/);
   await writer.close();
   fake.tables.get("netgloss_flow")?.columns.delete("other");
-  const strict = adapterTo(fake.port, { isTableMade: false });
+  const strict = adapterTo(fake.port, { TABLE_CREATE: false });
   await assert.rejects(strict.open(signal), /needs the columns timestamp and other Map/);
   await strict.close();
 });
@@ -246,7 +242,7 @@ test("through every fault of the way and of the server nothing is missing and no
   await keepLedger(
     t,
     {
-      adapter: adapterTo(proxy.port, { isCompressed: true }),
+      adapter: adapterTo(proxy.port, { COMPRESSION: "gzip" }),
       proxy,
       isExactlyOnce: true,
       numbers: async () =>

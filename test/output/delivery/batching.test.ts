@@ -12,7 +12,7 @@ import {
 } from "../../../src/output/delivery/batch.ts";
 import { backoffMs } from "../../../src/output/delivery/sender.ts";
 import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
-import type { HeldBatch } from "../../../src/output/delivery/held-batch.ts";
+import type { HeldBatch } from "../../../src/output/delivery/delivery-queue.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/record/index.ts";
 import { cutTime } from "../../../src/output/delivery/line-editor.ts";
 import { createLineFilter } from "../../../src/output/delivery/delivery.ts";

@@ -4,25 +4,25 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import {
-  createAdapter,
   createDelivery,
   createKafkaOutput,
+  fieldNames,
   type Delivery,
   type OutputAdapter,
-  type StoreConfig,
 } from "../../../src/output/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
-import { clickHouseConfig } from "../clickhouse/clickhouse-fixture.ts";
+import { adapterOf } from "../adapter-fixture.ts";
+import { clickHouseServer } from "../clickhouse/clickhouse-fixture.ts";
 import { startFakeClickHouse } from "../clickhouse/fake-clickhouse.ts";
-import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startHttpServer } from "../http/http-fixture.ts";
 import { createFakeKafka } from "../kafka/fake-kafka.ts";
-import { kafkaConfig } from "../kafka/kafka-fixture.ts";
+import { kafkaSettings } from "../kafka/kafka-fixture.ts";
 import { startFakeNats } from "../nats/fake-nats.ts";
-import { natsConfig } from "../nats/nats-fixture.ts";
+import { natsServer } from "../nats/nats-fixture.ts";
 import { startFakeSearchServer } from "../search/fake-search-server.ts";
-import { searchConfig } from "../search/search-fixture.ts";
+import { searchServer } from "../search/search-fixture.ts";
 import { deliveryConfig } from "./delivery-fixture.ts";
 import { numberedFlow } from "./output-contract.ts";
 
@@ -55,7 +55,7 @@ type Answer = (status: number, body: string) => void;
 
 /** A store over HTTP that takes a request as a whole. */
 function wholeStore(
-  config: (url: string) => StoreConfig,
+  create: (url: string) => OutputAdapter,
   answers: {
     readonly success: string;
     readonly refusal: readonly [number, string];
@@ -66,7 +66,7 @@ function wholeStore(
     const server = await startHttpServer(t);
     const held: number[] = [];
     const store: JudgedStore = {
-      adapter: createAdapter(config(`http://127.0.0.1:${server.port}`), { clock: systemClock }),
+      adapter: create(`http://127.0.0.1:${server.port}`),
       mood: "works",
       bad: new Set(),
       faulty: new Set(),
@@ -92,40 +92,29 @@ const plainAnswers = { success: "", refusal: [400, "no such field"], fault: [500
 
 const kinds: Readonly<Record<string, Kind>> = {
   http: {
-    start: wholeStore((url) => ({ kind: "http", ...postConfig(url), format: "ndjson" }), plainAnswers),
+    start: wholeStore((url) => adapterOf("GENERIC_HTTP", { ADDRESSES: [url] }), plainAnswers),
     isTerse: true,
   },
   loki: {
-    start: wholeStore((url) => ({ kind: "loki", ...postConfig(url), labelFields: [] }), plainAnswers),
+    start: wholeStore((url) => adapterOf("LOKI", { ADDRESSES: [url], LABEL_FIELDS: [] }), plainAnswers),
     isTerse: true,
   },
   victorialogs: {
-    start: wholeStore((url) => ({ kind: "victoria_logs", ...postConfig(url), streamFields: [] }), plainAnswers),
+    start: wholeStore((url) => adapterOf("VICTORIALOGS", { ADDRESSES: [url], STREAM_FIELDS: [] }), plainAnswers),
     isTerse: true,
   },
   otlp: {
-    start: wholeStore((url) => ({ kind: "otlp", ...postConfig(url), attributeFields: [] }), {
+    start: wholeStore((url) => adapterOf("OTLP", { ADDRESSES: [url], ATTRIBUTE_FIELDS: [] }), {
       ...plainAnswers,
       success: "{}",
     }),
   },
   splunk: {
-    start: wholeStore(
-      (url) => ({
-        kind: "splunk",
-        ...postConfig(url),
-        format: "event",
-        index: "",
-        source: "",
-        sourcetype: "netgloss",
-        hasCimFields: false,
-      }),
-      {
-        success: '{"text":"Success","code":0}',
-        refusal: [400, '{"text":"Invalid data format","code":6}'],
-        fault: [500, '{"text":"Internal server error","code":8}'],
-      },
-    ),
+    start: wholeStore((url) => adapterOf("SPLUNK_HEC", { ADDRESSES: [url] }), {
+      success: '{"text":"Success","code":0}',
+      refusal: [400, '{"text":"Invalid data format","code":6}'],
+      fault: [500, '{"text":"Internal server error","code":8}'],
+    }),
   },
   elasticsearch: { start: startSearch },
   clickhouse: { start: startClickHouse },
@@ -137,7 +126,7 @@ async function startSearch(t: TestContext): Promise<JudgedStore> {
   const fake = await startFakeSearchServer(t);
   const { answer } = fake.server;
   const store: JudgedStore = {
-    adapter: createAdapter(searchConfig(`http://127.0.0.1:${fake.port}`), { clock: systemClock }),
+    adapter: adapterOf("ELASTICSEARCH", searchServer(`http://127.0.0.1:${fake.port}`)),
     mood: "works",
     bad: new Set(),
     faulty: new Set(),
@@ -164,7 +153,7 @@ async function startClickHouse(t: TestContext): Promise<JudgedStore> {
   const { answer } = fake.server;
   const numbersOf = (body: string): number[] => Array.from(body.matchAll(/"n":"(\d+)"/g), (match) => Number(match[1]));
   const store: JudgedStore = {
-    adapter: createAdapter(clickHouseConfig(`http://127.0.0.1:${fake.port}`), { clock: systemClock }),
+    adapter: adapterOf("CLICKHOUSE", clickHouseServer(`http://127.0.0.1:${fake.port}`)),
     mood: "works",
     bad: new Set(),
     faulty: new Set(),
@@ -188,7 +177,7 @@ async function startKafka(): Promise<JudgedStore> {
   const fake = createFakeKafka({ flows: 2, options: 1, counters: 1 });
   const numberOf = ({ value }: { readonly value: string }): number => (JSON.parse(value) as { n: number }).n;
   const store: JudgedStore = {
-    adapter: createKafkaOutput(kafkaConfig("fake:9092"), async () => fake.client),
+    adapter: createKafkaOutput(kafkaSettings("fake:9092"), { nameOf: fieldNames(false) }, () => fake.client),
     mood: "works",
     bad: new Set(),
     faulty: new Set(),
@@ -205,7 +194,7 @@ async function startNats(t: TestContext): Promise<JudgedStore> {
   const fake = await startFakeNats(t);
   const numberIn = (line: string): number => (JSON.parse(line) as { n: number }).n;
   const store: JudgedStore = {
-    adapter: createAdapter(natsConfig(`127.0.0.1:${fake.port}`), { clock: systemClock }),
+    adapter: adapterOf("NATS", natsServer(`127.0.0.1:${fake.port}`)),
     mood: "works",
     bad: new Set(),
     faulty: new Set(),

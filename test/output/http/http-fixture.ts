@@ -54,10 +54,3 @@ function decompress(bytes: Buffer, encoding: string | undefined): Buffer {
   if (action === undefined) throw new Error(`no such encoding: ${encoding}`);
   return action(bytes);
 }
-
-export const noTls = { caPath: "", certPath: "", keyPath: "", skipVerification: false };
-
-/** How the store of a test is reached. */
-export function postConfig(url: string) {
-  return { urls: [url], compression: "none" as const, headers: {}, tls: noTls, maxConnections: 4 };
-}

@@ -2,27 +2,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as zlib from "node:zlib";
-import { createAdapter, DeliveryError, type HttpOutputConfig, type OutputAdapter } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import { DeliveryError, type OutputAdapter, type SettingsOf } from "../../../src/output/index.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
-import { noTls, startHttpServer } from "./http-fixture.ts";
+import { startHttpServer } from "./http-fixture.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 
 const signal = new AbortController().signal;
 
-function httpAdapter(port: number, given: Partial<HttpOutputConfig> = {}): OutputAdapter {
-  const config: HttpOutputConfig = {
-    kind: "http",
-    urls: [`http://127.0.0.1:${port}/in`],
-    format: "ndjson",
-    compression: "none",
-    headers: { authorization: "Bearer secret", "x-tenant": "edge" },
-    tls: noTls,
-    maxConnections: 4,
+type HttpSettings = SettingsOf<"GENERIC_HTTP">;
+
+function httpAdapter(port: number, given: Partial<HttpSettings> = {}): OutputAdapter {
+  return adapterOf("GENERIC_HTTP", {
+    ADDRESSES: [`http://127.0.0.1:${port}/in`],
+    TOKEN: "secret",
+    HEADERS: new Map([["x-tenant", "edge"]]),
     ...given,
-  };
-  return createAdapter(config, { clock: systemClock });
+  });
 }
 
 const lines = [numberedFlow(1), numberedFlow(2), numberedFlow(3)];
@@ -46,7 +43,7 @@ test("a batch is one request: lines or an array, plain or compressed, with its h
     ["array", "gzip", array],
     ...("zstdCompress" in zlib ? [["ndjson", "zstd", ndjson] as const] : []),
   ] as const) {
-    const adapter = httpAdapter(server.port, { format, compression });
+    const adapter = httpAdapter(server.port, { FORMAT: format, COMPRESSION: compression });
     assert.deepEqual(await adapter.open(signal), []);
     assert.deepEqual(await adapter.send(batch, signal), { refused: [], retry: [] });
     await adapter.close();
@@ -92,11 +89,11 @@ test("what an answer means for the batch", async (t) => {
 
 test("what is wrong with the way to a server is said in a sentence", async (t) => {
   const server = await startHttpServer(t);
-  const tries: [Partial<HttpOutputConfig>, RegExp][] = [
-    [{ urls: ["http://127.0.0.1:1/"] }, /127\.0\.0\.1:1 refuses connections/],
-    [{ urls: ["http://no-such-host.invalid:80/"] }, /host name of no-such-host\.invalid/],
-    [{ urls: [`https://127.0.0.1:${server.port}/`] }, /does not speak TLS/],
-    [{ tls: { ...noTls, caPath: "/no/such/ca.pem" } }, /the file \/no\/such\/ca\.pem cannot be read/],
+  const tries: [Partial<HttpSettings>, RegExp][] = [
+    [{ ADDRESSES: ["http://127.0.0.1:1/"] }, /127\.0\.0\.1:1 refuses connections/],
+    [{ ADDRESSES: ["http://no-such-host.invalid:80/"] }, /host name of no-such-host\.invalid/],
+    [{ ADDRESSES: [`https://127.0.0.1:${server.port}/`] }, /does not speak TLS/],
+    [{ TLS_CA_CERT_FILEPATH: "/no/such/ca.pem" }, /the file \/no\/such\/ca\.pem cannot be read/],
   ];
   for (const [given, text] of tries) {
     const adapter = httpAdapter(server.port, given);
@@ -109,7 +106,7 @@ test("requests go round several servers, and past one that is away", async (t) =
   const one = await startHttpServer(t);
   const two = await startHttpServer(t);
   const adapter = httpAdapter(0, {
-    urls: [`http://127.0.0.1:${one.port}`, "http://127.0.0.1:1", `http://127.0.0.1:${two.port}`],
+    ADDRESSES: [`http://127.0.0.1:${one.port}`, "http://127.0.0.1:1", `http://127.0.0.1:${two.port}`],
   });
   await adapter.open(signal);
   let failed = 0;
@@ -127,7 +124,7 @@ test("an http proxy of the environment is used, but not for the hosts that are e
     delete process.env["no_proxy"];
   });
   process.env["http_proxy"] = `http://127.0.0.1:${proxy.port}`;
-  const through = httpAdapter(0, { urls: ["http://store.example:8080/in"] });
+  const through = httpAdapter(0, { ADDRESSES: ["http://store.example:8080/in"] });
   await through.open(signal);
   await through.send(batch, signal);
   await through.close();
@@ -154,7 +151,7 @@ test("through every fault of the way and of the server nothing is missing", asyn
   await keepLedger(
     t,
     {
-      adapter: httpAdapter(proxy.port, { compression: "gzip" }),
+      adapter: httpAdapter(proxy.port, { COMPRESSION: "gzip" }),
       proxy,
       isExactlyOnce: false,
       numbers: async () => held,

@@ -1,21 +1,23 @@
-import type { KafkaOutputConfig } from "../../../src/output/index.ts";
+import type { SettingsOf } from "../../../src/output/index.ts";
+import { settingsFor } from "../adapter-fixture.ts";
 
-export function kafkaConfig(broker: string, given: Partial<KafkaOutputConfig> = {}): KafkaOutputConfig {
-  return {
-    kind: "kafka",
-    brokers: [broker],
-    clientId: "netgloss",
-    topics: { flow: "flows", flow_option: "options", telemetry: "counters" },
-    autoCreateTopics: true,
-    keyFields: ["flow.export.ip.addr"],
-    acks: -1,
-    isIdempotent: true,
-    compression: "none",
-    maxMessageBytes: 1_000_000,
-    sasl: undefined,
-    tls: undefined,
-    maxInFlight: 4,
-    timeoutMs: 5000,
+export type KafkaSettings = SettingsOf<"KAFKA">;
+
+export function kafkaSettings(broker: string, given: Partial<KafkaSettings> = {}): KafkaSettings {
+  return settingsFor("KAFKA", {
+    BROKERS: [broker],
+    TOPIC: "flows",
+    TOPIC_FLOW_OPTION: "options",
+    TOPIC_TELEMETRY: "counters",
+    PARTITION_KEY: ["flow.export.ip.addr"],
+    PRODUCER_COMPRESSION: "none",
+    PRODUCER_TIMEOUT: 0,
+    TIMEOUT: 5,
     ...given,
-  };
+  });
+}
+
+/** Only flows are sent, to one topic. */
+export function flowsTo(topic: string): Partial<KafkaSettings> {
+  return { ALLOWED_RECORD_TYPES: ["flow"], TOPIC: topic };
 }

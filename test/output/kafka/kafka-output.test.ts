@@ -1,20 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createKafkaOutput,
-  type KafkaOutputConfig,
-  type OutputAdapter,
-  type RecordBatch,
-} from "../../../src/output/index.ts";
+import { createKafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { createFakeKafka, type FakeKafka } from "./fake-kafka.ts";
-import { kafkaConfig } from "./kafka-fixture.ts";
+import { flowsTo, kafkaSettings, type KafkaSettings } from "./kafka-fixture.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
+const nameOf = fieldNames(false);
 
-async function openTo(fake: FakeKafka, given: Partial<KafkaOutputConfig> = {}): Promise<OutputAdapter> {
-  const adapter = createKafkaOutput(kafkaConfig("fake:9092", given), async () => fake.client);
+async function openTo(fake: FakeKafka, given: Partial<KafkaSettings> = {}): Promise<OutputAdapter> {
+  const adapter = createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client);
   assert.deepEqual(await adapter.open(signal), []);
   return adapter;
 }
@@ -34,7 +30,7 @@ const allNumbers = (fake: FakeKafka): number[] =>
 
 test("each type has its topic, each key its partition, in order", async () => {
   const fake = createFakeKafka({ flows: 3, options: 1, counters: 2 });
-  const adapter = await openTo(fake, { keyFields: ["site", "flow.export.ip.addr"] });
+  const adapter = await openTo(fake, { PARTITION_KEY: ["site", "flow.export.ip.addr"] });
   const lines = [
     flow("192.0.2.1", 0),
     flow("192.0.2.2", 1),
@@ -57,7 +53,7 @@ test("each type has its topic, each key its partition, in order", async () => {
 
 test("without a key records go round the partitions, and batches to others", async () => {
   const fake = createFakeKafka({ flows: 3 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" }, keyFields: [] });
+  const adapter = await openTo(fake, { ...flowsTo("flows"), PARTITION_KEY: [] });
   for (let number = 0; number < 3; number++) {
     await adapter.send(batchOf([flow("192.0.2.1", number)], number), signal);
   }
@@ -82,7 +78,7 @@ test("records that are written together are no more than the broker takes", asyn
     sizes.push(records.reduce((sum, { value }) => sum + value.length, 0));
     return 0;
   };
-  const adapter = await openTo(fake, { topics: { flow: "flows" }, maxMessageBytes: 1024 });
+  const adapter = await openTo(fake, { ...flowsTo("flows"), PRODUCER_MAX_MESSAGE_BYTES: 1024 });
   const lines = Array.from({ length: 100 }, (_, n) => flow("192.0.2.1", n));
   assert.deepEqual(await adapter.send(batchOf(lines), signal), accepted);
   assert.ok(sizes.length > 5 && Math.max(...sizes) <= 1024, sizes.join());
@@ -95,7 +91,7 @@ test("records that are written together are no more than the broker takes", asyn
 
 test("an answer that was lost: the batch is recognised, though another batch goes out meanwhile", async () => {
   const fake = createFakeKafka({ flows: 2 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   const first = batchOf([flow("192.0.2.1", 1), flow("192.0.2.2", 2)], 0);
   const second = batchOf([flow("192.0.2.1", 3), flow("192.0.2.2", 4)], 1);
   fake.proxy.fault = "cutAnswer";
@@ -109,7 +105,7 @@ test("an answer that was lost: the batch is recognised, though another batch goe
 
 test("a partition that fails does not keep the others; what was written is not sent again", async () => {
   const fake = createFakeKafka({ flows: 4 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   const lines = Array.from({ length: 16 }, (_, n) => flow(`192.0.2.${n}`, n));
   fake.judge = ({ partition }) => (partition === 1 ? 6 : 0);
   const { retry, refused } = await adapter.send(batchOf(lines), signal);
@@ -132,7 +128,7 @@ test("a partition that fails does not keep the others; what was written is not s
 
 test("records that a broker refuses become dead letters by themselves", async () => {
   const fake = createFakeKafka({ flows: 1 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   const lines = Array.from({ length: 20 }, (_, n) => flow("192.0.2.1", n));
   fake.judge = ({ records }) => (records.some(({ value }) => /"n":(7|13)}/.test(value)) ? 10 : 0);
   const outcome = await adapter.send(batchOf(lines), signal);
@@ -149,7 +145,7 @@ test("records that a broker refuses become dead letters by themselves", async ()
 
 test("a record that is refused after a doubtful try takes no number of others", async () => {
   const fake = createFakeKafka({ flows: 1 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   const batch = batchOf([flow("192.0.2.1", 1)], 0);
   fake.proxy.fault = "cutAnswer";
   await assert.rejects(adapter.send(batch, signal));
@@ -163,7 +159,7 @@ test("a record that is refused after a doubtful try takes no number of others", 
 
 test("an aborted call whose outcome nobody saw is not sent twice", async () => {
   const fake = createFakeKafka({ flows: 2 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   const batch = batchOf([flow("192.0.2.1", 1), flow("192.0.2.2", 2)]);
   const late = new AbortController();
   fake.proxy.fault = "slow";
@@ -177,7 +173,7 @@ test("an aborted call whose outcome nobody saw is not sent twice", async () => {
 
 test("a producer whose numbers the brokers do not know begins again; nothing is lost", async () => {
   const fake = createFakeKafka({ flows: 3 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   let isForeign = true;
   fake.judge = () => (isForeign ? 45 : 0);
   const batch = batchOf([flow("192.0.2.1", 1), flow("192.0.2.2", 2)]);
@@ -191,7 +187,7 @@ test("a producer whose numbers the brokers do not know begins again; nothing is 
 
 test("a topic that was made again with fewer partitions takes what waits", async () => {
   const fake = createFakeKafka({ flows: 8 });
-  const adapter = await openTo(fake, { topics: { flow: "flows" } });
+  const adapter = await openTo(fake, { ...flowsTo("flows") });
   const lines = Array.from({ length: 16 }, (_, n) => flow(`192.0.2.${n}`, n));
   fake.judge = () => 3;
   await assert.rejects(adapter.send(batchOf(lines), signal), /there is no topic flows/);
@@ -206,19 +202,20 @@ test("a topic that was made again with fewer partitions takes what waits", async
 
 test("first contact: no topic, and a user who may not write idempotently", async () => {
   const fake = createFakeKafka({ flows: 1 });
-  const open = (given: Partial<KafkaOutputConfig>): Promise<readonly string[]> =>
-    createKafkaOutput(kafkaConfig("fake:9092", given), async () => fake.client).open(signal);
+  const open = (given: Partial<KafkaSettings>): Promise<readonly string[]> =>
+    createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client).open(signal);
   await assert.rejects(open({}), /there is no topic options/);
   fake.mayBeIdempotent = false;
-  assert.match((await open({ topics: { flow: "flows" } }))[0] ?? "", /may not write idempotently/);
-  assert.deepEqual(await open({ topics: { flow: "flows" }, acks: 1 }), []);
+  assert.match((await open({ ...flowsTo("flows") }))[0] ?? "", /may not write idempotently/);
+  assert.deepEqual(await open({ ...flowsTo("flows"), PRODUCER_REQUIRED_ACKS: "leader" }), []);
 });
 
 test("the ledger: nothing is missing and nothing twice, whatever the way to the brokers does", async (t) => {
   const fake = createFakeKafka({ flows: 5 });
   const adapter = createKafkaOutput(
-    kafkaConfig("fake:9092", { topics: { flow: "flows" }, maxMessageBytes: 3000 }),
-    async () => fake.client,
+    kafkaSettings("fake:9092", { ...flowsTo("flows"), PRODUCER_MAX_MESSAGE_BYTES: 3000 }),
+    { nameOf },
+    () => fake.client,
   );
   const numbers = async (): Promise<number[]> => allNumbers(fake);
   const moods = [

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter, type LokiOutputConfig } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import type { SettingsOf } from "../../../src/output/index.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger } from "../delivery/output-contract.ts";
-import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startHttpServer } from "../http/http-fixture.ts";
 import { startLokiServer } from "./loki-server.ts";
 
 const signal = new AbortController().signal;
@@ -17,16 +17,12 @@ interface Push {
   }[];
 }
 
-const adapterTo = (port: number, given: Partial<LokiOutputConfig> = {}) =>
-  createAdapter(
-    {
-      kind: "loki",
-      ...postConfig(`http://127.0.0.1:${port}`),
-      labelFields: ["flow.export.ip.addr", "flow.in.netif.index"],
-      ...given,
-    },
-    { clock: systemClock },
-  );
+const adapterTo = (port: number, given: Partial<SettingsOf<"LOKI">> = {}) =>
+  adapterOf("LOKI", {
+    ADDRESSES: [`http://127.0.0.1:${port}`],
+    LABEL_FIELDS: ["flow.export.ip.addr", "flow.in.netif.index"],
+    ...given,
+  });
 
 const time = '"@timestamp":"2026-11-22T04:00:00.250Z"';
 const lines = [
@@ -38,7 +34,7 @@ const lines = [
 
 test("lines go to streams by their labels, unchanged, equal records as different entries", async (t) => {
   const server = await startHttpServer(t);
-  const adapter = adapterTo(server.port, { headers: { "x-scope-orgid": "edge" } });
+  const adapter = adapterTo(server.port, { TENANT: "edge" });
   assert.deepEqual(await adapter.open(signal), []);
   assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [] });
   const call = server.calls.at(-1);
@@ -87,7 +83,7 @@ test("through every fault nothing is missing, and what is sent again is the entr
   const server = await startLokiServer(t);
   const proxy = await startFaultProxy(t, "127.0.0.1", server.port);
   const store = {
-    adapter: adapterTo(proxy.port, { compression: "gzip", headers: { "x-scope-orgid": "edge" } }),
+    adapter: adapterTo(proxy.port, { COMPRESSION: "gzip", TENANT: "edge" }),
     proxy,
     isExactlyOnce: true,
     numbers: async () => Array.from(server.lines(), (line) => (JSON.parse(line) as { n: number }).n),

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createAdapter, type NatsOutputConfig, type OutputAdapter } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import type { OutputAdapter } from "../../../src/output/index.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFakeNats, type FakeNats } from "./fake-nats.ts";
-import { natsConfig } from "./nats-fixture.ts";
+import { natsServer, type NatsSettings } from "./nats-fixture.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
 
-function outputTo(t: TestContext, port: number, given: Partial<NatsOutputConfig> = {}): OutputAdapter {
-  const adapter = createAdapter(natsConfig(`127.0.0.1:${port}`, given), { clock: systemClock });
+function outputTo(t: TestContext, port: number, given: Partial<NatsSettings> = {}): OutputAdapter {
+  const adapter = adapterOf("NATS", natsServer(`127.0.0.1:${port}`, given));
   cleanUp(t, () => adapter.close());
   return adapter;
 }
@@ -22,7 +22,7 @@ const numbersIn = ({ stored }: FakeNats): number[] => stored.map(({ line }) => (
 
 test("the stream is made as it is asked for, once; records have subjects and identities", async (t) => {
   const fake = await startFakeNats(t);
-  const adapter = outputTo(t, fake.port, { credentials: { kind: "password", username: "me", password: "secret" } });
+  const adapter = outputTo(t, fake.port, { USERNAME: "me", PASSWORD: "secret" });
   assert.deepEqual(await adapter.open(signal), []);
   assert.deepEqual(await adapter.open(signal), []);
   assert.equal(fake.requests.filter((name) => name.startsWith("STREAM.CREATE.")).length, 1);
@@ -90,7 +90,7 @@ test("a server that says nothing is left, and connected to again", async (t) => 
 test("the ledger: nothing is missing, nothing twice", async (t) => {
   const fake = await startFakeNats(t);
   const proxy = await startFaultProxy(t, "127.0.0.1", fake.port);
-  const adapter = outputTo(t, proxy.port, { timeoutMs: 200 });
+  const adapter = outputTo(t, proxy.port, { TIMEOUT: 0.2 });
   const store = { adapter, proxy, isExactlyOnce: true, numbers: async () => numbersIn(fake) };
   await keepLedger(t, store, { records: 2000, step: 20, faultMs: 20, config: { timeoutMs: 200 } });
 });

@@ -1,24 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger } from "../delivery/output-contract.ts";
-import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startHttpServer } from "../http/http-fixture.ts";
 import { bodiesOf } from "./otlp-fixture.ts";
 
 const signal = new AbortController().signal;
 
 const adapterTo = (port: number) =>
-  createAdapter(
-    {
-      kind: "otlp",
-      ...postConfig(`http://127.0.0.1:${port}/v1/logs`),
-      attributeFields: ["flow.export.ip.addr", "flow.bytes"],
-    },
-    { clock: systemClock },
-  );
+  adapterOf("OTLP", {
+    ADDRESSES: [`127.0.0.1:${port}`],
+    ATTRIBUTE_FIELDS: ["flow.export.ip.addr", "flow.bytes"],
+  });
 
 const lines = [
   '{"@timestamp":"2026-11-22T04:00:00.250Z","flow.export.ip.addr":"192.0.2.1","flow.bytes":5,"x":"a\\"\\\\b"}',
@@ -94,15 +89,11 @@ test("through every fault of the way and of the server nothing is missing", asyn
   const proxy = await startFaultProxy(t, "127.0.0.1", server.port);
   const moods = [() => void (status = 200), () => void (status = 429)];
   const store = {
-    adapter: createAdapter(
-      {
-        kind: "otlp",
-        ...postConfig(`http://127.0.0.1:${proxy.port}/v1/logs`),
-        compression: "gzip",
-        attributeFields: [],
-      },
-      { clock: systemClock },
-    ),
+    adapter: adapterOf("OTLP", {
+      ADDRESSES: [`http://127.0.0.1:${proxy.port}/v1/logs`],
+      COMPRESSION: "gzip",
+      ATTRIBUTE_FIELDS: [],
+    }),
     proxy,
     isExactlyOnce: false,
     numbers: async () => held,

@@ -1,31 +1,8 @@
-import type { SearchOutputConfig } from "../../../src/output/index.ts";
-import { noTls } from "../http/http-fixture.ts";
+import type { SettingsOf } from "../../../src/output/index.ts";
 
-export const searchTemplate: NonNullable<SearchOutputConfig["template"]> = {
-  overwrite: true,
-  shards: 1,
-  replicas: 0,
-  refreshInterval: "1s",
-  codec: "best_compression",
-  policy: "netgloss",
-  defaultPipeline: "_none",
-  finalPipeline: "_none",
-};
+/** Settings that Elasticsearch and OpenSearch have. */
+export type SearchSettings = Omit<SettingsOf<"OPENSEARCH">, "INDEX_TEMPLATE_ISM_POLICY">;
 
-export function searchConfig(url: string, given: Partial<SearchOutputConfig> = {}): SearchOutputConfig {
-  return {
-    kind: "search",
-    product: "elasticsearch",
-    urls: [url],
-    headers: {},
-    tls: noTls,
-    isCompressed: false,
-    maxConnections: 4,
-    period: "rollover",
-    prefix: "netgloss",
-    suffix: "",
-    naming: "netgloss",
-    template: searchTemplate,
-    ...given,
-  };
+export function searchServer(url: string, given: Partial<SearchSettings> = {}): Partial<SearchSettings> {
+  return { ADDRESSES: [url], INDEX_TEMPLATE_REFRESH_INTERVAL: "1s", ...given };
 }

@@ -1,22 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createAdapter,
-  type OutputAdapter,
-  type RecordBatch,
-  type SearchOutputConfig,
-} from "../../../src/output/index.ts";
+import type { OutputAdapter, RecordBatch } from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { startFakeSearchServer } from "./fake-search-server.ts";
-import { searchConfig, searchTemplate } from "./search-fixture.ts";
+import { searchServer, type SearchSettings } from "./search-fixture.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 
 const signal = new AbortController().signal;
 
-const adapterTo = (port: number, given: Partial<SearchOutputConfig> = {}): OutputAdapter =>
-  createAdapter(searchConfig(`http://127.0.0.1:${port}`, given), { clock: systemClock });
+const adapterTo = (
+  port: number,
+  given: Partial<SearchSettings> = {},
+  word: "ELASTICSEARCH" | "OPENSEARCH" = "ELASTICSEARCH",
+): OutputAdapter => adapterOf(word, searchServer(`http://127.0.0.1:${port}`, given));
 
 function batchOf(lines: readonly string[], number = 0): RecordBatch {
   const chunk = Buffer.from(lines.map((line) => `${line}\n`).join(""));
@@ -33,9 +31,9 @@ const snmp = `{"@timestamp":"2026-01-02T00:00:00.000Z","system.ip.addr":"192.0.2
 const options = `{"@timestamp":"2026-02-01T00:00:00.000Z","flow.export.ip.addr":"192.0.2.1","flow.record.type":"options","n":2}`;
 
 test("records go to the index of their type, each under its identity, once", async (t) => {
-  for (const isCompressed of [false, true]) {
+  for (const COMPRESSION of ["none", "gzip"] as const) {
     const fake = await startFakeSearchServer(t);
-    const adapter = adapterTo(fake.port, { isCompressed });
+    const adapter = adapterTo(fake.port, { COMPRESSION });
     assert.deepEqual(await adapter.open(signal), []);
     const batch = batchOf([numberedFlow(1), options, snmp], 40);
     for (let i = 0; i < 2; i++) assert.deepEqual(await adapter.send(batch, signal), { refused: [], retry: [] });
@@ -54,7 +52,7 @@ test("records go to the index of their type, each under its identity, once", asy
 test("indices by day and month are those of the record's own time", async (t) => {
   const fake = await startFakeSearchServer(t);
   for (const period of ["daily", "monthly"] as const) {
-    const adapter = adapterTo(fake.port, { period, suffix: "edge" });
+    const adapter = adapterTo(fake.port, { INDEX_PERIOD: period, INDEX_SUFFIX: "edge" });
     await adapter.open(signal);
     await adapter.send(batchOf([numberedFlow(0), options, snmp, `{"n":1}`]), signal);
     await adapter.close();
@@ -75,7 +73,7 @@ test("indices by day and month are those of the record's own time", async (t) =>
 
 test("the names of indices begin as the operator says", async (t) => {
   const fake = await startFakeSearchServer(t);
-  const adapter = adapterTo(fake.port, { prefix: "elastiflow", suffix: "codex" });
+  const adapter = adapterTo(fake.port, { INDEX_PREFIX: "elastiflow", INDEX_SUFFIX: "codex" });
   await adapter.open(signal);
   await adapter.send(batchOf([numberedFlow(1), options, snmp]), signal);
   await adapter.close();
@@ -91,8 +89,11 @@ test("the names of indices begin as the operator says", async (t) => {
 test("the template has every field of the table, and is replaced by a newer one only", async (t) => {
   const fake = await startFakeSearchServer(t);
   const path = "/_index_template/netgloss";
-  const open = async (given: Partial<SearchOutputConfig> = {}): Promise<readonly string[]> => {
-    const adapter = adapterTo(fake.port, given);
+  const open = async (
+    given: Partial<SearchSettings> = {},
+    word?: Parameters<typeof adapterTo>[2],
+  ): Promise<readonly string[]> => {
+    const adapter = adapterTo(fake.port, given, word);
     const warnings = await adapter.open(signal);
     await adapter.close();
     return warnings;
@@ -123,18 +124,18 @@ test("the template has every field of the table, and is replaced by a newer one 
   assert.equal(properties["flow.bytes"]?.type.endsWith("long"), true);
 
   const puts = (): number => fake.server.calls.filter((call) => call.method === "PUT" && call.path === path).length;
-  await open({ template: { ...searchTemplate, overwrite: false } });
+  await open({ INDEX_TEMPLATE_OVERWRITE: false });
   assert.equal(puts(), 1);
   await open();
   assert.equal(puts(), 2);
   fake.puts.set(path, { version: made.version + 1 });
   await open();
   assert.equal(puts(), 2);
-  await open({ template: undefined });
+  await open({ INDEX_TEMPLATE_ENABLE: false });
   fake.puts.set(path, { version: 1 });
   assert.deepEqual(await open(), ["the index template netgloss is not one of netgloss: it stays as it is"]);
   assert.equal(puts(), 2);
-  await open({ period: "daily", prefix: "elastiflow", suffix: "x", product: "opensearch" });
+  await open({ INDEX_PERIOD: "daily", INDEX_PREFIX: "elastiflow", INDEX_SUFFIX: "x" }, "OPENSEARCH");
   const daily = fake.puts.get("/_index_template/elastiflow-x");
   assert.equal(daily?.["data_stream"], undefined);
   assert.deepEqual(daily?.["index_patterns"], [
@@ -147,7 +148,7 @@ test("the template has every field of the table, and is replaced by a newer one 
 
 test("first contact says what is wrong, and goes on where it can", async (t) => {
   const fake = await startFakeSearchServer(t);
-  const open = async (given: Partial<SearchOutputConfig> = {}): Promise<readonly string[]> => {
+  const open = async (given: Partial<SearchSettings> = {}): Promise<readonly string[]> => {
     const adapter = adapterTo(fake.port, given);
     try {
       return await adapter.open(signal);
@@ -204,7 +205,7 @@ test("records that are refused, busy or not permitted", async (t) => {
 
 test("what an operator must mend is told from a fault of a record, whatever the status", async (t) => {
   const fake = await startFakeSearchServer(t);
-  const adapter = adapterTo(fake.port, { product: "elasticsearch" });
+  const adapter = adapterTo(fake.port);
   await adapter.open(signal);
   for (const [status, type, reason, advice] of [
     [

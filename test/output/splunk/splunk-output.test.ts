@@ -1,30 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter, DeliveryError, type SplunkOutputConfig } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import { DeliveryError, type SettingsOf } from "../../../src/output/index.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
-import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startHttpServer } from "../http/http-fixture.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
 
-const adapterTo = (port: number, given: Partial<SplunkOutputConfig> = {}) =>
-  createAdapter(
-    {
-      kind: "splunk",
-      ...postConfig(`http://127.0.0.1:${port}`),
-      headers: { authorization: "Splunk secret" },
-      format: "event",
-      index: "net",
-      source: "",
-      sourcetype: "netgloss",
-      hasCimFields: false,
-      ...given,
-    },
-    { clock: systemClock },
-  );
+const adapterTo = (port: number, given: Partial<SettingsOf<"SPLUNK_HEC">> = {}) =>
+  adapterOf("SPLUNK_HEC", { ADDRESSES: [`http://127.0.0.1:${port}`], TOKEN: "secret", INDEX: "net", ...given });
 
 const flow =
   '{"@timestamp":"2026-11-22T04:00:00.250Z","flow.export.ip.addr":"192.0.2.1","flow.src.ip.addr":"10.0.0.1","l4.proto.name":"TCP","flow.bytes":5}';
@@ -33,7 +20,7 @@ const polled = '{"@timestamp":"2026-11-22T04:00:01Z","system.ip.addr":"192.0.2.9
 test("records are events with time, host, index and source type, or lines", async (t) => {
   const server = await startHttpServer(t);
   server.answer = (_, response) => void response.end('{"text":"Success","code":0}');
-  const event = adapterTo(server.port, { compression: "gzip" });
+  const event = adapterTo(server.port, { COMPRESSION: "gzip" });
   await event.send(batchOf([flow]), signal).catch((error: unknown) => assert.match(String(error), /not open/));
   assert.deepEqual(await event.open(signal), []);
   assert.deepEqual(await event.send(batchOf([flow, polled]), signal), accepted);
@@ -54,14 +41,14 @@ test("records are events with time, host, index and source type, or lines", asyn
   );
   await event.close();
 
-  const raw = adapterTo(server.port, { format: "raw", source: "edge 1" });
+  const raw = adapterTo(server.port, { FORMAT: "raw", SOURCE: "edge 1" });
   await raw.open(signal);
   await raw.send(batchOf([flow]), signal);
   assert.equal(server.calls.at(-1)?.path, "/services/collector/raw?index=net&source=edge+1&sourcetype=netgloss");
   assert.equal(server.calls.at(-1)?.body, `${flow}\n`);
   await raw.close();
 
-  const cim = adapterTo(server.port, { hasCimFields: true });
+  const cim = adapterTo(server.port, { CIM_ENABLE: true });
   await cim.open(signal);
   await cim.send(batchOf([flow, polled]), signal);
   const [first, second] = (server.calls.at(-1)?.body ?? "")
@@ -148,7 +135,7 @@ test("through every fault of the way and of the server nothing is missing", asyn
   };
   const proxy = await startFaultProxy(t, "127.0.0.1", server.port);
   const store = {
-    adapter: adapterTo(proxy.port, { compression: "gzip" }),
+    adapter: adapterTo(proxy.port, { COMPRESSION: "gzip" }),
     proxy,
     isExactlyOnce: false,
     numbers: async () => held,

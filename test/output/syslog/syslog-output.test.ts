@@ -3,16 +3,15 @@ import { createSocket } from "node:dgram";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
-import { createAdapter, type OutputAdapter, type SyslogOutputConfig } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import type { OutputAdapter } from "../../../src/output/index.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 import { selfSignedFiles } from "../../support/self-signed.ts";
 import { until } from "../../support/until.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
-import { noTls } from "../http/http-fixture.ts";
-import { syslogConfig } from "./syslog-fixture.ts";
+import { adapterOf, tlsSettings } from "../adapter-fixture.ts";
+import { syslogServer, type SyslogSettings } from "./syslog-fixture.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
@@ -65,8 +64,8 @@ async function startReceiver(t: TestContext, tls?: { readonly key: string; reado
   return receiver;
 }
 
-function outputTo(t: TestContext, port: number, given: Partial<SyslogOutputConfig> = {}): OutputAdapter {
-  const adapter = createAdapter(syslogConfig(`127.0.0.1:${port}`, given), { clock: systemClock });
+function outputTo(t: TestContext, port: number, given: Partial<SyslogSettings> = {}): OutputAdapter {
+  const adapter = adapterOf("SYSLOG", syslogServer(`127.0.0.1:${port}`, given));
   cleanUp(t, () => adapter.close());
   return adapter;
 }
@@ -75,7 +74,12 @@ const numberIn = (message: string): number => (JSON.parse(message.slice(message.
 
 test("messages have the head of RFC 5424, and their length in bytes before them", async (t) => {
   const receiver = await startReceiver(t);
-  const adapter = outputTo(t, receiver.port, { facility: 23, severity: 0, appName: "flows", hostName: "a.example" });
+  const adapter = outputTo(t, receiver.port, {
+    FACILITY: "local7",
+    SEVERITY: "emerg",
+    APP_NAME: "flows",
+    HOSTNAME: "a.example",
+  });
   assert.deepEqual(await adapter.open(signal), []);
   const lines = [
     '{"@timestamp":"2026-01-02T03:04:05.678Z","flow.export.ip.addr":"192.0.2.1","name":"Büro","n":1}',
@@ -115,7 +119,7 @@ test("with write, batches share a connection while the receiver keeps it", async
     last = socket;
     take(socket);
   };
-  const adapter = outputTo(t, receiver.port, { confirm: "write" });
+  const adapter = outputTo(t, receiver.port, { CONFIRM: "write" });
   for (let n = 0; n < 3; n++) await adapter.send(batchOf([numberedFlow(n)]), signal);
   await until("all arrive", () => receiver.messages.length === 3);
   assert.equal(receiver.connections, 1);
@@ -129,14 +133,14 @@ test("with write, batches share a connection while the receiver keeps it", async
 test("TLS: only to a receiver whose certificate is trusted", async (t) => {
   const { key, cert, certPath } = selfSignedFiles(t);
   const receiver = await startReceiver(t, { key, cert });
-  const trusting = outputTo(t, receiver.port, { tls: { ...noTls, caPath: certPath } });
+  const trusting = outputTo(t, receiver.port, tlsSettings({ ca: certPath }));
   assert.deepEqual(await trusting.open(signal), []);
   assert.deepEqual(await trusting.send(batchOf([numberedFlow(1), numberedFlow(2)]), signal), accepted);
   assert.deepEqual(receiver.messages.map(numberIn), [1, 2]);
-  await assert.rejects(outputTo(t, receiver.port, { tls: noTls }).open(signal), /is not trusted .*: name its CA/);
+  await assert.rejects(outputTo(t, receiver.port, tlsSettings()).open(signal), /is not trusted .*: name its CA/);
   const plain = await startReceiver(t);
   plain.take = (socket) => socket.end("what?\n");
-  await assert.rejects(outputTo(t, plain.port, { tls: noTls }).open(signal), /does not speak TLS/);
+  await assert.rejects(outputTo(t, plain.port, tlsSettings()).open(signal), /does not speak TLS/);
 });
 
 test("UDP: a datagram for each record; what is too long for one is refused", async (t) => {
@@ -145,7 +149,7 @@ test("UDP: a datagram for each record; what is too long for one is refused", asy
   receiver.on("message", (message) => messages.push(message.toString()));
   await new Promise<void>((resolve) => receiver.bind(0, "127.0.0.1", resolve));
   cleanUp(t, () => receiver.close());
-  const adapter = outputTo(t, receiver.address().port, { protocol: "udp" });
+  const adapter = outputTo(t, receiver.address().port, { PROTOCOL: "udp" });
   assert.match((await adapter.open(signal)).join(), /is not noticed/);
   const long = `{"flow.export.ip.addr":"192.0.2.1","pad":"${"x".repeat(65_500)}","n":1}`;
   const lines = [numberedFlow(0), long, ...Array.from({ length: 98 }, (_, i) => numberedFlow(i + 2))];
@@ -162,11 +166,11 @@ test("UDP: a datagram for each record; what is too long for one is refused", asy
 
 test("what cannot be reached is named, the next receiver is used", async (t) => {
   const receiver = await startReceiver(t);
-  const adapter = outputTo(t, 0, { servers: ["127.0.0.1:1", `127.0.0.1:${receiver.port}`] });
+  const adapter = outputTo(t, 0, { ADDRESSES: ["127.0.0.1:1", `127.0.0.1:${receiver.port}`] });
   await assert.rejects(adapter.open(signal), /127\.0\.0\.1:1 refuses connections/);
   assert.deepEqual(await adapter.open(signal), []);
   assert.deepEqual(await adapter.send(batchOf([numberedFlow(1)]), signal), accepted);
-  const unknown = outputTo(t, 0, { protocol: "udp", servers: ["no-such-host.invalid:514"] });
+  const unknown = outputTo(t, 0, { PROTOCOL: "udp", ADDRESSES: ["no-such-host.invalid:514"] });
   await assert.rejects(unknown.open(signal), /host name of no-such-host\.invalid:514/);
 });
 
@@ -182,7 +186,7 @@ test("plain syslog to a port of TLS is not delivered, whatever the server does w
   const { key, cert } = selfSignedFiles(t);
   const receiver = await startReceiver(t, { key, cert });
   for (const confirm of ["close", "write"] as const) {
-    const adapter = outputTo(t, receiver.port, { confirm });
+    const adapter = outputTo(t, receiver.port, { CONFIRM: confirm });
     await adapter.open(signal);
     const sent = adapter.send(batchOf([numberedFlow(1), numberedFlow(2)]), signal);
     await assert.rejects(sent, { blame: "operator", message: /does it speak TLS, which is off here/ }, confirm);

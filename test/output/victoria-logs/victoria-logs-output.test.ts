@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAdapter } from "../../../src/output/index.ts";
-import { systemClock } from "../../../src/base/report/index.ts";
+import { adapterOf } from "../adapter-fixture.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
-import { postConfig, startHttpServer } from "../http/http-fixture.ts";
+import { startHttpServer } from "../http/http-fixture.ts";
 import { startVictoriaLogsServer } from "./victoria-logs-server.ts";
 
 const signal = new AbortController().signal;
 
 const adapterTo = (port: number) =>
-  createAdapter(
-    {
-      kind: "victoria_logs",
-      ...postConfig(`http://127.0.0.1:${port}`),
-      compression: "gzip",
-      streamFields: ["flow.export.ip.addr", "system.ip.addr"],
-    },
-    { clock: systemClock },
-  );
+  adapterOf("VICTORIALOGS", { ADDRESSES: [`http://127.0.0.1:${port}`], COMPRESSION: "gzip" });
 
 test("lines have a message and name their stream's fields", async (t) => {
   const server = await startHttpServer(t);

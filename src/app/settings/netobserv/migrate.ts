@@ -10,7 +10,7 @@ import {
   secretOfFileName,
   theirDefault,
 } from "../name-settings.ts";
-import { parseInstanceName } from "../output-instances.ts";
+import { parseInstanceName } from "../output-settings.ts";
 import type { GivenSetting } from "../settings-source.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
 import { fateOf, isSettingName, netObservNames } from "./netobserv-names.ts";

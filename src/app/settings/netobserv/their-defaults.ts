@@ -1,4 +1,4 @@
-import { instanceSetting, parseInstanceName, type OutputInstance } from "../output-instances.ts";
+import { instanceSetting, parseInstanceName, type OutputInstance } from "../output-settings.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
 import { netObservNames } from "./netobserv-names.ts";
 

@@ -1,4 +1,5 @@
-import { flowFormats, flowRecordLayouts } from "./flow-record-layouts.ts";
+import { flowFormats } from "./sample-steps.ts";
+import { flowRecordLayouts } from "./structures.gen.ts";
 import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { Part, StepBook } from "../steps/step-book.ts";
 import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./sample-steps.ts";

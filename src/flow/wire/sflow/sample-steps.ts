@@ -5,7 +5,10 @@ import * as layout from "../../kernel/layout.ts";
 import { tcpFlagBits, tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import type { PacketSteps } from "../packet/packet-steps.ts";
-import { flowFormats } from "./flow-record-layouts.ts";
+import { sflowDropReasons } from "./drop-reasons.gen.ts";
+
+/** Formats of flow records that are more than a row of fields, and that of the switch's VLANs. */
+export const flowFormats = { header: 1, ethernet: 2, ipv4: 3, ipv6: 4, switch: 1001, gateway: 1003 } as const;
 
 /** More than a number of a path takes in a line, with a segment around it. */
 const maxNumber = 12;
@@ -92,71 +95,8 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
   };
 }
 
-/** Why a packet was discarded ("sFlow Version 5", the codes of ICMP; "sFlow Dropped Packet Notification Structures"). */
-const icmpReasons = [
-  "net_unreachable",
-  "host_unreachable",
-  "protocol_unreachable",
-  "port_unreachable",
-  "frag_needed",
-  "src_route_failed",
-  "dst_net_unknown",
-  "dst_host_unknown",
-  "src_host_isolated",
-  "dst_net_prohibited",
-  "dst_host_prohibited",
-  "dst_net_tos_unreachable",
-  "dst_host_tos_unreachable",
-  "comm_admin_prohibited",
-  "host_precedence_violation",
-  "precedence_cutoff",
-];
-
-const firstOther = 256;
-const otherReasons = [
-  "unknown",
-  "ttl_exceeded",
-  "acl",
-  "no_buffer_space",
-  "red",
-  "traffic_shaping",
-  "pkt_too_big",
-  "src_mac_is_multicast",
-  "vlan_tag_mismatch",
-  "ingress_vlan_filter",
-  "ingress_spanning_tree_filter",
-  "port_list_is_empty",
-  "port_loopback_filter",
-  "blackhole_route",
-  "non_ip",
-  "uc_dip_over_mc_dmac",
-  "dip_is_loopback_address",
-  "sip_is_mc",
-  "sip_is_loopback_address",
-  "ip_header_corrupted",
-  "ipv4_sip_is_limited_bc",
-  "ipv6_mc_dip_reserved_scope",
-  "ipv6_mc_dip_interface_local_scope",
-  "unresolved_neigh",
-  "mc_reverse_path_forwarding",
-  "non_routable_packet",
-  "decap_error",
-  "overlay_smac_is_mc",
-  "unknown_l2",
-  "unknown_l3",
-  "unknown_l3_exception",
-  "unknown_buffer",
-  "unknown_tunnel",
-  "unknown_l4",
-];
-
 /** Codes from here on have no name. */
-const dropReasonCount = firstOther + otherReasons.length;
-
-/** Undefined for a code without a name here. */
-export function dropReasonName(code: number): string | undefined {
-  return code < firstOther ? icmpReasons[code] : otherReasons[code - firstOther];
-}
+const dropReasonCount = Math.max(...sflowDropReasons.keys()) + 1;
 
 /** How the interface of a packet is given. */
 const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
@@ -204,7 +144,7 @@ export function createInterfaceSteps(book: StepBook): InterfaceSteps {
   const reasonNumber = book.field(reasonId, "number");
   const reason = book.entry(dropReasonCount, (code) => [
     [reasonId, code],
-    ["flow.drop.reason.name", dropReasonName(code)],
+    ["flow.drop.reason.name", sflowDropReasons.get(code)],
   ]);
   const ingress = book.fixed([[direction, "ingress"]], direction);
   const egress = book.fixed([[direction, "egress"]], direction);

@@ -3,7 +3,7 @@ import { type CounterType, type XdrLayout, padded } from "./xdr-reader.ts";
 import { readLayout, type LayoutResult, type XdrReader, createXdrReader } from "./xdr-reader.ts";
 import { sourceKey } from "../../exporters/sequence.ts";
 import { type RecordHead, createHeadField, createRecordHeads } from "../records/decoder.ts";
-import { counterLayouts } from "./counter-layouts.ts";
+import { counterLayouts } from "./structures.gen.ts";
 import { checkRecords, sampleProblem, type SampleContext } from "./sample-records.ts";
 import { createSampleRecords, locateRecords } from "./sample-records.ts";
 import { hexOf } from "../steps/steps.ts";

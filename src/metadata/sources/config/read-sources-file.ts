@@ -126,7 +126,7 @@ const common = {
   key_file: optional(textLine, "Its key."),
   map: optional(
     plain("a column map", (value) => readColumnMap(value)),
-    "Which columns become which fields: [column maps](column-maps.md).",
+    "Which columns become which fields.",
   ),
   defaults: optional(
     plain("values of entries", (value) => readFixed(value, "defaults")),
@@ -199,7 +199,7 @@ const sources = list(source, "source").to((given, at) => {
 });
 
 /** The file of sources: a list, or a mapping with one as `sources`. */
-const sourcesShape = mappingOr(
+export const sourcesShape = mappingOr(
   mapping({ sources: defaulted(sources, [], "The sources.") }).to((given) => given.sources),
   sources,
 );

@@ -1,0 +1,160 @@
+import {
+  bool,
+  hasControl,
+  list,
+  listOrNone,
+  oneOf,
+  partsOf,
+  path,
+  plainText,
+  row,
+  secret,
+  serverAddress,
+  userName,
+  type Setting,
+  type SettingType,
+} from "../../base/settings/index.ts";
+import { Secret } from "../../base/text/index.ts";
+import type { TlsConfig } from "../delivery/tls-options.ts";
+import type { OwnSettings } from "../output-kind.ts";
+import type { PostConfig } from "./post-output.ts";
+
+/** HTTP headers: `X-Tenant=edge,X-Site=north`. */
+const headerList: SettingType<ReadonlyMap<string, string>> = {
+  expected: "a list separated by commas, nothing twice, each <name of an HTTP header>=<value>",
+  parse(value) {
+    const pairs = partsOf(value).map((pair) => pair.split("="));
+    const found = new Map<string, string>();
+    for (const [name = "", ...parts] of pairs) {
+      const text = parts.join("=");
+      if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) || text === "" || hasControl(text)) return undefined;
+      found.set(name.toLowerCase(), text);
+    }
+    return found.size === pairs.length ? found : undefined;
+  },
+  format: (of) => [...of].map(([name, value]) => `${name}=${value}`).join(","),
+};
+
+const group = "Outputs";
+
+export const addressesRow = (fallback: readonly string[]): Setting<readonly string[]> =>
+  row(
+    group,
+    list(serverAddress),
+    fallback,
+    "The servers of the store. Requests are spread over those that answer.",
+    "https://store-1.example.com,https://store-2.example.com",
+  );
+
+export const tlsRows = {
+  TLS_ENABLE: row(
+    group,
+    bool,
+    false,
+    "Uses TLS for addresses without a scheme. `https://` and `tls://` say it themselves.",
+  ),
+  TLS_CA_CERT_FILEPATH: row(
+    group,
+    path,
+    "",
+    "CA certificates in PEM. They replace those of the system.",
+    "/etc/netgloss/tls/ca.pem",
+  ),
+  TLS_SKIP_VERIFICATION: row(
+    group,
+    bool,
+    false,
+    "Accepts any server certificate. Insecure: others on the path can read and change the records.",
+  ),
+};
+
+export const clientCertificateRows = {
+  TLS_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
+  TLS_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
+};
+
+export const credentialRows = (user: string) => ({
+  USERNAME: row(
+    group,
+    userName,
+    user,
+    "The user name of basic authentication, which needs a password, too.",
+    "netgloss",
+  ),
+  PASSWORD: row(group, secret, new Secret(""), "The password of basic authentication."),
+});
+
+export const tokenRow = row(group, secret, new Secret(""), "Sent as `Authorization: Bearer <token>`.");
+export const headersRow = row(
+  group,
+  headerList,
+  new Map(),
+  "Further headers of every request.",
+  "x-tenant=edge,x-site=north",
+);
+
+export const labelsRow = (what: string): Setting<readonly string[]> =>
+  row(group, listOrNone(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
+
+export const gzipRow = row(group, oneOf(["none", "gzip"]), "none", "Of requests.");
+
+type TlsSettings = OwnSettings<typeof tlsRows & typeof clientCertificateRows>;
+
+/** Reads the TLS of a store. */
+export function tlsOf(settings: TlsSettings): TlsConfig {
+  return {
+    caPath: settings.TLS_CA_CERT_FILEPATH,
+    certPath: settings.TLS_CERT_FILEPATH,
+    keyPath: settings.TLS_KEY_FILEPATH,
+    skipVerification: settings.TLS_SKIP_VERIFICATION,
+  };
+}
+
+interface ServerSettings extends Pick<TlsSettings, "TLS_ENABLE"> {
+  readonly ADDRESSES: readonly string[];
+}
+
+/** Reads the addresses of a store over HTTP as URLs. @param pathOfAddress of addresses that are no URLs. */
+export function urlsOf({ ADDRESSES, TLS_ENABLE }: ServerSettings, pathOfAddress = ""): readonly string[] {
+  const scheme = TLS_ENABLE ? "https" : "http";
+  return ADDRESSES.map((address) => (/^https?:/i.test(address) ? address : `${scheme}://${address}${pathOfAddress}`));
+}
+
+type CredentialSettings = OwnSettings<ReturnType<typeof credentialRows>>;
+
+/** Makes the header of basic authentication; none without a user or a password. */
+export function basicAuthorization({ USERNAME, PASSWORD }: CredentialSettings): { readonly authorization?: string } {
+  if (USERNAME === "" || PASSWORD === "") return {};
+  return { authorization: `Basic ${Buffer.from(`${USERNAME}:${PASSWORD}`).toString("base64")}` };
+}
+
+interface PostSettings extends ServerSettings, TlsSettings {
+  readonly REQUESTS_IN_FLIGHT: number;
+  readonly COMPRESSION: PostConfig["compression"];
+}
+
+/** Says how batches are posted to a store. @param pathOfAddress of addresses that are no URLs. */
+export function postConfig(settings: PostSettings, headers: PostConfig["headers"], pathOfAddress = ""): PostConfig {
+  return {
+    urls: urlsOf(settings, pathOfAddress),
+    tls: tlsOf(settings),
+    maxConnections: settings.REQUESTS_IN_FLIGHT,
+    compression: settings.COMPRESSION,
+    headers,
+  };
+}
+
+interface LogSettings extends PostSettings, CredentialSettings {
+  readonly TOKEN: string;
+  readonly HEADERS: ReadonlyMap<string, string>;
+}
+
+/** Says how batches are posted to a store that takes basic authentication, a bearer token and headers. */
+export function logPostConfig(settings: LogSettings, pathOfAddress = ""): PostConfig {
+  const headers = {
+    ...Object.fromEntries(settings.HEADERS),
+    ...basicAuthorization(settings),
+    ...(settings.TOKEN !== "" && { authorization: `Bearer ${settings.TOKEN}` }),
+  };
+  return postConfig(settings, headers, pathOfAddress);
+}

@@ -1,0 +1,46 @@
+import { clickHouse } from "./clickhouse/settings.ts";
+import { cribl } from "./cribl/settings.ts";
+import type { ValuesOf } from "../base/settings/index.ts";
+import type { CommonRows } from "./delivery/settings.ts";
+import { elasticsearch } from "./elasticsearch/settings.ts";
+import { http } from "./http/settings.ts";
+import { kafka } from "./kafka/settings.ts";
+import { loki } from "./loki/settings.ts";
+import { nats } from "./nats/settings.ts";
+import { opensearch } from "./opensearch/settings.ts";
+import { otlp } from "./otlp/settings.ts";
+import type { OwnSettings } from "./output-kind.ts";
+import { splunk } from "./splunk/settings.ts";
+import { syslog } from "./syslog/settings.ts";
+import { victoriaLogs } from "./victoria-logs/settings.ts";
+
+/** All outputs to stores, in the order of the page of settings. A start of the command line loads these files, and nothing else of the room. */
+export const outputKinds = [
+  elasticsearch,
+  opensearch,
+  http,
+  cribl,
+  clickHouse,
+  splunk,
+  loki,
+  victoriaLogs,
+  otlp,
+  kafka,
+  nats,
+  syslog,
+] as const;
+
+export { fileRows } from "./file/settings.ts";
+export { monitorRows } from "./monitor/settings.ts";
+export { stdoutRows } from "./stdout/settings.ts";
+
+export type StoreKind = (typeof outputKinds)[number];
+
+/** The word of an output to a store in the names of its settings. */
+export type StoreWord = StoreKind["word"];
+
+/** The values of the settings that all outputs to stores have. */
+export type CommonValues = ValuesOf<CommonRows>;
+
+/** The settings of an output to a store by its word, as its thread has them. */
+export type SettingsOf<Word extends StoreWord> = OwnSettings<Extract<StoreKind, { word: Word }>["rows"]>;

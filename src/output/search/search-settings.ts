@@ -1,0 +1,105 @@
+import {
+  bool,
+  int,
+  oneOf,
+  orEmpty,
+  orNone,
+  path,
+  plainText,
+  row,
+  type Setting,
+  type SettingType,
+} from "../../base/settings/index.ts";
+import { commonRows } from "../delivery/settings.ts";
+import { addressesRow, credentialRows, tlsRows } from "../http/server-settings.ts";
+import type { TlsConfig } from "../delivery/tls-options.ts";
+import type { OwnSettings } from "../output-kind.ts";
+
+const group = "Outputs";
+
+/** A part of the name of an index. */
+const indexPart: SettingType<string> = {
+  expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, the first a letter or digit",
+  parse: (value) => (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(value) ? value : undefined),
+  format: (value) => value,
+};
+
+/** The settings of servers that understand the API of Elasticsearch. @param user the name of the usual user. */
+export const serverRows = (store: string, user: string) => ({
+  ...commonRows(store),
+  ADDRESSES: addressesRow(["127.0.0.1:9200"]),
+  ...tlsRows,
+  ...credentialRows(user),
+});
+
+/** The settings of indices, which stand behind those of the server. */
+export const searchRows = {
+  CLIENT_CA_CERT_FILEPATH: row(
+    group,
+    path,
+    "",
+    "Another name of TLS_CA_CERT_FILEPATH, which counts first.",
+    "/etc/netgloss/tls/ca.pem",
+  ),
+  CLIENT_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
+  CLIENT_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
+  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "The compression of requests."),
+  INDEX_PERIOD: row(
+    group,
+    oneOf(["rollover", "daily", "monthly"]),
+    "rollover",
+    "`rollover` writes to data streams; `daily` and `monthly` to indices with the day or month of `@timestamp` (UTC) in their names.",
+  ),
+  INDEX_PREFIX: row(
+    group,
+    indexPart,
+    "netgloss",
+    "The beginning of the names of indices: `<prefix>-flow`.",
+    "elastiflow",
+  ),
+  INDEX_SUFFIX: row(
+    group,
+    orEmpty(indexPart),
+    "",
+    "The end of the names of indices: `netgloss-flow-<suffix>`.",
+    "edge",
+  ),
+  INDEX_NAMING: row(
+    group,
+    oneOf(["netgloss", "netobserv"]),
+    "netgloss",
+    "How indices are called. `netobserv`: so that the dashboards of ElastiFlow NetObserv find them, with INDEX_PREFIX elastiflow: `elastiflow-flow-codex-2.4-netgloss`, with ECS_ENABLE `elastiflow-flow-ecs-8.0-2.4-netgloss`.",
+  ),
+  INDEX_TEMPLATE_ENABLE: row(group, bool, true, "Creates the index template with the types of all fields."),
+  INDEX_TEMPLATE_OVERWRITE: row(
+    group,
+    bool,
+    true,
+    "Replaces an existing index template, unless it has a newer version.",
+  ),
+  INDEX_TEMPLATE_SHARDS: row(group, int(1, 1024, "shards"), 1, "Primary shards of an index."),
+  INDEX_TEMPLATE_REPLICAS: row(group, int(0, 64, "replicas"), 0, "Replicas of each shard."),
+  INDEX_TEMPLATE_REFRESH_INTERVAL: row(group, plainText, "10s", "How soon records can be searched."),
+  INDEX_TEMPLATE_CODEC: row(group, plainText, "best_compression", "The codec that compresses an index."),
+  INDEX_TEMPLATE_PIPELINE_DEFAULT: row(group, plainText, "_none", "The default ingest pipeline of the indices."),
+  INDEX_TEMPLATE_PIPELINE_FINAL: row(group, plainText, "_none", "The final ingest pipeline of the indices."),
+};
+
+export const policyRow = (kind: string): Setting<string> =>
+  row(
+    group,
+    orNone(plainText),
+    "netgloss",
+    `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. none is no policy.`,
+  );
+
+export type SearchSettings = OwnSettings<ReturnType<typeof serverRows> & typeof searchRows>;
+
+export function searchTls(settings: SearchSettings): TlsConfig {
+  return {
+    caPath: settings.TLS_CA_CERT_FILEPATH || settings.CLIENT_CA_CERT_FILEPATH,
+    certPath: settings.CLIENT_CERT_FILEPATH,
+    keyPath: settings.CLIENT_KEY_FILEPATH,
+    skipVerification: settings.TLS_SKIP_VERIFICATION,
+  };
+}
