@@ -8,7 +8,7 @@ import { Secret } from "../base/text/index.ts";
 import { reloadPlan } from "./reload-plan.ts";
 import { allSettings, SettingsError, type SettingName, type Settings, type SettingsReading } from "./settings/index.ts";
 
-type ShippedPackage = NonNullable<CollectorAnswer<"getSettings">["packages"]>[number];
+type ShippedPackage = CollectorAnswer<"getSettings">["packages"][number];
 
 interface Manifest {
   readonly name?: string;
