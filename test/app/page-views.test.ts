@@ -141,7 +141,7 @@ test("a terminal shows how far the collector is, and nothing of it stays", async
     total: 1000,
     unit: "characters",
     startedAt: 0,
-  };
+  } as const;
   let written = "";
   const steps = new EventEmitter();
   const work = once(steps, "done").then(() => "imported");

@@ -9,8 +9,7 @@ const aliveMs = 5_000;
 
 /** What `GET /api/v1/progress` answers. */
 export function tasksView(progress: Progress): CollectorAnswer<"listTasks"> {
-  // What keeps the tasks takes any text as their kind; those that begin one use these.
-  return { tasks: progress.tasks() as CollectorAnswer<"listTasks">["tasks"] };
+  return { tasks: progress.tasks() };
 }
 
 /** `GET /api/v1/progress/events`: the tasks whenever they have changed, one JSON object a line. */

@@ -14,7 +14,7 @@ import {
   type SettingsReading,
 } from "../settings/index.ts";
 
-type ShippedPackage = NonNullable<CollectorAnswer<"getSettings">["packages"]>[number];
+type ShippedPackage = CollectorAnswer<"getSettings">["packages"][number];
 
 interface Manifest {
   readonly name?: string;

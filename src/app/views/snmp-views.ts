@@ -41,7 +41,11 @@ export function watchedSnmp(snmp: Snmp, progress: Progress): SnmpOperations {
   };
 }
 
-async function during<T>(progress: Progress, kind: string, work: () => Promise<T>): Promise<T> {
+async function during<T>(
+  progress: Progress,
+  kind: "apply-definitions" | "preview-definitions",
+  work: () => Promise<T>,
+): Promise<T> {
   const task = progress.begin({ kind, subject: "SNMP definitions" });
   task.step("reading", "files");
   try {
