@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { createCollector, readSettings } from "../../src/app/index.ts";
 import { progressLine, showProgress } from "../../src/app/cli/client/api-call.ts";
-import { shippedPackages, createSettingsView, type SettingsView } from "../../src/app/settings-view.ts";
+import { shippedPackages, createSettingsView, type SettingsView } from "../../src/app/views/settings-view.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { startHttpServer } from "../output/http/http-fixture.ts";
 import { cleanUp } from "../support/clean-up.ts";
