@@ -78,7 +78,7 @@ export { readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
 export { waitFor } from "./operations/discoveries.ts";
-export { Snmp } from "./operations/create-snmp.ts";
+export { Snmp } from "./operations/snmp.ts";
 export type {
   ApplyFinding,
   ApplyOutcome,
@@ -86,11 +86,11 @@ export type {
   DeviceCounters,
   RediscoveryOutcome,
   SnmpOptions,
-} from "./operations/snmp.ts";
+} from "./operations/snmp-options.ts";
 export { readTrapRules, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";
 export { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./operations/interface-directory.ts";
 export type { RefusedTraps } from "./traps/sender-limit.ts";
 export type { TrapSettings } from "./traps/trap-listener.ts";
-export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/snmp.ts";
+export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/snmp-options.ts";

@@ -9,7 +9,7 @@ import type { Pacer } from "../limits.ts";
 import { deviceGroupsOf } from "../definitions/definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { Discoveries } from "./discoveries.ts";
-import type { ApplyFinding, ApplyOutcome, DefinitionsPreview } from "./snmp.ts";
+import type { ApplyFinding, ApplyOutcome, DefinitionsPreview } from "./snmp-options.ts";
 
 /** What a change of the definitions means for one device. */
 interface DeviceEffect {

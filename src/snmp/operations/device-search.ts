@@ -9,7 +9,7 @@ import type { DefinitionsInUse } from "./apply-definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";
 import { NetworkDiscovery } from "./network-discovery.ts";
-import type { SnmpOptions } from "./snmp.ts";
+import type { SnmpOptions } from "./snmp-options.ts";
 
 /** What is known of the devices that are polled. Of a device that another collector polls the address is known. */
 function polledIdentities(

@@ -5,7 +5,7 @@ import { detailDevice, viewDevice, type DeviceTable, type DeviceDetail, type Dev
 import { type Discoveries, waitFor } from "./discoveries.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
-import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome, RemoteDiscovery } from "./snmp.ts";
+import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome, RemoteDiscovery } from "./snmp-options.ts";
 
 /** How a device is taken up. */
 interface TakenUp {

@@ -1,124 +1,450 @@
-import type { Enricher, Sink } from "../../record/index.ts";
-import type { Clock, Health, Log, Metrics, Progress } from "../../base/report/index.ts";
-import type { DefinitionPaths } from "../definitions/definition-files.ts";
-import type { TrapSettings } from "../traps/trap-listener.ts";
-import type { OpenUdpSocket } from "../session/sockets.ts";
-import type { OctetReading } from "../poller/interface-states.ts";
-import type { DiscoverySettings } from "./network-discovery.ts";
-import type { SnmpNaming } from "../poller/record-writer.ts";
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { Enricher } from "../../record/index.ts";
+import type { RefusedTraps } from "../traps/sender-limit.ts";
+import type { NetworkDiscovery } from "./network-discovery.ts";
+import type {
+  ApplyOutcome,
+  DefinitionsPreview,
+  DeviceCounters,
+  DeviceSharing,
+  DeviceTaker,
+  RediscoveryOutcome,
+  SnmpOptions,
+} from "./snmp-options.ts";
+import { type Clock, type Component, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
+import { type MemoryBudget, createMemoryBudget } from "../limits.ts";
+import { rateRefusals } from "../poller/counter-rates.ts";
+import { type RateBudget, createRateBudget } from "../poller/counter-rates.ts";
+import type { OctetBudget } from "../poller/interface-states.ts";
+import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
+import type { Definitions } from "../definitions/definitions.ts";
+import { DeviceTable } from "./device-table.ts";
+import type { DeviceDetail, DeviceView } from "./device-table.ts";
+import { Discoveries } from "./discoveries.ts";
+import { DeviceList, LocalDevices, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
+import { usmCredential } from "../definitions/definitions.ts";
+import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
+import { type Pacer, createPacer } from "../limits.ts";
+import { createPlanStore, type PlanStore } from "../discovery/device-plan.ts";
+import { registerDeviceMetrics } from "../poller/device-counts.ts";
+import { RecordWriter } from "../poller/record-writer.ts";
+import { Schedule } from "../poller/poll-times.ts";
+import { peerName } from "../session/peer.ts";
+import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
+import { SnmpError } from "../session/snmp-error.ts";
+import { DefinitionsInUse } from "./apply-definitions.ts";
+import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./interface-directory.ts";
+import { createDeviceSearch } from "./device-search.ts";
+import { Neighbours, type Candidates } from "./candidates.ts";
+import { prometheusText } from "../readings/last-readings.ts";
+import { createTrapListener, type TrapListener, type TrapSettings } from "../traps/trap-listener.ts";
+import { createTakeUp } from "./shared-devices.ts";
+import { waitFor } from "./discoveries.ts";
 
-/** A device that this collector is to poll from now on. */
-export interface GivenDevice {
-  readonly deviceId: string;
-  /** The plan of who polled it before, as text. */
-  readonly plan: string | undefined;
-  /** The longest time that it may have gone without a poll, in milliseconds; undefined: it was never polled. */
-  readonly idleMs: number | undefined;
+/** What is kept of all devices together, each within its bound. */
+interface Budgets {
+  readonly memory: MemoryBudget;
+  readonly readings: LastReadings | undefined;
+  readonly rates: RateBudget;
+  readonly octets: OctetBudget;
 }
 
-/** The outcome of a rediscovery by another collector. */
-export interface RemoteDiscovery {
-  readonly ok: boolean;
-  readonly error?: string;
+function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octets }: Budgets): void {
+  metrics.gaugeFrom(
+    "netgloss_snmp_long_tables_bytes",
+    "Memory of long tables between reading and writing",
+    [],
+    () => memory.used,
+  );
+  if (readings !== undefined) {
+    metrics.gaugeFrom("netgloss_snmp_readings_rows", "Rows kept for /metrics/snmp", [], () => readings.counts.rows);
+    metrics.counterFrom(
+      "netgloss_snmp_readings_left_out_total",
+      "Rows that are not in /metrics/snmp, because there are so many",
+      [],
+      () => readings.counts.leftOut,
+    );
+  }
+  metrics.gaugeFrom(
+    "netgloss_snmp_rates_rows",
+    "Rows of tables whose counters are kept, to compare them with the next poll",
+    [],
+    () => rates.used,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_rates_rows_left_out_total",
+    "Rows whose counters were not kept for want of room: they have no rates",
+    [],
+    () => rates.leftOut,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_rates_refused_total",
+    "Counters without a rate between two polls, by reason",
+    ["reason"],
+    () => rateRefusals.map((reason) => [{ reason }, rates.refused[reason]] as const),
+  );
+  metrics.gaugeFrom(
+    "netgloss_snmp_counted_interfaces",
+    "Interfaces whose last counters are kept, to compare them with flows",
+    [],
+    () => octets.used,
+  );
+  metrics.counterFrom(
+    "netgloss_snmp_counters_left_out_total",
+    "Counters of interfaces that were not kept for want of room: `netgloss doctor` does not compare them with flows",
+    [],
+    () => octets.leftOut,
+  );
 }
 
-/** What polls the devices that this collector is given. */
-export interface DeviceTaker {
-  take(devices: readonly GivenDevice[]): Promise<void>;
-  /** Polls them no more, at once. @returns their plans as text, as far as there are any. */
-  release(deviceIds: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
-  /** @returns undefined when the device is not polled here. */
-  rediscover(deviceId: string): Promise<RemoteDiscovery> | undefined;
-}
+/** Work for many devices at once is spread: this much for each, up to a minute. */
+const spreadPerDevice = 25;
+const maxSpread = 60_000;
+/** How long a restart takes that did not say when it stopped. */
+const usualRestart = 15_000;
 
-/** Devices shared with other collectors: each is polled by one. */
-export interface DeviceSharing {
-  /** The name of this collector. */
-  readonly member: string;
-  /** Begins. Resolves when devices were given for the first time, or cannot be for now. */
-  start(taker: DeviceTaker): Promise<void>;
-  /** The devices of the definitions, at the start and whenever they have changed. */
-  offer(deviceIds: readonly string[]): void;
-  holds(deviceId: string): boolean;
-  /** The collector that polls a device; undefined when this one does not know. */
-  memberOf(deviceId: string): string | undefined;
-  /** Keeps the plan of a device for the next collector. */
-  keep(deviceId: string, plan: string): Promise<void>;
-  /** Whether this collector does what one of them is to do. */
-  leads(): boolean;
+/** Of all devices: some 4 000 with 50 interfaces each. */
+const maxReadingRows = 400_000;
+
+/** How many plans of an earlier run are read at a time when the poller starts. */
+const maxBeginning = 32;
+
+/** Rows of all devices whose counters are compared with the next poll. */
+const maxCountedRows = 400_000;
+
+/** Interfaces of all devices of which readings of counters are kept: some 10 MB. */
+const maxCounted = 20_000;
+/** For the rows of all long tables of all devices that are read at the same time. */
+const maxRowBytes = 64 * 1024 * 1024;
+
+/** The SNMP half of the collector. */
+export class Snmp implements Component {
+  readonly name = "snmp";
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #log: Log;
+  readonly #sharing: DeviceSharing | undefined;
+  readonly #plans: PlanStore;
+  readonly #directory = new InterfaceDirectory();
+  /** Gives flow records the names of their exporter's interfaces. */
+  readonly interfaceEnricher: Enricher;
+  readonly #client: SnmpClient;
+  readonly #schedule: Schedule;
+  #isRunning = false;
+  readonly #pacer: Pacer;
+  readonly #lastReadings: LastReadings | undefined;
+  readonly #devices: DeviceTable;
+  readonly #discoveries: Discoveries;
+  readonly #inUse: DefinitionsInUse;
+  readonly #pollers: DeviceTable["pollers"];
+  readonly #traps: TrapListener | undefined;
+  /** Undefined when no networks are searched. */
+  readonly networks: NetworkDiscovery | undefined;
+  /** Addresses that are named somewhere and no devices; undefined when no networks are searched. */
+  readonly candidates: Candidates | undefined;
+  readonly #begin: ReturnType<typeof createTakeUp>;
+  readonly #taker: DeviceTaker;
+  readonly #list: DeviceList;
+
+  constructor(options: SnmpOptions) {
+    const { clock, metrics, health, random = Math.random } = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#log = limitLog(options.log, clock);
+    this.#sharing = options.sharing;
+    const ownPlans = createPlanStore(options.persistDirectory, metrics, this.#log);
+    this.#plans = options.sharing === undefined ? ownPlans : sharedPlans(ownPlans, options.sharing);
+    this.interfaceEnricher = createInterfaceEnricher(this.#directory, metrics);
+    this.#client = this.#createClient(options);
+    this.#schedule = new Schedule(clock);
+    this.#pacer = createPacer(clock);
+    const memory = createMemoryBudget(maxRowBytes);
+    this.#lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
+    const neighbours = options.discovery && new Neighbours();
+    this.#devices = this.#createDevices(options, memory, neighbours);
+    this.#discoveries = new Discoveries({
+      client: this.#client,
+      devices: this.#devices,
+      plans: this.#plans,
+      memory,
+      definitions: () => this.#inUse.current,
+      clock,
+      log: this.#log,
+    });
+    this.#inUse = new DefinitionsInUse({
+      loader: createDefinitionsLoader({ paths: options.paths, metrics, clock, pacer: this.#pacer }),
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      isRunning: () => this.#isRunning,
+      isOurs: (deviceId) => options.sharing?.holds(deviceId) ?? true,
+      changed: (definitions) => options.sharing?.offer([...definitions.devices.keys()]),
+      spread: (count) => this.#spread(count),
+      pacer: this.#pacer,
+      clock,
+      health,
+      metrics,
+      log: this.#log,
+      findingsLog: options.log,
+    });
+    this.#pollers = this.#devices.pollers;
+    this.#traps = options.traps && this.#createTraps(options, options.traps);
+    const { networks, candidates } = createDeviceSearch(options, {
+      inUse: this.#inUse,
+      pollers: this.#pollers,
+      directory: this.#directory,
+      neighbours: () => neighbours?.list() ?? [],
+      log: this.#log,
+    });
+    this.networks = networks;
+    this.candidates = candidates;
+    registerStateMetrics(metrics, this.#pollers, this.#discoveries);
+    this.#begin = createTakeUp({
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      plans: this.#plans,
+      spread: (count) => this.#spread(count),
+    });
+    this.#taker = new LocalDevices({
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      definitions: () => this.#inUse.current,
+      begin: this.#begin,
+      isRunning: () => this.#isRunning,
+      pacer: this.#pacer,
+      clock,
+    });
+    this.#list = new DeviceList({
+      devices: this.#devices,
+      discoveries: this.#discoveries,
+      definitions: () => this.#inUse.current,
+      sharing: options.sharing,
+    });
+  }
+
+  /** Whether an address is a device's: that at which it is polled, or one that it says it has. */
+  knows(address: string): boolean {
+    return this.#directory.deviceAt(address) !== undefined;
+  }
+
+  /** The counters of bytes of that device; undefined when the address is no device's. */
+  counters(address: string): DeviceCounters | undefined {
+    const device = this.#directory.deviceAt(address) ?? "";
+    const poller = this.#pollers.get(device);
+    if (poller === undefined) return undefined;
+    const interfaces = Array.from(poller.octets(), ([index, kept]) => ({
+      index,
+      name: poller.interfaces.get(index),
+      readings: kept,
+    }));
+    return { device, interfaces };
+  }
+
+  /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
+  watchInterfaces(listener: (change: InterfaceChange) => void): () => void {
+    return this.#directory.watch(listener);
+  }
+
+  async start(): Promise<void> {
+    await this.networks?.start();
+    const { definitions, isWhole } = await this.#inUse.load();
+    this.#isRunning = true;
+    if (this.#sharing === undefined) {
+      await this.#takeAll(definitions);
+    } else {
+      this.#sharing.offer([...definitions.devices.keys()]);
+      await this.#sharing.start(this.#taker);
+    }
+    // Devices that were left out because of an error keep their plans.
+    if (isWhole) await this.#plans.keepOnly(new Set(definitions.devices.keys()));
+    this.#log.info({ devices: this.#pollers.size, revision: definitions.revision }, "SNMP polling");
+    this.candidates?.start();
+    await this.#traps?.start();
+  }
+
+  async stop(): Promise<void> {
+    // Others take the devices with the plans that are there now.
+    await this.#sharing?.stop();
+    this.#isRunning = false;
+    await this.#traps?.stop();
+    await Promise.all([this.networks?.stop(), this.candidates?.stop()]);
+    const stoppedAt = this.#clock.now();
+    this.#schedule.stop();
+    const stopped = this.#devices.stop();
+    // Requests that wait for silent devices would keep the process from ending.
+    this.#client.close();
+    await Promise.all([this.#inUse.idle(), this.#discoveries.stop(), stopped]);
+    await this.#plans.noteStop(stoppedAt);
+  }
+
+  /** Returns what the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
+  readings(): Iterable<string> | undefined {
+    return this.#lastReadings && prometheusText(this.#lastReadings);
+  }
+
+  /** The port for traps and informs; undefined while none are received. */
+  trapPort(): number | undefined {
+    return this.#traps?.port();
+  }
+
+  /** Traps that were refused for their credentials or their time, by sender and reason. */
+  refusedTraps(): readonly RefusedTraps[] {
+    return this.#traps?.refused() ?? [];
+  }
+
   /**
-   * Asks the collector that polls the device to discover it.
-   *
-   * @returns the outcome, once the other one has begun.
-   * @throws Error that says why it has not.
+   * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
+   * One runs at a time; a call joins one that waits.
    */
-  rediscover(deviceId: string): Promise<{ readonly done: Promise<RemoteDiscovery>; readonly forget: () => void }>;
-  /** Gives all devices to the others. */
-  stop(): Promise<void>;
+  applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome> {
+    return this.#inUse.apply(forceRediscovery);
+  }
+
+  /** Reads all definitions and says what applying them would do now. Changes nothing. */
+  previewDefinitions(): Promise<DefinitionsPreview> {
+    return this.#inUse.preview();
+  }
+
+  /** Begins a discovery or joins the one under way. @returns undefined when there is no such device. */
+  async rediscoverDevice(
+    { ip, port }: { readonly ip: string; readonly port: number },
+    wait?: { readonly seconds: number; readonly signal: AbortSignal },
+  ): Promise<RediscoveryOutcome | undefined> {
+    const deviceId = peerName(ip, port);
+    if (!this.#pollers.has(deviceId)) {
+      const device = this.#sharing && this.#inUse.current?.devices.get(deviceId);
+      return device && (await rediscoverElsewhere(device, this.#sharing, wait));
+    }
+    const outcome = this.#discoveries.join(deviceId);
+    const ended = wait === undefined ? undefined : await waitFor(outcome, wait.seconds * 1000, wait.signal);
+    if (ended === undefined) return { isDone: false, report: this.#list.stateOf(deviceId) };
+    const failure = ended.ok ? {} : { error: ended.error };
+    return {
+      isDone: true,
+      report: { result: ended.ok ? "discovered" : "failed", ...failure, ...this.#list.stateOf(deviceId) },
+    };
+  }
+
+  /** Returns the devices in the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  devices(): Iterable<DeviceView> {
+    return this.#list.all();
+  }
+
+  device(id: string): DeviceDetail | undefined {
+    return this.#list.detail(id);
+  }
+
+  #createClient({ metrics, log, clock, openSocket }: SnmpOptions): SnmpClient {
+    const sockets = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
+    return {
+      ...sockets,
+      // A discovery that is under way when the collector stops must not go on with the next credential.
+      open: (target) => {
+        if (!this.#isRunning) throw new SnmpError("closed", "the collector is stopping");
+        return sockets.open(target);
+      },
+    };
+  }
+
+  #createDevices(options: SnmpOptions, memory: MemoryBudget, neighbours: Neighbours | undefined): DeviceTable {
+    const rates = createRateBudget(maxCountedRows);
+    const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
+    registerBudgetMetrics(options.metrics, { memory, readings: this.#lastReadings, rates, octets });
+    return new DeviceTable({
+      client: this.#client,
+      schedule: this.#schedule,
+      writer: new RecordWriter(
+        options.enricher,
+        options.sink,
+        this.#clock,
+        this.#pacer,
+        this.#lastReadings,
+        options.addsRates,
+        options.naming,
+      ),
+      memory,
+      octets: octets.max > 0 ? octets : undefined,
+      rates,
+      comparesAll: options.addsRates === true,
+      turn: () => this.#pacer.rest(),
+      clock: this.#clock,
+      log: this.#log,
+      plans: this.#plans,
+      directory: this.#directory,
+      rediscover: (deviceId, reason) => this.#discoveries.ask(deviceId, reason),
+      answersAgain: (deviceId) => this.#discoveries.answersAgain(deviceId),
+      seen: neighbours && ((deviceId, object, polled) => neighbours.see(deviceId, object, polled)),
+      removed: (deviceId) => {
+        neighbours?.forget(deviceId);
+        this.#discoveries.forget(deviceId);
+        this.#lastReadings?.forget(deviceId);
+      },
+    });
+  }
+
+  #createTraps(options: SnmpOptions, settings: TrapSettings): TrapListener {
+    return createTrapListener({
+      settings,
+      definitions: () => this.#inUse.current,
+      deviceUsers: () =>
+        [...(this.#inUse.current?.devices.values() ?? [])].flatMap(({ v3Credentials }) =>
+          v3Credentials.map(usmCredential),
+        ),
+      senderOf: (address) => {
+        const poller = this.#pollers.get(this.#directory.deviceAt(address) ?? "");
+        return (
+          poller && {
+            name: poller.plan?.sysName ?? poller.device.name,
+            interfaceName: (index) => poller.interfaces.get(index),
+            pollInterfaces: () => poller.pollInterfaces(),
+          }
+        );
+      },
+      hostName: hostname(),
+      enricher: options.enricher,
+      sink: options.sink,
+      clock: this.#clock,
+      log: this.#log,
+      metrics: options.metrics,
+      randomBytes,
+    });
+  }
+
+  /** When the first work of one of this many devices begins. */
+  #spread(count: number): number {
+    return this.#random() * Math.min(maxSpread, count * spreadPerDevice);
+  }
+
+  /** Polls all devices of the definitions, by their plans of an earlier run where there are any. */
+  async #takeAll(definitions: Definitions): Promise<void> {
+    for (const device of definitions.devices.values()) {
+      this.#devices.add(device, definitions);
+      if (this.#pacer.isDue()) await this.#pacer.rest();
+    }
+    const since = (await this.#plans.takeStop()) ?? this.#clock.now() - usualRestart;
+    const waiting = [...this.#pollers].values();
+    const beginSome = async (): Promise<void> => {
+      for (const [id, poller] of waiting) {
+        await this.#begin(id, poller, definitions, { plan: undefined, since });
+        if (this.#pacer.isDue()) await this.#pacer.rest();
+      }
+    };
+    await Promise.all(Array.from({ length: maxBeginning }, beginSome));
+  }
 }
 
-export interface SnmpOptions {
-  readonly paths: DefinitionPaths;
-  /** Where plans are kept over a restart; empty: nowhere. */
-  readonly persistDirectory: string;
-  readonly enricher: Enricher;
-  readonly sink: Sink;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
-  /** Keeps what the last polls read, for Prometheus. */
-  readonly keepsReadings?: boolean;
-  /** Whether records have the changes of their counters since the previous poll. Default: no. */
-  readonly addsRates?: boolean;
-  /** How tables are called in records. Default: as in the definitions. */
-  readonly naming?: SnmpNaming;
-  /** Receives traps and informs; without it none are. */
-  readonly traps?: TrapSettings;
-  /** Whether the last readings of the counters of interfaces are kept. Default: they are not. */
-  readonly keepsCounters?: boolean;
-  /** 0 to below 1; default Math.random. */
-  readonly random?: () => number;
-  readonly openSocket?: OpenUdpSocket;
-  /** Searches networks for devices; without it none are. Its directory of devices is one of `paths`. */
-  readonly discovery?: DiscoverySettings;
-  /** Addresses of hosts that send flows. */
-  readonly exporters?: () => Promise<readonly string[]>;
-  /** Shares the devices with other collectors; without it all are polled here. */
-  readonly sharing?: DeviceSharing | undefined;
-  /** Shows what takes a while. */
-  readonly progress?: Progress;
-}
-
-export type ApplyOutcome =
-  | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly findings: readonly ApplyFinding[] };
-
-/** What applying the definitions would do: the report of an apply, or what is wrong with the files. */
-export type DefinitionsPreview = ApplyOutcome & {
-  readonly inUse: { readonly revision: string; readonly devices: number };
-};
-
-export interface ApplyFinding {
-  /** `file:line:column` */
-  readonly place: string;
-  readonly id: string;
-  readonly message: string;
-}
-
-export interface RediscoveryOutcome {
-  readonly isDone: boolean;
-  readonly report: Readonly<Record<string, unknown>>;
-}
-
-/** What SNMP counted at the interfaces of a device lately. */
-export interface DeviceCounters {
-  /** `ip:port` */
-  readonly device: string;
-  readonly interfaces: readonly {
-    readonly index: number;
-    readonly name: string | undefined;
-    /** In the order of time, since the counters last went back. */
-    readonly readings: readonly OctetReading[];
-  }[];
+function registerStateMetrics(
+  metrics: Metrics,
+  pollers: DeviceTable["pollers"],
+  discoveries: Pick<Discoveries, "counts">,
+): void {
+  registerDeviceMetrics(metrics, () => pollers.values());
+  metrics.gaugeFrom("netgloss_snmp_devices", "Devices by state", ["state"], () => {
+    const counts = { undiscovered: 0, up: 0, down: 0 };
+    for (const { state } of pollers.values()) counts[state]++;
+    return Object.entries(counts).map(([state, count]) => [{ state }, count] as const);
+  });
+  metrics.gaugeFrom("netgloss_snmp_discoveries", "Discoveries by state", ["state"], () =>
+    Object.entries(discoveries.counts()).map(([state, count]) => [{ state }, count] as const),
+  );
 }
