@@ -48,7 +48,10 @@ export class ShapeReport {
   get findings(): readonly ShapeFinding[] {
     // Positions are found fast when they are asked for in the order of the text.
     const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
-    return inOrder.map(({ at, ...finding }) => ({ ...this.#positionOf(at), ...finding }));
+    return inOrder.map(({ severity, at, about, message, suggestion }) => {
+      const { line, column } = this.#positionOf(at);
+      return { severity, line, column, about, message, suggestion };
+    });
   }
 
   /** Gives the outermost node of the text. */
