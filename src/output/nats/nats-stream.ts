@@ -1,6 +1,5 @@
 import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StreamInfo } from "@nats-io/jetstream";
-import { DeliveryError } from "../delivery/delivery-error.ts";
-import { reasonOf } from "../delivery/delivery-error.ts";
+import { DeliveryError, reasonOf } from "../delivery/delivery-error.ts";
 import type { NatsPublisher } from "./nats-connection.ts";
 import type { NatsSettings } from "./settings.ts";
 
