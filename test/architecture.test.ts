@@ -11,14 +11,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   record: ["base"],
   fleet: ["base"],
   metadata: ["base"],
-  mib: ["base"],
   output: ["base", "record"],
   explore: ["base", "record"],
   snmp: ["base", "record"],
   flow: ["base", "record"],
   enrich: ["base", "record", "metadata"],
   server: ["base", "record", "metadata", "snmp"],
-  app: ["base", "record", "fleet", "metadata", "mib", "output", "explore", "snmp", "flow", "enrich", "server"],
+  app: ["base", "record", "fleet", "metadata", "output", "explore", "snmp", "flow", "enrich", "server"],
 };
 
 /**
@@ -60,16 +59,18 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   app: [
     "settings",
     "cli/terminal.ts",
-    ["enrichment/enrichment.ts", "flow-elements.ts", "filters.ts", "anonymizing.ts", "rollups.ts"],
+    ["enrichment/enrichment.ts", "parts/flow-elements.ts"],
     "shaping.ts",
-    "decoding-options.ts",
+    "parts/decoding-options.ts",
     "outputs",
     "threads",
-    "outputs/outputs-view.ts",
+    "views/outputs-view.ts",
     "doctor",
-    ["access.ts", "enrichment"],
+    ["parts/access.ts", "enrichment", "parts/databases.ts"],
+    "service",
     ".",
     "checks",
+    "views",
     "parts",
     "collector.ts",
     "demo",
@@ -107,16 +108,6 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   fleet: ["fleet-connection.ts", "membership.ts", "shares.ts", "share-tables.ts", "."],
-  mib: [
-    "mib-module.ts",
-    "read-modules.ts",
-    "module-library.ts",
-    "module-facts.ts",
-    "syntax-of.ts",
-    "name-attributes.ts",
-    "definition-texts.ts",
-    "write-definitions.ts",
-  ],
   snmp: [
     "limits.ts",
     "session",
@@ -185,6 +176,8 @@ test("a room imports only from the rooms in its row, and only through their door
       const otherRoom = roomOf(imported);
       if (otherRoom === room) continue;
       const where = `${relative(root, file)} imports ${relative(root, imported)}`;
+      const isPackage = /^packages\/[a-z]+\/index\.ts$/.test(relative(root, imported));
+      if (room === "app" && isPackage) continue;
       if (!imported.startsWith(source)) problems.push(`${where}: outside src`);
       else if (!mayImport[room]?.includes(otherRoom)) problems.push(`${where}: ${room} may not import ${otherRoom}`);
       else if (relative(root, imported) === sharedWithTheKernel) continue;
@@ -194,6 +187,27 @@ test("a room imports only from the rooms in its row, and only through their door
     }
   }
   assert.deepEqual(problems, []);
+});
+
+test("a package imports only itself and parts of base, and has a README", () => {
+  const packages = join(root, "packages");
+  const problems: string[] = [];
+  for (const name of readdirSync(packages)) {
+    if (!existsSync(join(packages, name, "README.md"))) problems.push(`${name} has no README.md`);
+    for (const file of sourceFiles(join(packages, name))) {
+      const targets = imports(file).filter((target) => target.startsWith("."));
+      for (const imported of targets.map((target) => relative(root, resolve(dirname(file), target)))) {
+        const isOwn = imported.startsWith(`packages/${name}/`);
+        if (!isOwn && !/^src\/base\/[a-z]+\/index\.ts$/.test(imported)) problems.push(`${file} imports ${imported}`);
+      }
+    }
+  }
+  assert.deepEqual(problems, []);
+});
+
+test("every room has a README", () => {
+  const without = readdirSync(source).filter((room) => !existsSync(join(source, room, "README.md")));
+  assert.deepEqual(without, []);
 });
 
 test("every folder under src is a room of the table", () => {

@@ -29,7 +29,7 @@ test("the recipe for a setting works: the row alone brings the flag, the help, i
   const program = copyProgram(t);
   program.edit("app/settings/settings-table.js", /export const settingsTable = \{\n/, (first) => first + row);
   program.build();
-  const run = (...argv: string[]): string => program.run({ SVC_EXAMPLE_LIMIT: "8" }, ...argv);
+  const run = (...argv: string[]): string => program.run({ SVC_EXAMPLE_LIMIT: "8" }, argv);
   assert.match(run("config", "print"), /^SVC_EXAMPLE_LIMIT: "?8"? {2}# environment$/m);
   assert.match(run("config", "print", "--svc-example-limit", "12"), /^SVC_EXAMPLE_LIMIT: "?12"? {2}# flag/m);
   assert.match(
@@ -37,6 +37,19 @@ test("the recipe for a setting works: the row alone brings the flag, the help, i
     /SVC_EXAMPLE_LIMIT must be an integer from 1 to 1000/,
   );
   assert.match(run("serve", "--help"), /--svc-example-limit <value>\s+How many lines an example has\./);
+});
+
+test("the recipe for a field works: the row alone brings its name to filters, and its short name", (t) => {
+  const [, row = ""] = /```tsv field\n {3}([^`\n]*)\n {3}```/.exec(page) ?? [];
+  assert.match(row, /^flow\tflow\.example\.count\t/);
+  const program = copyProgram(t);
+  program.edit("record/fields/fields.gen.js", /\nflow\tflow\.packets\t/, (next) => `\n${row}${next}`);
+  program.build();
+  const lines = '{"flow.example.count":7}\n{"flow.example.count":9}\n';
+  const run = (filter: string): string => program.run({}, ["filter", filter], lines);
+  assert.equal(run("flow.example.count > 8"), '{"flow.example.count":9}\n');
+  assert.equal(run("example < 8"), '{"flow.example.count":7}\n');
+  assert.match(run("exampel < 8"), /example/);
 });
 
 test("the recipe for an output works: a folder and a line bring its settings, its instances and its test", (t) => {
@@ -52,7 +65,7 @@ test("the recipe for an output works: a folder and a line bring its settings, it
   program.edit("output/kinds.js", /export const outputKinds = \[/, (first) => `${first} example,`);
   program.build();
   const run = (...argv: string[]): string =>
-    program.run({ SVC_OUTPUT_EXAMPLE_LIMIT: "7", SVC_OUTPUT_EXAMPLE__EDGE__LIMIT: "3" }, ...argv);
+    program.run({ SVC_OUTPUT_EXAMPLE_LIMIT: "7", SVC_OUTPUT_EXAMPLE__EDGE__LIMIT: "3" }, argv);
   assert.match(run("config", "print"), /^SVC_OUTPUT_EXAMPLE_LIMIT: "?7"? {2}# environment$/m);
   assert.match(run("config", "print"), /^SVC_OUTPUT_EXAMPLE__EDGE__LIMIT: "?3"? {2}# environment$/m);
   assert.match(run("config", "check"), /SVC_OUTPUT_EXAMPLE__EDGE__ENABLE is not set: this output is off/);
@@ -66,7 +79,14 @@ test("the recipe for an output works: a folder and a line bring its settings, it
 /** A copy of the built program, to be changed where a reader would change it. */
 function copyProgram(t: TestContext) {
   const copy = tempDirectory(t);
-  for (const part of ["bin", "dist/src", "scripts/build-program.js", "package.json", "package-lock.json"]) {
+  for (const part of [
+    "bin",
+    "dist/src",
+    "dist/packages",
+    "scripts/build-program.js",
+    "package.json",
+    "package-lock.json",
+  ]) {
     cpSync(join(root, part), join(copy, part), { recursive: true, filter: (from) => !from.endsWith(".map") });
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -85,9 +105,10 @@ function copyProgram(t: TestContext) {
       const built = spawnSync(process.execPath, [join(copy, "scripts/build-program.js")], { encoding: "utf8" });
       assert.equal(built.status, 0, built.stderr);
     },
-    run(env: Readonly<Record<string, string>>, ...argv: readonly string[]): string {
+    run(env: Readonly<Record<string, string>>, argv: readonly string[], input = ""): string {
       const { stdout, stderr } = spawnSync(process.execPath, [join(copy, "bin/netgloss.js"), ...argv], {
         encoding: "utf8",
+        input,
         env: { PATH: process.env["PATH"], ...env },
       });
       return stdout + stderr;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { startUdmFileThread } from "../../src/app/start-udm-file-thread.ts";
+import { startUdmFileThread } from "../../src/app/threads/start-udm-file-thread.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import {

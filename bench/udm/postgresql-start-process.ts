@@ -1,5 +1,5 @@
 // One start of a store from its copy on disk, in a process of its own, while the database is away: asked with the folder of the copy.
-import { startUdmFileThread } from "../../src/app/start-udm-file-thread.ts";
+import { startUdmFileThread } from "../../src/app/threads/start-udm-file-thread.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createUdmPostgresqlStore } from "../../src/metadata/index.ts";

@@ -6,11 +6,11 @@ export { createCollector, type Collector, type CollectorOptions } from "./collec
 export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-exporter.ts";
 export { createRandom, type Random } from "./demo/demo-story.ts";
 export { createExporterInterfaces, type ExporterInterfaces } from "./enrichment/exporter-interfaces.ts";
-export { limitHeapGrowth } from "./service.ts";
-export { createLogFile, type LogFile } from "./log-file.ts";
-export { runComponent, type RunOptions } from "./service.ts";
-export { announceToServiceManager, type ServiceManagerOptions } from "./service.ts";
+export { limitHeapGrowth } from "./service/service.ts";
+export { createLogFile, type LogFile } from "./service/log-file.ts";
+export { runComponent, type RunOptions } from "./service/service.ts";
+export { announceToServiceManager, type ServiceManagerOptions } from "./service/service.ts";
 export * from "./settings/index.ts";
 export { createSelect, startSelectProcess } from "./collector.ts";
-export { startUdmFileThread } from "./start-udm-file-thread.ts";
+export { startUdmFileThread } from "./threads/start-udm-file-thread.ts";
 export { parseSettingsFile } from "./settings/settings-file.ts";

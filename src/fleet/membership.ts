@@ -69,9 +69,7 @@ const losses = ["no_answer", "replaced"] as const;
 const checkName = "fleet";
 
 /**
- * Whether this collector is a living member of its fleet, and who the others are.
- *
- * Keeps this collector a member of its fleet.
+ * Keeps this collector a member of its fleet, and says whether it is a living one, and who the others are.
  *
  * - The lease is counted from when the request was sent, not from its answer: the database counts from a later time.
  * - It ends a little earlier here than there, for clocks that run at different speeds, and by whichever clock of this host says so first: the

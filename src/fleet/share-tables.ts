@@ -8,7 +8,7 @@ import type { Share, ShareTables } from "./shares.ts";
 const forgetAfter = "30 days";
 
 /**
- * Who holds which device, in the table `fleet_device`. A row belongs to a session: it is free when it has none, or one without a member.
+ * Keeps who holds which device, in the table `fleet_device`. A row belongs to a session: it is free when it has none, or one without a member.
  *
  * Taking happens under a lock of the fleet, because whether the holder of a row lives is read from another table: who took it a little
  * before must be seen as a member.

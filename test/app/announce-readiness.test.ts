@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { announceReadiness } from "../../src/app/service.ts";
+import { announceReadiness } from "../../src/app/service/service.ts";
 import { createFakeTime } from "../support/fake-time.ts";
 import { createHealth, silentLog, type Log } from "../../src/base/report/index.ts";
 

@@ -85,7 +85,7 @@ test("what a thread runs is in the file of its entry alone: no command that shar
     inProgram(`threads/${name}`),
   );
   const files = readdirSync(program).map((file) => ({ file, text: readFileSync(join(program, file), "utf8") }));
-  for (const module of [...threads, inProgram("udm-file-thread"), inProgram("select-process")]) {
+  for (const module of [...threads, inProgram("threads/udm-file-thread"), inProgram("select-process")]) {
     const name = basename(module, ".js");
     const holders = files.filter(({ file }) => modulesOf(`dist/program/${file}`).includes(module));
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeliveringOutput } from "../../src/app/threads/delivering-output.ts";
-import { outputsView } from "../../src/app/outputs/outputs-view.ts";
+import { outputsView } from "../../src/app/views/outputs-view.ts";
 import { collectorMethods } from "../../src/server/index.ts";
 import { createOutputMetrics } from "../../src/output/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";

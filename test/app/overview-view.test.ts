@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldsView } from "../../src/app/fields-view.ts";
-import { createOverview } from "../../src/app/overview-view.ts";
+import { fieldsView } from "../../src/app/views/fields-view.ts";
+import { createOverview } from "../../src/app/views/overview-view.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 
 interface Answer {

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { createCollector, readSettings } from "../../src/app/index.ts";
 import { progressLine, showProgress } from "../../src/app/cli/client/api-call.ts";
-import { shippedPackages, createSettingsView, type SettingsView } from "../../src/app/settings-view.ts";
+import { shippedPackages, createSettingsView, type SettingsView } from "../../src/app/views/settings-view.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { startHttpServer } from "../output/http/http-fixture.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -141,7 +141,7 @@ test("a terminal shows how far the collector is, and nothing of it stays", async
     total: 1000,
     unit: "characters",
     startedAt: 0,
-  };
+  } as const;
   let written = "";
   const steps = new EventEmitter();
   const work = once(steps, "done").then(() => "imported");

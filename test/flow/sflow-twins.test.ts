@@ -3,10 +3,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createNameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
+import {
+  createAddressEnricher,
+  createNameEnricher,
+  knownPortNames,
+  type AddressSource,
+} from "../../src/enrich/index.ts";
+import { joinLineEnrichers } from "../../src/record/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { netflow5 } from "../support/flow-packets.ts";
+import { createFlowRig } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { referenceData } from "../support/reference-data.ts";
 import {
@@ -22,6 +30,7 @@ import {
 } from "../support/sflow-packets.ts";
 import { sflowDatagram } from "../support/sflow-arbitrary.ts";
 import { udmEntry } from "../support/udm-entry.ts";
+import { manualWatch } from "../support/udm-watch.ts";
 import { runs } from "../support/runs.ts";
 
 const portNames = knownPortNames();
@@ -129,6 +138,44 @@ test("long structures: lines get the room that they need", async () => {
     assert.equal(line.split('"65535:65535"').length - 1, communities);
   }
   assert.deepEqual(await twins.finish(), { records: 5, slow: {} });
+});
+
+test("a line that the kernel leaves is completed before lines are handed over and shaped, which takes its memory", async () => {
+  const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
+  const entry = udmEntry("0.0.0.0/0", { name: "net", metadata: { ".note": "n".repeat(7500) } });
+  const watch = manualWatch([entry]);
+  const udm = createAddressEnricher({
+    ...common,
+    watch: watch.watch,
+    ttlMs: 1_000_000,
+    invalidate: true,
+    maxCached: 1000,
+  });
+  await udm.start();
+  const directory = new InterfaceDirectory();
+  directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
+  const enrichers = [createInterfaceEnricher(directory, common.metrics), udm];
+  const rig = createFlowRig({
+    enricher: {
+      enrich: (record, rendered) => enrichers.forEach((one) => one.enrich(record, rendered)),
+      lines: joinLineEnrichers(enrichers.map(({ lines }) => lines)),
+    },
+    shape(lines, count) {
+      const text = Buffer.from(lines).toString().replaceAll('"flow.', '"of.the.flow.');
+      return { lines: Buffer.from(text), count };
+    },
+  });
+  const own = sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10))));
+  for (let left = 40; left < 48; left++) {
+    const samples = Array.from({ length: 64 }, (_, i) => flowSample([own], { output: i === left ? 4 : 9 }));
+    const records = rig.send(sflow(samples));
+    assert.equal(records.length, 64);
+    const names = records.map((record) => String(record["of.the.flow.out.netif.name"]).length);
+    assert.deepEqual(
+      names,
+      Array.from({ length: 64 }, (_, i) => (i === left ? 1100 : 3)),
+    );
+  }
 });
 
 const telegraf = referenceData("flow/telegraf");

@@ -10,7 +10,7 @@ import {
   writeDefinitions,
   type GeneratedDefinitions,
   type KnownDefinitions,
-} from "../../src/mib/index.ts";
+} from "../../packages/mib/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
 import { acmeModule, oldModule } from "../support/mib-texts.ts";

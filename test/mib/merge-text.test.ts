@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { mergeText, MibFault, writeDefinitions } from "../../src/mib/index.ts";
+import { mergeText, MibFault, writeDefinitions } from "../../packages/mib/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 const attribute = (name: string, field: string, syntax: string): string =>

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { MibFault, ModuleLibrary, moduleFacts, type ObjectFacts } from "../../src/mib/index.ts";
+import { MibFault, ModuleLibrary, moduleFacts, type ObjectFacts } from "../../packages/mib/index.ts";
 import { acmeModule, oldModule } from "../support/mib-texts.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { runs } from "../support/runs.ts";

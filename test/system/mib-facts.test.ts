@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
-import { syntaxOf } from "../../src/mib/index.ts";
+import { syntaxOf } from "../../packages/mib/index.ts";
 import {
   createDefinitionsLoader,
   definitionPathsIn,

@@ -11,7 +11,7 @@ import {
   moduleFacts,
   writeDefinitions,
   type ObjectFacts,
-} from "../../src/mib/index.ts";
+} from "../../packages/mib/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
   createDefinitionsLoader,

@@ -14,12 +14,12 @@ import {
 } from "../../enrich/index.ts";
 import { sourcesShape, checkMetadataFile, readSourcesFile, SourcesFileError } from "../../metadata/index.ts";
 import { accessShape, AccessFileError, parseAccessFile } from "../../server/index.ts";
-import { compileTrapCondition } from "../filters.ts";
-import { droppedFieldWarnings } from "../dropped-fields.ts";
+import { compileTrapCondition } from "../shaping.ts";
+import { droppedFieldWarnings } from "../shaping.ts";
 import { enrichmentFiles, judgeFile } from "../enrichment/enrichment-files.ts";
 import { checkKernel } from "../../flow/index.ts";
 import { formatFinding, readNetworks, readTrapRules } from "../../snmp/index.ts";
-import { shapingProblems } from "../shaping-problems.ts";
+import { shapingProblems } from "../shaping.ts";
 import { receivesFlows, type Settings } from "../settings/index.ts";
 
 /** The files of an operator that are read by a shape, with the setting that names each. */

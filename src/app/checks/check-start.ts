@@ -5,10 +5,10 @@ import { access, constants, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { listenFault } from "../../base/report/index.ts";
 import { type Settings, discoveredDirectory, missingForMetadataApi } from "../settings/index.ts";
-import { fleetDatabaseAddress, metadataDatabaseAddress, metadataDatabaseTls } from "../databases.ts";
+import { fleetDatabaseAddress, metadataDatabaseAddress, metadataDatabaseTls } from "../parts/databases.ts";
 import { readTlsCredentials, isLoopback } from "../../server/index.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
-import { readAuthorities } from "../access.ts";
+import { readAuthorities } from "../parts/access.ts";
 import { checkFiles } from "./check-files.ts";
 
 interface Port {

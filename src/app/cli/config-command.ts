@@ -33,7 +33,7 @@ const defineCheck: DefineCommand = (check, { terminal, setExitCode }) => {
   addSettingsOptions(check).action(async (options: { strict?: boolean; running?: boolean }) => {
     const [{ checkStart }, { flowElements }] = await Promise.all([
       import("../checks/check-start.ts"),
-      import("../flow-elements.ts"),
+      import("../parts/flow-elements.ts"),
     ]);
     const reading = await commandSettings(check, terminal);
     for (const note of reading.notes) terminal.err(`note: ${note}\n`);

@@ -11,7 +11,7 @@ import {
   type KnownDefinitions,
   type MibModule,
   type ObjectFacts,
-} from "../../mib/index.ts";
+} from "../../../packages/mib/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { createDefinitionsLoader, definitionPathsIn, fieldNames } from "../../snmp/index.ts";
 import { packagePath } from "../package-root.ts";

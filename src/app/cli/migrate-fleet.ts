@@ -1,6 +1,6 @@
 import { fleetSchema } from "../../fleet/index.ts";
 import { migrateDatabase, showDatabase } from "../../base/postgresql/index.ts";
-import { fleetDatabaseAccess } from "../databases.ts";
+import { fleetDatabaseAccess } from "../parts/databases.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
 import { makeTables } from "./make-tables.ts";
 import type { Terminal } from "./terminal.ts";

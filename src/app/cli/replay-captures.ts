@@ -24,11 +24,11 @@ import {
 } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
-import { decodingOptions } from "../decoding-options.ts";
+import { decodingOptions } from "../parts/decoding-options.ts";
 import { createEnrichment } from "../enrichment/enrichment.ts";
-import { flowElements } from "../flow-elements.ts";
+import { flowElements } from "../parts/flow-elements.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
-import { checkShaping } from "../shaping-problems.ts";
+import { checkShaping } from "../shaping.ts";
 import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 import type { ReplayOptions } from "./replay-command.ts";
 

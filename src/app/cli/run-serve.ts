@@ -6,13 +6,13 @@ import {
   logFailedStart,
   runComponent,
   announceToServiceManager,
-} from "../service.ts";
+} from "../service/service.ts";
 import { createCollector, type Collector } from "../collector.ts";
-import { createLogFile, type LogFile } from "../log-file.ts";
+import { createLogFile, type LogFile } from "../service/log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
-import { prepareQuickstart, quickstartHints } from "../quickstart.ts";
+import { prepareQuickstart, quickstartHints } from "../service/quickstart.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
-import type { SettingsPlace } from "../settings-view.ts";
+import type { SettingsPlace } from "../views/settings-view.ts";
 import { unknownNamesWarning } from "./settings-options.ts";
 import { localApiUrl } from "./client/api-call.ts";
 import type { Terminal } from "./terminal.ts";

@@ -12,7 +12,7 @@ import {
   type Component,
   type Metrics,
 } from "../../base/report/index.ts";
-import { runComponent } from "../service.ts";
+import { runComponent } from "../service/service.ts";
 import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 import type { HostPort, TeeCommandOptions } from "./tee-command.ts";
 

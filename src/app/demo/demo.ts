@@ -15,7 +15,7 @@ import {
 import { bindLoopback } from "./flow-packets.ts";
 import { type InterfaceCounters, createInterfaceCounters, createDemoStory, createRandom } from "./demo-story.ts";
 import type { Collector } from "../collector.ts";
-import { curlLine } from "../quickstart.ts";
+import { curlLine } from "../service/quickstart.ts";
 import { createDemoExporter } from "./demo-exporter.ts";
 import { type RecentRecords, interfaceTable, recordTable } from "./recent-records.ts";
 

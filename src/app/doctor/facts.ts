@@ -1,6 +1,6 @@
 import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters, RefusedTraps } from "../../snmp/index.ts";
-import type { OutputView } from "../outputs/outputs-view.ts";
+import type { OutputView } from "../views/outputs-view.ts";
 
 /** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
 export interface LeftFleet {

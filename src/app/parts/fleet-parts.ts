@@ -2,7 +2,7 @@ import { Shares, PostgresqlShareTables, type Share, Fleet } from "../../fleet/in
 import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
 import { runAfter } from "../../base/file/index.ts";
 import { limitLog, type Reporting } from "../../base/report/index.ts";
-import { fleetDatabaseAccess, fleetMemberName } from "../databases.ts";
+import { fleetDatabaseAccess, fleetMemberName } from "./databases.ts";
 import type { Settings } from "../settings/index.ts";
 
 interface DeviceSharingOptions extends Reporting {

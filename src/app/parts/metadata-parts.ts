@@ -13,9 +13,9 @@ import {
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createCollidingKeysLog } from "../enrichment/enrichment-files.ts";
-import { metadataDatabaseOptions } from "../databases.ts";
+import { metadataDatabaseOptions } from "./databases.ts";
 import { missingForMetadataApi, type Settings } from "../settings/index.ts";
-import { startUdmFileThread } from "../start-udm-file-thread.ts";
+import { startUdmFileThread } from "../threads/start-udm-file-thread.ts";
 
 /**
  * The store of metadata: owned when the API may change it, else only read; undefined when there is to be none.

@@ -11,9 +11,9 @@ import {
   rollupSink,
 } from "../../output/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
-import { filterOf } from "../filters.ts";
+import { filterOf } from "../shaping.ts";
 import { storeOutputs } from "../outputs/store-outputs.ts";
-import { rollupFields } from "../rollups.ts";
+import { rollupFields } from "../shaping.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
 import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";

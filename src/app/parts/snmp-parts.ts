@@ -17,7 +17,7 @@ import {
   type ExporterInterfaces,
   type ExporterInterfacesOptions,
 } from "../enrichment/exporter-interfaces.ts";
-import { compileTrapCondition, recordFilter } from "../filters.ts";
+import { compileTrapCondition, recordFilter } from "../shaping.ts";
 import { packagePath } from "../package-root.ts";
 import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";
 import { recordEdits } from "../shaping.ts";

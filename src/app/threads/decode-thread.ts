@@ -12,7 +12,7 @@ import { createSampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
-import { decodingOptions, hasInterfaceNames } from "../decoding-options.ts";
+import { decodingOptions, hasInterfaceNames } from "../parts/decoding-options.ts";
 import { createEnrichment } from "../enrichment/enrichment.ts";
 import type { DecodeThreadData, LinesNote } from "./flow-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";

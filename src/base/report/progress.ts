@@ -1,11 +1,20 @@
 import type { Clock } from "./reporting.ts";
 
+/** What takes a while; a check is a dry run. */
+type TaskKind =
+  | "import"
+  | "import-check"
+  | "replace"
+  | "replace-check"
+  | "apply-definitions"
+  | "preview-definitions"
+  | "discover-networks";
+
 /** Something that takes a while, as it is shown. */
 export interface TaskView {
   /** Unique in this run. */
   readonly id: number;
-  /** `import`, `replace`, `apply-definitions`. */
-  readonly kind: string;
+  readonly kind: TaskKind;
   /** What it is about, a few words. */
   readonly subject: string;
   /** Who asked for it; absent: nobody is known. */

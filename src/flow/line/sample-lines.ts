@@ -231,7 +231,6 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
   const completeBare = (start: number): void => {
     counts.interpreted++;
     completeLine(options, start, rendered);
-    output?.wrote(1);
   };
 
   /** Writes the samples from one position up to another one, which are listed. */
@@ -248,13 +247,17 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       pieces.close(piece, written, view.getUint32(layout.resultLines, true));
       kernelLines.takeFiltered();
       counts.compiled += done - next;
-      if (done > next) output?.wrote(done - next);
-      else if (outcome === layout.isFull) throw new RangeError("a line is longer than there is memory for");
+      if (done === next && outcome === layout.isFull) {
+        throw new RangeError("a line is longer than there is memory for");
+      }
+      const before = next;
       next = done;
       if (outcome === layout.isLeft) {
+        // First of all: whoever is told of lines may hand them over, and their memory is written again then.
         completeBare(written);
         next++;
       }
+      output?.wrote(next - before);
     }
   };
 

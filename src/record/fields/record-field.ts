@@ -79,21 +79,24 @@ export interface FieldPattern {
  */
 export function readFieldTable(text: string): readonly RecordField[] {
   const [head = "", ...lines] = text.trimEnd().split("\n");
-  const columns = head.split("\t");
-  const rows = lines.map((line) => {
+  const columns = new Map(head.split("\t").map((column, i) => [column, i]));
+  const rows = lines.map((line): Row => {
     const cells = line.split("\t");
-    if (cells.length !== columns.length) throw new TypeError(`no row of a field: ${line}`);
-    return new Map(columns.map((column, i) => [column, cells[i] ?? ""]));
+    if (cells.length !== columns.size) throw new TypeError(`no row of a field: ${line}`);
+    return (column) => cells[columns.get(column) ?? -1] ?? "";
   });
-  const fields = rows.map((row) => readField((column) => row.get(column) ?? ""));
-  const ends = rows.flatMap((row, i) => endFields(fields[i] as RecordField, row.get("explore") ?? ""));
+  const fields = rows.map(readField);
+  const ends = rows.flatMap((cell, i) => endFields(fields[i] as RecordField, cell("explore")));
   // They stand behind the other fields of their group.
   const at = fields.findLastIndex(({ group }) => group === "ends") + 1;
   const below = (end: string): readonly RecordField[] => ends.filter(({ name }) => name.startsWith(`flow.${end}.`));
   return [...fields.slice(0, at), ...endsOfFlow.flatMap(below), ...fields.slice(at)];
 }
 
-function readField(cell: (column: string) => string): RecordField {
+/** The cells of a row by the names of the columns. */
+type Row = (column: string) => string;
+
+function readField(cell: Row): RecordField {
   const typeText = cell("type");
   const isArray = typeText.endsWith("[]");
   const type = fieldTypes.find((each) => each === typeText.replace("[]", ""));
@@ -117,13 +120,10 @@ function readField(cell: (column: string) => string): RecordField {
     isDistinct: cell("distinct") !== "",
     label: cell("label"),
     ...explorePlace(cell("explore"), ""),
-    shortNames: cell("short")
-      .split("; ")
-      .filter((each) => each !== "")
-      .map((each) => {
-        const [short = "", description] = each.split("=");
-        return [short, description];
-      }),
+    shortNames: parts(cell("short"), "; ").map((each) => {
+      const [short = "", description] = each.split("=");
+      return [short, description];
+    }),
     values: cell("values") === "" ? undefined : cell("values").split(","),
     example: exampleOf(type, isArray, cell("example")),
     description: cell("text"),
@@ -170,11 +170,14 @@ function ofEnd(
 /** Reads `6 client:17 server:18r`: a place for the field itself, and for what is derived of it; `r` for rollups. */
 function explorePlace(cell: string, end: string): Pick<RecordField, "exploreRank" | "isRolledUp"> {
   const own = words(cell).find((word) => (word.includes(":") ? word.startsWith(`${end}:`) : end === ""));
-  const [, rank, rolled] = /(\d+)(r?)$/.exec(own ?? "") ?? [];
+  if (own === undefined) return { exploreRank: undefined, isRolledUp: false };
+  const [, rank, rolled] = /(\d+)(r?)$/.exec(own) ?? [];
   return { exploreRank: rank === undefined ? undefined : Number(rank), isRolledUp: rolled === "r" };
 }
 
-const words = (cell: string): string[] => cell.split(" ").filter((word) => word !== "");
+/** Returns the parts of a cell; most cells are empty. */
+const parts = (cell: string, separator: string): readonly string[] => (cell === "" ? [] : cell.split(separator));
+const words = (cell: string): readonly string[] => parts(cell, " ");
 
 const texts: ReadonlySet<FieldType> = new Set(["keyword", "ip", "date", "date_nanos", "geo_point"]);
 

@@ -48,17 +48,34 @@ type Found = Principal | undefined | "blocked" | "busy";
 /** A hash of the usual cost, of no password. */
 const noPassword = parsePasswordHash(`$scrypt$ln=15,r=8,p=1$${"A".repeat(22)}$${"A".repeat(43)}`);
 
-/** Returns a hash for names that nobody has: they are to take as long as others, whatever the hashes of the file cost. */
-function hashOfNobody({ users }: AccessList): PasswordHash | undefined {
-  const costOf = ({ ln, r, p }: PasswordHash): number => 2 ** ln * r * p;
-  const hashes = [...users.values()].flatMap(({ password }) => password ?? []);
-  const [dearest] = hashes.toSorted((a, b) => costOf(b) - costOf(a));
-  return dearest === undefined ? noPassword : { ...dearest, hash: new Uint8Array(dearest.hash.length) };
+const costOf = ({ ln, r, p }: PasswordHash): string => `${ln},${r},${p}`;
+
+/** Returns a hash of no password for each cost that hashes of the file have; of the usual one where it has none. */
+function hashesOfNobody({ users }: AccessList): ReadonlyMap<string, PasswordHash> {
+  const given = [...users.values()].flatMap(({ password }) => password ?? []);
+  const hashes = given.length > 0 || noPassword === undefined ? given : [noPassword];
+  return new Map(hashes.map((of) => [costOf(of), { ...of, hash: new Uint8Array(of.hash.length) }]));
+}
+
+/** Hashes once at each cost of the file, whoever signs in: how long it takes does not tell whose names are known. */
+async function isPasswordOf(
+  user: AccessUser | undefined,
+  password: string,
+  nobody: ReadonlyMap<string, PasswordHash>,
+): Promise<boolean> {
+  const own = user?.password;
+  let isRight = false;
+  for (const [cost, other] of nobody) {
+    const isOwn = own !== undefined && costOf(own) === cost;
+    const isEqual = await isPassword(password, isOwn ? own : other);
+    isRight ||= isOwn && isEqual;
+  }
+  return isRight;
 }
 
 export function createIdentities(clock: Clock): Identities {
   let list: AccessList = { users: new Map(), tokens: new Map() };
-  let nobody = hashOfNobody(list);
+  let nobody = hashesOfNobody(list);
   // A key that nobody knows: what is remembered says nothing of a password to who reads memory later.
   const key = randomBytes(32);
   let remembered = new Map<string, { readonly user: AccessUser; readonly until: number }>();
@@ -98,9 +115,8 @@ export function createIdentities(clock: Clock): Identities {
   const hashed = async (sign: string, name: string, password: string): Promise<Found> => {
     const before = list;
     const user = before.users.get(name);
-    const expected = user?.password ?? nobody;
-    if (expected === undefined) return undefined;
-    const isRight = await inTurn(() => isPassword(password, expected));
+    const others = nobody;
+    const isRight = await inTurn(() => isPasswordOf(user, password, others));
     if (isRight === "busy") return "busy";
     // The file may have changed meanwhile.
     if (!isRight || user?.password === undefined || list !== before) return undefined;
@@ -112,7 +128,7 @@ export function createIdentities(clock: Clock): Identities {
   return {
     replace(fresh) {
       list = fresh;
-      nobody = hashOfNobody(fresh);
+      nobody = hashesOfNobody(fresh);
       remembered = new Map();
     },
     isEmpty: () => list.users.size === 0 && list.tokens.size === 0,

@@ -407,7 +407,15 @@ export const progress = object({
       {
         id: integer("Unique in this run."),
         kind: choice(
-          ["import", "import-check", "replace", "replace-check", "apply-definitions", "preview-definitions"],
+          [
+            "import",
+            "import-check",
+            "replace",
+            "replace-check",
+            "apply-definitions",
+            "preview-definitions",
+            "discover-networks",
+          ],
           "A check is a dry run.",
         ),
         subject: text(),
@@ -425,54 +433,48 @@ export const progress = object({
   ),
 });
 
-export const settings = object(
-  {
-    version: text(),
-    node: text("The version of Node.js."),
-    instance: text(),
-    startedAt: integer("Milliseconds since the epoch."),
-    settings: list(
-      object(
-        {
-          name: text(),
-          group: text(),
-          help: text(),
-          expected: text("What a value may be."),
-          value: text("As in a settings file. Absent: it is a secret."),
-          isSecret: flag(),
-          isSet: flag("Of a secret: whether there is one."),
-          default: text(),
-          origin: text("`default`, `environment`, a place in a file, a flag."),
-        },
-        "value",
-        "isSecret",
-        "isSet",
-      ),
+export const settings = object({
+  version: text(),
+  node: text("The version of Node.js."),
+  instance: text(),
+  startedAt: integer("Milliseconds since the epoch."),
+  settings: list(
+    object(
+      {
+        name: text(),
+        group: text(),
+        help: text(),
+        expected: text("What a value may be."),
+        value: text("As in a settings file. Absent: it is a secret."),
+        isSecret: flag(),
+        isSet: flag("Of a secret: whether there is one."),
+        default: text(),
+        origin: text("`default`, `environment`, a place in a file, a flag."),
+      },
+      "value",
+      "isSecret",
+      "isSet",
     ),
-    unknown: list(text(), "Names that are no settings, with their origins."),
-    warnings: list(text()),
-    reload: described(looseObject({ readsAgain: list(text()), leavesAlone: list(text()) }), "What SIGHUP does now."),
-    restart: described(
-      looseObject({
-        problems: list(text()),
-        changes: list(
-          looseObject(
-            { name: text(), inForce: text(), next: text(), isSecret: flag(), origin: text() },
-            "inForce",
-            "next",
-            "isSecret",
-          ),
+  ),
+  unknown: list(text(), "Names that are no settings, with their origins."),
+  warnings: list(text()),
+  reload: described(looseObject({ readsAgain: list(text()), leavesAlone: list(text()) }), "What SIGHUP does now."),
+  restart: described(
+    looseObject({
+      problems: list(text()),
+      changes: list(
+        looseObject(
+          { name: text(), inForce: text(), next: text(), isSecret: flag(), origin: text() },
+          "inForce",
+          "next",
+          "isSecret",
         ),
-      }),
-      "What a restart would change, because settings files have changed; or why it would fail.",
-    ),
-    packages: list(
-      looseObject({ name: text(), version: text(), license: text() }),
-      "What the program is shipped with.",
-    ),
-  },
-  "packages",
-);
+      ),
+    }),
+    "What a restart would change, because settings files have changed; or why it would fail.",
+  ),
+  packages: list(looseObject({ name: text(), version: text(), license: text() }), "What the program is shipped with."),
+});
 
 const changeCounts = looseObject({ added: integer(), changed: integer(), removed: integer(), unchanged: integer() });
 

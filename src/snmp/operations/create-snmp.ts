@@ -46,7 +46,7 @@ import { waitFor } from "./discoveries.ts";
 /** What is kept of all devices together, each within its bound. */
 interface Budgets {
   readonly memory: MemoryBudget;
-  /** What the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
+  /** Returns what the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
   readonly readings: LastReadings | undefined;
   readonly rates: RateBudget;
   readonly octets: OctetBudget;
@@ -201,7 +201,7 @@ export class Snmp implements Component {
   readonly #devices: DeviceTable;
   readonly #discoveries: Discoveries;
   readonly #inUse: DefinitionsInUse;
-  readonly #pollers: Map<string, DevicePoller>;
+  readonly #pollers: DeviceTable["pollers"];
   readonly #traps: TrapListener | undefined;
   /** Undefined when no networks are searched. */
   readonly networks: NetworkDiscovery | undefined;
@@ -341,6 +341,7 @@ export class Snmp implements Component {
     await this.#plans.noteStop(stoppedAt);
   }
 
+  /** What the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
   readings(): Iterable<string> | undefined {
     return this.#lastReadings && prometheusText(this.#lastReadings);
   }
@@ -388,6 +389,7 @@ export class Snmp implements Component {
     };
   }
 
+  /** Returns the devices in the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
   devices(): Iterable<DeviceView> {
     return this.#list.all();
   }

@@ -175,7 +175,8 @@ export class DeviceTable {
   readonly #plans: PlanStore;
   readonly #directory: InterfaceDirectory;
   readonly #compile = createPlanCompiler();
-  readonly pollers = new Map<string, DevicePoller>();
+  readonly #pollers = new Map<string, DevicePoller>();
+  readonly pollers: ReadonlyMap<string, DevicePoller> = this.#pollers;
   readonly #pending = new Map<string, readonly string[]>();
   readonly #stopping = new Set<Promise<void>>();
 
@@ -192,7 +193,7 @@ export class DeviceTable {
       const { id, addresses, interfaces } = poller;
       this.#directory.change({ deviceId: id, known: { ip: poller.device.ip, addresses, names: interfaces } });
     };
-    this.pollers.set(
+    this.#pollers.set(
       device.id,
       new DevicePoller({ ...this.#parts, compile: this.#compile, learnt }, device, definitions),
     );
@@ -234,13 +235,13 @@ export class DeviceTable {
   /** Begins to stop all; resolves when nothing runs any more. */
   async stop(): Promise<void> {
     await Promise.all([...Array.from(this.pollers.values(), (poller) => poller.stop()), ...this.#stopping]);
-    this.pollers.clear();
+    this.#pollers.clear();
   }
 
   #drop(deviceId: string): DevicePoller | undefined {
     const poller = this.pollers.get(deviceId);
     if (poller === undefined) return undefined;
-    this.pollers.delete(deviceId);
+    this.#pollers.delete(deviceId);
     this.#pending.delete(deviceId);
     this.#directory.change({ deviceId });
     this.#parts.removed(deviceId);

@@ -82,7 +82,7 @@ export class BackgroundTurns {
   }
 }
 
-/** Who asks for discoveries, and what happens to them. */
+/** Takes what asks for discoveries, and runs them. */
 export class Discoveries {
   readonly #parts: DiscoveriesParts;
   readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
@@ -183,7 +183,7 @@ export class Discoveries {
       const plan = await discover(this.#discoverParts, device, definitions, poller.plan);
       if (this.#devices.pollers.get(deviceId) !== poller) return { ok: false, error: "the device was removed" };
       poller.counts.discoveries++;
-      poller.adopt(plan);
+      poller.follow(plan);
       this.#devices.settlePending(deviceId, waited);
       if (this.#required.get(deviceId) === demand) this.#required.delete(deviceId);
       await this.#plans.save(plan);

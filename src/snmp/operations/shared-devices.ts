@@ -36,7 +36,7 @@ export function createTakeUp({ devices, discoveries, plans, spread }: TakeUpPart
     const plan = given.plan === undefined || (own?.discoveredAt ?? 0) > given.plan.discoveredAt ? own : given.plan;
     if (pollers.get(id) !== poller) return;
     const isUsable = plan !== undefined && fits(plan, poller.device, definitions);
-    if (isUsable) poller.resume(plan, { since: given.since, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
+    if (isUsable) poller.follow(plan, { since: given.since, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
     if (!isUsable || plan.revision !== definitions.revision) discoveries.require(id, spread(pollers.size));
   };
 }

@@ -250,8 +250,12 @@ export class DevicePoller implements MeasuredDevice {
     this.#openSessions();
   }
 
-  /** Goes on with the plan of an earlier run, which may have missed the last turn of the device. */
-  resume(next: DevicePlan, missed?: MissedTurns): void {
+  /**
+   * Puts a plan in the place of the one before and polls by it.
+   *
+   * @param missed of a plan of an earlier run, which may have missed the last turn of the device.
+   */
+  follow(next: DevicePlan, missed?: MissedTurns): void {
     if (this.#isStopped) return;
     this.#plan = next;
     this.#times.changed();
@@ -309,7 +313,7 @@ export class DevicePoller implements MeasuredDevice {
     return this.#learnt.lldpPort(port);
   }
 
-  /** The same with their states and rates. */
+  /** Returns the interfaces with their states and rates. */
   interfaceViews(): readonly InterfaceView[] {
     return this.#learnt.interfaceViews();
   }
@@ -327,16 +331,11 @@ export class DevicePoller implements MeasuredDevice {
     return this.#lastError;
   }
 
-  get requests(): {
-    readonly requests: number;
-    readonly retries: number;
-    readonly timeouts: number;
-    readonly ignored: number;
-  } {
+  get requests(): DeviceSessions["counts"] {
     return this.#sessions.counts;
   }
 
-  get valueFaults(): Readonly<Record<"cut" | "empty" | "width" | "length" | "tag" | "oid", number>> {
+  get valueFaults(): DeviceSessions["valueFaults"] {
     return this.#sessions.valueFaults;
   }
 
@@ -344,11 +343,6 @@ export class DevicePoller implements MeasuredDevice {
   nextPoll(): number | undefined {
     const due = this.#times.nextDue() ?? this.#prober.due;
     return due === undefined ? undefined : this.#clock.now() + due - this.#clock.monotonic();
-  }
-
-  /** Puts a plan in the place of the one before and polls by it. */
-  adopt(next: DevicePlan): void {
-    this.resume(next);
   }
 
   /** A discovery failed: the plan that there is stays. Without one the device is asked again each interval. */

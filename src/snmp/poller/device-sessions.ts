@@ -182,7 +182,7 @@ export class DeviceSessions {
     return this.#single?.counts ?? noCounts;
   }
 
-  get valueFaults(): Readonly<Record<"cut" | "empty" | "width" | "length" | "tag" | "oid", number>> {
+  get valueFaults(): Session["valueFaults"] {
     return this.#single?.valueFaults ?? noFaults;
   }
 

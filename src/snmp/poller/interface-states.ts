@@ -155,7 +155,7 @@ const states = ["", "up", "down", "testing", "unknown", "dormant", "not present"
 const maxInterfaces = 20_000;
 
 /**
- * What a device's interfaces are and do, from its last polls (IF-MIB, RFC 2863).
+ * Keeps what a device's interfaces are and do, from its last polls (IF-MIB, RFC 2863).
  *
  * Thousands of devices have dozens of interfaces each: a row of numbers for each, and nothing else.
  */

@@ -126,11 +126,12 @@ export interface LearntDeviceOptions {
 /** Its enumeration has the labels of PhysicalClass. */
 const entPhysicalClass = ".1.3.6.1.2.1.47.1.1.1.1.5";
 
-/** What the polls of a device have learnt of it, for its records, for flows and for people. */
+/** Keeps what the polls of a device have learnt of it, for its records, for flows and for people. */
 export class LearntDevice {
   readonly #watched = new WatchedValues();
   readonly #vanishedRows = new VanishedRows();
-  readonly names = new DeviceNames();
+  readonly #names = new DeviceNames();
+  readonly names: Pick<DeviceNames, "interfaces" | "addresses"> = this.#names;
   readonly #rowNames = new RowNames();
   readonly #interfaces = new InterfaceStates();
   readonly #octets: OctetCounters;
@@ -148,7 +149,7 @@ export class LearntDevice {
 
   /** The numbers of interfaces may be others: what was read of them says nothing any more. */
   forgetInterfaces(): void {
-    this.names.distrust();
+    this.#names.distrust();
     this.#interfaces.forget();
     this.#rates.forget();
   }
@@ -175,7 +176,7 @@ export class LearntDevice {
   /** Learns from a poll that was not cut short. @param at monotonic milliseconds. */
   see(object: PolledObject, polled: PolledRows, at: number): SeenChanges {
     const rediscover = this.#watched.see(object, polled, at);
-    const areNamesOthers = this.names.see(object, polled);
+    const areNamesOthers = this.#names.see(object, polled);
     this.#rowNames.see(object, polled);
     if (object.context === undefined) this.#interfaces.see(object, polled);
     return { rediscover, areNamesOthers };
@@ -191,7 +192,7 @@ export class LearntDevice {
     const classes = enums.integer.get(entPhysicalClass);
     return {
       enums,
-      interfaceName: (index) => (isOfThisBoot ? this.names.nameOf(index) : undefined),
+      interfaceName: (index) => (isOfThisBoot ? this.#names.nameOf(index) : undefined),
       related: (kind, index) => this.#rowNames.of(kind, index, (value) => classes?.get(value)),
     };
   }
@@ -207,7 +208,7 @@ export class LearntDevice {
 
   /** Takes over what a discovery learnt. @returns whether names of rows were lost since the last discovery. */
   discovered(plan: DevicePlan): boolean {
-    this.names.set(plan.learnt);
+    this.#names.set(plan.learnt);
     this.#watched.clear();
     this.#vanishedRows.keep(plan.objects);
     const wereGone = this.#areRowNamesGone;

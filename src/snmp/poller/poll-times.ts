@@ -22,6 +22,8 @@ const maxTimeout = 2 ** 31 - 1;
 /** More cancelled items than live ones, and these, are swept out. */
 const sweepAbove = 32;
 
+const nothing = (): void => {};
+
 /**
  * Runs many things at their times with one timer.
  *
@@ -51,7 +53,7 @@ export class Schedule {
     const item = scheduled as Item;
     if (item.isCancelled) return;
     item.isCancelled = true;
-    item.run = () => this.#nothing();
+    item.run = nothing;
     this.#live--;
     if (this.#heap.length > 2 * this.#live + sweepAbove) this.#sweep();
   }
@@ -71,8 +73,6 @@ export class Schedule {
     this.#live = 0;
     this.#arm();
   }
-
-  #nothing(): void {}
 
   #sink(from: number): void {
     for (let i = from; ;) {
@@ -278,7 +278,7 @@ interface PollTimesParts extends PollGridParts {
 /** A link that goes up and down all the time is no reason to poll all the time. */
 const minInterfacePollMs = 10_000;
 
-/** What of a device is polled, and when. */
+/** Says what of a device is polled, and when. */
 export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"> {
   readonly #parts: PollTimesParts;
   readonly #schedule: Schedule;

@@ -180,7 +180,7 @@ const holders = new Set<unknown>([3, 11]);
 /** Nothing is nested deeper; agents have made circles. */
 const maxDepth = 16;
 
-/** What rows of one table say of rows of another: entities by entPhysicalIndex, ports by lldpLocPortNum, devices by hrDeviceIndex. */
+/** Keeps what rows of one table say of rows of another: entities by entPhysicalIndex, ports by lldpLocPortNum, devices by hrDeviceIndex. */
 export class RowNames {
   #learnt: Learnt = {};
   readonly #fieldsOf: { readonly [kind in RelatedKind]: RowNames["of"] } = {

@@ -315,11 +315,9 @@ export class Exchanges {
     this.#counts.sentBytes += datagram.length;
     peer.counts.sentBytes += datagram.length;
     const factor = exchange.exponentialTimeout ? 2 ** (tries - 1) : 1;
-    pending.timer = setTimeout(
-      (one) => this.#expireAfterReading(one),
-      Math.min(exchange.timeout * factor, 0x7fffffff),
-      pending,
-    );
+    // Where the process was held up, answers may have arrived that nobody has read yet: they come first.
+    const expire = (): unknown => setImmediate(() => this.#expire(pending));
+    pending.timer = setTimeout(expire, Math.min(exchange.timeout * factor, 0x7fffffff));
     const way = peer.transport === "tcp" ? this.#streams : this.#sockets;
     way.send(peer, datagram, (error) => {
       if (passingSendErrors.has(error.code ?? "")) return;
@@ -335,11 +333,6 @@ export class Exchanges {
     } catch (error) {
       this.#finish(pending, asSnmpError(error, "unsupported"));
     }
-  }
-
-  /** Where the process was held up, answers may have arrived that nobody has read yet: they come first. */
-  #expireAfterReading(pending: Pending): void {
-    setImmediate((one) => this.#expire(one), pending);
   }
 
   #expire(pending: Pending): void {

@@ -47,12 +47,12 @@ export class StreamPool {
   release(peer: Peer): void {
     const socket = this.#connections.get(peer);
     this.#connections.delete(peer);
-    if (socket !== undefined) this.#end(socket);
+    socket?.destroy();
   }
 
   /** A later send opens connections again. */
   close(): void {
-    for (const socket of this.#connections.values()) this.#end(socket);
+    for (const socket of this.#connections.values()) socket.destroy();
     this.#connections.clear();
   }
 
@@ -75,10 +75,6 @@ export class StreamPool {
     });
     this.#connections.set(peer, socket);
     return socket;
-  }
-
-  #end(socket: Socket): void {
-    socket.destroy();
   }
 }
 

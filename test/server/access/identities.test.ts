@@ -69,6 +69,27 @@ test("two passwords are hashed at a time, 32 wait, and the others are turned awa
   assert.deepEqual(((await identities.byPassword("alice", "sécret", always)) as { name: string }).name, "alice");
 });
 
+test("a name takes as long as any other, known or not, where hashes cost differently", async () => {
+  const identities = createIdentities(clock);
+  const users = `{cheap: {role: editor, password: "${cheapHash("a")}"}, dear: {role: editor, password: "${cheapHash("b", 14)}"}}`;
+  identities.replace(parseAccessFile("users.yml", `users: ${users}`));
+  const spent = async (name: string): Promise<number> => {
+    const figures: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const start = process.cpuUsage();
+      assert.equal(await identities.byPassword(name, `wrong ${i}`, always), undefined);
+      const { user, system } = process.cpuUsage(start);
+      figures.push(user + system);
+    }
+    return Math.min(...figures);
+  };
+  // A hash of the one costs 16 times that of the other.
+  const figures = [await spent("cheap"), await spent("dear"), await spent("nobody")];
+  assert.ok(Math.max(...figures) < 4 * Math.min(...figures), figures.join(", "));
+  assert.equal(((await identities.byPassword("cheap", "a", always)) as { name: string }).name, "cheap");
+  assert.equal(((await identities.byPassword("dear", "b", always)) as { name: string }).name, "dear");
+});
+
 test("a user that is deleted while its password is hashed is nobody", async () => {
   const identities = createIdentities(clock);
   identities.replace(list);

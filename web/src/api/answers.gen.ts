@@ -238,7 +238,8 @@ export type ListTasksAnswer = {
       | "replace"
       | "replace-check"
       | "apply-definitions"
-      | "preview-definitions";
+      | "preview-definitions"
+      | "discover-networks";
     readonly subject: string;
     readonly by?: string;
     readonly step: string;
@@ -279,7 +280,7 @@ export type GetSettingsAnswer = {
       readonly origin: string;
     }[];
   };
-  readonly packages?: readonly { readonly name: string; readonly version: string; readonly license: string }[];
+  readonly packages: readonly { readonly name: string; readonly version: string; readonly license: string }[];
 };
 
 /** What `GET /api/v1/snmp/definitions` answers. */

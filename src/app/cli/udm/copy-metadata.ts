@@ -13,7 +13,7 @@ import {
   type UdmWrite,
 } from "../../../metadata/index.ts";
 import { showDatabase } from "../../../base/postgresql/index.ts";
-import { metadataDatabaseOptions } from "../../databases.ts";
+import { metadataDatabaseOptions } from "../../parts/databases.ts";
 import { SettingsError, type Settings } from "../../settings/index.ts";
 import { CommandError, confirm, type Terminal } from "../terminal.ts";
 import type { CopyOptions } from "./database-commands.ts";

@@ -44,7 +44,7 @@ export default function SettingsPage(): JSX.Element {
             <Remarks title="Warnings" texts={answer.warnings} />
             <Remarks title="Names that are no settings of this version" texts={answer.unknown} />
             <SettingsTable settings={answer.settings} />
-            <Licences packages={answer.packages ?? []} />
+            <Licences packages={answer.packages} />
           </>
         )}
       </Shown>
@@ -132,7 +132,7 @@ function List({ texts }: { readonly texts: readonly string[] }): JSX.Element {
   );
 }
 
-function Licences({ packages }: Required<Pick<GetSettingsAnswer, "packages">>): JSX.Element {
+function Licences({ packages }: Pick<GetSettingsAnswer, "packages">): JSX.Element {
   return (
     <Section title="Licences" note="netgloss is licensed under Apache-2.0">
       <details>

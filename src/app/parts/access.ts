@@ -1,0 +1,93 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import {
+  type OidcConfig,
+  AccessFileError,
+  createIdentities,
+  parseAccessFile,
+  type Identities,
+} from "../../server/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { createWatchedFile, type WatchedFile } from "../../base/file/index.ts";
+import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../base/report/index.ts";
+
+/** Certificates in PEM of authorities. @throws Error naming the file that has no certificate. */
+export function readAuthorities(path: string): Buffer {
+  try {
+    const pem = readFileSync(path);
+    // Taken as it is, a file without a certificate would be noticed at a handshake.
+    void new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw new Error(`TLS: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** What the settings say of the sign-in at an issuer; undefined when it is off. */
+export function oidcConfig(settings: Settings): OidcConfig | undefined {
+  if (!settings.SVC_API_OIDC_ENABLE) return undefined;
+  const caPath = settings.SVC_API_OIDC_CA_CERT_FILEPATH;
+  return {
+    issuer: settings.SVC_API_OIDC_ISSUER,
+    ...(caPath !== "" && { authorities: () => readAuthorities(caPath) }),
+    clientId: settings.SVC_API_OIDC_CLIENT_ID,
+    clientSecret: settings.SVC_API_OIDC_CLIENT_SECRET.reveal(),
+    clientAuth: settings.SVC_API_OIDC_CLIENT_AUTH,
+    redirectUrl: settings.SVC_API_OIDC_REDIRECT_URL,
+    scopes: settings.SVC_API_OIDC_SCOPES,
+    userClaim: settings.SVC_API_OIDC_USER_CLAIM,
+    roleClaim: settings.SVC_API_OIDC_ROLE_CLAIM,
+    roles: settings.SVC_API_OIDC_ROLES,
+    sessionMs: settings.SVC_API_OIDC_SESSION_LIFETIME * 1000,
+  };
+}
+
+/** With it, and the sweep of the port, who is deleted loses what is open within five seconds. */
+const pollMs = 1_000;
+const checkName = "users";
+
+interface UsersFile extends WatchedFile {
+  readonly identities: Identities;
+}
+
+/**
+ * The users and tokens of a file, which is read again when it changes. While it never could be read nobody of it can sign in; a file that is
+ * broken later leaves what was read before in use.
+ */
+export function createUsersFile(
+  path: string,
+  { log, clock, metrics, health }: { log: Log; clock: Clock; metrics: Metrics; health: Health },
+): UsersFile {
+  const identities = createIdentities(clock);
+  const limited = limitLog(log, clock, 60_000);
+  const count = { user: 0, token: 0 };
+  let isRead = false;
+  const failures = metrics.counter("netgloss_api_users_failures_total", "Readings of SVC_API_USERS_PATH that failed.");
+  failures.add(0);
+  metrics.gaugeFrom("netgloss_api_users", "Users and tokens of SVC_API_USERS_PATH.", ["kind"], () =>
+    Object.entries(count).map(([kind, number]) => [{ kind }, number] as const),
+  );
+  const file = createWatchedFile({
+    path,
+    pollMs,
+    take(bytes) {
+      const list = parseAccessFile(path, Buffer.from(bytes).toString("utf8"));
+      identities.replace(list);
+      [count.user, count.token] = [list.users.size, list.tokens.size];
+      isRead = true;
+      health.set({ name: checkName, ready: true });
+      log.info({ path, users: count.user, tokens: count.token }, "users read");
+    },
+    failed(error) {
+      failures.add();
+      const state = isRead ? "those read before stay" : "nobody of it can sign in";
+      const detail = error instanceof AccessFileError ? (error.faults[0] ?? "") : (error as Error).message;
+      health.set({ name: checkName, ready: true, degraded: true, detail: `${detail}: ${state}` });
+      // A file that is gone is looked for again and again.
+      limited.error({ error }, `the file of users cannot be used, ${state}`);
+    },
+  });
+  return { ...file, identities };
+}

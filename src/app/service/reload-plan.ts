@@ -1,0 +1,39 @@
+import { missingForMetadataApi, receivesFlows, type Settings } from "../settings/index.ts";
+
+/** What SIGHUP does, in words for the log. */
+export interface ReloadPlan {
+  readonly readsAgain: readonly string[];
+  /** What an operator may expect to be read, with the reason why it is not. */
+  readonly leavesAlone: readonly string[];
+}
+
+/** @param hasMetadata whether the metadata file could be read so far; one that could not is tried again, whoever owns it. */
+export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan {
+  const readsAgain: string[] = [];
+  const leavesAlone = ["settings: only a restart reads them"];
+  const reads = (isOn: boolean, what: string): void => void (isOn && readsAgain.push(what));
+
+  reads(settings.SVC_API_TLS_ENABLE, "certificate and key of the API");
+  reads(settings.SVC_API_USERS_PATH !== "", "users and tokens");
+  reads(settings.SVC_FLOW_SERVER_TLS_ENABLE, "certificates and key of the flow port");
+  const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
+  const isShared = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql";
+  if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && isShared) readsAgain.push("metadata of the database");
+  else if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE && metadataPath !== "") {
+    const isOwned = missingForMetadataApi(settings).length === 0;
+    if (!isOwned || !hasMetadata) readsAgain.push("metadata file");
+    else leavesAlone.push("metadata file: the API owns it; stop netgloss to edit it by hand");
+  }
+  reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH !== "", "sources of metadata");
+  reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE, "database of AS numbers");
+  reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE, "database of places");
+  if (receivesFlows(settings)) {
+    reads(settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE, "interface metadata");
+    const hasApps = settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE || settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE;
+    reads(hasApps, "applications");
+    const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
+    reads(hasPorts && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH !== "", "port names");
+  }
+  reads(settings.SVC_INPUT_SNMP_ENABLE, "SNMP definitions");
+  return { readsAgain, leavesAlone };
+}

@@ -1,0 +1,272 @@
+import { setFlagsFromString } from "node:v8";
+import {
+  describeError,
+  type Health,
+  type Log,
+  createLineBudget,
+  type Clock,
+  type LogFields,
+  isExpected,
+  type Component,
+} from "../../base/report/index.ts";
+import { exitCodes, type SignalSource } from "../cli/terminal.ts";
+import { SettingsError } from "../settings/index.ts";
+
+/** By how much the heap may grow over what lives in it before old objects are collected again, percent. */
+const growth = 30;
+
+/**
+ * Makes the collector collect garbage earlier, for the whole process. V8 lets a heap of hundreds of megabytes grow to a multiple before it
+ * looks through it. Rows of SNMP tables live as long as a table takes to read, and templates of hostile exporters until others displace
+ * them, so they all get there.
+ */
+export function limitHeapGrowth(): void {
+  setFlagsFromString(`--heap-growing-percent=${growth}`);
+}
+
+/** How a process says something to systemd: each text is an assignment such as `READY=1`. */
+type Notify = (assignments: readonly string[]) => Promise<void>;
+
+export interface ServiceManagerOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly health: Health;
+  readonly log: Log;
+  /** Default: the program `systemd-notify`, because Node has no Unix datagram sockets. */
+  readonly notify?: Notify;
+}
+
+/**
+ * Says to systemd that the collector has started, how it is whenever that changes, and that it lives: twice in each `WatchdogSec` of the unit, from the
+ * main thread. Does nothing where no service manager listens (`NOTIFY_SOCKET` of sd_notify(3)). A manager that does not get the word
+ * is logged once; the collector runs on.
+ *
+ * @returns what says that the collector stops.
+ */
+export function announceToServiceManager(options: ServiceManagerOptions): () => void {
+  const { env, pid, health, log, notify = runSystemdNotify(env) } = options;
+  if ((env["NOTIFY_SOCKET"] ?? "") === "") return () => {};
+
+  let saying = Promise.resolve();
+  let hasFailed = false;
+  const say = (...assignments: readonly string[]): void => {
+    saying = saying
+      .then(() => notify(assignments))
+      .catch((error: unknown) => {
+        if (!hasFailed) log.warn({ reason: describeError(error) }, "the service manager cannot be notified");
+        hasFailed = true;
+      });
+  };
+
+  let status = statusOf(health);
+  say("READY=1", `STATUS=${status}`);
+  const unwatch = health.watch(() => {
+    const before = status;
+    status = statusOf(health);
+    if (status !== before) say(`STATUS=${status}`);
+  });
+  const everyMs = watchdogMs(env, pid) / 2;
+  const watchdog = everyMs > 0 ? setInterval(() => say("WATCHDOG=1"), everyMs) : undefined;
+  return () => {
+    unwatch();
+    clearInterval(watchdog);
+    say("STOPPING=1", "STATUS=stopping");
+  };
+}
+
+/** What `systemctl status` shows, one line. */
+function statusOf(health: Health): string {
+  const checks = health.checks();
+  const names = (isMeant: (check: (typeof checks)[number]) => boolean): string =>
+    checks
+      .filter(isMeant)
+      .map(({ name }) => name)
+      .join(", ");
+  if (!health.isReady()) return `not ready: ${names(({ ready }) => !ready)}`;
+  return health.isDegraded() ? `degraded: ${names(({ degraded }) => degraded === true)}` : "ready";
+}
+
+/** The longest silence that the service manager allows, milliseconds; 0 when it watches another process, or none. */
+function watchdogMs(env: ServiceManagerOptions["env"], pid: number): number {
+  const watched = env["WATCHDOG_PID"] ?? "";
+  if (watched !== "" && Number(watched) !== pid) return 0;
+  const ms = Number(env["WATCHDOG_USEC"] ?? 0) / 1000;
+  return Number.isFinite(ms) ? ms : 0;
+}
+
+/** How long `systemd-notify` may take, milliseconds. */
+const notifyWithin = 10_000;
+
+function runSystemdNotify(env: ServiceManagerOptions["env"]): Notify {
+  return async (assignments) => {
+    const [{ execFile }, { promisify }] = await Promise.all([import("node:child_process"), import("node:util")]);
+    const { NOTIFY_SOCKET, PATH } = env;
+    await promisify(execFile)("systemd-notify", assignments, { env: { NOTIFY_SOCKET, PATH }, timeout: notifyWithin });
+  };
+}
+
+type State = "ready" | "degraded" | "not ready";
+
+/** Changes logged at once; the later ones of this many milliseconds share a line. */
+const burst = 3;
+const quietMs = 30_000;
+
+/**
+ * Logs whether the collector is ready, and each later change of that, at a limited rate: a line says how often it changed since the one
+ * before. The line names the checks; what is wrong with them has been logged by the part itself and is shown by `/readyz`.
+ *
+ * @param where fields of the first line: the version, the ports.
+ * @returns what ends it.
+ */
+export function announceReadiness(
+  health: Health,
+  log: Log,
+  where: LogFields,
+  {
+    clock,
+    after,
+  }: { readonly clock: Pick<Clock, "monotonic">; readonly after: (action: () => void, ms: number) => () => void },
+): () => void {
+  let state = stateOf(health);
+  const hasBudget = createLineBudget(clock, burst, 1000 / quietMs);
+  /** Since the line before. */
+  let changes = 0;
+  let callOff: (() => void) | undefined;
+
+  const tell = (): void => {
+    const fields = changes > 1 ? { changes } : {};
+    changes = 0;
+    say(fields);
+  };
+
+  const changed = (): void => {
+    changes++;
+    if (callOff !== undefined) return;
+    if (hasBudget()) return tell();
+    callOff = after(() => {
+      callOff = undefined;
+      hasBudget();
+      tell();
+    }, quietMs);
+  };
+
+  const say = (fields: LogFields): void => {
+    const checks = health.checks();
+    const notReady = checks.filter(({ ready }) => !ready).map(({ name }) => name);
+    const degraded = checks.filter((check) => check.ready && check.degraded === true).map(({ name }) => name);
+    const works = checks.filter((check) => check.ready && check.degraded !== true).map(({ name }) => name);
+    if (state === "ready") log.info(fields, "netgloss is ready");
+    else if (state === "degraded")
+      log.warn({ ...fields, degraded, works }, "netgloss is ready, but not all of it works");
+    else log.warn({ ...fields, notReady, degraded, works }, "netgloss runs, but it is not ready");
+  };
+  say(where);
+  const end = health.watch(() => {
+    const before = state;
+    state = stateOf(health);
+    if (state !== before) changed();
+  });
+  return () => {
+    end();
+    callOff?.();
+  };
+}
+
+function stateOf(health: Health): State {
+  if (!health.isReady()) return "not ready";
+  return health.isDegraded() ? "degraded" : "ready";
+}
+
+export interface RunOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly signals: SignalSource;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+  /** Called when the component has started. What it returns is called before the component is stopped. */
+  readonly started?: () => (() => void) | undefined;
+  /** SIGHUP. */
+  readonly reload?: () => void;
+  /** SIGUSR2. */
+  readonly reopen?: () => void;
+}
+
+/** How long a stop may take before the process ends without it. */
+const stopWithinMs = 10_000;
+
+/** On Ctrl-C under npm the signal comes twice: from the terminal and from npm, which passes it on. `timeout` sends its signal twice, too. */
+const sameRequestMs = 500;
+
+/**
+ * Runs a component as the one purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
+ * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error
+ * that nobody caught is a bug: it is logged and ends the process.
+ *
+ * After a stop that a signal asked for, it still listens for SIGTERM and SIGINT: without a listener, the same request, which comes
+ * again, would kill a process that is about to end with exit code 0.
+ *
+ * @returns the exit code; after a SettingsError of the start that of bad settings.
+ */
+export async function runComponent(component: Component, options: RunOptions): Promise<number> {
+  const { log, clock, signals, exit, started, reload, reopen } = options;
+  let stopAskedAt: number | undefined;
+  let wake = (): void => {};
+  const asked = new Promise<void>((resolve) => (wake = resolve));
+
+  const stop = (signal: unknown): void => {
+    const now = clock.monotonic();
+    if (stopAskedAt === undefined) {
+      stopAskedAt = now;
+      log.info({ signal }, "stopping");
+      wake();
+    } else if (now - stopAskedAt >= sameRequestMs) {
+      log.warn({ signal }, "second signal, ending at once");
+      exit(exitCodes.failure);
+    }
+  };
+  const bug = (error: unknown): void => {
+    log.error({ error }, "unexpected error, ending");
+    exit(exitCodes.failure);
+  };
+  const listeners: [string, (value: unknown) => void][] = [
+    ["SIGTERM", stop],
+    ["SIGINT", stop],
+    ["SIGHUP", () => reload?.()],
+    ["SIGUSR2", () => reopen?.()],
+    ["uncaughtException", bug],
+    ["unhandledRejection", bug],
+  ];
+  for (const [event, listener] of listeners) signals.on(event, listener);
+  try {
+    try {
+      await component.start();
+    } catch (error) {
+      return logFailedStart(error, log);
+    }
+    const stopping = stopAskedAt === undefined ? started?.() : undefined;
+    await asked;
+    stopping?.();
+    const deadline = setTimeout(() => {
+      log.error({ seconds: stopWithinMs / 1000 }, "not stopped in time, ending at once");
+      exit(exitCodes.failure);
+    }, stopWithinMs);
+    await component.stop();
+    clearTimeout(deadline);
+    log.info({}, "stopped");
+    return exitCodes.ok;
+  } finally {
+    for (const [event, listener] of listeners) {
+      if (listener !== stop || stopAskedAt === undefined) signals.off(event, listener);
+    }
+  }
+}
+
+/** Says why something cannot start. @returns the exit code; after a SettingsError that of bad settings. */
+export function logFailedStart(error: unknown, log: Log): number {
+  if (error instanceof SettingsError) {
+    for (const problem of error.problems) log.error({ error: problem }, "cannot start");
+    return exitCodes.config;
+  }
+  log.error({ error: isExpected(error) ? error.message : error }, "cannot start");
+  return exitCodes.failure;
+}

@@ -1,0 +1,77 @@
+import type { CollectorAnswer, ListView, SnmpOperations, StreamPage } from "../../server/index.ts";
+import { type Snmp, waitFor, type DefinitionsPreview } from "../../snmp/index.ts";
+import type { Progress } from "../../base/report/index.ts";
+
+/** What `GET /api/v1/snmp/discovery` answers. */
+export function discoveryView(snmp: Snmp | undefined): CollectorAnswer<"getDiscovery"> {
+  return { enabled: snmp?.networks !== undefined, ...snmp?.networks?.view() };
+}
+
+/** What `GET /api/v1/snmp/candidates` answers. */
+export async function candidatesView(snmp: Snmp | undefined): Promise<CollectorAnswer<"listCandidates">> {
+  return { enabled: snmp?.candidates !== undefined, candidates: (await snmp?.candidates?.view()) ?? [] };
+}
+
+/** What `GET /api/v1/snmp/definitions` answers. */
+export async function previewDefinitions(
+  snmp: Snmp | undefined,
+  progress: Progress,
+): Promise<{ readonly enabled: false } | ({ readonly enabled: true } & DefinitionsPreview)> {
+  if (snmp === undefined) return { enabled: false };
+  const preview = await during(progress, "preview-definitions", () => snmp.previewDefinitions());
+  return { enabled: true, ...preview };
+}
+
+/** SNMP as the API reaches it: others can see that definitions are being applied. */
+export function watchedSnmp(snmp: Snmp, progress: Progress): SnmpOperations {
+  return {
+    applyDefinitions: (force) => during(progress, "apply-definitions", () => snmp.applyDefinitions(force)),
+    rediscoverDevice: (device, wait) => snmp.rediscoverDevice(device, wait),
+    async discoverNetworks({ isDryRun, networks }, wait) {
+      if (snmp.networks === undefined) return { ok: false, reason: "off", problems: [] };
+      const started = await snmp.networks.run({ isDryRun, networks });
+      if (!started.ok) return started;
+      const ended = started.ended.then(
+        (report) => ({ result: "searched", ...report }),
+        (error: unknown) => ({ result: "failed", error: error instanceof Error ? error.message : String(error) }),
+      );
+      const report = wait === undefined ? undefined : await waitFor(ended, wait.seconds * 1000, wait.signal);
+      return { ok: true, isDone: report !== undefined, report: report ?? { ...snmp.networks.view() } };
+    },
+  };
+}
+
+async function during<T>(
+  progress: Progress,
+  kind: "apply-definitions" | "preview-definitions",
+  work: () => Promise<T>,
+): Promise<T> {
+  const task = progress.begin({ kind, subject: "SNMP definitions" });
+  task.step("reading", "files");
+  try {
+    return await work();
+  } finally {
+    task.end();
+  }
+}
+
+/** What `GET /api/v1/snmp/devices` answers. */
+export function devicesView(snmp: Snmp | undefined): ListView {
+  return {
+    head: () => ({ enabled: snmp !== undefined }),
+    name: "devices",
+    elements: (): Iterable<CollectorAnswer<"listDevices">["devices"][number]> => snmp?.devices() ?? [],
+  };
+}
+
+/** `GET /metrics/snmp`: what the last polls read, for Prometheus. */
+export function snmpReadings(snmp: Snmp): StreamPage {
+  return {
+    summary: "What the last polls of SNMP devices read, in the Prometheus text format",
+    parameters: {},
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    async *open() {
+      for (const piece of snmp.readings() ?? []) yield Buffer.from(piece);
+    },
+  };
+}
