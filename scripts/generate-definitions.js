@@ -1,14 +1,19 @@
 // Writes the *.gen.ts of the tables in definitions/: fields of records, elements of vendors, names of ICMP, structures of sFlow.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readFieldTable } from "./read-fields.js";
 import { checksumFile, writeChecksums } from "./checksums.js";
 
 process.chdir(join(import.meta.dirname, ".."));
 const files = [];
 
-generate("definitions/fields.tsv", "src/record/fields/fields.gen.ts", (text) => [
-  `export const fieldsTable = \`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")}\`;`,
-]);
+generate("definitions/fields.tsv", "src/record/fields/fields.gen.ts", (text) => {
+  const rows = readFieldTable(text).map((field) => JSON.stringify(field).replaceAll("\\", "\\\\"));
+  return [
+    "/** Every field of records, as JSON: to parse it takes a fraction of what literals take. */",
+    `export const fieldsJson = \`[\n${rows.join(",\n").replaceAll("`", "\\`").replaceAll("${", "\\${")}\n]\`;`,
+  ];
+});
 
 generate("definitions/vendor-elements.tsv", "src/flow/elements/registry/vendor-types.gen.ts", (text) => {
   const rows = new Map();

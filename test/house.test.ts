@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
 import { tempDirectory } from "./support/temp-directory.ts";
@@ -43,7 +52,7 @@ test("the recipe for a field works: the row alone brings its name to filters, an
   const [, row = ""] = /```tsv field\n {3}([^`\n]*)\n {3}```/.exec(page) ?? [];
   assert.match(row, /^flow\tflow\.example\.count\t/);
   const program = copyProgram(t);
-  program.edit("record/fields/fields.gen.js", /\nflow\tflow\.packets\t/, (next) => `\n${row}${next}`);
+  program.addField(row);
   program.build();
   const lines = '{"flow.example.count":7}\n{"flow.example.count":9}\n';
   const run = (filter: string): string => program.run({}, ["filter", filter], lines);
@@ -100,6 +109,17 @@ function copyProgram(t: TestContext) {
       const text = readFileSync(pathOf(file), "utf8");
       assert.match(text, place);
       writeFileSync(pathOf(file), text.replace(place, change));
+    },
+    addField(row: string): void {
+      for (const part of ["definitions", "scripts"]) cpSync(join(root, part), join(copy, part), { recursive: true });
+      for (const folder of ["record/fields", "flow/elements/registry", "flow/kernel", "flow/wire/sflow"]) {
+        mkdirSync(join(copy, "src", folder), { recursive: true });
+      }
+      appendFileSync(join(copy, "definitions/fields.tsv"), `${row}\n`);
+      const script = join(copy, "scripts/generate-definitions.js");
+      const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
+      assert.equal(status, 0, stderr);
+      cpSync(join(copy, "src/record/fields/fields.gen.ts"), pathOf("record/fields/fields.gen.js"));
     },
     build(): void {
       const built = spawnSync(process.execPath, [join(copy, "scripts/build-program.js")], { encoding: "utf8" });

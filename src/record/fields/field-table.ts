@@ -1,8 +1,8 @@
-import { fieldsTable } from "./fields.gen.ts";
-import { readFieldTable, type FieldGroup, type FieldPattern, type RecordField } from "./record-field.ts";
+import { fieldsJson } from "./fields.gen.ts";
+import type { FieldGroup, FieldPattern, RecordField } from "./record-field.ts";
 
 /** Every name that records may have, but those of {@link fieldPatterns} and others that definitions give to metrics of SNMP. */
-export const recordFields: readonly RecordField[] = readFieldTable(fieldsTable);
+export const recordFields: readonly RecordField[] = JSON.parse(fieldsJson) as readonly RecordField[];
 
 /** The fields of records by what they are about, in the order of the docs. */
 export const fieldGroups: Readonly<Record<FieldGroup, readonly RecordField[]>> = {

@@ -1,0 +1,104 @@
+// Reads definitions/fields.tsv for the generator of the table of fields.
+
+/**
+ * Reads the table of fields: a line of names of columns, then a line for each field; cells are separated by tabs. After `flow.src.*` comes
+ * what is derived of it, by `endFields`.
+ *
+ * @throws TypeError when a row is none.
+ */
+export function readFieldTable(text) {
+  const [head = "", ...lines] = text.trimEnd().split("\n");
+  const columns = new Map(head.split("\t").map((column, i) => [column, i]));
+  const rows = lines.map((line) => {
+    const cells = line.split("\t");
+    if (cells.length !== columns.size) throw new TypeError(`no row of a field: ${line}`);
+    return (column) => cells[columns.get(column) ?? -1] ?? "";
+  });
+  const fields = rows.map(readField);
+  const ends = rows.flatMap((cell, i) => endFields(fields[i], cell("explore")));
+  // They stand behind the other fields of their group.
+  const at = fields.findLastIndex(({ group }) => group === "ends") + 1;
+  const below = (end) => ends.filter(({ name }) => name.startsWith(`flow.${end}.`));
+  return [...fields.slice(0, at), ...endsOfFlow.flatMap(below), ...fields.slice(at)];
+}
+
+function readField(cell) {
+  const typeText = cell("type");
+  const isArray = typeText.endsWith("[]");
+  const type = typeText.replace("[]", "");
+  const elements = words(cell("elements")).map((word) => {
+    const [id = "", conversion = "value"] = word.split(":");
+    return [Number(id), conversion];
+  });
+  const [ecs, letters] = words(cell("ecs"));
+  return {
+    group: cell("group"),
+    name: cell("name"),
+    type,
+    isArray,
+    unit: cell("unit"),
+    elements,
+    ecs,
+    isLowerInEcs: letters === "lower",
+    isDistinct: cell("distinct") !== "",
+    label: cell("label"),
+    ...explorePlace(cell("explore"), ""),
+    shortNames: parts(cell("short"), "; ").map((each) => {
+      const [short = "", description] = each.split("=");
+      return description === undefined ? [short] : [short, description];
+    }),
+    values: cell("values") === "" ? undefined : cell("values").split(","),
+    example: exampleOf(type, isArray, cell("example")),
+    description: cell("text"),
+    source: sourceOf(elements, cell("from")),
+  };
+}
+
+/** Joins the elements that claim a name with what else its value comes from. */
+function sourceOf(elements, from) {
+  if (elements.length === 0) return from;
+  const ids = elements.map(([id]) => id).join(", ");
+  const separator = from.startsWith("IE ") ? ", " : "; ";
+  return from === "" ? `IE ${ids}` : `IE ${ids}${separator}${from.replace(/^IE /, "")}`;
+}
+
+const endsOfFlow = ["client", "server"];
+
+/** The fields below `flow.src` again, below `flow.client` and `flow.server`. */
+function endFields(field, explore) {
+  const [, rest] = /^flow\.src\.(.*)$/.exec(field.name) ?? [];
+  if (rest === undefined || !["flow", "enriched", "ends"].includes(field.group)) return [];
+  return endsOfFlow.map((end) => ofEnd(field, rest, end, explorePlace(explore, end)));
+}
+
+function ofEnd(field, rest, end, place) {
+  return {
+    ...field,
+    ...place,
+    group: "ends",
+    name: `flow.${end}.${rest}`,
+    elements: [],
+    ecs: field.ecs?.replace("source.", `${end}.`),
+    shortNames: [],
+    description: `of source or destination, whichever is the ${end}`,
+    source: `flow.src.${rest}, flow.dst.${rest}`,
+  };
+}
+
+/** Reads `6 client:17 server:18r`: a place for the field itself, and for what is derived of it; `r` for rollups. */
+function explorePlace(cell, end) {
+  const own = words(cell).find((word) => (word.includes(":") ? word.startsWith(`${end}:`) : end === ""));
+  if (own === undefined) return { exploreRank: undefined, isRolledUp: false };
+  const [, rank, rolled] = /(\d+)(r?)$/.exec(own) ?? [];
+  return { exploreRank: rank === undefined ? undefined : Number(rank), isRolledUp: rolled === "r" };
+}
+
+/** Returns the parts of a cell; most cells are empty. */
+const parts = (cell, separator) => (cell === "" ? [] : cell.split(separator));
+const words = (cell) => parts(cell, " ");
+
+const texts = new Set(["keyword", "ip", "date", "date_nanos", "geo_point"]);
+
+function exampleOf(type, isArray, text) {
+  return isArray || !texts.has(type) ? JSON.parse(text) : text;
+}
