@@ -51,6 +51,7 @@ test("sampling rates are read by address, CIDR or range; mistakes are named with
 test("host names are read by address, names that are none are refused", () => {
   const { value } = readHostNames(Buffer.from("'192.0.2.1': DB.example.\n'::ffff:192.0.2.2': web\n2001:db8::1: six\n"));
   assert.deepEqual([...value.values()], ["db.example", "web", "six"]);
+  assert.deepEqual([...readHostNames(Buffer.from("192.0.2.1: null\n")).value.values()], ["null"]);
   assert.deepEqual(errorsOf(readHostNames, "192.0.2.0/24: a\n192.0.2.1: [a]\n192.0.2.2: 'no name'\n"), [
     '1:1: address 192.0.2.0/24: expected an IP address, found "192.0.2.0/24"',
     "2:12: address 192.0.2.1: expected a host name: letters, digits, - and _ in labels between dots, found a list",

@@ -18,15 +18,16 @@ export function formatShapeFinding({ line, column, about, message, suggestion }:
   return `${line}:${column}: ${[...about, message].join(": ")}${hint}`;
 }
 
-/** A file of errors only is not worth more. */
+/** A file has no more errors or warnings that are worth reading. */
 const maxFindings = 1000;
 
 /** Collects what is wrong with one text. */
 export class ShapeReport {
   readonly #positionOf: (offset: number) => TextPosition;
-  readonly #findings: ShapeFinding[] = [];
+  readonly #findings: (Omit<ShapeFinding, keyof TextPosition> & { readonly at: number })[] = [];
   /** Counts those that are not kept, too. */
   errors = 0;
+  #warnings = 0;
 
   constructor(text: string) {
     this.#positionOf = createPositions(text);
@@ -39,14 +40,18 @@ export class ShapeReport {
     message: string,
     suggestion?: string,
   ): void {
-    if (severity === "error") this.errors++;
-    if (this.#findings.length >= maxFindings) return;
-    this.#findings.push({ severity, ...this.#positionOf(at), about, message, suggestion });
+    const count = severity === "error" ? ++this.errors : ++this.#warnings;
+    if (count <= maxFindings) this.#findings.push({ severity, at, about, message, suggestion });
   }
 
   /** Returns all findings in the order of the text. */
   get findings(): readonly ShapeFinding[] {
-    return this.#findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    // Positions are found fast when they are asked for in the order of the text.
+    const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
+    return inOrder.map(({ severity, at, about, message, suggestion }) => {
+      const { line, column } = this.#positionOf(at);
+      return { severity, line, column, about, message, suggestion };
+    });
   }
 
   /** Gives the outermost node of the text. */
@@ -73,6 +78,8 @@ export class FileNode {
   readonly #valueAt: number;
   /** Whether an alias or a merge brought it here: then it has the position of the key that took it. */
   readonly #isElsewhere: boolean;
+  /** Its fields, once they were asked for. */
+  #fields: readonly FileNode[] | undefined;
 
   constructor(
     report: ShapeReport,
@@ -140,7 +147,13 @@ export class FileNode {
   }
 
   /** Gives what stands in it, with merges resolved. */
-  children(each?: string): FileNode[] {
+  children(each?: string): readonly FileNode[] {
+    if (each !== undefined) return this.#childrenOf(each);
+    this.#fields ??= this.#childrenOf(each);
+    return this.#fields;
+  }
+
+  #childrenOf(each: string | undefined): readonly FileNode[] {
     const { node } = this;
     if (node.kind === "scalar") return [];
     if (node.kind === "sequence") return node.items.map((item, i) => this.#child(item, i, item.at, each));
@@ -237,6 +250,11 @@ export class Shape<T> {
     this.rows = rows;
   }
 
+  /** Tells whether a node says nothing: null, or, where a text may stand, an empty one. */
+  isAbsent(at: FileNode): boolean {
+    return at.isNull || (at.isAbsent && /^a text\b/.test(this.expected));
+  }
+
   /** Makes something else of what was read. */
   to<U>(make: (value: T, at: FileNode) => U | undefined): Shape<U> {
     return new Shape(this.expected, (at) => mapped(this.read(at), (value) => make(value, at)), this.rows);
@@ -261,6 +279,8 @@ interface ScalarOptions {
   readonly near?: () => Iterable<string>;
   /** Whether what stands there may be a secret, so that no message repeats it. */
   readonly isHidden?: boolean;
+  /** Whether `null` is a text like others. */
+  readonly takesNull?: boolean;
 }
 
 /**
@@ -271,11 +291,11 @@ interface ScalarOptions {
 export function scalar<T>(
   expected: string,
   parse: (text: string, at: FileNode) => T | undefined,
-  { near, isHidden = false }: ScalarOptions = {},
+  { near, isHidden = false, takesNull = false }: ScalarOptions = {},
 ): Shape<T> {
   return new Shape(expected, (at) => {
     const { node } = at;
-    if (node.kind !== "scalar" || at.isAbsent) return at.expected(expected);
+    if (node.kind !== "scalar" || node.text === "" || (at.isNull && !takesNull)) return at.expected(expected);
     const { errors } = at.report;
     const value = parse(node.text, at);
     if (value !== undefined || at.report.errors > errors) return value;
@@ -307,9 +327,10 @@ export function integer(min: number, max: number): Shape<number> {
   });
 }
 
+/** A bool, also in the words of YAML 1.1. */
 export const bool: Shape<boolean> = scalar("true or false", (given) => {
-  if (/^(?:true|True|TRUE)$/.test(given)) return true;
-  return /^(?:false|False|FALSE)$/.test(given) ? false : undefined;
+  if (/^(?:true|yes|on)$/i.test(given)) return true;
+  return /^(?:false|no|off)$/i.test(given) ? false : undefined;
 });
 
 /** A list; what stands in it is called `each` in messages, or by the name of the list. */
@@ -412,7 +433,7 @@ export type Values<F extends Fields> = { readonly [K in AlwaysOf<F>]: ValueOf<F[
 interface RecordOptions<F extends Fields> {
   /** What an unknown key is; `hint`: an error when it is near a known one, else a warning. */
   readonly unknown?: "error" | "warning" | "hint";
-  /** Whether null and the empty text are errors, and do not count as not given. */
+  /** Whether null and an empty text are errors, and do not count as not given. */
   readonly isStrict?: boolean;
   /** Reports what is wrong between several keys; is given those that are right in themselves. */
   readonly check?: (given: Partial<Values<F>>, at: FileNode) => void;
@@ -436,8 +457,9 @@ export function mapping<F extends Fields>(
     for (const child of at.children()) {
       const name = names.get(String(child.step));
       if (name === undefined) reportUnknown(child, names, unknown);
+      else if (!isStrict && fields[name]?.shape.isAbsent(child)) continue;
       else if (given.has(name)) child.error(`${name} is there twice`, undefined, "key");
-      else if (isStrict || !child.isAbsent) given.set(name, child);
+      else given.set(name, child);
     }
     const values: Record<string, unknown> = {};
     for (const [name, { shape, isRequired, absent }] of Object.entries(fields)) {

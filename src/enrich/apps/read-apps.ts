@@ -23,7 +23,7 @@ function metadataText(takesPlain: boolean): Shape<string> {
     const { node } = at;
     if (node.kind !== "scalar") return at.expected("a text");
     const key = String(at.step);
-    const given = at.isNull ? "" : node.text;
+    const given = node.text;
     const [, first = ""] = key.split(".");
     if (/^flow(\.|$)/.test(key)) return at.error("names below flow belong to others", undefined, "key");
     if (key.startsWith(".") && taken.has(first)) {

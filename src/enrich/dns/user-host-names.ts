@@ -25,7 +25,7 @@ const hostAddress = scalar("an IP address", (given): AddressNumber | undefined =
 /** The file of host names: `192.0.2.1: db.example`. IPv4-mapped addresses are the IPv4 ones. */
 export const hostNamesShape = mapOf(
   hostAddress,
-  scalar("a host name: letters, digits, - and _ in labels between dots", readHostName),
+  scalar("a host name: letters, digits, - and _ in labels between dots", readHostName, { takesNull: true }),
   { each: "address" },
 );
 

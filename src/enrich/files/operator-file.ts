@@ -74,8 +74,10 @@ export function byPlace(a: { readonly key: Key }, b: { readonly key: Key }): num
 
 /** A text of one line. */
 export function lineOf(maxLength: number): Shape<string> {
-  return scalar(`a text of one line, at most ${maxLength} characters`, (given) =>
-    given.length <= maxLength && !/\p{Cc}/u.test(given) ? given : undefined,
+  return scalar(
+    `a text of one line, at most ${maxLength} characters`,
+    (given) => (given.length <= maxLength && !/\p{Cc}/u.test(given) ? given : undefined),
+    { takesNull: true },
   );
 }
 

@@ -13,7 +13,9 @@ import {
   mapping,
   required,
   scalar,
+  Shape,
   stringScalar,
+  type FileNode,
   type ShapeValue,
   type YamlNode,
   type YamlPair,
@@ -119,19 +121,26 @@ const userName = scalar("a name without a colon", (name) => (/[:\p{Cc}]/u.test(n
 const tokenName = scalar("a name of letters, digits, dots and dashes", (name) =>
   isTokenName(name) ? name : undefined,
 );
+/** A value may also stand in a list by itself. */
+function single<T>(shape: Shape<T>): Shape<T> {
+  const read = (at: FileNode): T | undefined =>
+    shape.read(at.node.kind === "sequence" && at.children().length === 1 ? at.below(0) : at);
+  return new Shape(shape.expected, read, shape.rows);
+}
+
 /** What limits somebody must not be left out by a key without a value. */
 const strict = { isStrict: true };
 const hidden = { isHidden: true };
 
 const user = mapping(
   {
-    role: required(oneOf(roles), "What the user may do."),
+    role: required(single(oneOf(roles)), "What the user may do."),
     password: optional(
-      scalar("a hash, as `netgloss user set` writes it", parsePasswordHash, hidden),
+      single(scalar("a hash, as `netgloss user set` writes it", parsePasswordHash, hidden)),
       "Left out: the user has no password.",
     ),
     certificate: optional(
-      scalar("parts of a subject, such as CN=alice,O=Example", parseSubject),
+      single(scalar("parts of a subject, such as CN=alice,O=Example", parseSubject)),
       "What the subject of the user's certificate must have.",
     ),
   },
@@ -140,13 +149,13 @@ const user = mapping(
 
 const token = mapping(
   {
-    role: required(oneOf(roles), "What may be done with it."),
+    role: required(single(oneOf(roles)), "What may be done with it."),
     areas: optional(oneOrList(oneOf(areas)), "What it is for. Left out: all."),
     hash: required(
-      scalar("a hash, as `netgloss token create` writes it", parseTokenHash, hidden),
+      single(scalar("a hash, as `netgloss token create` writes it", parseTokenHash, hidden)),
       "SHA-256 of the token.",
     ),
-    expires: optional(scalar("a time such as 2027-01-31T00:00:00Z", parseTime), "Left out: never."),
+    expires: optional(single(scalar("a time such as 2027-01-31T00:00:00Z", parseTime)), "Left out: never."),
   },
   strict,
 );
@@ -184,8 +193,8 @@ export type AccessList = ShapeValue<typeof accessShape>;
  * @throws AccessFileError with all faults.
  */
 export function parseAccessFile(path: string, source: string): AccessList {
-  const { value, findings } = readShape(source, accessShape);
-  if (value === undefined)
+  const { value, findings, hasErrors } = readShape(source, accessShape);
+  if (hasErrors || value === undefined)
     throw new AccessFileError(findings.map((finding) => `${path}:${formatShapeFinding(finding)}`));
   return value;
 }

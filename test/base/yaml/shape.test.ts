@@ -168,6 +168,20 @@ test("null is an empty mapping, or an error, where a format says so", () => {
   assert.deepEqual(findingsOf('name: ""', strict), ["1:7: name: expected a text, found an empty text"]);
 });
 
+test("an empty text is none where a text may stand, and an error elsewhere", () => {
+  const shape = mapping({ name: optional(textLine, "", ["label"]), tags: optional(list(textLine), "") });
+  assert.deepEqual(readShape('{name: a, label: ""}', shape).value, { name: "a" });
+  assert.deepEqual(readShape("{name: a, label: ~}", shape).value, { name: "a" });
+  assert.deepEqual(findingsOf("{name: a, label: b}", shape), ["1:11: label: name is there twice"]);
+  assert.deepEqual(findingsOf('tags: ""', shape), ["1:7: tags: expected a list, each a text, found an empty text"]);
+});
+
+test("many warnings hide no error", () => {
+  const shape = mapping({ port: optional(integer(1, 9), "") }, { unknown: "warning" });
+  const { findings } = readShape(`${Array.from({ length: 1500 }, (_, i) => `x${i}: 1\n`).join("")}port: 10\n`, shape);
+  assert.equal(findings.filter(({ severity }) => severity === "error").length, 1);
+});
+
 test("keys are the same when their identities are", () => {
   const cased = pairsOf(textLine, textLine, { identity: (key) => key.toLowerCase() });
   assert.deepEqual(findingsOf("a: x\nA: y", cased), ["2:1: A: is there twice"]);
@@ -253,7 +267,8 @@ function modelOf(plan: Plan, value: unknown, path: Path, faults: Fault[]): unkno
     for (const [key] of pairs) if (!(key in plan.fields)) wrongKey([...path, key]);
     const read = Object.entries(plan.fields).flatMap(([name, { need, of }]) => {
       const one = (value as Record<string, unknown>)[name];
-      const isThere = one !== undefined && one !== null && one !== "";
+      const isText = of.is === "text" || (of.is === "oneOrList" && of.of.is === "text");
+      const isThere = one !== undefined && one !== null && !(one === "" && isText);
       if (!isThere && need === "must") wrongKey(path);
       const found = isThere ? modelOf(of, one, [...path, name], faults) : undefined;
       return found === undefined ? [] : [[name, found] as const];

@@ -34,6 +34,20 @@ test("sources come in the order of their priority, with what their kind says", (
   assert.deepEqual(readSourcesFile(""), []);
 });
 
+test("a path or an interval that is empty is not the same as one left out", () => {
+  assert.deepEqual(findingsOf(`- {kind: aws, path: "", interval: "", token_file: "", username: ""}`), [
+    "1:21: source 1: path: expected a path, found an empty text",
+    "1:35: source 1: interval: expected a time from 5s to 30d, like 30s, 15m, 6h or 1d, found an empty text",
+    "1:51: source 1: token_file: expected a path, found an empty text",
+  ]);
+});
+
+test("words of YAML 1.1 are bools, and a column may have no name", () => {
+  const [source] = readSourcesFile("[{kind: csv, path: /x, csv: {typed_headers: no, header: [ip, ~]}}]");
+  assert.equal(source?.csv.hasTypedHeaders, false);
+  assert.deepEqual(source?.csv.header, ["ip", ""]);
+});
+
 test("all that is wrong is found at once, with its line", () => {
   const text = [
     "- {kind: netbax, url: 'http://x'}",

@@ -77,6 +77,20 @@ test("a key without a value takes no limit away", () => {
   }
 });
 
+test("who or what is there twice is a fault", () => {
+  assert.deepEqual(faultsOf("users:\n  a: {role: viewer, role: admin}\n  a: {role: editor}\n"), [
+    'users.yml:2:21: key "role" is given twice, first at line 2, column 7',
+    'users.yml:3:3: key "a" is given twice, first at line 2, column 3',
+  ]);
+});
+
+test("a value may stand in a list by itself", () => {
+  const list = `users:\n  a: {role: [admin], password: ["${hash}"], certificate: [CN=a]}\n`;
+  const { users } = parseAccessFile("users.yml", list);
+  assert.deepEqual([users.get("a")?.role, users.get("a")?.certificate], ["admin", ["CN=a"]]);
+  assert.equal(faultsOf("users:\n  a: {role: viewer, certificate: [CN=a, O=b]}\n").length, 1);
+});
+
 test("a hash that would take too much memory is refused", () => {
   for (const bad of [
     hash.replace("ln=15", "ln=25"),

@@ -64,6 +64,13 @@ const anyText: Shape<string> = new Shape("a text", (at) =>
   at.node.kind === "scalar" && !at.isNull ? at.node.text : at.expected("a text"),
 );
 
+const oneLine = (given: string): string | undefined => (given.includes("\n") ? undefined : given);
+const filePath = scalar("a path", oneLine, { isHidden: true });
+const variable = scalar("the name of a variable", oneLine, { isHidden: true });
+
+/** The name of a column; one without a name is of no use. */
+const columnName: Shape<string> = new Shape("a text", (at) => (at.isNull ? "" : anyText.read(at)));
+
 /** What a reader of plain values reads. */
 function plain<T>(expected: string, read: (value: unknown) => T): Shape<T> {
   return new Shape(expected, (at) => {
@@ -110,20 +117,20 @@ const common = {
   ),
   priority: defaulted(wholeNumber(/^-?\d{1,6}$/), 0, "Of several sources with one key the lowest counts."),
   url: optional(url, "Where it is."),
-  path: optional(textLine, "The file, in place of `url`."),
+  path: optional(filePath, "The file, in place of `url`."),
   interval: optional(duration(5000), "How often it is asked. Left out: as its kind says."),
   timeout: defaulted(duration(1000), 60_000, "How long it may be silent, in milliseconds when left out."),
   max_time: optional(duration(1000), "How long a run may take. Left out: ten times `timeout`, with pages six hours."),
   redirect_hosts: defaulted<readonly string[]>(oneOrList(hostName), [], "To whom else it may redirect."),
   headers: defaulted<ReadonlyMap<string, string>>(mapOf(textLine, anyText), new Map(), "Headers of each request."),
-  token_file: optional(textLine, "The file that has the token."),
-  token_env: optional(textLine, "The variable that has it."),
+  token_file: optional(filePath, "The file that has the token."),
+  token_env: optional(variable, "The variable that has it."),
   username: optional(textLine, "Who asks."),
-  password_file: optional(textLine, "The file that has the password."),
-  password_env: optional(textLine, "The variable that has it."),
-  ca_file: optional(textLine, "Certificates that sign the server's."),
-  cert_file: optional(textLine, "The certificate shown to the server."),
-  key_file: optional(textLine, "Its key."),
+  password_file: optional(filePath, "The file that has the password."),
+  password_env: optional(variable, "The variable that has it."),
+  ca_file: optional(filePath, "Certificates that sign the server's."),
+  cert_file: optional(filePath, "The certificate shown to the server."),
+  key_file: optional(filePath, "Its key."),
   map: optional(
     plain("a column map", (value) => readColumnMap(value)),
     "Which columns become which fields.",
@@ -152,7 +159,7 @@ const ofRows = {
         "Left out: that of the first line.",
       ),
       comment: optional(sign, "What a line begins with that is skipped."),
-      header: optional(oneOrList(anyText), "Names of columns of a text without a header."),
+      header: optional(oneOrList(columnName), "Names of columns of a text without a header."),
       typed_headers: defaulted(bool, false, "Whether rows have headers by type, as those of Infoblox."),
     }),
     "How a text of columns is written.",
@@ -188,9 +195,9 @@ const kindIsMissing = `kind is missing: expected ${common.kind.shape.expected}`;
 const mostSources = 64;
 
 const sources = list(source, "source").to((given, at) => {
-  const names = given.map(({ name }) => name);
-  for (const [i, { name, at: item }] of given.entries()) {
-    if (name !== undefined && names.indexOf(name) < i) item.error(`the name ${quote(name)} is given twice`);
+  const names = new Set<string>();
+  for (const { name, at: item } of given) {
+    if (name !== undefined && names.size === names.add(name).size) item.error(`the name ${quote(name)} is given twice`);
   }
   if (at.node.kind === "sequence" && at.node.items.length > mostSources) {
     at.error(`there may be ${mostSources} sources at most`);
