@@ -11,8 +11,8 @@ export {
   type OutputIo,
   nodeOutputIo,
 } from "./file/file-sink.ts";
-export { createLineInbox, type LineInbox } from "./line-inbox.ts";
-export { createLineMemory, createNoteReader, type LineMemory } from "./line-notes.ts";
+export { createLineInbox, type LineInbox } from "./line-outbox.ts";
+export { createLineMemory, createNoteReader, type LineMemory } from "./line-outbox.ts";
 export { createLineOutbox, type LineOutbox } from "./line-outbox.ts";
 export { limitRate, prettySink, createStdoutSink, type StdoutSinkOptions } from "./stdout/stdout-sink.ts";
 export {
@@ -48,7 +48,7 @@ export type { Compression } from "./delivery/compress.ts";
 export type { RecordType, SpoolMode } from "./delivery/settings.ts";
 export { cutTime, type FieldEdit, createLineRenamer } from "./delivery/line-editor.ts";
 export { createThinning, type Thinning, type ThinningOptions } from "./delivery/thinning.ts";
-export { fieldNames } from "./delivery/field-names.ts";
+export { fieldNames } from "./delivery/output-adapter.ts";
 export { createLineBorrower, createLineLender, type LentLines } from "./delivery/line-borrower.ts";
 export { createTimedCalls } from "./delivery/sender.ts";
 export { clickHouseColumns } from "./clickhouse/columns.ts";

@@ -43,7 +43,7 @@ const inProgram = (name: string): string => `dist/src/app/${name}.js`;
 const always = [
   "bin/netgloss.js",
   "commander",
-  ...["main", "package-root", "settings/settings-error"].map(inProgram),
+  ...["main", "package-root", "settings/settings-source"].map(inProgram),
   ...["command", "program", "terminal"].map((name) => inProgram(`cli/${name}`)),
 ].toSorted();
 

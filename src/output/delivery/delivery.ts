@@ -11,7 +11,7 @@ import {
 } from "../../record/index.ts";
 import { type Thinning, createThinning } from "./thinning.ts";
 import { createLineEditor, dropField, type FieldEdit, createLineRenamer } from "./line-editor.ts";
-import { recordTypeOf } from "./record-type.ts";
+import { recordTypeOf } from "./output-adapter.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { recordTypes, type RecordType, type SpoolMode } from "./settings.ts";
 import type { Clock, Log, Metrics } from "../../base/report/index.ts";

@@ -4,7 +4,7 @@ import type { HttpAnswer } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
 import { endOfValue, fieldKey, findValue, createTimeOf } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { recordTypeOf } from "../delivery/record-type.ts";
+import { recordTypeOf } from "../delivery/output-adapter.ts";
 import { createPostOutput } from "../http/post-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createLineWalker, type LineWalker } from "../../record/index.ts";
 import { forEachLine, type Batch, type BatchId } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
-import type { NameOf } from "../delivery/field-names.ts";
+import type { NameOf } from "../delivery/output-adapter.ts";
 import { endOfValue, fieldKey, findValue, createTimeOf } from "../delivery/line-fields.ts";
 import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
 import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";

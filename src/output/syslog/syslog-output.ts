@@ -8,7 +8,7 @@ import { hostAndPort, openDatagrams, sendDatagrams } from "./syslog-datagrams.ts
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
-import { recordTypeOf } from "../delivery/record-type.ts";
+import { recordTypeOf } from "../delivery/output-adapter.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import { priorityOf, syslog, type SyslogSettings } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
