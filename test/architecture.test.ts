@@ -30,8 +30,8 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   base: [["text", "report"], ["ip", "file", "postgresql", "yaml"], "settings"],
   record: [
     "fields",
-    ["filter/filter.ts", "filter/filter-error.ts"],
-    ["filter/syntax", "filter/vocabulary"],
+    "filter/filter.ts",
+    ["filter/syntax", "filter/vocabulary.ts"],
     "filter/check",
     "record-fields.ts",
     "line-values.ts",

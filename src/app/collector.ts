@@ -47,13 +47,13 @@ import { droppedFieldWarnings } from "./shaping.ts";
 import { flowCredentials } from "./parts/flow-streams.ts";
 import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
-import { exporterName } from "./views/exporters-view.ts";
+import { exporterName } from "./views/collector-views.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputResendOperation, outputTestOperation, outputsView } from "./views/outputs-view.ts";
 import { createProcessMetrics } from "./service/process-metrics.ts";
 import { reloadPlan } from "./service/reload-plan.ts";
-import { sourceOperations } from "./views/sources-view.ts";
+import { sourceOperations } from "./views/collector-views.ts";
 import { createSettingsView, type SettingsPlace } from "./views/settings-view.ts";
 import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
 

@@ -8,8 +8,8 @@ export {
   type FrameKind,
 } from "./capture/udp-datagram.ts";
 
-export type { CustomElement } from "./elements/custom/custom-element.ts";
-export { readElements } from "./elements/custom/read-elements.ts";
+export type { CustomElement } from "./elements/custom-elements.ts";
+export { readElements } from "./elements/custom-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
 export { noFlow, seenWindowMs, type SeenWindow } from "./exporters/exporter.ts";

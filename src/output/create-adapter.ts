@@ -1,5 +1,5 @@
 import type { Clock } from "../base/report/index.ts";
-import { fieldNames } from "./delivery/field-names.ts";
+import { fieldNames } from "./delivery/output-adapter.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { outputKinds, type StoreWord, type SettingsOf } from "./kinds.ts";
 import type { AdapterContext, CommonSettings } from "./output-kind.ts";

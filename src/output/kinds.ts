@@ -14,7 +14,7 @@ import { splunk } from "./splunk/settings.ts";
 import { syslog } from "./syslog/settings.ts";
 import { victoriaLogs } from "./victoria-logs/settings.ts";
 
-/** All outputs to stores, in the order of the page of settings. A start of the command line loads these files, and nothing else of the room. */
+/** All outputs to stores, in the order of the page of settings. A command that has settings loads these files and what they share, and no adapter. */
 export const outputKinds = [
   elasticsearch,
   opensearch,

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/report/index.ts";
 import type { Revealed, SettingRows, ValuesOf } from "../base/settings/index.ts";
-import type { NameOf } from "./delivery/field-names.ts";
+import type { NameOf } from "./delivery/output-adapter.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import type { CommonRows } from "./delivery/settings.ts";
 import type { TlsConfig } from "./delivery/tls-options.ts";

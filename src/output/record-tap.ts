@@ -1,6 +1,6 @@
 import type { Sink } from "../record/index.ts";
 import type { Clock } from "../base/report/index.ts";
-import { recordTypeOf } from "./delivery/record-type.ts";
+import { recordTypeOf } from "./delivery/output-adapter.ts";
 
 export interface TapOptions {
   /** Left out: every flow. */

@@ -1,4 +1,4 @@
-import type { RenderedFields } from "./rendered-fields.ts";
+import type { RenderedFields } from "./record-fields.ts";
 import type { RecordFields } from "./record-fields.ts";
 
 /** Memory that a thread can hand to another; it goes through `postMessage`. */

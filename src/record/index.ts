@@ -1,15 +1,15 @@
 export { compileFilter, type Matches } from "./filter/evaluate/match-lines.ts";
 export { compileLineFilter, type MatchesLine } from "./filter/evaluate/match-lines.ts";
 export { createAddressSet } from "./filter/evaluate/match-lines.ts";
-export { FilterError } from "./filter/filter-error.ts";
+export { FilterError } from "./filter/filter.ts";
 export type { Filter, FilterTerm, Quantity, QuantityRange } from "./filter/filter.ts";
 export { parseFilter } from "./filter/parse-filter.ts";
-export { recordVocabulary } from "./filter/vocabulary/record-vocabulary.ts";
-export { shortNames } from "./filter/vocabulary/record-vocabulary.ts";
-export { udmVocabulary } from "./filter/vocabulary/udm-vocabulary.ts";
+export { recordVocabulary } from "./filter/vocabulary.ts";
+export { shortNames } from "./filter/vocabulary.ts";
+export { udmVocabulary } from "./filter/vocabulary.ts";
 
 export { copyBytes, copyLines } from "./line-buffer.ts";
-export { decodedSegments } from "./decoded-segments.ts";
+export { decodedSegments } from "./record-fields.ts";
 export type { Enricher } from "./enricher.ts";
 export { readLine, splitFields } from "./line-values.ts";
 export { createLineValues, type LineValues } from "./line-values.ts";
@@ -30,8 +30,8 @@ export {
 } from "./enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { ShapedLines, ShapeLines } from "./line-buffer.ts";
-export { lendLines, type Sink } from "./sink.ts";
-export { fieldStart, renderField, renderFields, renderValue, type RenderedFields } from "./rendered-fields.ts";
+export { lendLines, type Sink } from "./record-fields.ts";
+export { fieldStart, renderField, renderFields, renderValue, type RenderedFields } from "./record-fields.ts";
 export {
   createWorkspace,
   createWorkspaceMemory,

@@ -1,5 +1,5 @@
 import type { RecordFields, Value } from "./record-fields.ts";
-import type { RenderedFields } from "./rendered-fields.ts";
+import type { RenderedFields } from "./record-fields.ts";
 
 /**
  * Copies bytes between two buffers that do not overlap.

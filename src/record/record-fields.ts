@@ -1,3 +1,91 @@
+/** Fields as they stand in a line, each with a comma before it. For those that go into many lines alike. */
+export type RenderedFields = Uint8Array;
+
+/** Renders fields by the rules of {@link LineBuffer.append}. */
+export function renderFields(fields: readonly (readonly [name: string, value: Value])[]): RenderedFields {
+  return Buffer.from(fields.map(([name, value]) => renderField(name, value)).join(""));
+}
+
+/** The text of one of them. */
+export function renderField(name: string, value: Value): string {
+  return fieldStart(name) + renderValue(value);
+}
+
+/** What stands before the value of a field: a comma, the name, a colon. */
+export function fieldStart(name: string): string {
+  return `,${JSON.stringify(name)}:`;
+}
+
+export function renderValue(value: Value): string {
+  if (typeof value === "object") return `[${value.map(renderValue).join(",")}]`;
+  return typeof value === "bigint" ? String(value) : JSON.stringify(value);
+}
+
+/** Where rendered records go. */
+export interface Sink {
+  /**
+   * Takes whole NDJSON lines (each ends in a line feed) holding `count` records; the bytes are the sink's from then
+   * on. Never waits and never throws: what a slow or broken output cannot take is dropped and counted by the sink.
+   */
+  write(lines: Uint8Array, count: number): void;
+  /**
+   * The same for bytes that are lent: they stay as they are until `done` is called, once. A sink without it is given a copy.
+   */
+  lend?(lines: Uint8Array, count: number, done: () => void): void;
+}
+
+/** Lends lines to a sink, whether it can be lent to or not. */
+export function lendLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
+  if (sink.lend !== undefined) sink.lend(lines, count, done);
+  else {
+    sink.write(lines.slice(), count);
+    done();
+  }
+}
+
+/**
+ * What may follow directly after an object (`flow.src`, `flow.dst`, `flow.export`) in a name that a decoder gives: a
+ * decoder's `flow.src.l4.port.id` needs `l4` here. A name below an object with any other segment there belongs to the
+ * operator's metadata alone, so it needs no check against the record. Two names are never one the beginning of the
+ * other (`flow.src.l4` and `flow.src.l4.port.id`): Elasticsearch refuses such a line.
+ *
+ * Reserved within these for what metadata adds: `ip.subnet.*`, `vlan.tag.id` and `isInternal`; no decoder puts a value
+ * at `ip`, `ip.subnet`, `vlan` or `vlan.tag` themselves.
+ */
+export const decodedSegments: ReadonlySet<string> = new Set([
+  "agent",
+  "app",
+  "as",
+  "bgp",
+  "domain",
+  "engine",
+  "geo",
+  "host",
+  "id",
+  "ip",
+  "isInternal",
+  "l4",
+  "locality",
+  "mac",
+  "mpls",
+  "name",
+  "nat",
+  "net",
+  "netif",
+  "observation",
+  "port",
+  "relay",
+  "sequence",
+  "template",
+  "timestamp",
+  "type",
+  "uptime",
+  "user",
+  "version",
+  "vlan",
+  "vrf",
+]);
+
 export type Scalar = string | number | bigint | boolean;
 
 /** A field's value. Numbers are exact: what does not fit a double without rounding is a bigint. */

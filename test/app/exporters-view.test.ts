@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collectorMethods } from "../../src/server/index.ts";
-import { exportersView } from "../../src/app/views/exporters-view.ts";
+import { exportersView } from "../../src/app/views/collector-views.ts";
 import {
   dataSet,
   fields,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldsView } from "../../src/app/views/fields-view.ts";
+import { fieldsView } from "../../src/app/views/collector-views.ts";
 import { createOverview } from "../../src/app/views/overview-view.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 

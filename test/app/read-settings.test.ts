@@ -12,6 +12,7 @@ import {
   type GivenSetting,
   type SettingsReading,
 } from "../../src/app/index.ts";
+import { outputKinds } from "../../src/output/kinds.ts";
 
 const noFile = (path: string): string => {
   throw new Error(`no such file: ${path}`);
@@ -37,6 +38,22 @@ test("every default is a value of its type, and survives being written as text",
     if (type.secret) continue;
     assert.deepEqual(type.parse(type.format(fallback)), fallback, name);
   }
+});
+
+test("rules of settings name settings of their own output, or any by its full name", () => {
+  const words = [...outputKinds.map(({ word }) => word), "STDOUT", "FILE", "MONITOR"];
+  const known: readonly string[] = settingNames;
+  let rules = 0;
+  for (const name of settingNames) {
+    const word = words.find((one) => name.startsWith(`SVC_OUTPUT_${one}_`));
+    const { needs = [], belongsTo = [], conflicts = [] } = settingOf(name);
+    const others = needs.flatMap(({ when = {}, must }) => Object.keys({ ...when, ...must }));
+    for (const other of [...others, ...belongsTo, ...conflicts]) {
+      rules++;
+      assert.ok(known.includes(other) || known.includes(`SVC_OUTPUT_${word}_${other}`), `${name}: ${other}`);
+    }
+  }
+  assert.ok(rules > 40);
 });
 
 test("everything is off and empty by default, as the contract has it", () => {

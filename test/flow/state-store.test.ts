@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStateFiles } from "../../src/app/parts/state-files.ts";
+import { createStateFiles } from "../../src/app/parts/flow-parts.ts";
 import { createStateStore, type ExporterState, type StateStore } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import type { FileIo } from "../../src/base/file/index.ts";

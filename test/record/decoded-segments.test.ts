@@ -17,7 +17,7 @@ test("every name below an object that the flow room knows starts with a decoded 
 });
 
 /** It lists reserved names, so that elements of the user's do not get them. */
-const guard = "elements/custom/read-elements.ts";
+const guard = "elements/custom-elements.ts";
 
 test("no name of the flow room meets a name that is reserved for metadata", () => {
   const reserved =

@@ -1,6 +1,9 @@
 import type { Command } from "commander";
 import type { Terminal } from "./terminal.ts";
 
+/** Of `source list` and `udm sources`, in the help. */
+export const sourceListDescription = "list the sources of metadata with their state and their last run";
+
 /** What a command has of the program. */
 export interface CommandContext {
   readonly terminal: Terminal;

@@ -1,7 +1,7 @@
 import { Command, CommanderError, type Argument } from "commander";
 import { packageVersion } from "../package-root.ts";
 import { throughApi, type CommandRow, addCommands } from "./command.ts";
-import { SettingsError } from "../settings/settings-error.ts";
+import { SettingsError } from "../settings/settings-source.ts";
 import { CommandError, exitCodeOf, exitCodes, type Terminal } from "./terminal.ts";
 
 /** All commands of the program, in the order of its help. Groups name theirs in files of their own. */

@@ -3,7 +3,7 @@ import { addClientOptions, clientOf } from "./client/client-options.ts";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { CommandError, exitCodes, textTable } from "./terminal.ts";
 import { throughApi, type CommandContext, type DefineCommand } from "./command.ts";
-import { sourceListDescription } from "./source-list-description.ts";
+import { sourceListDescription } from "./command.ts";
 
 type Source = CollectorAnswer<"listSources">["sources"][number];
 type ChangeCounts = NonNullable<NonNullable<Source["run"]>["changes"]>;

@@ -1,8 +1,8 @@
+import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import {
+  type StateFiles,
   createFlowListener,
   createSharedStore,
   createStateStore,
@@ -10,6 +10,7 @@ import {
   type SharedExporters,
   type StateStore,
 } from "../../flow/index.ts";
+import { makeFolder, replaceContent, type FileIo, nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { createExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
@@ -21,13 +22,51 @@ import type { ExporterInterfaces } from "../enrichment/exporter-interfaces.ts";
 import { flowElements } from "./flow-elements.ts";
 import { flowStreams } from "./flow-streams.ts";
 import { plainSettings, receivesFlows, type Settings } from "../settings/index.ts";
-import { createStateFiles } from "./state-files.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
 import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
 import { createSampledSink } from "../threads/explore-feed.ts";
 
+/** What a save that was cut off has left behind. */
+const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
+
+/** For whoever runs the collector, and readers of its group. */
+const fileMode = 0o640;
+
+/**
+ * Files of state in a directory: one is written under another name, synced, renamed over the old one, and the directory is
+ * synced.
+ *
+ * @param run letters and digits that no other run has.
+ */
+export function createStateFiles(
+  directory: string,
+  io: FileIo,
+  run: string,
+  makeDirectory: (path: string) => Promise<unknown> = (path) => makeFolder(path),
+): StateFiles {
+  let number = 0;
+  return {
+    async open() {
+      await makeDirectory(directory);
+      const names = await io.list(directory);
+      for (const name of names.filter((each) => leftOver.test(each))) await io.unlink(join(directory, name));
+      return names;
+    },
+    async read(name, maxBytes) {
+      const path = join(directory, name);
+      const { size } = await io.state(path);
+      return size > maxBytes ? undefined : io.read(path);
+    },
+    async replace(name, bytes) {
+      const temporary = join(directory, `.${name}.${run}-${++number}.tmp`);
+      await replaceContent(io, { target: join(directory, name), temporary, mode: fileMode }, bytes);
+    },
+    rename: (name, to) => io.rename(join(directory, name), join(directory, to)),
+  };
+}
+
 /** Flows, wherever they are decoded. */
-export type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
+type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
 
 /** What exporters say once, kept over a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
@@ -53,7 +92,7 @@ export function createSharedExporters(
 }
 
 /** What decoding gets from the other parts, in whichever thread it runs. */
-export interface FlowSources {
+interface FlowSources {
   /** Of this thread. */
   readonly enrichment: Enrichment;
   readonly metadata: CollectorUdmStore | undefined;

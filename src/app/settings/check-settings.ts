@@ -1,7 +1,6 @@
 import { brokenRules } from "../../base/settings/index.ts";
-import { fileRows } from "../../output/kinds.ts";
 import { discoveredDirectory } from "./discovered-directory.ts";
-import { outputSettings, outputsOf, storesOf, type StoreSettings } from "./output-settings.ts";
+import { localRows, outputSettings, outputsOf, storesOf, type StoreSettings } from "./output-settings.ts";
 import { settingsTable, type SettingName, type Settings } from "./settings-table.ts";
 
 const required = ["SVC_API_OIDC_ISSUER", "SVC_API_OIDC_CLIENT_ID", "SVC_API_OIDC_REDIRECT_URL"] as const;
@@ -46,7 +45,7 @@ export function checkSettings(
 ): { problems: string[]; warnings: string[] } {
   const valueOf = (name: string): unknown => settings[name as SettingName];
   const oidc = settings.SVC_API_OIDC_ENABLE ? checkOidc(settings) : { problems: [], warnings: [] };
-  const outputs = [checkFile(settings), ...storesOf(settings).map((store) => checkStore(store, settings, origins))];
+  const stores = storesOf(settings).map((store) => checkStore(store, settings, origins));
   return {
     problems: [
       ...brokenRules(ownRows, valueOf),
@@ -56,13 +55,14 @@ export function checkSettings(
       ...portProblems(settings),
       ...discoveryProblems(settings),
       ...exporterUserProblems(settings),
-      ...outputs.flatMap(({ problems }) => problems),
+      ...localProblems(settings),
+      ...stores.flatMap(({ problems }) => problems),
     ],
     warnings: [
       ...oidc.warnings,
       ...uselessFleetSettings(settings),
       ...idleWarnings(settings),
-      ...outputs.flatMap(({ warnings }) => warnings),
+      ...stores.flatMap(({ warnings }) => warnings),
     ],
   };
 }
@@ -70,10 +70,12 @@ export function checkSettings(
 /** Rows whose rules name settings by their full names; those of outputs name their own. */
 const ownRows = Object.fromEntries(Object.entries(settingsTable).filter(([name]) => !(name in outputSettings)));
 
-function checkFile(settings: Settings): { problems: string[]; warnings: string[] } {
-  const show = (name: string): string => `SVC_OUTPUT_FILE_${name}`;
-  const problems = brokenRules(fileRows, (name) => settings[show(name) as SettingName], show);
-  return { problems, warnings: [] };
+/** Judges the outputs of this host. */
+function localProblems(settings: Settings): string[] {
+  return Object.entries(localRows).flatMap(([word, rows]) => {
+    const show = (name: string): string => (name in rows ? `SVC_OUTPUT_${word}_${name}` : name);
+    return brokenRules(rows, (name) => settings[show(name) as SettingName], show);
+  });
 }
 
 function checkStore(

@@ -1,4 +1,4 @@
-import { SettingsError } from "./settings-error.ts";
+import { SettingsError } from "./settings-source.ts";
 import type { GivenSetting } from "./settings-source.ts";
 
 const assignment = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/;

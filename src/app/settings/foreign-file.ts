@@ -1,4 +1,4 @@
-import { SettingsError } from "./settings-error.ts";
+import { SettingsError } from "./settings-source.ts";
 
 interface Program {
   readonly name: string;

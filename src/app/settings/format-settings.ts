@@ -4,7 +4,7 @@ import { settingGroups, type Setting } from "../../base/settings/index.ts";
 import { instanceSetting, kindOf, outputWordOf, parseInstanceName, type OutputInstance } from "./output-settings.ts";
 import { isSettingName } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
-import { SettingsError } from "./settings-error.ts";
+import { SettingsError } from "./settings-source.ts";
 import { type GivenSetting, flagOf } from "./settings-source.ts";
 
 /** Settings and what is worth saying about them. */

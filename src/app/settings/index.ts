@@ -8,7 +8,7 @@ export { missingForMetadataApi, receivesFlows } from "./check-settings.ts";
 export { discoveredDirectory } from "./discovered-directory.ts";
 export { allSettings, formatSettings, settingsPage } from "./format-settings.ts";
 export { readSettings, type SettingsReading } from "./format-settings.ts";
-export { SettingsError } from "./settings-error.ts";
+export { SettingsError } from "./settings-source.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
 export {
   plainSettings,

@@ -27,6 +27,9 @@ function named<const Word extends string, Rows extends object>(word: Word, rows:
   return Object.fromEntries(entries) as Named<Word, Rows>;
 }
 
+/** The rows of the outputs of this host, by the words in the names of their settings. */
+export const localRows = { STDOUT: stdoutRows, FILE: fileRows, MONITOR: monitorRows };
+
 /** The settings of all outputs by their full names. */
 export const outputSettings = {
   ...named("STDOUT", stdoutRows),
@@ -93,12 +96,9 @@ export function storesOf(settings: AllOutputs): StoreSettings[] {
 
 /** Returns all outputs that take records: the standard output, the file and those to stores. */
 export function outputsOf(settings: AllOutputs): OutputSettings[] {
-  const local = [
-    { word: "STDOUT", rows: stdoutRows },
-    { word: "FILE", rows: fileRows },
-  ].map(({ word, rows }) => ({
+  const local = (["STDOUT", "FILE"] as const).map((word) => ({
     name: word.toLowerCase(),
-    values: valuesOf(word, rows, settings) as unknown as OutputValues,
+    values: valuesOf(word, localRows[word], settings) as unknown as OutputValues,
     show: (name: string) => fullName(word, name),
   }));
   return [...local, ...storesOf(settings)];

@@ -12,7 +12,7 @@ import {
   type TextPosition,
 } from "../../base/yaml/index.ts";
 import { environmentVariables, isEnvFile, parseEnvFile } from "./env-file.ts";
-import { SettingsError } from "./settings-error.ts";
+import { SettingsError } from "./settings-source.ts";
 import type { GivenSetting } from "./settings-source.ts";
 
 /** A variable of a service, with the offset of its name. */

@@ -1,3 +1,18 @@
+/** The settings cannot be used. Every problem is one line that says where, what, and what is expected. */
+export class SettingsError extends Error {
+  readonly code = "bad_settings";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "SettingsError";
+    this.problems = problems;
+  }
+}
+
+/** Where the API listens unless the settings say otherwise. */
+export const defaultApi = { ip: "127.0.0.1", port: 8080 } as const;
+
 /** A setting as someone gave it. */
 export interface GivenSetting {
   readonly name: string;

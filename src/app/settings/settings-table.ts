@@ -26,7 +26,7 @@ import {
   type SettingType,
 } from "../../base/settings/index.ts";
 import { Secret } from "../../base/text/index.ts";
-import { defaultApi } from "./default-api.ts";
+import { defaultApi } from "./settings-source.ts";
 import { exploreSettings } from "./explore-settings.ts";
 import { fleetSettings } from "./fleet-settings.ts";
 import { metadataDatabaseSettings } from "./metadata-database-settings.ts";

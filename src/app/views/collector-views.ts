@@ -1,21 +1,184 @@
-import { viewsByPath, type ApiServerOptions, type CollectorViews } from "../../server/index.ts";
-import type { RecordTap } from "../../output/index.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { networkInterfaces } from "node:os";
+import { shortNames, fieldPatterns, recordFields } from "../../record/index.ts";
+import {
+  type CollectorAnswer,
+  apiError,
+  type StreamPage,
+  SourceRefusal,
+  type SourceOperations,
+  viewsByPath,
+  type ApiServerOptions,
+  type CollectorViews,
+} from "../../server/index.ts";
 import type { Progress, Reporting } from "../../base/report/index.ts";
+import {
+  SourceFault,
+  type SourceDiff,
+  type Sources,
+  udmJson,
+  type UdmEntry,
+  type CollectorUdmStore,
+} from "../../metadata/index.ts";
+import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
+import type { ExporterView } from "../../flow/index.ts";
+import type { RecordTap } from "../../output/index.ts";
 import type { Snmp } from "../../snmp/index.ts";
-import type { Sources } from "../../metadata/index.ts";
 import { candidatesView, discoveryView, devicesView, previewDefinitions, snmpReadings } from "./snmp-views.ts";
 import type { Doctor } from "../doctor/doctor.ts";
-import { exportersView, type ExportersViewParts } from "./exporters-view.ts";
-import { fieldsView } from "./fields-view.ts";
 import { createFlowTail } from "./flow-tail.ts";
 import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
-import { progressEvents, tasksView } from "./progress-views.ts";
 import type { Settings } from "../settings/index.ts";
-import { sourcesView } from "./sources-view.ts";
+
+/** Where values come from that no exporter or device has sent. */
+const addedBy =
+  /^(?:metadata|MaxMind|derived|interface file|application files|locality|DSCP names|port names|sampling|DNS|rollup|flow\.\w+)\b/;
+
+const isAdded = (source: string): boolean => source.split(/[;,]/).every((part) => addedBy.test(part.trim()));
+
+/** What `GET /api/v1/fields` answers: the names that records have, and those that filters know as well. */
+export function fieldsView(): CollectorAnswer<"listFields"> {
+  return {
+    fields: recordFields.map(({ name, type, isArray, unit, description, source }) => ({
+      name,
+      type,
+      isArray,
+      unit: unit === "" ? undefined : unit,
+      description,
+      source,
+      isAdded: isAdded(source),
+    })),
+    patterns: fieldPatterns.map(({ pattern, description, source }) => ({
+      pattern,
+      description,
+      source,
+      isAdded: isAdded(source),
+    })),
+    shortNames: shortNames.map(({ name, fields, description }) => ({ name, fields, description })),
+  };
+}
+
+const maxFollowers = 64;
+/** How often those who follow are sent what has changed, and something at all, milliseconds. */
+const sendMs = 250;
+const aliveMs = 5_000;
+
+/** What `GET /api/v1/progress` answers. */
+function tasksView(progress: Progress): CollectorAnswer<"listTasks"> {
+  return { tasks: progress.tasks() };
+}
+
+/** `GET /api/v1/progress/events`: the tasks whenever they have changed, one JSON object a line. */
+function progressEvents(progress: Progress): StreamPage {
+  let followers = 0;
+  return {
+    summary: "What is under way, whenever that has changed: one JSON object a line",
+    parameters: {},
+    open(_query, signal) {
+      if (followers >= maxFollowers) {
+        const message = `no more than ${maxFollowers} clients may follow the progress`;
+        throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
+      }
+      return lines(progress, signal, (by) => void (followers += by));
+    },
+  };
+}
+
+async function* lines(
+  progress: Progress,
+  signal: AbortSignal,
+  count: (by: number) => void,
+): AsyncGenerator<Uint8Array> {
+  count(1);
+  let last = "";
+  let silentFor = 0;
+  try {
+    while (!signal.aborted) {
+      const now = JSON.stringify({ tasks: progress.tasks() });
+      silentFor += sendMs;
+      if (now !== last || silentFor >= aliveMs) {
+        // An empty line finds out whether anybody is still there.
+        yield Buffer.from(now === last ? "\n" : `${now}\n`);
+        last = now;
+        silentFor = 0;
+      }
+      await pause(sendMs, undefined, { signal }).catch(() => {});
+    }
+  } finally {
+    count(-1);
+  }
+}
+
+/** What `GET /api/v1/enrich/sources` answers. */
+function sourcesView(sources: Sources | undefined): CollectorAnswer<"listSources"> {
+  return { enabled: sources !== undefined, sources: sources?.states() ?? [] };
+}
+
+/** The operations of the API on sources. */
+export function sourceOperations(sources: Sources): SourceOperations {
+  const refused = (error: unknown): never => {
+    if (error instanceof SourceFault) throw new SourceRefusal("unavailable", error.message);
+    throw error;
+  };
+  return (operation, name) => {
+    if (operation === "run") return sources.run(name);
+    if (operation === "diff") return sources.diff(name)?.then(diffView).catch(refused);
+    return sources.accept(name)?.then((state) => {
+      if (state === "nothing") throw new SourceRefusal("not_found", `nothing of the source ${name} is held`);
+      return state;
+    });
+  };
+}
+
+function diffView({ added, changed, removed, ...diff }: SourceDiff): unknown {
+  const plain = (entries: readonly UdmEntry[]): unknown[] =>
+    entries.map((entry) => JSON.parse(udmJson(entry)) as unknown);
+  return { ...diff, added: plain(added), changed: plain(changed), removed: plain(removed) };
+}
+
+/** What metadata calls an exporter: the name of the most specific entry that has one and applies to exporters. */
+export function exporterName(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
+  const address = parseAddress(text);
+  if (metadata === undefined || address === undefined) return undefined;
+  const named = metadata.layers
+    .covering(unmapAddress(address))
+    .find(({ entry }) => entry.name !== "" && (entry.fileOnly?.contexts?.includes("exporter") ?? true));
+  return named?.entry.name;
+}
+
+interface ExportersViewParts {
+  readonly enabled: boolean;
+  readonly exporters: () => Promise<readonly ExporterView[]>;
+  readonly metadata: CollectorUdmStore | undefined;
+  /** The address on which flows are received; empty, `0.0.0.0` and `::` are all of the host. */
+  readonly ip: string;
+  readonly ports: () => readonly number[];
+  readonly streamPorts: () => readonly number[];
+}
+
+/** Exporters as people are shown them: with their names in the metadata, without what only the doctor compares. */
+export async function exportersView(parts: ExportersViewParts): Promise<CollectorAnswer<"listExporters">> {
+  const shown: CollectorAnswer<"listExporters">["exporters"][number][] = [];
+  for (const { seenFlows: _seenFlows, ...exporter } of await parts.exporters()) {
+    const name = exporterName(exporter.address, parts.metadata);
+    shown.push(name === undefined ? exporter : { ...exporter, name });
+  }
+  const listening = { addresses: ownAddresses(parts.ip), udp: parts.ports(), tcp: parts.streamPorts() };
+  return { enabled: parts.enabled, listening, exporters: shown };
+}
+
+/** Addresses by which others reach this host; where it has none, the one that there is. */
+function ownAddresses(ip: string): readonly string[] {
+  if (!["", "0.0.0.0", "::"].includes(ip)) return [ip];
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const outer = all.filter(({ internal, address }) => !internal && !address.startsWith("fe80:"));
+  const fitting = ip === "0.0.0.0" ? outer.filter(({ family }) => family === "IPv4") : outer;
+  return fitting.length > 0 ? fitting.map(({ address }) => address) : ["127.0.0.1"];
+}
 
 /** What the views show; what is undefined is not part of this collector. */
-export interface CollectorViewsParts {
+interface CollectorViewsParts {
   readonly settings: Settings;
   readonly exporters: Omit<ExportersViewParts, "ip">;
   readonly doctor: Pick<Doctor, "diagnose">;

@@ -8,7 +8,7 @@ import {
   type ElementSource,
   type OuterHeader,
 } from "../elements/mapping/element-names.ts";
-import type { Convert, FieldSource } from "../elements/mapping/field-source.ts";
+import type { Convert, FieldSource } from "../elements/mapping/convert-type.ts";
 import { variableLength, type Template } from "./plan.ts";
 import { elementKey, reversePen } from "../elements/registry/registry.ts";
 import { samplerElements, samplingElements } from "./sampling.ts";

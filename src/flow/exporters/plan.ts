@@ -1,5 +1,5 @@
 import type { Value } from "../../record/index.ts";
-import type { ExportClock, Convert } from "../elements/mapping/field-source.ts";
+import type { ExportClock, Convert } from "../elements/mapping/convert-type.ts";
 import type { Fallback } from "../elements/mapping/element-names.ts";
 import type { ListStructure } from "../elements/registry/information-element.ts";
 import type { FirewallPlan } from "./firewall-flows.ts";

@@ -1,5 +1,5 @@
 import { fieldNames } from "../elements/mapping/element-names.ts";
-import type { Convert } from "../elements/mapping/field-source.ts";
+import type { Convert } from "../elements/mapping/convert-type.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import { convertType } from "../elements/mapping/convert-type.ts";
 import { enumerations } from "../elements/registry/enumerations.gen.ts";

@@ -1,6 +1,6 @@
 import { renderFields, type RecordFields, type Workspace, type LineEnricher } from "../../record/index.ts";
-import type { FieldSource, Convert } from "../elements/mapping/field-source.ts";
-import type { TimeFormat } from "../elements/mapping/time-format.ts";
+import type { FieldSource, Convert } from "../elements/mapping/convert-type.ts";
+import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { type Step, type Plan, type Output, variableLength } from "../exporters/plan.ts";
 import { readStep } from "../wire/records/read-sets.ts";
 import { textTable, type TextTable } from "./line-head.ts";

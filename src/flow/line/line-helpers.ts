@@ -1,5 +1,5 @@
 import type { FieldsUnderWay, RecordFields, Value, Workspace } from "../../record/index.ts";
-import type { FieldSource, ExportClock } from "../elements/mapping/field-source.ts";
+import type { FieldSource, ExportClock } from "../elements/mapping/convert-type.ts";
 import { putLabels, type ListSource } from "../wire/records/structured-data.ts";
 import type { Plan, Step, PacketSection } from "../exporters/plan.ts";
 import { readStep, type FieldPlaces, locateFields } from "../wire/records/read-sets.ts";
@@ -9,7 +9,7 @@ import { swapSides, isReverseName, nameIn, reverseNames, type Direction } from "
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import { toUnsigned } from "../elements/mapping/convert-type.ts";
-import type { TimeFormat } from "../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import type { StepBook } from "../wire/steps/step-book.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import type { LineHelper } from "./write-field.ts";

@@ -20,7 +20,7 @@ import {
 } from "../wire/records/decoder.ts";
 import { createKernel, type Kernel, type KernelImports } from "../kernel/kernel.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import type { TimeFormat } from "../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { flowRate, isOneRate, type RecordSampling } from "../exporters/sampling.ts";
 import type { IcmpOrder } from "../exporters/exporter.ts";
 import type { Applications } from "../exporters/options.ts";

@@ -1,8 +1,8 @@
 import type { RecordFields, Workspace, Scalar, Value } from "../../record/index.ts";
 import { toHex } from "../elements/mapping/convert-type.ts";
-import type { FieldSource, Convert } from "../elements/mapping/field-source.ts";
+import type { FieldSource, Convert } from "../elements/mapping/convert-type.ts";
 import { bytesLayer, type BytesLayer, type CounterNames } from "../elements/mapping/counter-names.ts";
-import type { TimeFormat } from "../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { ipLengthOf, levelWithin, createPacketSteps, type PacketSteps } from "../wire/packet/packet-steps.ts";
 import { createParsedPacket, parsePacket } from "../wire/packet/parse-packet.ts";
 import type { Step, StepBook } from "../wire/steps/step-book.ts";

@@ -3,7 +3,7 @@ import type { KernelImports } from "../kernel/kernel.ts";
 import * as layout from "../kernel/layout.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
-import type { Convert } from "../elements/mapping/field-source.ts";
+import type { Convert } from "../elements/mapping/convert-type.ts";
 
 /** The bit of each name that is added only where a record has none of it. */
 export type NameBits = Pick<ReadonlyMap<string, number>, "get" | "has" | "size">;

@@ -1,7 +1,7 @@
 import { convertField } from "../elements/mapping/convert-field.ts";
 import { convertType, toHex } from "../elements/mapping/convert-type.ts";
-import type { Convert, FieldSource } from "../elements/mapping/field-source.ts";
-import type { TimeFormat } from "../elements/mapping/time-format.ts";
+import type { Convert, FieldSource } from "../elements/mapping/convert-type.ts";
+import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import {
   type Output,
   type Plan,

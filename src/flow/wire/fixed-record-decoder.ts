@@ -4,7 +4,7 @@ import { accountSequence } from "../exporters/sequence.ts";
 import { nameCounters, type CounterNames } from "../elements/mapping/counter-names.ts";
 import { convertType } from "../elements/mapping/convert-type.ts";
 import { registeredElements, type ElementNames, type ElementSource } from "../elements/mapping/element-names.ts";
-import type { TimeFormat } from "../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import type { Protocol } from "../protocol.ts";
 import { buildPlan } from "../exporters/build-plan.ts";
 import type { Plan } from "../exporters/plan.ts";

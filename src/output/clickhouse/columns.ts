@@ -1,5 +1,5 @@
 import { fieldGroups, type FieldType, type RecordField } from "../../record/index.ts";
-import type { NameOf } from "../delivery/field-names.ts";
+import type { NameOf } from "../delivery/output-adapter.ts";
 import type { RecordType } from "../delivery/settings.ts";
 
 /** Fields without a column of their own are in this one, by their names. */

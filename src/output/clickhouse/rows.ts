@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createLineWalker, type LineWalker, type FieldType } from "../../record/index.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
-import { recordTypeOf } from "../delivery/record-type.ts";
+import { recordTypeOf } from "../delivery/output-adapter.ts";
 import { otherColumn, tableLayouts, tableOfType, type Column } from "./columns.ts";
 
 /** The rows of a batch for one table. */

@@ -10,8 +10,8 @@ import {
   recordVocabulary,
 } from "../../record/index.ts";
 import { type Thinning, createThinning } from "./thinning.ts";
-import { createLineEditor, dropField, type FieldEdit } from "./line-editor.ts";
-import { recordTypeOf } from "./record-type.ts";
+import { createLineEditor, dropField, type FieldEdit, createLineRenamer } from "./line-editor.ts";
+import { recordTypeOf } from "./output-adapter.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { recordTypes, type RecordType, type SpoolMode } from "./settings.ts";
 import type { Clock, Log, Metrics } from "../../base/report/index.ts";
@@ -19,9 +19,13 @@ import { createOutputMetrics } from "../output-metrics.ts";
 import { createBatcher } from "./batcher.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
 import type { DeliveryError } from "./delivery-error.ts";
-import { createDeliveryReport, deliveryParts, type DeliveryGauges, type DeliveryPart } from "./delivery-report.ts";
-import type { RefusalReason } from "./delivery-report.ts";
-import { createLineRenamer } from "./line-editor.ts";
+import {
+  createDeliveryReport,
+  deliveryParts,
+  type DeliveryGauges,
+  type DeliveryPart,
+  type RefusalReason,
+} from "./delivery-report.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
 import { Sender } from "./sender.ts";
 import { instanceLength } from "./spool-format.ts";

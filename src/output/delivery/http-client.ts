@@ -11,9 +11,8 @@ import { HttpsProxyAgent } from "https-proxy-agent";
 import { getProxyForUrl } from "proxy-from-env";
 import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError } from "./delivery-error.ts";
+import { DeliveryError, connectionFailure } from "./delivery-error.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { connectionFailure } from "./delivery-error.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { DeliveryError } from "./delivery-error.ts";
-import { connectionFailure } from "./delivery-error.ts";
+import { DeliveryError, connectionFailure } from "./delivery-error.ts";
 import { type Clock, type Log, limitLog } from "../../base/report/index.ts";
 import { createPause } from "../pause.ts";
 import { selectRecords, type Batch } from "./batch.ts";

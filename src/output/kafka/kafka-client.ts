@@ -18,10 +18,8 @@ import {
   type SASLOptions,
 } from "@platformatic/kafka";
 import { isIP, type Socket } from "node:net";
-import { reasonOf } from "../delivery/delivery-error.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
-import { readNamedFile } from "../delivery/tls-options.ts";
-import { tlsOptions } from "../delivery/tls-options.ts";
+import { reasonOf, DeliveryError } from "../delivery/delivery-error.ts";
+import { readNamedFile, tlsOptions } from "../delivery/tls-options.ts";
 import type { RecordPlaces } from "./kafka-lines.ts";
 import { createRecordBatchEncoder } from "./record-batch.ts";
 import { kafka, type KafkaSettings } from "./settings.ts";

@@ -1,7 +1,7 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
 import { bufferOf } from "../outlet.ts";
-import { recordTypeOf } from "../delivery/record-type.ts";
+import { recordTypeOf } from "../delivery/output-adapter.ts";
 import { recordTypes, type RecordType } from "../delivery/settings.ts";
 import type { KafkaSettings } from "./settings.ts";
 

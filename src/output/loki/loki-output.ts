@@ -1,7 +1,7 @@
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter } from "../delivery/body-writer.ts";
 import { httpFailure } from "../delivery/http-failure.ts";
-import { createLabelsOf } from "../delivery/record-type.ts";
+import { createLabelsOf } from "../delivery/output-adapter.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
 import { createTimeOf } from "../delivery/line-fields.ts";
 import { createPostOutput } from "../http/post-output.ts";

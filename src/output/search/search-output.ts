@@ -1,5 +1,5 @@
 import { fieldPatterns, recordFields, type FieldType, copyLines } from "../../record/index.ts";
-import type { NameOf } from "../delivery/field-names.ts";
+import type { NameOf } from "../delivery/output-adapter.ts";
 import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
 import { searchTls, type SearchSettings } from "./search-settings.ts";
 import type { Clock } from "../../base/report/index.ts";

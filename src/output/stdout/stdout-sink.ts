@@ -3,8 +3,7 @@ import { constants, fstatSync, openSync } from "node:fs";
 import { type Sink, lendLines } from "../../record/index.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
 import { reasonOf } from "../delivery/delivery-error.ts";
-import { OutletClosedError, type Outlet } from "../outlet.ts";
-import { createDescriptorOutlet } from "../outlet.ts";
+import { OutletClosedError, type Outlet, createDescriptorOutlet } from "../outlet.ts";
 import { createQueuedSink, type OutputOptions } from "../queued-sink.ts";
 
 const quote = 0x22;

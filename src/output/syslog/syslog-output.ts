@@ -2,20 +2,18 @@ import { hostname } from "node:os";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Socket as DatagramSocket } from "node:dgram";
-import { DeliveryError } from "../delivery/delivery-error.ts";
-import { connectionFailure } from "../delivery/delivery-error.ts";
+import { DeliveryError, connectionFailure } from "../delivery/delivery-error.ts";
 import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
-import { hostAndPort } from "./syslog-datagrams.ts";
+import { hostAndPort, openDatagrams, sendDatagrams } from "./syslog-datagrams.ts";
 import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
-import { recordTypeOf } from "../delivery/record-type.ts";
+import { recordTypeOf } from "../delivery/output-adapter.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import { priorityOf, syslog, type SyslogSettings } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { createEndpoints } from "../delivery/endpoints.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { openDatagrams, sendDatagrams } from "./syslog-datagrams.ts";
 
 /** A receiver without TLS takes the handshake for a message, and is silent. */
 const handshakeMs = 10_000;

@@ -1,5 +1,48 @@
 import type { Key } from "../../base/ip/index.ts";
 
+/** Where in a text something is wrong: columns and lines count from 1, columns in UTF-16 units. */
+interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * Thrown for a text that is no filter. The message names the source, line and column, says what is wrong and what would be right, and
+ * shows the line with a caret below the fault.
+ */
+export class FilterError extends Error {
+  readonly code = "bad_filter";
+  readonly place: TextPlace;
+  /** What is wrong, without the place and the line. */
+  readonly fault: string;
+
+  /** @param at, length of the fault in the text, in UTF-16 units. */
+  constructor(source: string, text: string, at: number, length: number, fault: string) {
+    const lineStart = text.lastIndexOf("\n", at - 1) + 1;
+    const lineEnd = text.indexOf("\n", lineStart) < 0 ? text.length : text.indexOf("\n", lineStart);
+    const place = { line: text.slice(0, lineStart).split("\n").length, column: at - lineStart + 1 };
+    const shown = excerpt(text.slice(lineStart, lineEnd), at - lineStart, Math.max(1, length));
+    super(`${source}:${place.line}:${place.column}: ${fault}\n${shown}`);
+    this.name = "FilterError";
+    this.place = place;
+    this.fault = fault;
+  }
+}
+
+const shownBefore = 60;
+const shownBehind = 60;
+
+/** The part of a line around a fault, and a caret below it. Control characters stand as blanks, so that the caret fits. */
+function excerpt(line: string, at: number, length: number): string {
+  const from = Math.max(0, at - shownBefore);
+  const to = Math.min(line.length, at + length + shownBehind);
+  const start = from > 0 ? "…" : "";
+  const end = to < line.length ? "…" : "";
+  const part = line.slice(from, to).replace(/[\p{Cc}\u2028\u2029]/gu, " ");
+  const carets = "^".repeat(Math.max(1, Math.min(length, line.length - at)));
+  return `  ${start}${part}${end}\n  ${" ".repeat(start.length + at - from)}${carets}`;
+}
+
 /** Times are nanoseconds since the epoch. */
 export type Quantity = number | bigint;
 
@@ -26,7 +69,7 @@ interface OfFields {
   readonly fields: readonly string[];
 }
 
-export interface ExistsTerm extends OfFields {
+interface ExistsTerm extends OfFields {
   readonly kind: "exists";
 }
 
@@ -45,24 +88,24 @@ export interface QuantitiesTerm extends OfFields {
 }
 
 /** Addresses, prefixes and ranges of them that lie within one of these. IPv4-mapped addresses count as IPv4. */
-export interface AddressesTerm extends OfFields {
+interface AddressesTerm extends OfFields {
   readonly kind: "addresses";
   readonly keys: readonly Key[];
 }
 
 /** One of these texts; a number or boolean is compared as it is written. */
-export interface TextsTerm extends OfFields {
+interface TextsTerm extends OfFields {
   readonly kind: "texts";
   readonly values: readonly string[];
 }
 
 /** A text that has the pattern somewhere in it, case not counting: `*` is any text, `?` any character, `^` and `$` are its ends, `\` quotes. */
-export interface PatternTerm extends OfFields {
+interface PatternTerm extends OfFields {
   readonly kind: "pattern";
   readonly pattern: string;
 }
 
-export interface FlagTerm extends OfFields {
+interface FlagTerm extends OfFields {
   readonly kind: "flag";
   readonly value: boolean;
 }

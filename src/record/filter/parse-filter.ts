@@ -1,7 +1,7 @@
 import { checkExpression } from "./check/check-expression.ts";
 import type { Filter } from "./filter.ts";
 import { parseExpression } from "./syntax/parse-expression.ts";
-import type { Vocabulary } from "./vocabulary/vocabulary.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 /**
  * Reads a filter. `docs/filters.md` has the grammar.

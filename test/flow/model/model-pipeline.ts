@@ -36,7 +36,7 @@ import {
 import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
 import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
-import { createTimeFormat } from "../../../src/flow/elements/mapping/time-format.ts";
+import { createTimeFormat } from "../../../src/flow/elements/mapping/convert-type.ts";
 import { createFlowEnds } from "../../../src/flow/line/flow-ends.ts";
 import { createTrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/line-writer.ts";

@@ -10,7 +10,7 @@ import {
   type ApiClient,
 } from "./api-call.ts";
 import { type Profile, pathOfProfiles, readProfile } from "./profile.ts";
-import { defaultApi } from "../../settings/default-api.ts";
+import { defaultApi } from "../../settings/settings-source.ts";
 import { environmentSettings } from "../../settings/settings-source.ts";
 import { addConfigOption, commandSettings } from "../config-option.ts";
 

@@ -1,5 +1,5 @@
 import { addCommands, offline, throughApi, type CommandRow, type DefineCommand } from "../command.ts";
-import { sourceListDescription } from "../source-list-description.ts";
+import { sourceListDescription } from "../command.ts";
 
 const readCommands = () => import("./read-commands.ts");
 const applyCommands = () => import("./apply-command.ts");

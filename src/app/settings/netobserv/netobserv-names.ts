@@ -1,6 +1,179 @@
-import { known, type KnownName } from "./known-name.ts";
 import { settingOf, type SettingName, settingNames } from "../settings-table.ts";
-import { outputNames } from "./output-names.ts";
+
+/** What is to be said of a name of ElastiFlow NetObserv. A name that is a setting here under the same suffix needs no words. */
+interface NameNotes {
+  /** The setting that it means under another name, and values that are called otherwise. */
+  readonly as?: { readonly setting: string; readonly values?: Readonly<Record<string, string>> };
+  /** Why it has no meaning here. */
+  readonly accepted?: string;
+  /** Why it has no effect here, and what to do instead. */
+  readonly missing?: string;
+  /** The name that turns on what this one belongs to. */
+  readonly needs?: string;
+  /** How its meaning or its effect differs. */
+  readonly differs?: string;
+}
+
+/** A public name of a setting of ElastiFlow NetObserv, without its prefix. */
+interface KnownName extends NameNotes {
+  /** The value in public examples, often the default; empty where none was seen. */
+  readonly example: string;
+}
+
+function known(example: string, notes: NameNotes = {}): KnownName {
+  return { example, ...notes };
+}
+
+const neverLost = {
+  accepted: "records are sent until the store has them, and wait in memory and on disk",
+  differs: "Retries do not end, so that no record is lost.",
+};
+
+/** Names of the outputs. */
+const outputNames = {
+  OUTPUT_CRIBL_ADDRESSES: known("127.0.0.1:10080"),
+  OUTPUT_CRIBL_BATCH_DEADLINE: known("2000"),
+  OUTPUT_CRIBL_BATCH_MAX_BYTES: known("8388608"),
+  OUTPUT_CRIBL_DROP_FIELDS: known(""),
+  OUTPUT_CRIBL_ENABLE: known("false"),
+  OUTPUT_CRIBL_TLS_CA_CERT_FILEPATH: known(""),
+  OUTPUT_CRIBL_TLS_ENABLE: known("false"),
+  OUTPUT_CRIBL_TLS_SKIP_VERIFICATION: known("false"),
+  OUTPUT_CRIBL_TOKEN: known(""),
+  OUTPUT_ELASTICSEARCH_ADDRESSES: known("127.0.0.1:9200"),
+  OUTPUT_ELASTICSEARCH_ALLOWED_RECORD_TYPES: known("as_path_hop,flow_option,flow,telemetry"),
+  OUTPUT_ELASTICSEARCH_API_KEY: known(""),
+  OUTPUT_ELASTICSEARCH_BATCH_DEADLINE: known("2000"),
+  OUTPUT_ELASTICSEARCH_BATCH_MAX_BYTES: known("8388608"),
+  OUTPUT_ELASTICSEARCH_CLIENT_CA_CERT_FILEPATH: known(""),
+  OUTPUT_ELASTICSEARCH_CLIENT_CERT_FILEPATH: known(""),
+  OUTPUT_ELASTICSEARCH_CLIENT_KEY_FILEPATH: known(""),
+  OUTPUT_ELASTICSEARCH_CLOUD_ID: known(""),
+  OUTPUT_ELASTICSEARCH_DROP_FIELDS: known(""),
+  OUTPUT_ELASTICSEARCH_ECS_ENABLE: known(""),
+  OUTPUT_ELASTICSEARCH_ENABLE: known("true"),
+  OUTPUT_ELASTICSEARCH_INDEX_PERIOD: known("rollover"),
+  OUTPUT_ELASTICSEARCH_INDEX_SUFFIX: known(""),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_CODEC: known("best_compression"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_ENABLE: known("true"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_ILM_LIFECYCLE: known("elastiflow"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_OVERWRITE: known("true"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_PIPELINE_DEFAULT: known("_none"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_PIPELINE_FINAL: known("_none"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_REFRESH_INTERVAL: known("10s"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_REPLICAS: known("0"),
+  OUTPUT_ELASTICSEARCH_INDEX_TEMPLATE_SHARDS: known("1"),
+  OUTPUT_ELASTICSEARCH_MAX_RETRIES: known("3", neverLost),
+  OUTPUT_ELASTICSEARCH_PASSWORD: known(""),
+  OUTPUT_ELASTICSEARCH_RETRY_BACKOFF: known("1000"),
+  OUTPUT_ELASTICSEARCH_RETRY_ENABLE: known("true", neverLost),
+  OUTPUT_ELASTICSEARCH_RETRY_ON_TIMEOUT_ENABLE: known("true", neverLost),
+  OUTPUT_ELASTICSEARCH_TIMESTAMP_SOURCE: known("collect"),
+  OUTPUT_ELASTICSEARCH_TLS_CA_CERT_FILEPATH: known(""),
+  OUTPUT_ELASTICSEARCH_TLS_ENABLE: known("true"),
+  OUTPUT_ELASTICSEARCH_TLS_SKIP_VERIFICATION: known("true"),
+  OUTPUT_ELASTICSEARCH_TSDS_ENABLE: known("false", {
+    missing: "time series data streams are not made; INDEX_PERIOD rollover makes data streams",
+  }),
+  OUTPUT_ELASTICSEARCH_USERNAME: known("elastic"),
+  OUTPUT_GENERIC_HTTP_ADDRESSES: known(""),
+  OUTPUT_GENERIC_HTTP_BATCH_DEADLINE: known("2000"),
+  OUTPUT_GENERIC_HTTP_BATCH_MAX_BYTES: known("8388608"),
+  OUTPUT_GENERIC_HTTP_DROP_FIELDS: known(""),
+  OUTPUT_GENERIC_HTTP_ECS_ENABLE: known("false"),
+  OUTPUT_GENERIC_HTTP_ENABLE: known("false"),
+  OUTPUT_GENERIC_HTTP_PASSWORD: known(""),
+  OUTPUT_GENERIC_HTTP_TIMESTAMP_SOURCE: known("collect"),
+  OUTPUT_GENERIC_HTTP_TLS_CA_CERT_FILEPATH: known(""),
+  OUTPUT_GENERIC_HTTP_TLS_ENABLE: known("false"),
+  OUTPUT_GENERIC_HTTP_TLS_SKIP_VERIFICATION: known("false"),
+  OUTPUT_GENERIC_HTTP_USERNAME: known(""),
+  OUTPUT_KAFKA_ALLOWED_RECORD_TYPES: known("as_path_hop,flow_option,flow,telemetry"),
+  OUTPUT_KAFKA_BROKERS: known(""),
+  OUTPUT_KAFKA_CLIENT_ID: known("elastiflow-flowcoll"),
+  OUTPUT_KAFKA_DROP_FIELDS: known(""),
+  OUTPUT_KAFKA_ENABLE: known("false"),
+  OUTPUT_KAFKA_FLAT_RECORD_ENABLE: known("true", {
+    accepted: "records are always flat",
+    differs: "Records are never nested.",
+  }),
+  OUTPUT_KAFKA_PARTITION_KEY: known("flow.export.ip.addr"),
+  OUTPUT_KAFKA_PRODUCER_COMPRESSION: known("3"),
+  OUTPUT_KAFKA_PRODUCER_COMPRESSION_LEVEL: known("-1000", {
+    accepted: "each compression has its usual level",
+    differs: "The level cannot be chosen.",
+  }),
+  OUTPUT_KAFKA_PRODUCER_FLUSH_BYTES: known("1000000", {
+    as: { setting: "SVC_OUTPUT_KAFKA_BATCH_MAX_BYTES", values: { "0": "8MiB" } },
+  }),
+  OUTPUT_KAFKA_PRODUCER_FLUSH_FREQUENCY: known("1000", {
+    as: { setting: "SVC_OUTPUT_KAFKA_BATCH_DEADLINE", values: { "0": "2000" } },
+  }),
+  OUTPUT_KAFKA_PRODUCER_FLUSH_MAX_MESSAGES: known("0"),
+  OUTPUT_KAFKA_PRODUCER_FLUSH_MESSAGES: known("1024"),
+  OUTPUT_KAFKA_PRODUCER_MAX_MESSAGE_BYTES: known("1000000"),
+  OUTPUT_KAFKA_PRODUCER_REQUIRED_ACKS: known("1", { differs: "0 is refused: losses would not be noticed." }),
+  OUTPUT_KAFKA_PRODUCER_RETRY_BACKOFF: known("100", { as: { setting: "SVC_OUTPUT_KAFKA_RETRY_BACKOFF" } }),
+  OUTPUT_KAFKA_PRODUCER_RETRY_MAX: known("3", neverLost),
+  OUTPUT_KAFKA_PRODUCER_TIMEOUT: known("10"),
+  OUTPUT_KAFKA_RACK_ID: known("", { accepted: "a rack matters to consumers; a producer always writes to the leader" }),
+  OUTPUT_KAFKA_SASL_ENABLE: known("false"),
+  OUTPUT_KAFKA_SASL_PASSWORD: known(""),
+  OUTPUT_KAFKA_SASL_USERNAME: known(""),
+  OUTPUT_KAFKA_TIMEOUT: known("30"),
+  OUTPUT_KAFKA_TLS_CA_CERT_FILEPATH: known(""),
+  OUTPUT_KAFKA_TLS_CERT_FILEPATH: known(""),
+  OUTPUT_KAFKA_TLS_ENABLE: known("false"),
+  OUTPUT_KAFKA_TLS_KEY_FILEPATH: known(""),
+  OUTPUT_KAFKA_TLS_SKIP_VERIFICATION: known("false"),
+  OUTPUT_KAFKA_TOPIC: known("elastiflow-flow-codex"),
+  OUTPUT_KAFKA_VERSION: known("1.0.0", { accepted: "the version of the protocol is negotiated with the brokers" }),
+  OUTPUT_MONITOR_ENABLE: known("false"),
+  OUTPUT_MONITOR_INTERVAL: known(""),
+  OUTPUT_OPENSEARCH_ADDRESSES: known("127.0.0.1:9200"),
+  OUTPUT_OPENSEARCH_ALLOWED_RECORD_TYPES: known("as_path_hop,flow_option,flow,telemetry"),
+  OUTPUT_OPENSEARCH_BATCH_DEADLINE: known("2000"),
+  OUTPUT_OPENSEARCH_BATCH_MAX_BYTES: known("8388608"),
+  OUTPUT_OPENSEARCH_CLIENT_CA_CERT_FILEPATH: known(""),
+  OUTPUT_OPENSEARCH_CLIENT_CERT_FILEPATH: known(""),
+  OUTPUT_OPENSEARCH_CLIENT_KEY_FILEPATH: known(""),
+  OUTPUT_OPENSEARCH_DROP_FIELDS: known(""),
+  OUTPUT_OPENSEARCH_ECS_ENABLE: known("false"),
+  OUTPUT_OPENSEARCH_ENABLE: known("false"),
+  OUTPUT_OPENSEARCH_INDEX_PERIOD: known("daily"),
+  OUTPUT_OPENSEARCH_INDEX_SUFFIX: known(""),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_CODEC: known("best_compression"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ENABLE: known("true"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_ISM_POLICY: known("elastiflow"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_OVERWRITE: known("true"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_PIPELINE_DEFAULT: known("_none"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_PIPELINE_FINAL: known("_none"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_REFRESH_INTERVAL: known("10s"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_REPLICAS: known("0"),
+  OUTPUT_OPENSEARCH_INDEX_TEMPLATE_SHARDS: known("1"),
+  OUTPUT_OPENSEARCH_MAX_RETRIES: known("3", neverLost),
+  OUTPUT_OPENSEARCH_PASSWORD: known("admin"),
+  OUTPUT_OPENSEARCH_RETRY_BACKOFF: known("1000"),
+  OUTPUT_OPENSEARCH_RETRY_ENABLE: known("true", neverLost),
+  OUTPUT_OPENSEARCH_RETRY_ON_TIMEOUT_ENABLE: known("true", neverLost),
+  OUTPUT_OPENSEARCH_TIMESTAMP_SOURCE: known("collect"),
+  OUTPUT_OPENSEARCH_TLS_CA_CERT_FILEPATH: known(""),
+  OUTPUT_OPENSEARCH_TLS_ENABLE: known("false"),
+  OUTPUT_OPENSEARCH_TLS_SKIP_VERIFICATION: known("false"),
+  OUTPUT_OPENSEARCH_USERNAME: known("admin"),
+  OUTPUT_SPLUNK_HEC_ADDRESSES: known("127.0.0.1:8088"),
+  OUTPUT_SPLUNK_HEC_BATCH_DEADLINE: known("2000"),
+  OUTPUT_SPLUNK_HEC_BATCH_MAX_BYTES: known("8388608"),
+  OUTPUT_SPLUNK_HEC_CIM_ENABLE: known("false"),
+  OUTPUT_SPLUNK_HEC_DROP_FIELDS: known(""),
+  OUTPUT_SPLUNK_HEC_ENABLE: known("false"),
+  OUTPUT_SPLUNK_HEC_TLS_CA_CERT_FILEPATH: known(""),
+  OUTPUT_SPLUNK_HEC_TLS_ENABLE: known("true"),
+  OUTPUT_SPLUNK_HEC_TLS_SKIP_VERIFICATION: known("false"),
+  OUTPUT_SPLUNK_HEC_TOKEN: known(""),
+  OUTPUT_STDOUT_ENABLE: known("false"),
+  OUTPUT_STDOUT_FORMAT: known("json_pretty"),
+};
 
 const noIfa = "in-band flow analysis is not decoded";
 

@@ -2,7 +2,7 @@ import { formatAddressBytes } from "../../../base/ip/index.ts";
 import { enumerations } from "../registry/enumerations.gen.ts";
 import { protocolNames } from "../registry/protocol-names.gen.ts";
 import { toUnsigned } from "./convert-type.ts";
-import type { Convert } from "./field-source.ts";
+import type { Convert } from "./convert-type.ts";
 
 /** Bits of the TCP header, lowest first (IANA, "TCP Header Flags"). */
 const tcpFlags = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR", "AE"];

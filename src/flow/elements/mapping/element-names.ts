@@ -2,7 +2,7 @@ import { recordFields } from "../../../record/index.ts";
 import { enumerations } from "../registry/enumerations.gen.ts";
 import { tcpOptionsFull, convertField, type Conversion } from "./convert-field.ts";
 import { formatText, convertType, toHex, toUnsigned } from "./convert-type.ts";
-import type { Convert } from "./field-source.ts";
+import type { Convert } from "./convert-type.ts";
 import type { DataType, InformationElement } from "../registry/information-element.ts";
 import { findElement, reversePen } from "../registry/registry.ts";
 

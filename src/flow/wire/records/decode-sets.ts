@@ -1,6 +1,6 @@
 import type { RecordFields } from "../../../record/index.ts";
 import type { ByteRange, FlowReader, FlowSources, ReadResult } from "./decoder.ts";
-import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
 import type { Datagram, DecodeOutput, Detail, DropReason } from "./decoder.ts";
 import { namesSamplers, type Domain, type KnownTemplate } from "../../exporters/domain.ts";
 import type { Exporter, TemplateRecord } from "../../exporters/exporter.ts";

@@ -4,7 +4,7 @@ import type { RateSources, RecordSampling, DoubtRate } from "../../exporters/sam
 import type { ListSource } from "./structured-data.ts";
 import type { RecordContext, Plan } from "../../exporters/plan.ts";
 import type { Value, RecordFields } from "../../../record/index.ts";
-import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
 import type { SampleStep, SequenceStep } from "../../exporters/sequence.ts";
 
 /** Part of a datagram. */

@@ -1,6 +1,6 @@
 import type { RecordFields, Scalar } from "../../../record/index.ts";
 import { toHex } from "../../elements/mapping/convert-type.ts";
-import type { FieldSource } from "../../elements/mapping/field-source.ts";
+import type { FieldSource } from "../../elements/mapping/convert-type.ts";
 import { type Output, type Plan, type Presence, type Step, variableLength } from "../../exporters/plan.ts";
 
 /** Where the fields of one record are, by their position in the template. */

@@ -4,8 +4,8 @@ import type { Plan, SlowField, SlowStep, Step, FieldSpecifier, RecordContext } f
 import type { FieldsUnderWay, RecordFields } from "../../../record/index.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { toUnsigned } from "../../elements/mapping/convert-type.ts";
-import type { FieldSource } from "../../elements/mapping/field-source.ts";
-import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import type { FieldSource } from "../../elements/mapping/convert-type.ts";
+import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
 import { createPacketFields } from "../packet/packet-steps.ts";
 import type { ByteRange, ReadResult } from "./decoder.ts";
 import {

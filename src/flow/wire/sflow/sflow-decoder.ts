@@ -14,7 +14,7 @@ import type { Datagram, DecodeOutput, Decoder } from "../records/decoder.ts";
 import { noteHeader, noteUptime, type Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
 import { accountSequence, possibleGap } from "../../exporters/sequence.ts";
-import type { TimeFormat } from "../../elements/mapping/time-format.ts";
+import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
 import { maxDatagram, type SampleLines } from "./sample-records.ts";
 import { createFlowSampleReader, type FlowSampleReader } from "./read-flow-sample.ts";
 import { canonicalAddress } from "../records/record-reader.ts";

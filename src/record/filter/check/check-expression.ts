@@ -1,10 +1,10 @@
 import { KeyError, parseKey, type Key } from "../../../base/ip/index.ts";
 import { nearName } from "../../../base/text/index.ts";
 import type { Filter, Quantity, QuantityRange } from "../filter.ts";
-import { FilterError } from "../filter-error.ts";
+import { FilterError } from "../filter.ts";
 import type { Expression, Operator, TermExpression } from "../syntax/parse-expression.ts";
 import type { Token } from "../syntax/read-tokens.ts";
-import type { KnownField, ValueType, Vocabulary } from "../vocabulary/vocabulary.ts";
+import type { KnownField, ValueType, Vocabulary } from "../vocabulary.ts";
 import { readInstant, readQuantity, unitNames } from "./read-quantity.ts";
 
 /** Protocols that filters may name, by IANA's keywords in lower case and what tools call them. */

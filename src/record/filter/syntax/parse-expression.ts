@@ -1,4 +1,4 @@
-import { FilterError } from "../filter-error.ts";
+import { FilterError } from "../filter.ts";
 import { readTokens, type Token } from "./read-tokens.ts";
 
 export const operatorNames = ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "exists"] as const;

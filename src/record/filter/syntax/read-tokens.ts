@@ -1,4 +1,4 @@
-import { FilterError } from "../filter-error.ts";
+import { FilterError } from "../filter.ts";
 
 export type TokenKind = "word" | "text" | "name" | "operator" | "open" | "close" | "comma" | "end";
 

@@ -1,3 +1,13 @@
+import type { DataType } from "./registry/information-element.ts";
+import { convertType } from "./mapping/convert-type.ts";
+import {
+  registeredElements,
+  reverseNames,
+  type ElementNames,
+  type ElementSource,
+  fieldNames,
+} from "./mapping/element-names.ts";
+import { elementKey, reversePen, findElement, knownElements } from "./registry/registry.ts";
 import {
   createPositions,
   isNullNode,
@@ -7,14 +17,67 @@ import {
   type YamlMapping,
   type YamlNode,
   type YamlScalar,
-} from "../../../base/yaml/index.ts";
-import { convertType } from "../mapping/convert-type.ts";
-import type { DataType } from "../registry/information-element.ts";
-import { reversePen, elementKey, findElement, knownElements } from "../registry/registry.ts";
-import type { CustomElement } from "./custom-element.ts";
-import { quote } from "../../../base/text/index.ts";
-import { decodedSegments } from "../../../record/index.ts";
-import { fieldNames } from "../mapping/element-names.ts";
+} from "../../base/yaml/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { decodedSegments } from "../../record/index.ts";
+
+/** An information element that the user defines. Plain data: it crosses threads. */
+export interface CustomElement {
+  /** Private enterprise number; 0 for IANA and for everything of NetFlow v9. */
+  readonly pen: number;
+  readonly id: number;
+  /** A word, for `flow.ie.<name>`, or dotted: the name in records. */
+  readonly name: string;
+  readonly type: DataType;
+}
+
+/** The registries with elements of the user's before them. */
+export function createElementSource(custom: readonly CustomElement[]): ElementSource {
+  if (custom.length === 0) return registeredElements;
+  const known = new Map(
+    custom.map((element, i) => [
+      elementKey(element.pen, element.id),
+      { names: namesOf(element, fieldNames.length + i), type: element.type },
+    ]),
+  );
+  const names = (pen: number, id: number): ElementNames => {
+    if (pen === reversePen) return reverseNames(names(0, id));
+    return known.get(elementKey(pen, id))?.names ?? registeredElements.names(pen, id);
+  };
+  return { names, type: (pen, id) => known.get(elementKey(pen, id))?.type ?? registeredElements.type(pen, id) };
+}
+
+/** Where a name of ours is wanted, elements of ours have it first. */
+function namesOf({ pen, id, name, type }: CustomElement, preference: number): ElementNames {
+  const convert = convertType[type];
+  const { fallback } = registeredElements.names(pen, id);
+  const takesEmpty = type === "string";
+  if (name.includes("."))
+    return { names: [{ name, convert, preference }], fallback: { ...fallback, convert }, takesEmpty };
+  const own = { name: `flow.ie.${name}`, convert };
+  return { names: [{ ...own, preference }], fallback: { ...own, hexName: `flow.hex.${name}` }, takesEmpty };
+}
+
+/** Elements come from the network, so the number of those that are remembered is limited. */
+const maxRemembered = 16_384;
+
+/** A source that gives the same object for an element again: plans share it, which is most of what they take. */
+export function rememberNames(source: ElementSource): ElementSource {
+  const known = new Map<number, ElementNames>();
+  return {
+    names(pen, id) {
+      const key = elementKey(pen, id);
+      let names = known.get(key);
+      if (names === undefined) {
+        names = source.names(pen, id);
+        if (known.size >= maxRemembered) known.clear();
+        known.set(key, names);
+      }
+      return names;
+    },
+    type: (pen, id) => source.type(pen, id),
+  };
+}
 
 /** An element and where a file has it: `file:line:column`. */
 interface PlacedElement extends CustomElement {
@@ -115,7 +178,7 @@ function parseElements(file: string, text: string): ElementsParsed {
   }
 }
 
-export interface ElementsRead {
+interface ElementsRead {
   readonly elements: readonly CustomElement[];
   /** Why the files cannot be used, each beginning with `file:line:column`. */
   readonly problems: readonly string[];

@@ -1,7 +1,58 @@
-import { findField, recordFields } from "../../fields/field-table.ts";
-import type { FieldType } from "../../fields/record-field.ts";
-import { nearName } from "../../../base/text/index.ts";
-import type { KnownField, ValueType, Vocabulary } from "./vocabulary.ts";
+import { findField, recordFields } from "../fields/field-table.ts";
+import type { FieldType } from "../fields/record-field.ts";
+import { nearName } from "../../base/text/index.ts";
+
+const udmFields = new Map<string, KnownField>([
+  ["key", { fields: ["key"], type: "address", unit: "" }],
+  ["name", { fields: ["name"], type: "text", unit: "" }],
+  ["tag", { fields: ["tags"], type: "text", unit: "" }],
+  ["tags", { fields: ["tags"], type: "text", unit: "" }],
+  ["vlan", { fields: ["vlan"], type: "number", unit: "" }],
+  ["context", { fields: ["contexts"], type: "text", unit: "" }],
+  ["contexts", { fields: ["contexts"], type: "text", unit: "" }],
+  ["layer", { fields: ["layer"], type: "text", unit: "" }],
+  ["internal", { fields: ["internal"], type: "boolean", unit: "" }],
+]);
+
+const metadata = "metadata.";
+
+/** Names of the fields of metadata entries; behind `metadata.` any key may stand, which may have dots itself. */
+export const udmVocabulary: Vocabulary = {
+  find(name) {
+    const field = udmFields.get(name);
+    if (field !== undefined) return field;
+    const isMetadata = name.startsWith(metadata) && name.length > metadata.length;
+    return isMetadata ? { fields: [name], type: "text", unit: "" } : undefined;
+  },
+  slip: () => undefined,
+  names: () => [...udmFields.keys(), metadata],
+};
+
+/**
+ * What a field's values are, as far as a filter is concerned. `any`: nobody knows beforehand. `protocol` is a number that has names.
+ */
+export type ValueType = "address" | "number" | "time" | "text" | "boolean" | "protocol" | "any";
+
+/** What a name in a filter stands for. */
+export interface KnownField {
+  /** Names as records have them; several when one of them is enough. */
+  readonly fields: readonly string[];
+  readonly type: ValueType;
+  /** Such as `bytes`; empty where there is none. */
+  readonly unit: string;
+  /** All texts that it can have; absent: nobody knows them beforehand. */
+  readonly words?: readonly string[];
+}
+
+/** The names that filters over one kind of thing may have. */
+export interface Vocabulary {
+  /** Undefined: there is no such name. */
+  find(name: string): KnownField | undefined;
+  /** A name that was found, but is so like another one that a slip is likelier; undefined: it is none. */
+  slip(name: string): string | undefined;
+  /** All names, for the nearest one of a name that is not found. */
+  names(): Iterable<string>;
+}
 
 /** A short name of fields of records. */
 interface ShortName {
