@@ -93,8 +93,8 @@ test("config check names all that is wrong with the file of sources", async (t) 
   assert.deepEqual(
     problems.map((line) => line.replace(directory, "")),
     [
-      "/sources.yml:1:4: a source of kind netbox needs a url",
-      '/sources.yml:2:25: a source of kind csv has no "intervall": did you mean interval?',
+      "/sources.yml:1:3: source 1: url is missing",
+      '/sources.yml:2:25: source 2: intervall: unknown key (did you mean "interval"?)',
     ],
   );
 });

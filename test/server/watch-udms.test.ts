@@ -120,11 +120,17 @@ suite("a stream of changes", { concurrency: true }, () => {
     const { store } = await startTools(t, "");
     const lists: unknown[] = [];
     const history: UdmHistory = {
-      ...store.history,
+      isOn: () => store.history.isOn(),
+      epoch: () => store.history.epoch(),
+      last: () => store.history.last(),
+      first: () => store.history.first(),
       list: (query) => {
         lists.push(query);
         return store.history.list(query);
       },
+      get: (number) => store.history.get(number),
+      lastOf: (keys) => store.history.lastOf(keys),
+      watch: (listener) => store.history.watch(listener),
     };
     const ends: string[] = [];
     const options = { maxFollowers: 100, maxHeldBytes: 500_000, onEnd: (reason: string) => ends.push(reason) };
