@@ -148,8 +148,8 @@ export function createSampleSources(
 }
 
 /**
- * How many samples a source has dropped since its last one. The count is modulo 2^32. One that went back was begun anew; one that does so again
- * and again stands for several counters under one number, and only what goes beyond all that was seen is counted.
+ * Returns how many samples a source has dropped since its last one. The count is modulo 2^32. A count that goes back starts again from zero; one
+ * that does so often stands for several counters under one number, and only what goes beyond all that was seen is counted.
  */
 function moreDrops(source: SampleSource, drops: number): number {
   const { drops: before, droppedBefore: highest } = source;

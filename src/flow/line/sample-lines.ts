@@ -253,7 +253,7 @@ export function createSampleLines(options: SampleLinesOptions): SampleLines {
       const before = next;
       next = done;
       if (outcome === layout.isLeft) {
-        // First of all: whoever is told of lines may hand them over, and their memory is written again then.
+        // This comes first: who learns of lines may hand them over, and their memory is written again then.
         completeBare(written);
         next++;
       }

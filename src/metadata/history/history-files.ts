@@ -185,7 +185,7 @@ interface BaseState {
   readonly bytes: Uint8Array;
 }
 
-/** Keeps one whole state on disk, so that an edit of the file by hand can be told from what the collector wrote. */
+/** Keeps one whole state on disk, so that an edit of the file by hand is recognised. */
 export class BaseFile {
   readonly #io: FileIo;
   readonly #path: string;

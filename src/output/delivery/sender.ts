@@ -140,9 +140,9 @@ export class Sender {
   readonly #calls: TimedCalls;
   readonly #circuit: Circuit = createCircuit();
   readonly #underWay = new Map<UnderWay, Promise<void>>();
-  /** What holds each that is held, the first of which is told. */
+  /** The fault of each batch that cannot be sent; the first one is reported. */
   readonly #faults = new Map<UnderWay, DeliveryError>();
-  #told: DeliveryError | undefined;
+  #reported: DeliveryError | undefined;
   /** Records that the store has taken: a suspect that fails while this grows is at fault itself. */
   #taken = 0;
   #hasWork = true;
@@ -361,18 +361,18 @@ export class Sender {
     this.#faults.set(own, error);
     this.#log.error({ output: this.#options.output, reason: error.message }, "output fails, trying again");
     if (this.#circuit.isAway) this.#options.queue.setAway(true);
-    this.#tell();
+    this.#reportFault();
   }
 
   #mended(own: UnderWay): void {
-    if (this.#faults.delete(own)) this.#tell();
+    if (this.#faults.delete(own)) this.#reportFault();
   }
 
-  #tell(): void {
+  #reportFault(): void {
     const { output, log, queue, onFault } = this.#options;
     const [first] = this.#faults.values();
-    if (first?.message === this.#told?.message) return;
-    this.#told = first;
+    if (first?.message === this.#reported?.message) return;
+    this.#reported = first;
     if (first === undefined) {
       log.info({ output }, "output works again");
       queue.setAway(false);
