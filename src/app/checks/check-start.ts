@@ -109,9 +109,9 @@ async function bind(address: string, port: number): Promise<Close> {
   return close;
 }
 
-/** What a check finds, one line each. */
+/** Holds the findings of a check, one line each. */
 interface Findings {
-  /** What a start would fail at, or what would not work after it. */
+  /** Names faults that stop a start, or a part after it. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }

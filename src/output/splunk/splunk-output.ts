@@ -14,7 +14,7 @@ import { postConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { SplunkSettings } from "./settings.ts";
 
-/** What Splunk is told of every event; empty: as the token says. */
+/** Metadata that goes with every event; empty: as the token says. */
 type EventSettings = Pick<SplunkSettings, "INDEX" | "SOURCE" | "SOURCETYPE">;
 
 const hostFields = ["flow.export.ip.addr", "system.ip.addr"];

@@ -5,19 +5,19 @@ import type { TaskView } from "../../../base/report/index.ts";
 import { type Terminal, CommandError } from "../terminal.ts";
 import { packageVersion } from "../../package-root.ts";
 
-/** How a client proves who it is. */
+/** Holds the credentials of a client. */
 export type Credentials =
   | { readonly kind: "password"; readonly user: string; readonly password: string }
   | { readonly kind: "token"; readonly token: string };
 
-/** Where an API is, whom to trust there, and who asks. */
+/** Holds the address of an API, the certificates to trust there, and the credentials. */
 export interface ApiPlace {
   /** Scheme, host and port, and the path before those of the API; no credentials. */
   readonly url: string;
   readonly credentials?: Credentials;
   /** Certificates in PEM that are trusted in addition to those of the system. */
   readonly ca?: string;
-  /** Whether the name in the certificate is of no matter: the address is that of the host's own collector. */
+  /** Skips the check of the name in the certificate: the address is that of the host's own collector. */
   readonly anyName?: boolean;
   /** The client's own certificate and key, in PEM. */
   readonly cert?: string;
@@ -35,7 +35,7 @@ export function placeOfUrl(text: string): ApiPlace {
   return { url: url.href, credentials: { kind: "password", user, password: decodeURIComponent(password) } };
 }
 
-/** Where the API of a collector with these settings answers on its own host, without a slash at the end. */
+/** Returns the URL of the API of a collector with these settings on its own host, without a slash at the end. */
 export function localApiUrl(settings: Settings, port: number): string {
   const any: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
   const ip = any[settings.SVC_API_IP] ?? settings.SVC_API_IP;
