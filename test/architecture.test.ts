@@ -205,6 +205,20 @@ test("a package imports only itself and parts of base, and has a README", () => 
   assert.deepEqual(problems, []);
 });
 
+test("what the container image is built of imports nothing that its build leaves out", () => {
+  const leftOut = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
+  const problems = ["src", "packages", "scripts"].flatMap((folder) =>
+    sourceFiles(join(root, folder)).flatMap((file) =>
+      imports(file)
+        .filter((target) => target.startsWith("."))
+        .map((target) => relative(root, resolve(dirname(file), target)))
+        .filter((imported) => leftOut.includes(imported.split("/")[0] ?? ""))
+        .map((imported) => `${relative(root, file)} imports ${imported}`),
+    ),
+  );
+  assert.deepEqual(problems, []);
+});
+
 test("every room has a README", () => {
   const without = readdirSync(source).filter((room) => !existsSync(join(source, room, "README.md")));
   assert.deepEqual(without, []);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { traceTrips, trips, type Trip } from "../../scripts/trace-trips.ts";
+import { traceTrips, trips, type Trip } from "../support/trace-trips.ts";
 import { risenNumbers, tripsTable } from "../support/figures-table.ts";
 
 test("trips through the collector pass fewer files than before, never more", async () => {

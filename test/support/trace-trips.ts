@@ -1,4 +1,4 @@
-// Prints how many hand-written files of src/ each of four trips through a running collector passes: `node dist/scripts/trace-trips.js`
+// Prints how many hand-written files of src/ each of four trips through a running collector passes: `node dist/test/support/trace-trips.js`
 // (after `npx tsc`); `--files` names them. A trip passes a file when it calls a function of it, in any thread. Each trip is made
 // three times: a function counts that was called in two of them, and not while the collector had nothing to do.
 import { fork, type ChildProcess } from "node:child_process";
@@ -15,11 +15,11 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../src/app/demo/flow-packets.ts";
-import { createSnmpAgent, listen } from "../test/support/snmp-agent/index.ts";
-import { smallTable } from "../test/support/snmp-session-fixture.ts";
-import { until } from "../test/support/until.ts";
-import { isHandWritten } from "./house-figures.ts";
+} from "../../src/app/demo/flow-packets.ts";
+import { createSnmpAgent, listen } from "./snmp-agent/index.ts";
+import { smallTable } from "./snmp-session-fixture.ts";
+import { until } from "./until.ts";
+import { isHandWritten } from "../../scripts/house-figures.ts";
 import type { CalledFunctions } from "./trace-thread.ts";
 
 /** The trips by their names, in the order of the table. */

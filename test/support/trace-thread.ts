@@ -19,7 +19,7 @@ type Message =
 const never = (): NodeJS.Timeout => setTimeout(() => {}, 0x7fffffff).unref();
 globalThis.setInterval = never;
 
-const compiled = join(import.meta.dirname, "../src");
+const compiled = join(import.meta.dirname, "../../src");
 const session = new Session();
 session.connect();
 session.post("Profiler.enable");
