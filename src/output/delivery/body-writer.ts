@@ -12,8 +12,8 @@ export interface BodyWriter {
   body(): Uint8Array;
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
+const quoteByte = 0x22;
+const escapeByte = 0x5c;
 /** So few bytes are written by a loop: a call of the engine takes as long as fifty of them. */
 const fewBytes = 48;
 
@@ -62,13 +62,13 @@ export function createBodyWriter(sizeHint: number): BodyWriter {
       reserve(2 * (to - from) + 2);
       const target = out;
       let end = at;
-      target[end++] = quote;
+      target[end++] = quoteByte;
       for (let i = from; i < to; i++) {
         const byte = source[i] as number;
-        if (byte === quote || byte === backslash) target[end++] = backslash;
+        if (byte === quoteByte || byte === escapeByte) target[end++] = escapeByte;
         target[end++] = byte;
       }
-      target[end++] = quote;
+      target[end++] = quoteByte;
       at = end;
     },
     body: () => out.subarray(0, at),

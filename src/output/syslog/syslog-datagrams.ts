@@ -1,4 +1,4 @@
-import { createSocket, type Socket } from "node:dgram";
+import { createSocket, type Socket as DatagramSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import { connectionFailure, errorCode } from "../delivery/delivery-error.ts";
@@ -16,7 +16,7 @@ const maxBytes = 65_507;
 const atOnce = 64;
 
 /** A socket that sends to one server. @throws DeliveryError when its name is not known. */
-export async function openDatagrams(server: string): Promise<Socket> {
+export async function openDatagrams(server: string): Promise<DatagramSocket> {
   const { host, port } = hostAndPort(server);
   try {
     const { address, family } = await lookup(host);
@@ -40,7 +40,7 @@ export async function openDatagrams(server: string): Promise<Socket> {
  * @throws DeliveryError when none could be sent.
  */
 export async function sendDatagrams(
-  socket: Socket,
+  socket: DatagramSocket,
   server: string,
   batch: Batch,
   datagramOf: (lines: Buffer, from: number, to: number) => Uint8Array,
@@ -69,6 +69,6 @@ export async function sendDatagrams(
 
 const tooLong = Object.assign(new Error("too long"), { code: "EMSGSIZE" });
 
-function send(socket: Socket, datagram: Uint8Array): Promise<Error | undefined> {
+function send(socket: DatagramSocket, datagram: Uint8Array): Promise<Error | undefined> {
   return new Promise((resolve) => socket.send(datagram, (error) => resolve(error ?? undefined)));
 }
