@@ -30,7 +30,7 @@ export const outputKinds = [
   syslog,
 ] as const;
 
-export { fileRows } from "./file/settings.ts";
+export { fileRows } from "./local/settings.ts";
 export { monitorRows } from "./monitor/settings.ts";
 export { stdoutRows } from "./stdout/settings.ts";
 

@@ -1,11 +1,11 @@
-import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./columns.ts";
+import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./table-rows.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
+import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
 import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
-import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
-import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
+import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./table-rows.ts";
 import type { Batch } from "../delivery/batch.ts";
-import { compressor } from "../delivery/compress.ts";
+import { compressor } from "../http/server-settings.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { tlsOf, urlsOf } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";

@@ -3,7 +3,7 @@ import { open, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
 import { makeFolder } from "../../base/file/index.ts";
-import { errorCode, reasonOf } from "./delivery-error.ts";
+import { errorCode, reasonOf } from "./output-adapter.ts";
 import { forEachLine, type Batch } from "./batch.ts";
 import type { Refusal } from "./output-adapter.ts";
 

@@ -1,7 +1,7 @@
 import type { Batch } from "./batch.ts";
 import type { SpoolMode } from "./settings.ts";
 import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
-import { errorCode, reasonOf } from "./delivery-error.ts";
+import { errorCode, reasonOf } from "./output-adapter.ts";
 import type { Spool } from "./spool.ts";
 
 /** A batch in memory that is lent. */

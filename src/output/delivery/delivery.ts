@@ -9,27 +9,27 @@ import {
   parseFilter,
   recordVocabulary,
 } from "../../record/index.ts";
-import { type Thinning, createThinning } from "./thinning.ts";
+import { type Thinning, createThinning } from "../shape/thinning.ts";
 import { createLineEditor, dropField, type FieldEdit, createLineRenamer } from "./line-editor.ts";
 import { recordTypeOf } from "./output-adapter.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { recordTypes, type RecordType, type SpoolMode } from "./settings.ts";
 import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import { createOutputMetrics } from "../output-metrics.ts";
-import { createBatcher } from "./batcher.ts";
+import { createBatcher } from "./batch.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
-import type { DeliveryError } from "./delivery-error.ts";
+import type { DeliveryError } from "./output-adapter.ts";
 import {
   createDeliveryReport,
   deliveryParts,
   type DeliveryGauges,
   type DeliveryPart,
   type RefusalReason,
-} from "./delivery-report.ts";
+} from "../output-metrics.ts";
 import type { OutputAdapter } from "./output-adapter.ts";
 import { Sender } from "./sender.ts";
 import { instanceLength } from "./spool-format.ts";
-import { nodeSpoolIo, type SpoolIo } from "./spool-io.ts";
+import { nodeSpoolIo, type SpoolIo } from "./spool-format.ts";
 import { createSpool, type Spool } from "./spool.ts";
 
 interface LineFilterOptions {

@@ -1,5 +1,5 @@
 import { selectRecords, splitBatch, type Batch } from "./batch.ts";
-import { DeliveryError } from "./delivery-error.ts";
+import { DeliveryError } from "./output-adapter.ts";
 import type { Outcome, Refusal } from "./output-adapter.ts";
 
 /** What is left of a batch and sent by itself, with what is known against its records. */

@@ -1,11 +1,11 @@
-import { DeliveryError, connectionFailure } from "./delivery-error.ts";
+import { DeliveryError, connectionFailure } from "./output-adapter.ts";
 import { type Clock, type Log, limitLog } from "../../base/report/index.ts";
-import { createPause } from "../pause.ts";
+import { createPause } from "./backoff.ts";
 import { selectRecords, type Batch } from "./batch.ts";
-import { createCircuit, type Circuit } from "./circuit.ts";
+import { createCircuit, type Circuit } from "./backoff.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
-import type { DeliveryReport } from "./delivery-report.ts";
+import type { DeliveryReport } from "../output-metrics.ts";
 import { judge, newPiece, type Judgement, type Piece } from "./judgement.ts";
 import type { Outcome, OutputAdapter, Refusal } from "./output-adapter.ts";
 

@@ -1,9 +1,9 @@
 import type { Batch } from "./batch.ts";
 import { frameHeaderBytes, isPayloadOf, readFrameHeader, writeFrameHeader, type FrameHeader } from "./spool-format.ts";
-import type { SpoolFile, SpoolIo } from "./spool-io.ts";
+import type { SpoolFile, SpoolIo } from "./spool-format.ts";
 import type { Log } from "../../base/report/index.ts";
-import { errorCode } from "./delivery-error.ts";
-import type { Segment } from "./spool-segment.ts";
+import { errorCode } from "./output-adapter.ts";
+import type { Segment } from "./spool-segments.ts";
 import { createSpoolSegments } from "./spool-segments.ts";
 
 /** The system takes this many pieces in one call. */

@@ -1,11 +1,103 @@
-import { copyLines } from "../../record/index.ts";
 import type { Clock } from "../../base/report/index.ts";
-import type { Batch } from "../delivery/batch.ts";
-import type { OutputAdapter } from "../delivery/output-adapter.ts";
+import { joinChunks, type Batch } from "../delivery/batch.ts";
+import { compressor, type Compression, logPostConfig } from "./server-settings.ts";
+import {
+  createHttpClient,
+  type HttpAnswer,
+  type HttpClient,
+  httpFailure,
+  isPage,
+  notAcknowledged,
+} from "../delivery/http-client.ts";
+import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
+import type { TlsConfig } from "../delivery/tls-options.ts";
+import { copyLines } from "../../record/index.ts";
 import type { AdapterContext } from "../output-kind.ts";
-import { createPostOutput, type PostConfig } from "./post-output.ts";
-import { logPostConfig } from "./server-settings.ts";
 import type { HttpSettings } from "./settings.ts";
+
+/** How a store over HTTP is reached; plain data. */
+export interface PostConfig {
+  /** Each `http://…` or `https://…`, without credentials; one or more. */
+  readonly urls: readonly string[];
+  readonly compression: Compression;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: TlsConfig;
+  readonly maxConnections: number;
+}
+
+/** What a store adds to posting batches. */
+interface PostProtocol {
+  /** What servers of it are called. */
+  readonly name: string;
+  readonly contentType: string;
+  /** Behind the URL's; with a question mark where it has parameters, or empty. */
+  readonly path: string;
+  /** The body of a request, not compressed. */
+  encode(batch: Batch): readonly Uint8Array[];
+  /** Headers of a batch. */
+  headersOf?(batch: Batch): Readonly<Record<string, string>>;
+  /** First contact; see {@link OutputAdapter.open}. */
+  open(client: HttpClient, signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * What a status of 200 to 299 means; absent: all records are with the store.
+   *
+   * @throws DeliveryError
+   */
+  accepted?(answer: HttpAnswer, batch: Batch, signal: AbortSignal): Outcome | Promise<Outcome>;
+  /**
+   * What another status means; undefined, or absent: what it means for any server.
+   *
+   * @throws DeliveryError
+   */
+  refused?(answer: HttpAnswer, batch: Batch): Outcome | undefined;
+  close?(): void;
+}
+
+/** Posts each batch as one request. */
+export function createPostOutput(config: PostConfig, protocol: PostProtocol, clock: Clock): OutputAdapter {
+  const { urls, compression, headers, tls, maxConnections } = config;
+  const compress = compressor(compression);
+  const bodyHeaders = {
+    "content-type": protocol.contentType,
+    ...(compress !== undefined && { "content-encoding": compression }),
+  };
+  let client: HttpClient | undefined;
+
+  const bodyOf = async (batch: Batch): Promise<readonly Uint8Array[]> => {
+    const chunks = protocol.encode(batch);
+    if (compress === undefined) return chunks;
+    const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    return [await compress(joinChunks({ chunks, byteLength }))];
+  };
+
+  return {
+    async open(signal) {
+      client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
+      return protocol.open(client, signal);
+    },
+    async send(batch, signal) {
+      if (client === undefined) throw new Error("not open");
+      const answer = await client.request({
+        method: "POST",
+        path: protocol.path,
+        headers: { ...bodyHeaders, ...protocol.headersOf?.(batch) },
+        body: await bodyOf(batch),
+        signal,
+      });
+      if (answer.status >= 200 && answer.status < 300) {
+        if (isPage(answer)) throw notAcknowledged(answer, protocol.name);
+        return protocol.accepted === undefined ? allAccepted : await protocol.accepted(answer, batch, signal);
+      }
+      const outcome = protocol.refused?.(answer, batch);
+      if (outcome !== undefined) return outcome;
+      throw httpFailure(answer, clock);
+    },
+    async close() {
+      client?.close();
+      protocol.close?.();
+    },
+  };
+}
 
 /** Posts lines to a server of the operator's own. */
 export function createHttpOutput(settings: HttpSettings, { clock }: AdapterContext): OutputAdapter {

@@ -1,4 +1,4 @@
-import { errorCode, reasonOf, DeliveryError, causesOf, connectionFailure } from "../delivery/delivery-error.ts";
+import { errorCode, reasonOf, DeliveryError, causesOf, connectionFailure } from "../delivery/output-adapter.ts";
 
 /** Answers of brokers for a partition or a topic by which this output decides (Kafka protocol, error codes). */
 export const kafkaCode = {

@@ -1,10 +1,10 @@
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { createBodyWriter } from "../delivery/line-fields.ts";
+import { httpFailure } from "../delivery/http-client.ts";
 import { createLabelsOf } from "../delivery/output-adapter.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
 import { createTimeOf } from "../delivery/line-fields.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { createPostOutput } from "../http/http-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { LokiSettings } from "./settings.ts";

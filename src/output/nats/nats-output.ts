@@ -21,7 +21,7 @@ import {
   connectionFailure,
   type Blame,
   errorCode,
-} from "../delivery/delivery-error.ts";
+} from "../delivery/output-adapter.ts";
 import { type NatsSettings, natsTls, serversOf } from "./settings.ts";
 import { readNamedFile, tlsOptions } from "../delivery/tls-options.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";

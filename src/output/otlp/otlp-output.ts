@@ -1,11 +1,11 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
+import { createBodyWriter } from "../delivery/line-fields.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
-import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
 import { endOfValue, fieldKey, findValue, createTimeOf } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/output-adapter.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { createPostOutput } from "../http/http-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { OtlpSettings } from "./settings.ts";

@@ -3,12 +3,12 @@ import type { NameOf } from "../delivery/output-adapter.ts";
 import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
 import { searchTls, type SearchSettings } from "./search-settings.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
+import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
 import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
-import { httpFailure, blameOfStatus } from "../delivery/http-failure.ts";
+import { httpFailure, blameOfStatus } from "../delivery/http-client.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { allAccepted, type Outcome, type Refusal, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { compressor } from "../delivery/compress.ts";
+import { compressor } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 
 /** A server that understands the API of Elasticsearch. */

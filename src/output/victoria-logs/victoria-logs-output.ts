@@ -1,9 +1,9 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { createBodyWriter } from "../delivery/line-fields.ts";
+import { httpFailure } from "../delivery/http-client.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/output-adapter.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { createPostOutput } from "../http/http-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { VictoriaLogsSettings } from "./settings.ts";

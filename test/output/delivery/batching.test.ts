@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createBatcher } from "../../../src/output/delivery/batcher.ts";
+import { createBatcher } from "../../../src/output/delivery/batch.ts";
 import {
   batchKey,
   joinChunks,
@@ -11,7 +11,7 @@ import {
   type Batch,
 } from "../../../src/output/delivery/batch.ts";
 import { backoffMs } from "../../../src/output/delivery/sender.ts";
-import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
+import { createEndpoints } from "../../../src/output/delivery/backoff.ts";
 import type { HeldBatch } from "../../../src/output/delivery/delivery-queue.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/record/index.ts";
 import { cutTime } from "../../../src/output/delivery/line-editor.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRecentDelivery } from "../../../src/output/delivery/delivery-report.ts";
+import { createRecentDelivery } from "../../../src/output/output-metrics.ts";
 
 test("the last requests say how long a store takes, the slow ones before them do not", () => {
   const recent = createRecentDelivery(() => 0);

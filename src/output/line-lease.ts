@@ -1,5 +1,5 @@
-import type { Sink } from "../../record/index.ts";
-import type { OutputReport } from "../output-metrics.ts";
+import type { Sink } from "../record/index.ts";
+import type { OutputReport } from "./output-metrics.ts";
 
 /** Lines that are lent to another thread, or given to it. It reports when it does not need them any more. */
 export type LentLines = SharedLines | CopiedLines;

@@ -2,9 +2,9 @@ import { Socket } from "node:net";
 import { constants, fstatSync, openSync } from "node:fs";
 import { type Sink, lendLines } from "../../record/index.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
-import { reasonOf } from "../delivery/delivery-error.ts";
-import { OutletClosedError, type Outlet, createDescriptorOutlet } from "../outlet.ts";
-import { createQueuedSink, type OutputOptions } from "../queued-sink.ts";
+import { reasonOf } from "../delivery/output-adapter.ts";
+import { OutletClosedError, type Outlet, createDescriptorOutlet } from "./queued-sink.ts";
+import { createQueuedSink, type OutputOptions } from "./queued-sink.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;

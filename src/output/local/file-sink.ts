@@ -2,12 +2,12 @@ import { constants } from "node:fs";
 import { open, realpath, rename, stat, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "../../base/file/index.ts";
-import { errorCode, reasonOf } from "../delivery/delivery-error.ts";
+import { errorCode, reasonOf } from "../delivery/output-adapter.ts";
 import { limitLog, type Clock, type Log, type Component } from "../../base/report/index.ts";
-import { lineStart, type Outlet } from "../outlet.ts";
+import { lineStart, type Outlet } from "./queued-sink.ts";
 import type { OutputReport } from "../output-metrics.ts";
 import type { Sink } from "../../record/index.ts";
-import { createQueuedSink, type OutputOptions } from "../queued-sink.ts";
+import { createQueuedSink, type OutputOptions } from "./queued-sink.ts";
 
 export interface OutputFileState {
   /** Bytes. */
