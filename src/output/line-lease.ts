@@ -1,12 +1,12 @@
 import type { Sink } from "../record/index.ts";
 import type { OutputReport } from "./output-metrics.ts";
 
-/** Lines that are lent to another thread, or given to it. It reports when it does not need them any more. */
-export type LentLines = SharedLines | CopiedLines;
+/** Lines that are leased to another thread, which reports when it does not need them any more. */
+export type LeasedLines = SharedLines | CopiedLines;
 
-/** Lines in memory that both threads see. */
+/** Lines in memory that both threads see. Memory is posted once, and known by its number then. */
 interface SharedLines {
-  readonly loan: number;
+  readonly lease: number;
   readonly memory: SharedArrayBuffer | number;
   readonly at: number;
   readonly length: number;
@@ -15,214 +15,212 @@ interface SharedLines {
 
 /** A copy that the other thread owns. */
 interface CopiedLines {
-  readonly loan: number;
+  readonly lease: number;
   readonly bytes: Uint8Array;
   readonly count: number;
 }
 
-interface LineLenderOptions {
-  /** Bytes that may be lent at a time; what comes beyond is dropped and counted. */
+/** Memories whose numbers are known. */
+const maxMemories = 64;
+/** A message with this part of the queue does not wait for more. */
+const enoughOfQueue = 1 / 8;
+
+interface LeaseLimits {
+  /** Bytes that may be leased at a time; what comes beyond is dropped and counted. */
   readonly maxBytes: number;
-  /** Lines one behind the other are one loan up to this many bytes. */
-  readonly maxLoanBytes: number;
+  /** Lines one behind the other are one lease up to this many bytes. */
+  readonly maxLeaseBytes: number;
   /** How long lines wait at most for others that go in the same message, milliseconds. */
   readonly gatherMs: number;
   /** A message with this many bytes of lines does not wait for more. */
   readonly gatherBytes: number;
-  readonly report: Pick<OutputReport, "dropped">;
-  /** Brings lines to the other thread. */
-  readonly post: (lines: readonly LentLines[]) => void;
 }
 
 /**
  * A sink whose lines are dealt with by another thread. Those in shared memory are not copied.
  *
- * A message costs as much as some hundred lines. So lines that lie one behind the other are one loan, and all that comes
+ * A message costs as much as some hundred lines. So lines that lie one behind the other are one lease, and all that comes
  * within some milliseconds is one message.
  */
-interface LineLender extends Sink {
-  lend(lines: Uint8Array, count: number, done: () => void): void;
-  /** Brings to the other thread what waits for others. */
-  flush(): void;
-  /** The other thread needs these no more. */
-  returned(loans: readonly number[]): void;
-  /** The other thread has died: all its loans are lost, and counted. A new one takes its place. */
-  reset(): void;
-  /** Bytes that are lent. */
-  readonly byteLength: number;
-}
-
-interface Loan {
-  count: number;
-  length: number;
-  readonly dones: (() => void)[];
-}
-
-/** Shared memories are posted once and known by their number then. */
-const maxMemories = 64;
-/** Nor does one with this part of the queue. */
-const enoughOfQueue = 1 / 8;
-
-export function createLineLender(options: LineLenderOptions): LineLender {
-  const { maxBytes, maxLoanBytes, gatherMs, gatherBytes, report, post } = options;
-  const loans = new Map<number, Loan>();
-  const memories = new Map<SharedArrayBuffer, number>();
-  const enough = Math.min(gatherBytes, maxBytes * enoughOfQueue);
-  let nextLoan = 0;
-  let nextMemory = 0;
-  let byteLength = 0;
+export class LineLessor implements Sink {
+  readonly #limits: LeaseLimits;
+  readonly #enough: number;
+  readonly #report: Pick<OutputReport, "dropped">;
+  readonly #post: (lines: readonly LeasedLines[]) => void;
+  readonly #leases = new Map<number, { count: number; length: number; readonly dones: (() => void)[] }>();
+  readonly #memories = new Map<SharedArrayBuffer, number>();
+  #nextLease = 0;
+  #nextMemory = 0;
+  #byteLength = 0;
   /** What no message has brought to the other thread. */
-  let pending: LentLines[] = [];
-  let pendingBytes = 0;
+  #pending: LeasedLines[] = [];
+  #pendingBytes = 0;
   /** The last of them, where it is of shared memory: lines right behind it join it. */
-  let tail: { readonly buffer: SharedArrayBuffer; readonly lines: SharedLines } | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  #tail: { readonly buffer: SharedArrayBuffer; readonly lines: SharedLines } | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  const forgetPending = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    pending = [];
-    pendingBytes = 0;
-    tail = undefined;
-  };
+  /** @param post brings lines to the other thread. */
+  constructor(
+    limits: LeaseLimits,
+    report: Pick<OutputReport, "dropped">,
+    post: (lines: readonly LeasedLines[]) => void,
+  ) {
+    this.#limits = limits;
+    this.#enough = Math.min(limits.gatherBytes, limits.maxBytes * enoughOfQueue);
+    this.#report = report;
+    this.#post = post;
+  }
 
-  const flush = (): void => {
-    const lines = pending;
-    forgetPending();
-    if (lines.length > 0) post(lines);
-  };
+  /** Bytes that are leased. */
+  get byteLength(): number {
+    return this.#byteLength;
+  }
 
-  const hasRoom = (bytes: number, count: number): boolean => {
-    if (byteLength + bytes <= maxBytes) return true;
-    report.dropped("queue_full", count, bytes);
+  write(lines: Uint8Array, count: number): void {
+    if (this.#hasRoom(lines.length, count)) this.#copy(lines, count);
+  }
+
+  lend(lines: Uint8Array, count: number, done: () => void): void {
+    if (!this.#hasRoom(lines.length, count)) {
+      done();
+      return;
+    }
+    const { buffer, byteOffset, length } = lines;
+    if (!(buffer instanceof SharedArrayBuffer)) {
+      this.#copy(lines, count);
+      done();
+      return;
+    }
+    if (this.#join(buffer, lines, count, done)) return;
+    const lease = this.#nextLease++;
+    const shared: SharedLines = { lease, memory: this.#memoryOf(buffer), at: byteOffset, length, count };
+    this.#leases.set(lease, { count, length, dones: [done] });
+    this.#tail = { buffer, lines: shared };
+    this.#pending.push(shared);
+    this.#noted(length);
+  }
+
+  /** Brings to the other thread what waits for others. */
+  flush(): void {
+    const lines = this.#pending;
+    this.#forgetPending();
+    if (lines.length > 0) this.#post(lines);
+  }
+
+  /** The other thread needs these no more. */
+  returned(leases: readonly number[]): void {
+    for (const number of leases) {
+      const lease = this.#leases.get(number);
+      if (lease === undefined) continue;
+      this.#leases.delete(number);
+      this.#byteLength -= lease.length;
+      for (const done of lease.dones) done();
+    }
+  }
+
+  /** The other thread has died: all that it has leased is lost, and counted. A new one takes its place. */
+  reset(): void {
+    for (const { count, length, dones } of this.#leases.values()) {
+      this.#report.dropped("thread_died", count, length);
+      for (const done of dones) done();
+    }
+    this.#leases.clear();
+    this.#memories.clear();
+    this.#nextMemory = 0;
+    this.#byteLength = 0;
+    this.#forgetPending();
+  }
+
+  #forgetPending(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#tail = undefined;
+  }
+
+  #hasRoom(bytes: number, count: number): boolean {
+    if (this.#byteLength + bytes <= this.#limits.maxBytes) return true;
+    this.#report.dropped("queue_full", count, bytes);
     return false;
-  };
+  }
 
   /** Counts lines that were put among the pending ones. */
-  const noted = (length: number): void => {
-    byteLength += length;
-    pendingBytes += length;
-    if (pendingBytes >= enough) flush();
-    else timer ??= setTimeout(flush, gatherMs);
-  };
+  #noted(length: number): void {
+    this.#byteLength += length;
+    this.#pendingBytes += length;
+    if (this.#pendingBytes >= this.#enough) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), this.#limits.gatherMs);
+  }
 
-  const memoryOf = (buffer: SharedArrayBuffer): SharedArrayBuffer | number => {
-    const known = memories.get(buffer);
+  #memoryOf(buffer: SharedArrayBuffer): SharedArrayBuffer | number {
+    const known = this.#memories.get(buffer);
     if (known !== undefined) return known;
     // A decoding thread that died has left its memory; those in use come again.
-    if (memories.size >= maxMemories) memories.clear();
-    memories.set(buffer, nextMemory++);
+    if (this.#memories.size >= maxMemories) this.#memories.clear();
+    this.#memories.set(buffer, this.#nextMemory++);
     return buffer;
-  };
+  }
 
-  const copy = (lines: Uint8Array, count: number): void => {
+  #copy(lines: Uint8Array, count: number): void {
     const bytes = new Uint8Array(lines);
-    loans.set(nextLoan, { count, length: bytes.length, dones: [] });
-    pending.push({ loan: nextLoan++, bytes, count });
-    tail = undefined;
-    noted(bytes.length);
-  };
+    const lease = this.#nextLease++;
+    this.#leases.set(lease, { count, length: bytes.length, dones: [] });
+    this.#pending.push({ lease, bytes, count });
+    this.#tail = undefined;
+    this.#noted(bytes.length);
+  }
 
-  /** Lends lines with those right before them. @returns false when there are none. */
-  const join = (buffer: SharedArrayBuffer, lines: Uint8Array, count: number, done: () => void): boolean => {
-    const before = tail?.lines;
-    const loan = before && loans.get(before.loan);
-    if (tail?.buffer !== buffer || before === undefined || loan === undefined) return false;
-    if (before.at + before.length !== lines.byteOffset || loan.length + lines.length > maxLoanBytes) return false;
-    loan.count += count;
-    loan.length += lines.length;
-    loan.dones.push(done);
-    tail = { buffer, lines: { ...before, length: loan.length, count: loan.count } };
-    pending[pending.length - 1] = tail.lines;
-    noted(lines.length);
+  /** Leases lines with those right before them. @returns false when there are none. */
+  #join(buffer: SharedArrayBuffer, lines: Uint8Array, count: number, done: () => void): boolean {
+    const before = this.#tail?.lines;
+    const lease = before && this.#leases.get(before.lease);
+    if (this.#tail?.buffer !== buffer || before === undefined || lease === undefined) return false;
+    if (before.at + before.length !== lines.byteOffset || lease.length + lines.length > this.#limits.maxLeaseBytes)
+      return false;
+    lease.count += count;
+    lease.length += lines.length;
+    lease.dones.push(done);
+    this.#tail = { buffer, lines: { ...before, length: lease.length, count: lease.count } };
+    this.#pending[this.#pending.length - 1] = this.#tail.lines;
+    this.#noted(lines.length);
     return true;
-  };
-
-  return {
-    write(lines, count) {
-      if (hasRoom(lines.length, count)) copy(lines, count);
-    },
-    lend(lines, count, done) {
-      if (!hasRoom(lines.length, count)) {
-        done();
-        return;
-      }
-      const { buffer, byteOffset, length } = lines;
-      if (!(buffer instanceof SharedArrayBuffer)) {
-        copy(lines, count);
-        done();
-        return;
-      }
-      if (join(buffer, lines, count, done)) return;
-      const shared: SharedLines = { loan: nextLoan++, memory: memoryOf(buffer), at: byteOffset, length, count };
-      loans.set(shared.loan, { count, length, dones: [done] });
-      tail = { buffer, lines: shared };
-      pending.push(shared);
-      noted(length);
-    },
-    flush,
-    returned(numbers) {
-      for (const number of numbers) {
-        const loan = loans.get(number);
-        if (loan === undefined) continue;
-        loans.delete(number);
-        byteLength -= loan.length;
-        for (const done of loan.dones) done();
-      }
-    },
-    reset() {
-      for (const { count, length, dones } of loans.values()) {
-        report.dropped("thread_died", count, length);
-        for (const done of dones) done();
-      }
-      loans.clear();
-      memories.clear();
-      nextMemory = 0;
-      byteLength = 0;
-      forgetPending();
-    },
-    get byteLength() {
-      return byteLength;
-    },
-  };
+  }
 }
 
-/** The other end of a line lender. */
-export interface LineBorrower {
-  take(lent: readonly LentLines[]): void;
-}
+/** The other end of a lessor. */
+export class LineLessee {
+  readonly #add: (lines: Uint8Array, count: number, done: () => void) => void;
+  readonly #giveBack: (leases: readonly number[]) => void;
+  readonly #memories: SharedArrayBuffer[] = [];
+  #ended: number[] = [];
 
-/**
- * @param add is given lines; it calls back once when it needs them no more.
- * @param giveBack brings numbers of loans to the lender; called once in a turn at most.
- */
-export function createLineBorrower(
-  add: (lines: Uint8Array, count: number, done: () => void) => void,
-  giveBack: (loans: readonly number[]) => void,
-): LineBorrower {
-  const memories: SharedArrayBuffer[] = [];
-  let pending: number[] = [];
+  /**
+   * @param add is given lines; it calls back once when it needs them no more.
+   * @param giveBack brings numbers of leases to the lessor; called once in a cycle of the event loop at most.
+   */
+  constructor(
+    add: (lines: Uint8Array, count: number, done: () => void) => void,
+    giveBack: (leases: readonly number[]) => void,
+  ) {
+    this.#add = add;
+    this.#giveBack = giveBack;
+  }
 
-  const flush = (): void => {
-    const loans = pending;
-    pending = [];
-    giveBack(loans);
-  };
-  const done = (loan: number) => (): void => {
-    if (pending.length === 0) queueMicrotask(flush);
-    pending.push(loan);
-  };
-  const linesOf = (lent: LentLines): Uint8Array => {
-    if ("bytes" in lent) return lent.bytes;
-    if (typeof lent.memory !== "number") memories.push(lent.memory);
-    const memory = typeof lent.memory === "number" ? memories[lent.memory] : lent.memory;
-    if (memory === undefined) throw new Error("lines lie in memory that was never lent");
-    return new Uint8Array(memory, lent.at, lent.length);
-  };
+  take(leased: readonly LeasedLines[]): void {
+    for (const one of leased) this.#add(this.#linesOf(one), one.count, () => this.#end(one.lease));
+  }
 
-  return {
-    take(lent) {
-      for (const one of lent) add(linesOf(one), one.count, done(one.loan));
-    },
-  };
+  #end(lease: number): void {
+    if (this.#ended.length === 0) queueMicrotask(() => this.#giveBack(this.#ended.splice(0)));
+    this.#ended.push(lease);
+  }
+
+  #linesOf(leased: LeasedLines): Uint8Array {
+    if ("bytes" in leased) return leased.bytes;
+    if (typeof leased.memory !== "number") this.#memories.push(leased.memory);
+    const memory = typeof leased.memory === "number" ? this.#memories[leased.memory] : leased.memory;
+    if (memory === undefined) throw new Error("lines lie in memory that was never leased");
+    return new Uint8Array(memory, leased.at, leased.length);
+  }
 }

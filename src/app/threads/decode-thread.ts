@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
+import { createLineOutbox, OutputMetrics } from "../../output/index.ts";
 import {
   createFlowPipeline,
   createRingReader,
@@ -59,7 +59,7 @@ const sampled =
     feed: explore,
     number,
     random: Math.random,
-    report: createOutputMetrics(metrics).output("explore", () => 0),
+    report: new OutputMetrics(metrics).output("explore", () => 0),
   });
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;

@@ -1,7 +1,7 @@
 import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./table-rows.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
-import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
+import { type HttpAnswer, HttpClient } from "../delivery/http-client.ts";
 import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
 import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./table-rows.ts";
 import type { Batch } from "../delivery/batch.ts";
@@ -263,7 +263,7 @@ export function createClickHouseClient(settings: ClickHouseSettings, maxConnecti
     "x-clickhouse-user": settings.USERNAME,
     ...(settings.PASSWORD !== "" && { "x-clickhouse-key": settings.PASSWORD }),
   };
-  return createHttpClient({ urls: urlsOf(settings), headers, tls: tlsOf(settings), maxConnections, clock });
+  return new HttpClient({ urls: urlsOf(settings), headers, tls: tlsOf(settings), maxConnections }, clock);
 }
 
 /**

@@ -6,10 +6,10 @@ import {
   createLineWalker,
   type LineWalker,
 } from "../../record/index.ts";
-import { type NameOf, recordTypeOf } from "../delivery/output-adapter.ts";
+import { type NameOf, recordTypeOf } from "../delivery/line-fields.ts";
 import type { RecordType } from "../delivery/settings.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter, type BodyWriter } from "../delivery/line-fields.ts";
+import { BodyWriter } from "../delivery/line-fields.ts";
 
 /** Fields without a column of their own are in this one, by their names. */
 export const otherColumn = { name: "other", type: "Map(LowCardinality(String), String)" } as const;
@@ -192,7 +192,7 @@ export function rowsByTable(batch: Batch, readers: readonly RowReader[]): TableR
     const rows = tables[table];
     const reader = readers[table];
     if (rows === undefined || reader === undefined) return;
-    rows.body ??= createBodyWriter(batch.byteLength + (batch.byteLength >> 3));
+    rows.body ??= new BodyWriter(batch.byteLength + (batch.byteLength >> 3));
     writeRow(rows.body, reader, lines, from, to);
     rows.indexes.push(index);
   });

@@ -12,7 +12,7 @@ import { getProxyForUrl } from "proxy-from-env";
 import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../../base/report/index.ts";
 import { DeliveryError, type Blame, connectionFailure } from "./output-adapter.ts";
-import { createEndpoints } from "./backoff.ts";
+import { Endpoints } from "./backoff.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
 
 /** Who is at fault by the status of a request, and what the status says. Others: the store from 500 on, the operator below. */
@@ -96,14 +96,14 @@ export function agentFor(url: string, options: AgentOptions): HttpAgent {
   return isTls ? new HttpsAgent(shared) : new HttpAgent(shared);
 }
 
-interface HttpClientOptions {
+/** How a store over HTTP is reached; plain data. */
+export interface HttpStore {
   /** Each `http://host:port/path` or `https://…`, without credentials; one or more. */
   readonly urls: readonly string[];
   /** Of every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsConfig;
   readonly maxConnections: number;
-  readonly clock: Clock;
 }
 
 interface HttpRequest {
@@ -124,36 +124,53 @@ export interface HttpAnswer {
   readonly url: string;
 }
 
-/** Requests to one store, by several URLs where it has them. */
-export interface HttpClient {
-  /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
-  request(request: HttpRequest): Promise<HttpAnswer>;
-  close(): void;
-}
-
 /** An answer that is longer is cut off, and is an error. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-/** @throws DeliveryError when a file of the TLS settings cannot be read. */
-export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { urls, headers, maxConnections, clock } = options;
-  const endpoints = createEndpoints(urls, clock);
-  const tls = tlsOptions(options.tls);
-  const agents = new Map<string, Agent>(
-    urls.map((url) => [url, agentFor(url, { ...(url.startsWith("https:") && tls), maxSockets: maxConnections })]),
-  );
+type Answer = Omit<HttpAnswer, "url">;
 
-  const targets = new Map(urls.map((url) => [url, createTarget(url, agents.get(url), tls)]));
+/** Requests to one store, by several URLs where it has them. */
+export class HttpClient {
+  readonly #headers: HttpStore["headers"];
+  readonly #endpoints: Endpoints;
+  readonly #targets: ReadonlyMap<string, Target>;
 
-  const requestTo = (url: string, { method, path, headers: own, body = [], signal }: HttpRequest): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const target = targets.get(url) as Target;
-      let length = 0;
-      for (const chunk of body) length += chunk.length;
+  /** @throws DeliveryError when a file of the TLS settings cannot be read. */
+  constructor({ urls, headers, tls, maxConnections }: HttpStore, clock: Clock) {
+    const options = tlsOptions(tls);
+    this.#headers = headers;
+    this.#endpoints = new Endpoints(urls, clock);
+    this.#targets = new Map(urls.map((url) => [url, new Target(url, options, maxConnections)]));
+  }
+
+  /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
+  async request(request: HttpRequest): Promise<HttpAnswer> {
+    const url = this.#endpoints.next();
+    try {
+      request.signal.throwIfAborted();
+      const answer = await this.#send(this.#targets.get(url) as Target, request);
+      // 502, 503 and 504 come from a proxy whose server is away, too.
+      if (answer.status >= 502 && answer.status <= 504) this.#endpoints.failed(url);
+      else this.#endpoints.worked(url);
+      return { ...answer, url };
+    } catch (error) {
+      request.signal.throwIfAborted();
+      this.#endpoints.failed(url);
+      throw connectionFailure(error, new URL(url).host);
+    }
+  }
+
+  close(): void {
+    for (const { agent } of this.#targets.values()) agent.destroy();
+  }
+
+  #send(target: Target, { method, path, headers, body = [], signal }: HttpRequest): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
       const outgoing = target.send({
         ...target.optionsOf(path),
         method,
-        headers: { ...headers, ...own, ...(body.length > 0 && { "content-length": length }) },
+        headers: { ...this.#headers, ...headers, ...(body.length > 0 && { "content-length": length }) },
       });
       const abort = (): void => void outgoing.destroy(signal.reason as Error);
       signal.addEventListener("abort", abort);
@@ -163,49 +180,31 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       for (const chunk of body) outgoing.write(chunk);
       outgoing.end();
     });
-
-  return {
-    async request(request) {
-      const url = endpoints.next();
-      try {
-        request.signal.throwIfAborted();
-        const answer = await requestTo(url, request);
-        // 502, 503 and 504 come from a proxy whose server is away, too.
-        if (answer.status >= 502 && answer.status <= 504) endpoints.failed(url);
-        else endpoints.worked(url);
-        return { ...answer, url };
-      } catch (error) {
-        request.signal.throwIfAborted();
-        endpoints.failed(url);
-        throw connectionFailure(error, new URL(url).host);
-      }
-    },
-    close() {
-      for (const agent of agents.values()) agent.destroy();
-    },
-  };
-}
-
-type Answer = Omit<HttpAnswer, "url">;
-
-interface Target {
-  readonly send: typeof httpRequest;
-  readonly optionsOf: (path: string) => RequestOptions;
+  }
 }
 
 /** Where requests to a URL go. Parsing it again for each of them would be most of what a request costs here. */
-function createTarget(url: string, agent: Agent | undefined, tls: ReturnType<typeof tlsOptions>): Target {
-  const isTls = url.startsWith("https:");
-  let last: { readonly path: string; readonly options: RequestOptions } | undefined;
-  return {
-    send: isTls ? httpsRequest : httpRequest,
-    optionsOf(path) {
-      if (last?.path === path) return last.options;
-      const options = { ...urlToHttpOptions(new URL(url.replace(/\/$/, "") + path)), agent, ...(isTls && tls) };
-      last = { path, options };
-      return options;
-    },
-  };
+class Target {
+  readonly agent: Agent;
+  readonly send: typeof httpRequest;
+  readonly #url: string;
+  readonly #tls: ReturnType<typeof tlsOptions> | undefined;
+  #last: { readonly path: string; readonly options: RequestOptions } | undefined;
+
+  constructor(url: string, tls: ReturnType<typeof tlsOptions>, maxConnections: number) {
+    this.#url = url;
+    this.#tls = url.startsWith("https:") ? tls : undefined;
+    this.send = url.startsWith("https:") ? httpsRequest : httpRequest;
+    this.agent = agentFor(url, { ...this.#tls, maxSockets: maxConnections });
+  }
+
+  optionsOf(path: string): RequestOptions {
+    if (this.#last?.path !== path) {
+      const url = new URL(this.#url.replace(/\/$/, "") + path);
+      this.#last = { path, options: { ...urlToHttpOptions(url), agent: this.agent, ...this.#tls } };
+    }
+    return this.#last.options;
+  }
 }
 
 function readAnswer(response: IncomingMessage): Promise<Answer> {

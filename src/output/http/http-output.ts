@@ -1,29 +1,11 @@
 import type { Clock } from "../../base/report/index.ts";
 import { joinChunks, type Batch } from "../delivery/batch.ts";
-import { compressor, type Compression, logPostConfig } from "./server-settings.ts";
-import {
-  createHttpClient,
-  type HttpAnswer,
-  type HttpClient,
-  httpFailure,
-  isPage,
-  notAcknowledged,
-} from "../delivery/http-client.ts";
+import { compressor, logPostConfig, type PostConfig } from "./server-settings.ts";
+import { type HttpAnswer, HttpClient, httpFailure, isPage, notAcknowledged } from "../delivery/http-client.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
-import type { TlsConfig } from "../delivery/tls-options.ts";
 import { copyLines } from "../../record/index.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { HttpSettings } from "./settings.ts";
-
-/** How a store over HTTP is reached; plain data. */
-export interface PostConfig {
-  /** Each `http://…` or `https://…`, without credentials; one or more. */
-  readonly urls: readonly string[];
-  readonly compression: Compression;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly tls: TlsConfig;
-  readonly maxConnections: number;
-}
 
 /** What a store adds to posting batches. */
 interface PostProtocol {
@@ -54,49 +36,60 @@ interface PostProtocol {
 }
 
 /** Posts each batch as one request. */
-export function createPostOutput(config: PostConfig, protocol: PostProtocol, clock: Clock): OutputAdapter {
-  const { urls, compression, headers, tls, maxConnections } = config;
-  const compress = compressor(compression);
-  const bodyHeaders = {
-    "content-type": protocol.contentType,
-    ...(compress !== undefined && { "content-encoding": compression }),
-  };
-  let client: HttpClient | undefined;
+export class PostOutput implements OutputAdapter {
+  readonly #config: PostConfig;
+  readonly #protocol: PostProtocol;
+  readonly #clock: Clock;
+  readonly #compress: ReturnType<typeof compressor>;
+  readonly #headers: Readonly<Record<string, string>>;
+  #client: HttpClient | undefined;
 
-  const bodyOf = async (batch: Batch): Promise<readonly Uint8Array[]> => {
-    const chunks = protocol.encode(batch);
-    if (compress === undefined) return chunks;
+  constructor(config: PostConfig, protocol: PostProtocol, clock: Clock) {
+    this.#config = config;
+    this.#protocol = protocol;
+    this.#clock = clock;
+    this.#compress = compressor(config.compression);
+    this.#headers = {
+      "content-type": protocol.contentType,
+      ...(this.#compress !== undefined && { "content-encoding": config.compression }),
+    };
+  }
+
+  async open(signal: AbortSignal): Promise<readonly string[]> {
+    this.#client ??= new HttpClient(this.#config, this.#clock);
+    return this.#protocol.open(this.#client, signal);
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    if (this.#client === undefined) throw new Error("not open");
+    const protocol = this.#protocol;
+    const answer = await this.#client.request({
+      method: "POST",
+      path: protocol.path,
+      headers: { ...this.#headers, ...protocol.headersOf?.(batch) },
+      body: await this.#bodyOf(batch),
+      signal,
+    });
+    if (answer.status >= 200 && answer.status < 300) {
+      if (isPage(answer)) throw notAcknowledged(answer, protocol.name);
+      return protocol.accepted === undefined ? allAccepted : await protocol.accepted(answer, batch, signal);
+    }
+    const outcome = protocol.refused?.(answer, batch);
+    if (outcome !== undefined) return outcome;
+    throw httpFailure(answer, this.#clock);
+  }
+
+  async close(): Promise<void> {
+    this.#client?.close();
+    this.#protocol.close?.();
+  }
+
+  async #bodyOf(batch: Batch): Promise<readonly Uint8Array[]> {
+    const chunks = this.#protocol.encode(batch);
+    if (this.#compress === undefined) return chunks;
     const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    return [await compress(joinChunks({ chunks, byteLength }))];
-  };
-
-  return {
-    async open(signal) {
-      client ??= createHttpClient({ urls, headers, tls, maxConnections, clock });
-      return protocol.open(client, signal);
-    },
-    async send(batch, signal) {
-      if (client === undefined) throw new Error("not open");
-      const answer = await client.request({
-        method: "POST",
-        path: protocol.path,
-        headers: { ...bodyHeaders, ...protocol.headersOf?.(batch) },
-        body: await bodyOf(batch),
-        signal,
-      });
-      if (answer.status >= 200 && answer.status < 300) {
-        if (isPage(answer)) throw notAcknowledged(answer, protocol.name);
-        return protocol.accepted === undefined ? allAccepted : await protocol.accepted(answer, batch, signal);
-      }
-      const outcome = protocol.refused?.(answer, batch);
-      if (outcome !== undefined) return outcome;
-      throw httpFailure(answer, clock);
-    },
-    async close() {
-      client?.close();
-      protocol.close?.();
-    },
-  };
+    return [await this.#compress(joinChunks({ chunks, byteLength }))];
+  }
 }
 
 /** Posts lines to a server of the operator's own. */
@@ -110,7 +103,7 @@ export function createHttpOutput(settings: HttpSettings, { clock }: AdapterConte
  */
 export function createPostedLines(config: PostConfig, format: HttpSettings["FORMAT"], clock: Clock): OutputAdapter {
   const isLines = format === "ndjson";
-  return createPostOutput(
+  return new PostOutput(
     config,
     {
       name: "a receiver of records",

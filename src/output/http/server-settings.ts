@@ -19,7 +19,7 @@ import {
 import { Secret } from "../../base/text/index.ts";
 import type { TlsConfig } from "../delivery/tls-options.ts";
 import type { OwnSettings } from "../output-kind.ts";
-import type { PostConfig } from "./http-output.ts";
+import type { HttpStore } from "../delivery/http-client.ts";
 
 export type Compression = "none" | "gzip" | "zstd";
 
@@ -158,9 +158,12 @@ export function basicAuthorization({ USERNAME, PASSWORD }: CredentialSettings): 
   return { authorization: `Basic ${Buffer.from(`${USERNAME}:${PASSWORD}`).toString("base64")}` };
 }
 
+/** How batches are posted to a store; plain data. */
+export type PostConfig = HttpStore & { readonly compression: Compression };
+
 interface PostSettings extends ServerSettings, TlsSettings {
   readonly REQUESTS_IN_FLIGHT: number;
-  readonly COMPRESSION: PostConfig["compression"];
+  readonly COMPRESSION: Compression;
 }
 
 /** Says how batches are posted to a store. @param pathOfAddress of addresses that are no URLs. */

@@ -1,7 +1,6 @@
-import { forEachLine, type Batch } from "../delivery/batch.ts";
+import { bufferOf, forEachLine, type Batch } from "../delivery/batch.ts";
 import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
-import { bufferOf } from "../local/queued-sink.ts";
-import { recordTypeOf } from "../delivery/output-adapter.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
 import { recordTypes, type RecordType } from "../delivery/settings.ts";
 import type { KafkaSettings } from "./settings.ts";
 import { copyLines } from "../../record/index.ts";

@@ -1,9 +1,9 @@
-import { close, write } from "node:fs";
-import { promisify } from "node:util";
-import { errorCode, reasonOf } from "../delivery/output-adapter.ts";
-import type { Sink } from "../../record/index.ts";
+import { errorCode } from "../../base/file/index.ts";
 import { limitLog, type Clock, type Component, type Health, type Log } from "../../base/report/index.ts";
-import { createPause } from "../delivery/backoff.ts";
+import type { Sink } from "../../record/index.ts";
+import { Backoff, Pause } from "../delivery/backoff.ts";
+import { countLines } from "../delivery/batch.ts";
+import { reasonOf } from "../delivery/output-adapter.ts";
 import type { DropReason, OutputMetrics, OutputReport } from "../output-metrics.ts";
 
 /** Where a queued sink takes its bytes. Its calls are made one at a time, but for `abort`. */
@@ -38,105 +38,14 @@ export class OutletClosedError extends Error {
   override readonly name = "OutletClosedError";
 }
 
-/** Where the line begins in which `at` lies; `at` itself between two lines. */
-export function lineStart(batch: Uint8Array, at: number): number {
-  return at === 0 ? 0 : batch.lastIndexOf(0x0a, at - 1) + 1;
-}
-
-/** Whole lines in the first `end` bytes. */
-export function countLines(batch: Uint8Array, end: number): number {
-  const bytes = bufferOf(batch);
-  let lines = 0;
-  for (let at = bytes.indexOf(0x0a); at >= 0 && at < end; at = bytes.indexOf(0x0a, at + 1)) lines++;
-  return lines;
-}
-
-/** The same memory as a buffer. */
-export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-const writeTo = promisify(write);
-const closeOf = promisify(close);
-
-const maxBatch = 256 * 1024;
-
-interface DescriptorOutletOptions {
-  readonly fd: number;
-  /** Whether to close the descriptor with the outlet. */
-  readonly isOwned: boolean;
-  /** Whether an I/O error means that nobody is there any more, as with a terminal that was closed. */
-  readonly isTerminal: boolean;
-}
-
-/** A regular file, terminal or device that is already open, written to at its current position. */
-export function createDescriptorOutlet(options: DescriptorOutletOptions): Outlet {
-  const { fd, isOwned, isTerminal } = options;
-  return {
-    next: async () => maxBatch,
-    isUnfinished: () => false,
-    async write(batch, at) {
-      try {
-        return (await writeTo(fd, batch, at, batch.length - at, null)).bytesWritten;
-      } catch (error) {
-        const code = errorCode(error);
-        if (code === "EAGAIN") return 0;
-        if (code === "EPIPE" || (isTerminal && code === "EIO")) {
-          throw new OutletClosedError(reasonOf(error), { cause: error });
-        }
-        throw error;
-      }
-    },
-    // Others may write to the same file, so nothing is taken back: the next write goes on at the exact byte.
-    retreat: async (_batch, at) => at,
-    close: async () => {
-      if (isOwned) await closeOf(fd).catch(() => {});
-    },
-    abort() {},
-  };
-}
-
 /** Whole lines, and how many records they hold. */
-export interface Batch {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-}
+type Lines = { readonly bytes: Uint8Array; readonly count: number };
 
-/** First in, first out, never more bytes than its limit. */
-export interface BoundedQueue {
-  /** Copies a chunk of whole lines into the queue. @returns false when it does not fit; nothing was taken then. */
-  put(lines: Uint8Array, count: number): boolean;
-  /**
-   * Takes a chunk without copying it: its bytes must stay as they are until `done` is called, which happens once.
-   *
-   * @returns false when it does not fit; nothing was taken then, and `done` is not called.
-   */
-  lend(lines: Uint8Array, count: number, done: () => void): boolean;
-  /**
-   * Removes as many whole chunks as fit in `limit` bytes and lie together, and the first one in any case. The bytes
-   * stay as they are until the next call. @returns undefined when the queue is empty.
-   */
-  take(limit: number): Batch | undefined;
-  /** Bytes that wait. */
-  readonly byteLength: number;
-  /** Records that wait. */
-  readonly count: number;
-}
+/** Called by `done` when the bytes are not needed any more. */
+type Chunk = Lines & { readonly done: () => void };
 
-/** Memory for chunks that are copied. */
-interface Block {
-  readonly bytes: Uint8Array;
-  end: number;
-  /** Chunks in it that wait, or were taken last. */
-  chunks: number;
-}
-
-interface Chunk {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  /** Called when the bytes are not needed any more. */
-  readonly done: () => void;
-}
+/** Memory for chunks that are copied, and how many in it wait or were taken last. */
+type Block = { readonly bytes: Uint8Array; end: number; chunks: number };
 
 const blockSize = 4 * 1024 * 1024;
 
@@ -147,100 +56,118 @@ const maxSpare = 4;
 const maxTaken = 1024;
 
 /**
- * What is put in is copied, so that memory is bounded whatever the chunks are slices of, and chunks that come one after the
- * other lie together: they become one large write.
+ * First in, first out, never more bytes than its limit. What is put in is copied, so that memory is bounded whatever the chunks
+ * are slices of, and chunks that come one after the other lie together: they become one large write.
  */
-export function createBoundedQueue(maxBytes: number): BoundedQueue {
-  let chunks: Chunk[] = [];
+export class BoundedQueue {
+  readonly #maxBytes: number;
+  readonly #usualSize: number;
+  #chunks: Chunk[] = [];
   /** The first that waits. */
-  let first = 0;
+  #first = 0;
   /** Those of the batch that was taken last. */
-  let lent: Chunk[] = [];
-  let filling: Block | undefined;
-  const spare: Uint8Array[] = [];
-  let byteLength = 0;
-  let count = 0;
+  #taken: Chunk[] = [];
+  #filling: Block | undefined;
+  readonly #spare: Uint8Array[] = [];
+  #byteLength = 0;
+  #count = 0;
 
-  const usualSize = Math.min(blockSize, maxBytes);
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#usualSize = Math.min(blockSize, maxBytes);
+  }
 
-  const retire = ({ bytes }: Block): void => {
-    if (bytes.length === usualSize && spare.length < maxSpare) spare.push(bytes);
-  };
+  /** Bytes that wait. */
+  get byteLength(): number {
+    return this.#byteLength;
+  }
 
-  const blockFor = (bytes: number): Block => {
+  /** Records that wait. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Copies a chunk of whole lines into the queue. @returns false when it does not fit; nothing was taken then. */
+  put(lines: Uint8Array, count: number): boolean {
+    if (this.#byteLength + lines.length > this.#maxBytes) return false;
+    const block = this.#blockFor(lines.length);
+    const start = block.end;
+    block.bytes.set(lines, start);
+    block.end += lines.length;
+    block.chunks++;
+    this.#add({ bytes: block.bytes.subarray(start, block.end), count, done: () => this.#leave(block) });
+    return true;
+  }
+
+  /**
+   * Takes a chunk without copying it: its bytes must stay as they are until `done` is called, which happens once.
+   *
+   * @returns false when it does not fit; nothing was taken then, and `done` is not called.
+   */
+  lend(lines: Uint8Array, count: number, done: () => void): boolean {
+    if (this.#byteLength + lines.length > this.#maxBytes) return false;
+    this.#add({ bytes: lines, count, done });
+    return true;
+  }
+
+  /**
+   * Removes as many whole chunks as fit in `limit` bytes and lie together, and the first one in any case. The bytes
+   * stay as they are until the next call. @returns undefined when the queue is empty.
+   */
+  take(limit: number): Lines | undefined {
+    for (const chunk of this.#taken) chunk.done();
+    this.#taken = [];
+    const first = this.#chunks[this.#first];
+    if (first === undefined) {
+      this.#chunks = [];
+      this.#first = 0;
+      return undefined;
+    }
+    const { buffer, byteOffset: start } = first.bytes;
+    let length = 0;
+    let count = 0;
+    for (let next: Chunk | undefined = first; next !== undefined; next = this.#chunks[this.#first]) {
+      const { bytes } = next;
+      const isBehind = bytes.buffer === buffer && bytes.byteOffset === start + length;
+      if (!isBehind || (length > 0 && length + bytes.length > limit)) break;
+      length += bytes.length;
+      count += next.count;
+      this.#taken.push(next);
+      this.#first++;
+    }
+    if (this.#first > maxTaken && this.#first > this.#chunks.length / 2) {
+      this.#chunks = this.#chunks.slice(this.#first);
+      this.#first = 0;
+    }
+    this.#byteLength -= length;
+    this.#count -= count;
+    return { bytes: new Uint8Array(buffer, start, length), count };
+  }
+
+  #add(chunk: Chunk): void {
+    this.#chunks.push(chunk);
+    this.#byteLength += chunk.bytes.length;
+    this.#count += chunk.count;
+  }
+
+  #blockFor(bytes: number): Block {
+    const filling = this.#filling;
     if (filling !== undefined && filling.bytes.length - filling.end >= bytes) return filling;
-    if (filling?.chunks === 0) retire(filling);
-    const size = Math.max(usualSize, bytes);
-    const memory = (size === usualSize ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(size);
-    filling = { bytes: memory, end: 0, chunks: 0 };
-    return filling;
-  };
+    if (filling?.chunks === 0) this.#retire(filling);
+    const size = Math.max(this.#usualSize, bytes);
+    const memory = (size === this.#usualSize ? this.#spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(size);
+    return (this.#filling = { bytes: memory, end: 0, chunks: 0 });
+  }
 
-  const leave = (block: Block): void => {
+  #leave(block: Block): void {
     if (--block.chunks > 0) return;
-    if (block === filling) block.end = 0;
-    else retire(block);
-  };
+    if (block === this.#filling) block.end = 0;
+    else this.#retire(block);
+  }
 
-  const add = (bytes: Uint8Array, records: number, done: () => void): void => {
-    chunks.push({ bytes, count: records, done });
-    byteLength += bytes.length;
-    count += records;
-  };
-
-  return {
-    put(lines, records) {
-      if (byteLength + lines.length > maxBytes) return false;
-      const block = blockFor(lines.length);
-      const start = block.end;
-      block.bytes.set(lines, start);
-      block.end += lines.length;
-      block.chunks++;
-      add(block.bytes.subarray(start, block.end), records, () => leave(block));
-      return true;
-    },
-    lend(lines, records, done) {
-      if (byteLength + lines.length > maxBytes) return false;
-      add(lines, records, done);
-      return true;
-    },
-    take(limit) {
-      for (const chunk of lent) chunk.done();
-      lent = [];
-      let last = chunks[first];
-      if (last === undefined) {
-        chunks = [];
-        first = 0;
-        return undefined;
-      }
-      const start = last.bytes.byteOffset;
-      const { buffer } = last.bytes;
-      let length = 0;
-      let records = 0;
-      for (let next: Chunk | undefined = last; next !== undefined; next = chunks[first]) {
-        const isNext = next === last || (next.bytes.buffer === buffer && next.bytes.byteOffset === start + length);
-        if (!isNext || (length > 0 && length + next.bytes.length > limit)) break;
-        length += next.bytes.length;
-        records += next.count;
-        lent.push(next);
-        last = next;
-        first++;
-      }
-      if (first > maxTaken && first > chunks.length / 2) {
-        chunks = chunks.slice(first);
-        first = 0;
-      }
-      byteLength -= length;
-      count -= records;
-      return { bytes: new Uint8Array(buffer, start, length), count: records };
-    },
-    get byteLength() {
-      return byteLength;
-    },
-    get count() {
-      return count;
-    },
-  };
+  #retire({ bytes }: Block): void {
+    if (bytes.length === this.#usualSize && this.#spare.length < maxSpare) this.#spare.push(bytes);
+  }
 }
 
 /** What every output is given. */
@@ -255,24 +182,12 @@ export interface OutputOptions {
   readonly retryMs?: number;
   /** How long `stop` may take to write what waits, in milliseconds. Default 2000. */
   readonly flushMs?: number;
-}
-
-interface QueuedSinkOptions extends OutputOptions {
-  readonly name: string;
-  /** Called once when the reader is gone. */
+  /** Called once when the reader is gone (`| head`, a closed terminal). The sink drops and counts what comes after. */
   readonly onClosed?: () => void;
-  /** @throws what makes a start without the output the better choice. */
-  readonly open: (report: OutputReport) => Promise<Outlet>;
 }
 
-interface QueuedSink extends Sink, Component {
-  readonly report: OutputReport;
-  /** Makes the sink call `next` of its outlet even if nothing is to be written, and at once if it waits for a retry. */
-  nudge(): void;
-}
-
-/** How long to wait when the reader takes nothing now: longer each time. */
-const blockedMs = [1, 2, 4, 8, 16] as const;
+/** Waits when the reader takes nothing now. */
+const blocked = new Backoff(1, 16);
 
 /** Writes follow each other no faster than this, unless there is much to write: each wakes a thread of the system's calls. */
 const gatherMs = 5;
@@ -290,182 +205,204 @@ const abortMs = 500;
  * - A reader that is gone for good ends the sink; what comes after is dropped and counted.
  * - `stop` writes what waits, within its time; a failing outlet is tried once more. The rest is dropped and counted.
  */
-export function createQueuedSink(options: QueuedSinkOptions): QueuedSink {
-  const { name, log, clock, health, retryMs = 1000, flushMs = 2000 } = options;
-  const queue = createBoundedQueue(options.queueBytes);
-  const report = options.metrics.output(name, () => queue.byteLength);
-  const limited = limitLog(log, clock);
-  const checkName = `output ${name}`;
-  const idle = createPause();
-  const delay = createPause();
-
-  /** Whether `stop` was called. */
-  let isStopping = false;
+export abstract class QueuedSink implements Sink, Component {
+  readonly name: string;
+  readonly report: OutputReport;
+  readonly #output: string;
+  readonly #options: OutputOptions;
+  readonly #retryMs: number;
+  readonly #limitedLog: Log;
+  readonly #queue: BoundedQueue;
+  readonly #idle = new Pause();
+  readonly #delay = new Pause();
+  #isStopping = false;
   /** Set when no record will be written any more. */
-  let ended: DropReason | undefined;
-  const isEnded = (): boolean => ended !== undefined;
-  let isFailing = false;
+  #ended: DropReason | undefined;
+  #isFailing = false;
   /** Whether `next` is to be called though nothing waits: at first to open the outlet. */
-  let isNudged = true;
-  let outlet: Outlet | undefined;
-  let inFlight: Batch | undefined;
-  let running: Promise<void> | undefined;
+  #isNudged = true;
+  #outlet: Outlet | undefined;
+  #inFlight: Lines | undefined;
+  #running: Promise<void> | undefined;
 
-  const failed = (operation: string, error: unknown): void => {
-    report.failed(operation, errorCode(error));
-    const reason = reasonOf(error);
-    limited.error({ output: name, reason }, "output fails, trying again");
-    health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
-    isFailing = true;
-  };
+  constructor(output: string, options: OutputOptions) {
+    this.#output = output;
+    this.#options = options;
+    this.#retryMs = options.retryMs ?? 1000;
+    this.#limitedLog = limitLog(options.log, options.clock);
+    this.#queue = new BoundedQueue(options.queueBytes);
+    this.name = `output ${output}`;
+    this.report = options.metrics.output(output, () => this.#queue.byteLength);
+  }
 
-  const succeeded = (): void => {
-    if (!isFailing) return;
-    isFailing = false;
-    log.info({ output: name }, "output works again");
-    health.set({ name: checkName, ready: true });
-  };
+  write(lines: Uint8Array, count: number): void {
+    if (this.#ended !== undefined) this.#drop(this.#ended, count, lines.length);
+    else if (this.#queue.put(lines, count)) this.#idle.end();
+    else this.#drop("queue_full", count, lines.length);
+  }
 
-  const drop = (reason: DropReason, records: number, bytes: number): void => {
-    if (bytes === 0) return;
-    report.dropped(reason, records, bytes);
-    // That the reader is gone is logged once.
-    if (reason !== "closed") limited.warn({ output: name, reason, records }, "records dropped");
-  };
+  lend(lines: Uint8Array, count: number, done: () => void): void {
+    if (this.#ended === undefined && this.#queue.lend(lines, count, done)) {
+      this.#idle.end();
+      return;
+    }
+    this.#drop(this.#ended ?? "queue_full", count, lines.length);
+    done();
+  }
+
+  /** Makes the sink call `next` of its outlet even if nothing is to be written, and at once if it waits for a retry. */
+  nudge(): void {
+    this.#isNudged = true;
+    this.#idle.end();
+    this.#delay.end();
+  }
+
+  async start(): Promise<void> {
+    this.#outlet = await this.open();
+    this.#options.health.set({ name: this.name, ready: true });
+    this.#running = this.#run(this.#outlet);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#idle.end();
+    this.#delay.end();
+    if (this.#running !== undefined && !(await endsWithin(this.#running, this.#options.flushMs ?? 2000))) {
+      this.#ended ??= "stopped";
+      this.#delay.end();
+      this.#outlet?.abort();
+      if (!(await endsWithin(this.#running, abortMs))) {
+        this.#options.log.error({ output: this.#output }, "a write hangs in the operating system");
+        if (this.#inFlight !== undefined) this.#drop("stopped", this.#inFlight.count, this.#inFlight.bytes.length);
+      }
+    }
+    this.#ended ??= "stopped";
+    this.#discard(this.#ended);
+  }
+
+  /** @throws what makes a start without the output the better choice. */
+  protected abstract open(): Promise<Outlet>;
+
+  async #run(to: Outlet): Promise<void> {
+    const { clock } = this.#options;
+    let lastWrite = -Infinity;
+    while (this.#ended === undefined) {
+      if (this.#queue.count === 0 && this.#isStopping) break;
+      if (this.#queue.count === 0 && !this.#isNudged) {
+        await this.#idle.pause(to.isUnfinished() ? this.#retryMs : undefined);
+        this.#isNudged ||= to.isUnfinished();
+        continue;
+      }
+      const isEarly = this.#queue.byteLength < gatherBytes && clock.monotonic() - lastWrite < gatherMs;
+      if (isEarly && !this.#isStopping) await this.#delay.pause(gatherMs);
+      const batch = await this.#takeBatch(to);
+      if (batch === undefined) continue;
+      lastWrite = clock.monotonic();
+      await this.#deliver(to, batch);
+    }
+    await to.close();
+    if (this.#ended === "closed") this.#readerIsGone();
+  }
+
+  /** What may be written next. @returns undefined when the outlet has nothing open, or nothing waits. */
+  async #takeBatch(from: Outlet): Promise<Lines | undefined> {
+    this.#isNudged = false;
+    try {
+      const room = await from.next();
+      if (this.#queue.count === 0) this.#succeeded();
+      return this.#queue.take(room);
+    } catch (error) {
+      this.#failed("open", error);
+      this.#isNudged = true;
+      await this.#waitToRetry();
+      return undefined;
+    }
+  }
+
+  async #deliver(to: Outlet, batch: Lines): Promise<void> {
+    this.#inFlight = batch;
+    const written = await this.#writeAll(to, batch.bytes);
+    this.#inFlight = undefined;
+    const { length } = batch.bytes;
+    const records = written === length ? batch.count : Math.min(batch.count, countLines(batch.bytes, written));
+    this.report.written(records, written);
+    this.#drop(this.#ended ?? "stopped", batch.count - records, length - written);
+  }
 
   /** @returns how many bytes were written: all, unless the sink ends. */
-  const deliver = async (to: Outlet, bytes: Uint8Array): Promise<number> => {
+  async #writeAll(to: Outlet, bytes: Uint8Array): Promise<number> {
     let at = 0;
-    let blocked = 0;
+    let timesBlocked = 0;
     let hasFailed = false;
-    while (at < bytes.length && !isEnded()) {
+    while (at < bytes.length && this.#ended === undefined) {
       try {
         if (hasFailed) await to.next();
         hasFailed = false;
         const taken = await to.write(bytes, at);
         at += taken;
-        if (taken > 0) blocked = 0;
-        else await delay.pause(blockedMs[Math.min(blocked++, blockedMs.length - 1)]);
+        if (taken > 0) timesBlocked = 0;
+        else await this.#delay.pause(blocked.delay(++timesBlocked));
       } catch (error) {
         hasFailed = true;
         at = await to.retreat(bytes, at, error);
-        if (error instanceof OutletClosedError) ended ??= "closed";
-        if (isEnded()) return at;
-        failed("write", error);
-        if (isStopping) ended = "stopped";
-        else await delay.pause(retryMs);
+        if (error instanceof OutletClosedError) this.#ended ??= "closed";
+        if (this.#isEnded()) return at;
+        this.#failed("write", error);
+        await this.#waitToRetry();
       }
     }
     if (at < bytes.length) return to.retreat(bytes, at);
-    succeeded();
+    this.#succeeded();
     return at;
-  };
+  }
 
-  /** What may be written next. @returns undefined when the outlet has nothing open, or nothing waits. */
-  const takeBatch = async (from: Outlet): Promise<Batch | undefined> => {
-    isNudged = false;
-    try {
-      const room = await from.next();
-      if (queue.count === 0) succeeded();
-      return queue.take(room);
-    } catch (error) {
-      failed("open", error);
-      isNudged = true;
-      if (isStopping) ended = "stopped";
-      else await delay.pause(retryMs);
-      return undefined;
-    }
-  };
+  /** What was set while others ran, which the compiler does not see. */
+  #isEnded(): boolean {
+    return this.#ended !== undefined;
+  }
 
-  const run = async (to: Outlet): Promise<void> => {
-    let lastWrite = -Infinity;
-    while (!isEnded()) {
-      if (queue.count === 0 && isStopping) break;
-      if (queue.count === 0 && !isNudged) {
-        await idle.pause(to.isUnfinished() ? retryMs : undefined);
-        isNudged ||= to.isUnfinished();
-        continue;
-      }
-      if (queue.byteLength < gatherBytes && clock.monotonic() - lastWrite < gatherMs && !isStopping) {
-        await delay.pause(gatherMs);
-      }
-      const batch = await takeBatch(to);
-      if (batch === undefined) continue;
-      lastWrite = clock.monotonic();
-      inFlight = batch;
-      const written = await deliver(to, batch.bytes);
-      inFlight = undefined;
-      const records =
-        written === batch.bytes.length ? batch.count : Math.min(batch.count, countLines(batch.bytes, written));
-      report.written(records, written);
-      drop(ended ?? "stopped", batch.count - records, batch.bytes.length - written);
-    }
-    await to.close();
-    if (ended !== "closed") return;
-    discard("closed");
-    log.warn({ output: name }, "the reader of the output is gone; records for it are dropped");
-    health.set({
-      name: checkName,
-      ready: true,
-      degraded: true,
-      detail: "the reader is gone; records for it are dropped and counted",
-    });
-    options.onClosed?.();
-  };
+  async #waitToRetry(): Promise<void> {
+    if (this.#isStopping) this.#ended = "stopped";
+    else await this.#delay.pause(this.#retryMs);
+  }
 
-  const discard = (reason: DropReason): void => {
-    drop(reason, queue.count, queue.byteLength);
-    while (queue.take(Infinity) !== undefined);
-  };
+  #failed(operation: string, error: unknown): void {
+    const output = this.#output;
+    this.report.failed(operation, errorCode(error));
+    const reason = reasonOf(error);
+    this.#limitedLog.error({ output, reason }, "output fails, trying again");
+    this.#options.health.set({ name: this.name, ready: true, degraded: true, detail: `${reason}; trying again` });
+    this.#isFailing = true;
+  }
 
-  return {
-    name: checkName,
-    report,
+  #succeeded(): void {
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    this.#options.log.info({ output: this.#output }, "output works again");
+    this.#options.health.set({ name: this.name, ready: true });
+  }
 
-    write(lines, count) {
-      if (ended !== undefined) drop(ended, count, lines.length);
-      else if (queue.put(lines, count)) idle.end();
-      else drop("queue_full", count, lines.length);
-    },
+  #readerIsGone(): void {
+    const { log, health, onClosed } = this.#options;
+    this.#discard("closed");
+    log.warn({ output: this.#output }, "the reader of the output is gone; records for it are dropped");
+    const detail = "the reader is gone; records for it are dropped and counted";
+    health.set({ name: this.name, ready: true, degraded: true, detail });
+    onClosed?.();
+  }
 
-    lend(lines, count, done) {
-      if (ended === undefined && queue.lend(lines, count, done)) {
-        idle.end();
-        return;
-      }
-      drop(ended ?? "queue_full", count, lines.length);
-      done();
-    },
+  #discard(reason: DropReason): void {
+    this.#drop(reason, this.#queue.count, this.#queue.byteLength);
+    while (this.#queue.take(Infinity) !== undefined);
+  }
 
-    nudge() {
-      isNudged = true;
-      idle.end();
-      delay.end();
-    },
-
-    async start() {
-      outlet = await options.open(report);
-      health.set({ name: checkName, ready: true });
-      running = run(outlet);
-    },
-
-    async stop() {
-      isStopping = true;
-      idle.end();
-      delay.end();
-      if (running !== undefined && !(await endsWithin(running, flushMs))) {
-        ended ??= "stopped";
-        delay.end();
-        outlet?.abort();
-        if (!(await endsWithin(running, abortMs))) {
-          log.error({ output: name }, "a write hangs in the operating system");
-          if (inFlight !== undefined) drop("stopped", inFlight.count, inFlight.bytes.length);
-        }
-      }
-      ended ??= "stopped";
-      discard(ended);
-    },
-  };
+  #drop(reason: DropReason, records: number, bytes: number): void {
+    if (bytes === 0) return;
+    this.report.dropped(reason, records, bytes);
+    // That the reader is gone is logged once.
+    if (reason === "closed") return;
+    this.#limitedLog.warn({ output: this.#output, reason, records }, "records dropped");
+  }
 }
 
 async function endsWithin(action: Promise<void>, ms: number): Promise<boolean> {

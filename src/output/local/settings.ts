@@ -1,4 +1,5 @@
-import { bool, filterText, GiB, int, list, MiB, path, plainText, row, size } from "../../base/settings/index.ts";
+import { bool, GiB, int, MiB, oneOf, path, row, size } from "../../base/settings/index.ts";
+import { filterRow, rollupFieldsRow, thinRateRow } from "../delivery/settings.ts";
 
 const group = "Outputs";
 
@@ -6,26 +7,9 @@ export const fileRows = {
   ENABLE: row(group, bool, false, "Writes records to a file, one JSON object a line.", {
     needs: [{ must: { PATH: "set" } }],
   }),
-  FILTER: row(
-    group,
-    filterText,
-    "",
-    "Only records that match this filter go to this output. Empty is all records.",
-    "src in 10.0.0.0/8 and dst.tag = pci",
-  ),
-  THIN_RATE: row(
-    group,
-    int(0, 10_000_000, "records a second"),
-    0,
-    "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
-  ),
-  ROLLUP_FIELDS: row(
-    group,
-    list(plainText),
-    [],
-    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
-    "src.as,dst.as,proto",
-  ),
+  FILTER: filterRow,
+  THIN_RATE: thinRateRow,
+  ROLLUP_FIELDS: rollupFieldsRow,
   PATH: row(
     group,
     path,
@@ -46,4 +30,33 @@ export const fileRows = {
     64 * MiB,
     "The queue for a slow disk. When it is full, records are dropped and counted.",
   ),
+};
+
+export const stdoutRows = {
+  ENABLE: row(group, bool, false, "Writes records to the standard output as JSON."),
+  FORMAT: row(
+    group,
+    oneOf(["json", "json_pretty"]),
+    "json",
+    "`json`: a record is one line. `json_pretty`: it has a line for each field.",
+  ),
+  FILTER: filterRow,
+  ROLLUP_FIELDS: rollupFieldsRow,
+  RATE: row(
+    group,
+    int(0, 1_000_000, "records a second"),
+    0,
+    "The most records that are written to the standard output; others are left out. 0 is no limit.",
+  ),
+  QUEUE_SIZE: row(
+    group,
+    size(64 * 1024, GiB),
+    64 * MiB,
+    "The queue for a slow reader of the standard output. When it is full, records are dropped and counted.",
+  ),
+};
+
+export const monitorRows = {
+  ENABLE: row(group, bool, false, "Logs how many records passed, and how many a second. It sends them nowhere."),
+  INTERVAL: row(group, int(1, 86_400, "seconds"), 60, "How often the numbers of records are logged."),
 };

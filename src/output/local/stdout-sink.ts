@@ -1,10 +1,11 @@
+import { close, constants, fstatSync, openSync, write } from "node:fs";
 import { Socket } from "node:net";
-import { constants, fstatSync, openSync } from "node:fs";
+import { promisify } from "node:util";
+import { errorCode } from "../../base/file/index.ts";
+import type { Clock } from "../../base/report/index.ts";
 import { type Sink, lendLines } from "../../record/index.ts";
-import type { Clock, Component } from "../../base/report/index.ts";
 import { reasonOf } from "../delivery/output-adapter.ts";
-import { OutletClosedError, type Outlet, createDescriptorOutlet } from "./queued-sink.ts";
-import { createQueuedSink, type OutputOptions } from "./queued-sink.ts";
+import { OutletClosedError, type Outlet, type OutputOptions, QueuedSink } from "./queued-sink.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -96,37 +97,106 @@ function firstLines(lines: Uint8Array, count: number): Uint8Array {
   return lines.subarray(0, end);
 }
 
+const writeTo = promisify(write);
+const closeOf = promisify(close);
+
 /** A few times what a pipe holds by default, because a quick reader makes room while we write. */
 const maxBatch = 256 * 1024;
+
+/** A regular file, terminal or device that is already open, written to at its current position. */
+class DescriptorOutlet implements Outlet {
+  readonly #fd: number;
+  readonly #isOwned: boolean;
+  readonly #isTerminal: boolean;
+
+  /**
+   * @param isOwned whether to close the descriptor with the outlet.
+   * @param isTerminal whether an I/O error means that nobody is there any more, as with a terminal that was closed.
+   */
+  constructor(fd: number, isOwned: boolean, isTerminal: boolean) {
+    this.#fd = fd;
+    this.#isOwned = isOwned;
+    this.#isTerminal = isTerminal;
+  }
+
+  async next(): Promise<number> {
+    return maxBatch;
+  }
+
+  isUnfinished(): boolean {
+    return false;
+  }
+
+  async write(batch: Uint8Array, at: number): Promise<number> {
+    try {
+      return (await writeTo(this.#fd, batch, at, batch.length - at, null)).bytesWritten;
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === "EAGAIN") return 0;
+      if (code === "EPIPE" || (this.#isTerminal && code === "EIO")) {
+        throw new OutletClosedError(reasonOf(error), { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  /** Others may write to the same file, so nothing is taken back: the next write goes on at the exact byte. */
+  async retreat(_batch: Uint8Array, at: number): Promise<number> {
+    return at;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOwned) await closeOf(this.#fd).catch(() => {});
+  }
+
+  abort(): void {}
+}
 
 /**
  * A pipe or a socket, written to when it has room: no thread waits in the system for a reader that does not read. The
  * descriptor is closed with the outlet.
  */
-function createStreamOutlet(fd: number): Outlet {
-  const socket = new Socket({ fd, readable: false, writable: true });
-  // Each write learns of its failure by its callback.
-  socket.on("error", () => {});
+class StreamOutlet implements Outlet {
+  readonly #socket: Socket;
 
-  return {
-    next: async () => maxBatch,
-    isUnfinished: () => false,
-    write: (batch, at) =>
-      new Promise((resolve, reject) => {
-        socket.write(batch.subarray(at), (error) => {
-          // A write that `destroy` cuts off is called back as if it had worked.
-          if (error || socket.destroyed) reject(new OutletClosedError(reasonOf(error), { cause: error }));
-          else resolve(batch.length - at);
-        });
-      }),
-    retreat: async (_batch, at) => at,
-    close: () =>
-      new Promise((resolve) => {
-        if (socket.destroyed) resolve();
-        else socket.once("close", () => resolve()).destroy();
-      }),
-    abort: () => void socket.destroy(),
-  };
+  constructor(fd: number) {
+    this.#socket = new Socket({ fd, readable: false, writable: true });
+    // Each write learns of its failure by its callback.
+    this.#socket.on("error", () => {});
+  }
+
+  async next(): Promise<number> {
+    return maxBatch;
+  }
+
+  isUnfinished(): boolean {
+    return false;
+  }
+
+  write(batch: Uint8Array, at: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#socket.write(batch.subarray(at), (error) => {
+        // A write that `destroy` cuts off is called back as if it had worked.
+        if (error || this.#socket.destroyed) reject(new OutletClosedError(reasonOf(error), { cause: error }));
+        else resolve(batch.length - at);
+      });
+    });
+  }
+
+  async retreat(_batch: Uint8Array, at: number): Promise<number> {
+    return at;
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed) resolve();
+      else this.#socket.once("close", () => resolve()).destroy();
+    });
+  }
+
+  abort(): void {
+    this.#socket.destroy();
+  }
 }
 
 export interface StdoutSinkOptions extends OutputOptions {
@@ -134,8 +204,6 @@ export interface StdoutSinkOptions extends OutputOptions {
   readonly maxRate: number;
   /** Whether a record takes a line for each field instead of one line. */
   readonly isPretty?: boolean;
-  /** Called once when the reader is gone (`| head`, a closed terminal). The sink drops and counts what comes after. */
-  readonly onClosed?: () => void;
   /** Default 1, the standard output. */
   readonly fd?: number;
 }
@@ -144,27 +212,40 @@ export interface StdoutSinkOptions extends OutputOptions {
  * Writes records to the standard output, past `process.stdout`: that one keeps what a stalled reader does not take
  * without a bound, or blocks.
  */
-export function createStdoutSink(options: StdoutSinkOptions): Sink & Component {
-  const { maxRate, clock, fd = 1, isPretty = false } = options;
-  const sink = createQueuedSink({ ...options, name: "stdout", open: async () => openDescriptor(fd) });
-  const target: Sink = isPretty ? prettySink(sink) : sink;
-  const taker = maxRate === 0 ? target : limitRate(target, maxRate, clock, (records) => sink.report.leftOut(records));
-  return {
-    name: sink.name,
-    start: () => sink.start(),
-    stop: () => sink.stop(),
-    write: (lines, count) => taker.write(lines, count),
-    lend: (lines, count, done) => lendLines(taker, lines, count, done),
-  };
-}
+export class StdoutSink extends QueuedSink {
+  readonly #fd: number;
+  /** What lines go through before they are queued. */
+  readonly #taker: Sink;
 
-function openDescriptor(fd: number): Outlet {
-  const stats = fstatSync(fd);
-  if (stats.isSocket()) return createStreamOutlet(fd);
-  if (stats.isFile()) return createDescriptorOutlet({ fd, isOwned: false, isTerminal: false });
-  const own = openAgain(fd);
-  if (stats.isFIFO()) return createStreamOutlet(own ?? fd);
-  return createDescriptorOutlet({ fd: own ?? fd, isOwned: own !== undefined, isTerminal: true });
+  constructor(options: StdoutSinkOptions) {
+    super("stdout", options);
+    const { maxRate, clock, fd = 1, isPretty = false } = options;
+    this.#fd = fd;
+    const queue: Sink = {
+      write: (lines, count) => super.write(lines, count),
+      lend: (lines, count, done) => super.lend(lines, count, done),
+    };
+    const target = isPretty ? prettySink(queue) : queue;
+    const leftOut = (records: number): void => this.report.leftOut(records);
+    this.#taker = maxRate === 0 ? target : limitRate(target, maxRate, clock, leftOut);
+  }
+
+  override write(lines: Uint8Array, count: number): void {
+    this.#taker.write(lines, count);
+  }
+
+  override lend(lines: Uint8Array, count: number, done: () => void): void {
+    lendLines(this.#taker, lines, count, done);
+  }
+
+  protected override async open(): Promise<Outlet> {
+    const stats = fstatSync(this.#fd);
+    if (stats.isSocket()) return new StreamOutlet(this.#fd);
+    if (stats.isFile()) return new DescriptorOutlet(this.#fd, false, false);
+    const own = openAgain(this.#fd);
+    if (stats.isFIFO()) return new StreamOutlet(own ?? this.#fd);
+    return new DescriptorOutlet(own ?? this.#fd, own !== undefined, true);
+  }
 }
 
 /**

@@ -6,20 +6,20 @@ import { connect as connectTls } from "node:tls";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
 import {
   connectionFailure,
-  errorCode,
   type Outcome,
   type Refusal,
   DeliveryError,
-  recordTypeOf,
   allAccepted,
   type OutputAdapter,
 } from "../delivery/output-adapter.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
+import { errorCode } from "../../base/file/index.ts";
 import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
-import { endOfValue, fieldKey, findValue, createBodyWriter, type BodyWriter } from "../delivery/line-fields.ts";
+import { endOfValue, fieldKey, findValue, BodyWriter } from "../delivery/line-fields.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import { priorityOf, syslog, type SyslogSettings } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { createEndpoints } from "../delivery/backoff.ts";
+import { Endpoints } from "../delivery/backoff.ts";
 
 /** Takes `host:port` or `[2001:db8::1]:514` apart. */
 function hostAndPort(server: string): { readonly host: string; readonly port: number } {
@@ -215,7 +215,7 @@ export function createHeaderOf(
 
 /** All messages of a batch, each with its length in bytes before it (RFC 6587, 3.4.1; RFC 5425, 4.3). */
 export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
-  const out = createBodyWriter(batch.byteLength + 128 * batch.count);
+  const out = new BodyWriter(batch.byteLength + 128 * batch.count);
   forEachLine(batch, (lines, from, to) => {
     const header = headerOf(lines, from, to);
     out.text(`${Buffer.byteLength(header) + to - from} ${header}`);
@@ -227,7 +227,7 @@ export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
 /** One message in memory of its own: a datagram (RFC 5426, 3.1). */
 function datagramOf(lines: Buffer, from: number, to: number, headerOf: HeaderOf): Uint8Array {
   const header = headerOf(lines, from, to);
-  const out: BodyWriter = createBodyWriter(3 * header.length + to - from);
+  const out: BodyWriter = new BodyWriter(3 * header.length + to - from);
   out.text(header);
   out.bytes(lines, from, to);
   return out.body();
@@ -248,7 +248,7 @@ export function createSyslogOutput(settings: SyslogSettings, { clock }: AdapterC
 function overStreams(settings: SyslogSettings, clock: Clock): OutputAdapter {
   const { ADDRESSES: servers, CONFIRM: confirm } = settings;
   const tls = syslog.tls(settings);
-  const endpoints = createEndpoints(servers, clock);
+  const endpoints = new Endpoints(servers, clock);
   const headerOf = createHeaderOf(settings);
   /** Connections that stay and are free, the server of each. */
   const idle = new Map<Socket, string>();
@@ -312,7 +312,7 @@ function overStreams(settings: SyslogSettings, clock: Clock): OutputAdapter {
 
 /** Whether a datagram has arrived is not known: at most once. */
 function overDatagrams(settings: SyslogSettings, clock: Clock): OutputAdapter {
-  const endpoints = createEndpoints(settings.ADDRESSES, clock);
+  const endpoints = new Endpoints(settings.ADDRESSES, clock);
   const headerOf = createHeaderOf(settings);
   const sockets = new Map<string, DatagramSocket>();
   const socketTo = async (server: string): Promise<DatagramSocket> => {
