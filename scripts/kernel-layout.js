@@ -27,16 +27,19 @@ export function layoutModule(text) {
     return at;
   };
 
+  const lines = [];
   const rows = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  const lines = rows.slice(1).flatMap((line) => {
-    const [part, name = "", bytes = "", alignment = "", comment = ""] = line.split("\t");
+  for (const row of rows.slice(1)) {
+    const [part, name = "", bytes = "", alignment = "", comment = ""] = row.split("\t");
     const size = evaluate(bytes || "1");
-    const number = part === "value" ? size : take(part, size, alignment === "" ? naturalAlignment(size) : BigInt(alignment));
-    if (name === "") return [];
+    const number =
+      part === "value" ? size : take(part, size, alignment === "" ? naturalAlignment(size) : BigInt(alignment));
+    if (name === "") continue;
     if (numbers.has(name)) throw new RangeError(`two rows are called ${name}`);
     numbers.set(name, number);
-    return [...(comment === "" ? [] : [`/** ${comment} */`]), `export const ${name} = ${number};`];
-  });
+    if (comment !== "") lines.push(`/** ${comment} */`);
+    lines.push(`export const ${name} = ${number};`);
+  }
   return `${lines.join("\n")}\n`;
 }
 
