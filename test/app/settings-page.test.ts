@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseSettingsFile, readSettings, settingNames, settingOf, settingsPage } from "../../src/app/index.ts";
+import {
+  defaultApi,
+  parseSettingsFile,
+  readSettings,
+  settingNames,
+  settingOf,
+  settingsPage,
+} from "../../src/app/index.ts";
 import { outputKinds } from "../../src/output/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -28,6 +35,11 @@ test("a setting whose default is empty has an example, and every example is a va
     if (!type.secret && type.format(fallback) === "") assert.ok(example, name);
     if (example !== undefined) assert.equal(type.format(type.parse(example)), example, name);
   }
+});
+
+test("a command that is given no URL asks where a collector listens without settings", () => {
+  const { ip, port } = defaultApi;
+  assert.deepEqual([settingOf("SVC_API_IP").default, settingOf("SVC_API_PORT").default], [ip, port]);
 });
 
 test("every setting is honoured somewhere outside its table", () => {
