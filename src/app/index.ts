@@ -3,8 +3,6 @@ export { fileFormatsPage } from "./checks/check-files.ts";
 export { createProgram, runProgram } from "./cli/program.ts";
 export type { SignalSource, Terminal } from "./cli/terminal.ts";
 export { createCollector, type Collector, type CollectorOptions } from "./collector.ts";
-export { createDemoExporter, type DemoExporterOptions } from "./demo/demo-exporter.ts";
-export { createRandom, type Random } from "./demo/demo-story.ts";
 export { createExporterInterfaces, type ExporterInterfaces } from "./enrichment/exporter-interfaces.ts";
 export { limitHeapGrowth } from "./service/service.ts";
 export { createLogFile, type LogFile } from "./service/log-file.ts";

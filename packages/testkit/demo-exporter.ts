@@ -1,6 +1,6 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
-import { familyBits, type Address, type Family, parseAddress } from "../../base/ip/index.ts";
+import { familyBits, type Address, type Family, parseAddress } from "../../src/base/ip/index.ts";
 import { type DemoFlow, pick, randomInt, type Random, type DemoStory, type InterfaceCounters } from "./demo-story.ts";
 import {
   packetSet,
@@ -11,7 +11,7 @@ import {
   ipfixTemplates,
   bindLoopback,
 } from "./flow-packets.ts";
-import type { Clock, Component } from "../../base/report/index.ts";
+import type { Clock, Component } from "../../src/base/report/index.ts";
 
 /** What an exporter puts into the header of a datagram. Times are milliseconds since the epoch. */
 interface ExportState {

@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from "../../base/ip/index.ts";
+import { type Address, parseAddress } from "../../src/base/ip/index.ts";
 
 /** One direction of one conversation, as an exporter accounts for it. Times are milliseconds since the epoch. */
 export interface DemoFlow {
