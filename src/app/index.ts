@@ -12,3 +12,4 @@ export * from "./settings/index.ts";
 export { createSelect, startSelectProcess } from "./collector.ts";
 export { startUdmFileThread } from "./threads/start-udm-file-thread.ts";
 export { parseSettingsFile } from "./settings/settings-file.ts";
+export { defaultApi } from "./settings/settings-source.ts";
