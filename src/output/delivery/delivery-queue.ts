@@ -184,19 +184,20 @@ export class DeliveryQueue {
     };
   }
 
-  #takenFromSpool(spool: Spool, { batch, done, giveBack }: TakenBatch): TakenBatch {
+  #takenFromSpool(spool: Spool, spooled: TakenBatch): TakenBatch {
+    const { batch } = spooled;
     this.#takenRecords += batch.count;
     return {
       batch,
       done: () => {
         this.#takenRecords -= batch.count;
-        done();
+        spooled.done();
         // All that was not synced is delivered.
         if (this.#takenRecords === 0 && spool.isEmpty) this.#setFault("sync");
       },
       giveBack: (left) => {
         this.#takenRecords -= batch.count;
-        giveBack(left);
+        spooled.giveBack(left);
         this.#onWork();
       },
     };

@@ -1,4 +1,4 @@
-import { open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
+import { open as openFile, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { makeFolder } from "../../base/file/index.ts";
 import type { Log } from "../../base/report/index.ts";
@@ -49,16 +49,16 @@ export const nodeSpoolIo: SpoolIo = {
   list: (directory) => readdir(directory),
   async open(path) {
     try {
-      return spoolFile(await open(path, "r+"));
+      return spoolFile(await openFile(path, "r+"));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      return spoolFile(await open(path, "w+", 0o640));
+      return spoolFile(await openFile(path, "w+", 0o640));
     }
   },
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
   async syncDirectory(path) {
-    const directory = await open(path, "r");
+    const directory = await openFile(path, "r");
     try {
       await directory.sync();
     } finally {

@@ -441,7 +441,7 @@ export class RollupSink implements Sink, Component {
     clearImmediate(this.#next);
     const rest = this.#lines;
     this.#lines = undefined;
-    while (rest !== undefined && this.#handOver(rest));
+    if (rest !== undefined) while (this.#handOver(rest));
   }
 
   /** @returns whether there is more. */

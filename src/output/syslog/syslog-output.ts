@@ -53,17 +53,17 @@ async function openDatagrams(server: string): Promise<DatagramSocket> {
 /**
  * Sends each record as a datagram. What the system takes counts as delivered.
  *
- * @param datagramOf the datagram of a line.
+ * @param encode makes the datagram of a line.
  * @throws DeliveryError when none could be sent.
  */
 async function sendDatagrams(
   socket: DatagramSocket,
   server: string,
   batch: Batch,
-  datagramOf: (lines: Buffer, from: number, to: number) => Uint8Array,
+  encode: (lines: Buffer, from: number, to: number) => Uint8Array,
 ): Promise<Outcome> {
   const datagrams: Uint8Array[] = [];
-  forEachLine(batch, (lines, from, to) => datagrams.push(datagramOf(lines, from, to)));
+  forEachLine(batch, (lines, from, to) => datagrams.push(encode(lines, from, to)));
   const refused: Refusal[] = [];
   const retry: number[] = [];
   let fault: unknown;
