@@ -6,9 +6,8 @@ import {
   readCapture,
   type DatagramReader,
   type FrameKind,
-  createFlowPipeline,
+  FlowPipeline,
   protocolOf,
-  type FlowPipeline,
 } from "../../flow/index.ts";
 import { fanOut, type DeliveryState } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
@@ -64,7 +63,7 @@ export async function replayCaptures(
   const taker = options.outputs === true ? configuredOutputs(settings, reporting) : standardOutput(terminal);
   const components = [...(metadata === undefined ? [] : [metadata]), ...enrichment.components, ...taker.components];
   const { elements } = flowElements(settings);
-  const pipeline = createFlowPipeline(
+  const pipeline = new FlowPipeline(
     decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink: taker.sink }),
   );
   const counts = newCounts();

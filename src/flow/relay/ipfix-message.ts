@@ -1,6 +1,6 @@
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { addressElements } from "../exporters/build-plan.ts";
-import type { TemplateRecord } from "../exporters/exporter.ts";
+import type { TemplateRecord } from "../exporters/known-templates.ts";
 import { variableLength } from "../exporters/plan.ts";
 
 /** Why something that came in is not passed on. */
