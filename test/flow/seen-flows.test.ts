@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noFlow, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
-import { SeenFlows } from "../../src/flow/exporters/exporter-traffic.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { noFlow, SeenFlows, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
 const filled = (window: SeenWindow | undefined): number => window?.least.filter((value) => value < noFlow).length ?? 0;
