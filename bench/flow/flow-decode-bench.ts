@@ -75,7 +75,7 @@ try {
           addresses: what === uncached ? addressPools.all : addressPools.traffic,
         };
         const packets = what === uncached ? 2000 : 8000;
-        const kernel = await measure(metadata, { ...options, packets, create: (options) => new FlowPipeline(options) });
+        const kernel = await measure(metadata, { ...options, packets, create: (given) => new FlowPipeline(given) });
         if (protocol === "netflow9") ofNetflow9.set(what, kernel);
         if (protocol === "netflow9") {
           reportRow({

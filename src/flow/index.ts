@@ -1,15 +1,7 @@
-export { CaptureError } from "./capture/read-capture.ts";
-export type { Frame } from "./capture/read-capture.ts";
-export { readCapture } from "./capture/read-capture.ts";
-export {
-  createDatagramReader,
-  type CapturedDatagram,
-  type DatagramReader,
-  type FrameKind,
-} from "./capture/udp-datagram.ts";
+export { CaptureError, readCapture, type Frame } from "./capture/read-capture.ts";
+export { DatagramReader, type CapturedDatagram, type FrameKind } from "./capture/udp-datagram.ts";
 
-export type { CustomElement } from "./elements/custom-elements.ts";
-export { readElements } from "./elements/custom-elements.ts";
+export { readElements, type CustomElement } from "./elements/custom-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
 export {
@@ -50,6 +42,6 @@ export {
 } from "./exporters/state/state-store.ts";
 export type { FlowEndsOptions } from "./line/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./kernel/end-names.ts";
-export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";
+export { Tee, type TeeOptions } from "./relay/tee.ts";
 export { SharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
 export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-store.ts";

@@ -90,7 +90,7 @@ export async function createFlowTwins(
     return { metrics, pieces, logged, pipeline, count: () => records };
   };
   const model = await createTwin(createModelPipeline);
-  const tested = await createTwin((options) => new FlowPipeline(options));
+  const tested = await createTwin((given) => new FlowPipeline(given));
 
   let isWaiting = false;
   /** What came out since the last call must be the same. */

@@ -2,9 +2,8 @@ import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   CaptureError,
-  createDatagramReader,
+  DatagramReader,
   readCapture,
-  type DatagramReader,
   type FrameKind,
   FlowPipeline,
   protocolOf,
@@ -113,7 +112,7 @@ async function replayFile(
   keepsUp: () => Promise<boolean>,
   terminal: Terminal,
 ): Promise<boolean> {
-  const reader: DatagramReader = createDatagramReader();
+  const reader: DatagramReader = new DatagramReader();
   let since = 0;
   try {
     for await (const frame of readCapture(file === "-" ? terminal.input : createReadStream(file))) {
