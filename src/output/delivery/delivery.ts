@@ -9,8 +9,8 @@ import {
 } from "../../record/index.ts";
 import type { Clock, Reporting } from "../../base/report/index.ts";
 import { DeliveryReport, type RefusalReason } from "../output-metrics.ts";
-import { createLineFilter, createTimestampSource } from "../shape/line-filter.ts";
-import { Thinning } from "../shape/thinning.ts";
+import { createLineFilter, createTimestampSource } from "./line-filter.ts";
+import { Thinning } from "./thinning.ts";
 import { Batcher } from "./batch.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";

@@ -1,7 +1,7 @@
 import { copyLines, lendLines, type MatchesLine, type ShapeLines, type Sink } from "../../record/index.ts";
-import { dropField, type FieldEdit, LineEditor } from "../delivery/line-editor.ts";
-import { recordTypeOf } from "../delivery/line-fields.ts";
-import { recordTypes, type RecordType } from "../delivery/settings.ts";
+import { dropField, type FieldEdit, LineEditor } from "./line-editor.ts";
+import { recordTypeOf } from "./line-fields.ts";
+import { recordTypes, type RecordType } from "./settings.ts";
 import type { Thinning } from "./thinning.ts";
 
 interface LineFilterOptions {

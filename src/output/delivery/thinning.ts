@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/report/index.ts";
-import { fieldKey, findValue } from "../delivery/line-fields.ts";
-import type { FieldEdit } from "../delivery/line-editor.ts";
+import { fieldKey, findValue } from "./line-fields.ts";
+import type { FieldEdit } from "./line-editor.ts";
 
 export interface ThinningOptions {
   /** Records a second. */
