@@ -3,12 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { AddressEnricher, createPrivateSystems, type AddressSource } from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress, type Address } from "../../src/base/ip/index.ts";
-import {
-  createLineBuffer,
-  type RecordFields,
-  type RenderedFields,
-  type Value,
-} from "../../src/record/index.ts";
+import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import type { UdmEntry } from "../../src/metadata/index.ts";
 import { findBy, type TestFacts } from "../support/address-facts.ts";
