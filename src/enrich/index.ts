@@ -23,7 +23,7 @@ export {
   type SelectionLists,
 } from "./files/operator-file.ts";
 export { HostNameSource, createResolver, type HostNameOptions, type Resolver } from "./dns/host-name-source.ts";
-export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";
+export { geoValues, type GeoValue } from "./settings.ts";
 export { Database, MmdbSource, judgeDatabase, type MmdbOptions } from "./mmdb/mmdb-source.ts";
 export { createKeyConflicts } from "./address/merge-entries.ts";
 export { MapFile, registerMapFiles } from "./files/map-file.ts";

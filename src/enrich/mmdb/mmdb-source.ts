@@ -23,7 +23,8 @@ import {
   type FoundFacts,
   type AddressSelection,
 } from "../address/address-source.ts";
-import { createWritePlaces, geoValues, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
+import { geoValues, type GeoValue } from "../settings.ts";
+import { createWritePlaces, placeSlots, wantedOfPlaces } from "./geo-facts.ts";
 
 /** How many bits of an IPv4 address are walked beforehand. */
 const firstBits = 16;
