@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trafficKey, trafficMinuteMs, type ExporterTraffic } from "../../src/flow/index.ts";
 import { createInterfaceTraffic, seenAt } from "../../src/flow/exporters/exporter.ts";
-import { trafficCells } from "../../src/flow/kernel/layout.ts";
+import { trafficCells } from "../../src/flow/kernel/layout.gen.ts";
 import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import {
   dataSet,
