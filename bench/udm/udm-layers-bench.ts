@@ -14,7 +14,7 @@ import {
 } from "../../src/metadata/index.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { loadState } from "../../src/metadata/store/load-state.ts";
-import { createUdmLayers } from "../../src/metadata/store/udm-layers.ts";
+import { UdmLayers } from "../../src/metadata/store/udm-layers.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { metadataKey, writeMetadataFile } from "../support/metadata-file.ts";
 import { createRandom } from "../support/random.ts";
@@ -119,7 +119,7 @@ const file = await costOf((shared, loadPart) =>
 /** All entries spread evenly over this many layers. */
 function costOfLayers(count: number): Promise<Cost> {
   return costOf(async (shared, loadPart) => {
-    const layers = createUdmLayers({
+    const layers = new UdmLayers({
       shared,
       own: () => undefined,
       alone: (action) => action(),

@@ -26,7 +26,7 @@ import { limitLog } from "../../base/report/index.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
 import { AddressWatch, type CollectorUdmStore, PublishedState } from "../store/store-contract.ts";
 import { logWrite, WriteHealth, StoreMetrics } from "../store/store-reporting.ts";
-import { createUdmLayers } from "../store/udm-layers.ts";
+import { UdmLayers } from "../store/udm-layers.ts";
 import { createCatchUp, createMirror, ReloadNeeded } from "./mirror.ts";
 import { createDatabaseHealth, createPostgresqlMetrics } from "./database-reporting.ts";
 import { type UdmPostgresqlStoreOptions, channel, trialRows, udmSchema } from "./schema.ts";
@@ -349,7 +349,7 @@ export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): Co
     }
   };
 
-  const layers = createUdmLayers({
+  const layers = new UdmLayers({
     shared,
     own: () => published.index(),
     alone: (action) => queue.alone(action),

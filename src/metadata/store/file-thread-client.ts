@@ -15,7 +15,7 @@ import {
   replayImage,
 } from "../../base/file/index.ts";
 import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
-import { createPageWriter, type LineQuestion, type PageWriter } from "./page-writer.ts";
+import { PageFile, type LineQuestion, type PageWriter } from "./page-writer.ts";
 import type { IndexLoan } from "../index/index-builder.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
 
@@ -101,7 +101,7 @@ const maxWrite = 64 * 1024 * 1024;
 
 /** Serves {@link createFileThread} at the other end of the port. */
 export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): void {
-  const writer = createPageWriter(io, maxWrite);
+  const writer = new PageFile(io, maxWrite);
   const answer = (message: ThreadAnswer): void => port.postMessage(message);
   let texts: Uint8Array[] = [];
   let filled: Promise<void> = Promise.resolve();

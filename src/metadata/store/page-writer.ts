@@ -200,53 +200,68 @@ export interface PageWriter {
 const maxRuns = 4096;
 
 /** @param maxWrite bytes given to the system at once. */
-export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
-  let pages: readonly UdmPage[] | undefined;
-  const linesOfPage = new WeakMap<UdmPage, number>();
-  let counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
-  let found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
+export class PageFile {
+  readonly #io: FileIo;
+  readonly #maxWrite: number;
+  #pages: readonly UdmPage[] | undefined;
+  readonly #linesOfPage = new WeakMap<UdmPage, number>();
+  #counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
+  #found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
 
-  const readLines = async ({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> => {
-    if (found === undefined || !sameStamp(found.stamp, stamp)) {
-      const bytes = await io.read(path);
-      if (!sameStamp(stamp, await io.state(path))) return undefined;
-      found = { stamp, lines: findEntryLines(bytes, size) };
+  constructor(io: FileIo, maxWrite: number) {
+    this.#io = io;
+    this.#maxWrite = maxWrite;
+  }
+
+  get isFilled(): boolean {
+    return this.#pages !== undefined;
+  }
+
+  async takeAll(
+    texts: AsyncIterable<Uint8Array<ArrayBufferLike>> | Iterable<Uint8Array<ArrayBufferLike>>,
+  ): Promise<void> {
+    const filled: UdmPage[] = [];
+    for await (const text of texts) for (const page of paginate(text)) filled.push(page);
+    this.#pages = filled;
+    this.#found = undefined;
+  }
+
+  clear(): void {
+    this.#pages = undefined;
+  }
+
+  async save(
+    plan: SavePlan,
+    changes: Uint8Array<ArrayBufferLike>,
+    onWritten: ((stamp: FileStamp) => void) | undefined,
+  ): Promise<SavedFile> {
+    if (this.#pages === undefined) throw new Error("the bytes of the file are not known");
+    const changed = changePages(this.#pages, readChanges(changes));
+    const saved = await replaceFile(this.#io, plan, () => pageChunks(changed, this.#maxWrite), onWritten);
+    this.#pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
+    return saved;
+  }
+
+  async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
+    // Where the bytes are held: a thread asks the system without making the other one wait for it.
+    if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
+    const keys = question.keys.map(parseKey);
+    if (this.#pages === undefined) {
+      const lines = await this.#readLines(question);
+      return keys.map((key) => lines?.find(key));
     }
-    return found.lines;
-  };
+    const held = this.#pages;
+    if (this.#counted?.pages !== held) this.#counted = { pages: held, sums: linesUpTo(held, this.#linesOfPage) };
+    const { sums } = this.#counted;
+    return keys.map((key) => lineOf(held, sums, key));
+  }
 
-  return {
-    get isFilled() {
-      return pages !== undefined;
-    },
-    async takeAll(texts) {
-      const filled: UdmPage[] = [];
-      for await (const text of texts) for (const page of paginate(text)) filled.push(page);
-      pages = filled;
-      found = undefined;
-    },
-    clear() {
-      pages = undefined;
-    },
-    async save(plan, changes, onWritten) {
-      if (pages === undefined) throw new Error("the bytes of the file are not known");
-      const changed = changePages(pages, readChanges(changes));
-      const saved = await replaceFile(io, plan, () => pageChunks(changed, maxWrite), onWritten);
-      pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
-      return saved;
-    },
-    async linesOf(question) {
-      // Where the bytes are held: a thread asks the system without making the other one wait for it.
-      if (!sameStamp(question.stamp, await io.state(question.path))) return question.keys.map(() => undefined);
-      const keys = question.keys.map(parseKey);
-      if (pages === undefined) {
-        const lines = await readLines(question);
-        return keys.map((key) => lines?.find(key));
-      }
-      const held = pages;
-      if (counted?.pages !== held) counted = { pages: held, sums: linesUpTo(held, linesOfPage) };
-      const { sums } = counted;
-      return keys.map((key) => lineOf(held, sums, key));
-    },
-  };
+  async #readLines({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> {
+    if (this.#found === undefined || !sameStamp(this.#found.stamp, stamp)) {
+      const bytes = await this.#io.read(path);
+      if (!sameStamp(stamp, await this.#io.state(path))) return undefined;
+      this.#found = { stamp, lines: findEntryLines(bytes, size) };
+    }
+    return this.#found.lines;
+  }
 }

@@ -28,7 +28,7 @@ import {
 import { type CollectorUdmStore, type UdmFileStoreOptions, PublishedState, AddressWatch } from "./store-contract.ts";
 import { createFileThread, loadBytes } from "./file-thread-client.ts";
 import { createSharedIndex } from "../index/shared-index.ts";
-import { createUdmLayers } from "./udm-layers.ts";
+import { UdmLayers } from "./udm-layers.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { MetadataHistory } from "../history/history.ts";
 
@@ -309,7 +309,7 @@ export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmSt
     health,
     log,
   });
-  const layers = createUdmLayers({
+  const layers = new UdmLayers({
     shared,
     own: () => published.index(),
     alone: (action) => queue.alone(action),

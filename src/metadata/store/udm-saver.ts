@@ -25,7 +25,7 @@ import {
 } from "../../base/file/index.ts";
 import type { FileThread } from "./file-thread-client.ts";
 import { nextTurn } from "../model/apply-writes.ts";
-import { createPageWriter, type PageWriter } from "./page-writer.ts";
+import { PageFile, type PageWriter } from "./page-writer.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
 /** What a saver reports. */
@@ -141,7 +141,7 @@ export class UdmSaver {
     this.#report = new SaverMetrics(options.metrics);
     this.#limited = limitLog(this.#log, this.#clock);
     this.#run = Math.floor(this.#clock.now()).toString(36);
-    this.#writer = createPageWriter(this.#io, maxWrite);
+    this.#writer = new PageFile(this.#io, maxWrite);
   }
 
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
