@@ -7,7 +7,7 @@ import {
   type ExporterState,
   type SharedAnswer,
 } from "../../flow/index.ts";
-import { openSharedIndex } from "../../metadata/index.ts";
+import { SharedIndexReader } from "../../metadata/index.ts";
 import { createSampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
@@ -64,7 +64,7 @@ const sampled =
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
-const metadata = handle && createThreadMetadata(openSharedIndex(handle));
+const metadata = handle && createThreadMetadata(new SharedIndexReader(handle));
 const enrichment = createEnrichment(
   settings,
   metadata,

@@ -1,17 +1,11 @@
 import { compareSpecificity, type Address, type Key } from "../../base/ip/index.ts";
+import type { PublishedState } from "./store-contract.ts";
 import { mostChanges } from "../index/shared-reader.ts";
-import type { LayerPlaces } from "../index/snapshots.ts";
-import type { SharedIndex } from "../index/shared-index.ts";
+import type { SharedIndex, UdmLayer } from "../index/shared-index.ts";
 import { nextTurn, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { sameEntry, type UdmEntry } from "../model/entry.ts";
 import { UdmError, type AddressRange, type UdmEdit, type UdmIndex } from "../model/udm-store.ts";
-
-/** Entries that no person wrote, kept apart from all others. */
-export interface UdmLayer {
-  readonly name: string;
-  readonly index: UdmIndex;
-}
 
 /** An entry with the layer that has it; undefined: the entries of people. */
 export interface LayeredEntry {
@@ -28,26 +22,10 @@ export interface LayerChanges {
   readonly unchanged: number;
 }
 
-export interface UdmLayersOptions {
-  readonly shared: SharedIndex;
-  /** The entries of people; undefined before there is a state of them. */
-  readonly own: () => UdmIndex | undefined;
-  /** Runs an action while nothing else changes the index. */
-  readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
-  /** Called after a change, with where it may be; undefined: anywhere. */
-  readonly changed: (changed: readonly AddressRange[] | undefined) => void;
-  /** Puts a change into the history. To be called while nothing else changes the index. */
-  readonly note: (change: NewLayerChange) => Promise<void>;
-}
-
 /** Entries compared or changed between two turns of the event loop: a few milliseconds. */
 const entriesATurn = 500;
 /** Entries of a change of a layer that the history has, before and after. */
 const mostNoted = 1000;
-
-interface PlacedLayer extends UdmLayer {
-  readonly places: LayerPlaces | undefined;
-}
 
 /**
  * The layers behind the entries of people. At a look-up all take part: the most specific entry first, of equal keys the
@@ -55,17 +33,25 @@ interface PlacedLayer extends UdmLayer {
  */
 export class UdmLayers {
   readonly #shared: SharedIndex;
-  readonly #own: () => UdmIndex | undefined;
+  readonly #published: Pick<PublishedState, "index" | "changed">;
   readonly #alone: <A>(action: () => Promise<A>) => Promise<A>;
-  readonly #report: (changed: readonly AddressRange[] | undefined) => void;
   readonly #note: (change: NewLayerChange) => Promise<void>;
-  #layers: readonly PlacedLayer[] = [];
+  #layers: readonly UdmLayer[] = [];
 
-  constructor({ shared, own, alone, changed: report, note }: UdmLayersOptions) {
+  /**
+   * @param published has the entries of people, and is told of changes.
+   * @param alone runs an action while nothing else changes the index.
+   * @param note puts a change into the history, while nothing else changes the index.
+   */
+  constructor(
+    shared: SharedIndex,
+    published: Pick<PublishedState, "index" | "changed">,
+    alone: <A>(action: () => Promise<A>) => Promise<A>,
+    note: (change: NewLayerChange) => Promise<void>,
+  ) {
     this.#shared = shared;
-    this.#own = own;
+    this.#published = published;
     this.#alone = alone;
-    this.#report = report;
     this.#note = note;
   }
 
@@ -151,25 +137,25 @@ export class UdmLayers {
   covering(address: Address): readonly LayeredEntry[] {
     const of = (layer: string | undefined, index: UdmIndex): LayeredEntry[] =>
       index.covering(address).map((entry) => ({ layer, entry }));
-    const people = this.#own();
+    const people = this.#published.index();
     const all = people === undefined ? [] : of(undefined, people);
     for (const { name, index } of this.#layers) all.push(...of(name, index));
     return all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
   }
 
-  #find(name: string): PlacedLayer {
+  #find(name: string): UdmLayer {
     const layer = this.#layers.find((one) => one.name === name);
     if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
     return layer;
   }
 
-  #publish(next: readonly PlacedLayer[], changed: readonly AddressRange[] | undefined): void {
+  #publish(next: readonly UdmLayer[], changed: readonly AddressRange[] | undefined): void {
     this.#layers = next;
     this.#shared.publishLayers(next, changed);
-    this.#report(changed);
+    this.#published.changed(changed);
   }
 
-  async #apply({ index, places }: PlacedLayer, { added, changed, removed }: LayerChanges): Promise<UdmIndex> {
+  async #apply({ index, places }: UdmLayer, { added, changed, removed }: LayerChanges): Promise<UdmIndex> {
     const put = (edit: UdmEdit, entry: UdmEntry): void => edit.put(entry, entry.fileOnly?.yaml ?? "");
     const steps = [
       ...inParts(removed, (edit, entry) => void edit.delete(entry.key)),
