@@ -11,7 +11,7 @@ import {
 } from "../../src/record/index.ts";
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { netflow5 } from "../../test/support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { createLineFilter } from "../../src/output/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 

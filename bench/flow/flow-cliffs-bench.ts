@@ -17,7 +17,7 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../../test/support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 
 type Part = readonly [field: PacketField, value: Buffer];

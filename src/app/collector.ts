@@ -55,7 +55,8 @@ import { createProcessMetrics } from "./service/process-metrics.ts";
 import { reloadPlan } from "./service/reload-plan.ts";
 import { sourceOperations } from "./views/collector-views.ts";
 import { createSettingsView, type SettingsPlace } from "./views/settings-view.ts";
-import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
+import { plainSettings, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi } from "../metadata/settings.ts";
 
 /** The questions of the API to Explore. */
 function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOperations {

@@ -36,7 +36,7 @@ export {
   type HostNameSource,
   type Resolver,
 } from "./dns/host-name-source.ts";
-export { geoValues, type GeoValue } from "./mmdb/geo-facts.ts";
+export { geoValues, type GeoValue } from "./settings.ts";
 export {
   createMmdbSource,
   judgeDatabase,

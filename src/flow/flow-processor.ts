@@ -9,7 +9,7 @@ import type {
   Workspace,
 } from "../record/index.ts";
 import type { Clock, Log } from "../base/report/index.ts";
-import * as layout from "./kernel/layout.ts";
+import * as layout from "./kernel/layout.gen.ts";
 import type { TrafficMeter } from "./line/traffic-meter.ts";
 import type { FlowEnds } from "./line/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/records/decoder.ts";

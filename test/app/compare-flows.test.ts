@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { overlaps } from "../../src/app/doctor/twice-findings.ts";
 import { createSeenFlows } from "../../src/flow/exporters/exporter.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import type { ExporterView } from "../../src/flow/index.ts";
 
 const [view] = (() => {

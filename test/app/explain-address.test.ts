@@ -27,7 +27,7 @@ import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/inde
 import type { UdmEntry, CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { runs } from "../support/runs.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, storeOn } from "../support/udm-store-fixture.ts";

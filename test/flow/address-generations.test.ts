@@ -4,7 +4,15 @@ import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index
 import { createFlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  ipv4,
+  uint,
+  type PacketTemplate,
+} from "../../packages/testkit/index.ts";
 import { parseLines } from "../support/flow-rig.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";

@@ -12,11 +12,16 @@ import {
   ipv4,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  ethernet,
+  flowSample,
+  ipv4Packet,
+  sampledHeader,
+  sflow,
+  tcp,
+} from "../../packages/testkit/index.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
-import { ethernet, flowSample, ipv4Packet, sampledHeader, sflow, tcp } from "../support/sflow-packets.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
 const flow: PacketTemplate = { id: 300, fields: fields([8, 4], [12, 4], [7, 2], [11, 2], [4, 1], [1, 4]) };

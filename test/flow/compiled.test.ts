@@ -19,7 +19,7 @@ import {
   netflow9Templates,
   packetSet,
   uints,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { goldenCases } from "./golden-cases.ts";
 

@@ -17,7 +17,7 @@ import {
   ipv4,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { findBy } from "../support/address-facts.ts";

@@ -28,7 +28,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import type { LogLine } from "../support/recorded-log.ts";
 import { until } from "../support/until.ts";

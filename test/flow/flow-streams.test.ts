@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createFlowReceiver, type FlowReceiver, type StreamOptions } from "../../src/flow/index.ts";
 import { createMetrics, systemClock, type Log, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import type { LogLine } from "../support/recorded-log.ts";
 import { until } from "../support/until.ts";

@@ -2,11 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trafficKey, trafficMinuteMs, type ExporterTraffic } from "../../src/flow/index.ts";
 import { createInterfaceTraffic, seenAt } from "../../src/flow/exporters/exporter.ts";
-import { trafficCells } from "../../src/flow/kernel/layout.ts";
+import { trafficCells } from "../../src/flow/kernel/layout.gen.ts";
 import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  uint,
+  type PacketTemplate,
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
-import { flowSample, sflow } from "../support/sflow-packets.ts";
 
 const template: PacketTemplate = { id: 256, fields: fields([10, 4], [14, 4], [1, 8], [2, 4]) };
 const address = "192.0.2.254";

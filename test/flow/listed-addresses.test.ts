@@ -13,9 +13,13 @@ import {
   ipv4,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  ethernet,
+  flowSample,
+  ipv4Packet,
+  sampledHeader,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
-import { ethernet, flowSample, ipv4Packet, sampledHeader, sflow } from "../support/sflow-packets.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
 

@@ -13,11 +13,13 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  counterSample,
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { createStateKeeper, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
 import { readExporterState, writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import { createFlowRig, parseLines, type FlowRig, type Json } from "../support/flow-rig.ts";
-import { counterSample, flowSample, sflow } from "../support/sflow-packets.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noFlow, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
 import { createSeenFlows } from "../../src/flow/exporters/exporter.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
 const filled = (window: SeenWindow | undefined): number => window?.least.filter((value) => value < noFlow).length ?? 0;

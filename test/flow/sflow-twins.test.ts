@@ -13,11 +13,8 @@ import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
-import { netflow5 } from "../support/flow-packets.ts";
-import { createFlowRig } from "../support/flow-rig.ts";
-import { createFlowTwins } from "../support/flow-twins.ts";
-import { referenceData } from "../support/reference-data.ts";
 import {
+  netflow5,
   address,
   ethernet,
   flowSample,
@@ -27,7 +24,10 @@ import {
   structure,
   tcp,
   words,
-} from "../support/sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
+import { createFlowRig } from "../support/flow-rig.ts";
+import { createFlowTwins } from "../support/flow-twins.ts";
+import { referenceData } from "../support/reference-data.ts";
 import { sflowDatagram } from "../support/sflow-arbitrary.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";

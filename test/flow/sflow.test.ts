@@ -5,8 +5,8 @@ import { createMemoryShare } from "../../src/flow/exporters/limits.ts";
 import { createSampleSources, sourceKey } from "../../src/flow/exporters/sequence.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
-import { hex } from "../support/flow-packets.ts";
 import {
+  hex,
   counterSample,
   discardSample,
   ethernet,
@@ -16,7 +16,7 @@ import {
   sflow,
   structure,
   tcp,
-} from "../support/sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { nestedNames } from "../support/record-names.ts";
 import { sflowGoldenCases } from "./sflow-golden-cases.ts";
 import { runs } from "../support/runs.ts";

@@ -12,7 +12,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createSharedRig, type SharedCollector, type SharedRig } from "../support/shared-rig.ts";
 import { until } from "../support/until.ts";
 import { runs } from "../support/runs.ts";

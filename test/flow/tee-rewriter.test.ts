@@ -15,12 +15,13 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { createDatagramDamage } from "../support/damage-datagram.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { createRandom } from "../support/mutate.ts";
 import { runs } from "../support/runs.ts";
-import { flowSample, sflow } from "../support/sflow-packets.ts";
 import { goldenCases } from "./golden-cases.ts";
 
 const host = "198.51.100.9";

@@ -6,7 +6,15 @@ import { test, type TestContext } from "node:test";
 import { createTee, type TeeOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  ipv4,
+  uint,
+  type PacketTemplate,
+} from "../../packages/testkit/index.ts";
 import { until } from "../support/until.ts";
 import { withoutIpv6 } from "../support/without-ipv6.ts";
 

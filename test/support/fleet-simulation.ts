@@ -28,7 +28,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "./flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { parseLines } from "./flow-rig.ts";
 
 /** Many collectors of a fleet in one process, without sockets, and exporters that say their templates once and go from one to another. */

@@ -14,7 +14,8 @@ import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createCollidingKeysLog } from "../enrichment/enrichment-files.ts";
 import { metadataDatabaseOptions } from "./databases.ts";
-import { missingForMetadataApi, type Settings } from "../settings/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { missingForMetadataApi } from "../../metadata/settings.ts";
 import { startUdmFileThread } from "../threads/start-udm-file-thread.ts";
 
 /**

@@ -1,3 +1,4 @@
+import type { GeoValue } from "../settings.ts";
 import { enrichedObjects } from "../address/enriched-object.ts";
 import type { FoundValues, Wanted } from "./data-reader.ts";
 import {
@@ -9,18 +10,6 @@ import {
   writeText,
   type WriteFacts,
 } from "./record-renderer.ts";
-
-/** What can be said of a place; the values of the setting. */
-export const geoValues = [
-  "city",
-  "continent",
-  "continent_code",
-  "country",
-  "country_code",
-  "location",
-  "timezone",
-] as const;
-export type GeoValue = (typeof geoValues)[number];
 
 /** In the order in which they go out. */
 const suffixes: Readonly<Record<GeoValue, string>> = {

@@ -21,7 +21,8 @@ import {
   type FactRenderer,
   type AddressSelection,
 } from "../address/address-source.ts";
-import { createWritePlaces, geoValues, placeSlots, wantedOfPlaces, type GeoValue } from "./geo-facts.ts";
+import { geoValues, type GeoValue } from "../settings.ts";
+import { createWritePlaces, placeSlots, wantedOfPlaces } from "./geo-facts.ts";
 
 /** The shape of a search tree, of a database's metadata. */
 interface TreeShape {

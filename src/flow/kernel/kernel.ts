@@ -8,7 +8,7 @@ import {
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.gen.ts";
-import * as layout from "./layout.ts";
+import * as layout from "./layout.gen.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 
 // Pieces of text as numbers, lowest byte first, to be stored by one instruction. A piece shorter than its number has zeros

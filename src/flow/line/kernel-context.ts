@@ -12,7 +12,7 @@ import { nameText, putText, writeAscii, writeSafeInteger } from "./line-head.ts"
 import type { KernelImports } from "../kernel/kernel.ts";
 import { type RecordFilter, filterFields, filterProgram } from "./filter-program.ts";
 import { parseAddress } from "../../base/ip/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import { createNameBits, type NameBits } from "./record-slots.ts";
 import { optionNames, optionNumbers } from "../exporters/options.ts";
 import { rateInputs } from "../exporters/sampling.ts";

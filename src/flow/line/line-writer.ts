@@ -9,7 +9,7 @@ import {
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import {
   type DecodeOutput,
   bootTimeOf,

@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from "../../base/ip/index.ts";
-import { authenticationProtocols, privacyProtocols } from "../session/security.ts";
+import { authenticationProtocols, privacyProtocols } from "../settings.ts";
 import { transports, type Transport } from "../session/peer.ts";
 import { versions, type SnmpVersion, type V3Credential } from "./definitions.ts";
 import { type MapReader, describe } from "./map-reader.ts";

@@ -1,6 +1,6 @@
 import { parseAddress } from "../../../src/base/ip/index.ts";
 import type { FieldValues, RecordFields, Value, Workspace } from "../../../src/record/index.ts";
-import * as layout from "../../../src/flow/kernel/layout.ts";
+import * as layout from "../../../src/flow/kernel/layout.gen.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { seenAt, trafficKey } from "../../../src/flow/index.ts";
 import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/end-names.ts";

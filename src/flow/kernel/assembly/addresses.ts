@@ -44,7 +44,7 @@ import {
   markSource,
   sourceAsSlot,
   sourceLabelText,
-} from "../layout";
+} from "../layout.gen";
 import { keepsFields, locateAll, moveNoted, note, noteText, locate, placeOfNumber, setPlace, slot } from "./memory";
 import { moveDigest } from "./community-id";
 import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
