@@ -8,7 +8,7 @@ import {
   type SharedAnswer,
 } from "../../flow/index.ts";
 import { openSharedIndex } from "../../metadata/index.ts";
-import { createSampledSink } from "./explore-feed.ts";
+import { SampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
@@ -16,7 +16,7 @@ import { decodingOptions, hasInterfaceNames } from "../parts/decoding-options.ts
 import { createEnrichment } from "../enrichment/enrichment.ts";
 import type { DecodeThreadData, LinesNote } from "./flow-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
-import { createDecodeLoop, createThreadMetadata } from "./decode-loop.ts";
+import { DecodeLoop, ThreadMetadata } from "./decode-loop.ts";
 
 // A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
 
@@ -54,17 +54,16 @@ const outbox = createLineOutbox({
 });
 const sampled =
   explore &&
-  createSampledSink({
-    sink: outbox,
-    feed: explore,
+  new SampledSink(
+    outbox,
+    explore,
+    createOutputMetrics(metrics).output("explore", () => 0),
     number,
-    random: Math.random,
-    report: createOutputMetrics(metrics).output("explore", () => 0),
-  });
+  );
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
-const metadata = handle && createThreadMetadata(openSharedIndex(handle));
+const metadata = handle && new ThreadMetadata(openSharedIndex(handle));
 const enrichment = createEnrichment(
   settings,
   metadata,
@@ -95,16 +94,14 @@ metrics.counterFrom(
   [],
   () => reader.lost,
 );
-const loop = createDecodeLoop({
-  reader,
-  outbox,
-  take(bytes, address, port, receivedAt) {
+const decoder = {
+  take(bytes: Buffer, address: string, port: number, receivedAt: number) {
     metadata?.look();
     pipeline.take(bytes, address, port, receivedAt);
   },
   handOver: () => pipeline.flush(),
-  monotonic: () => systemClock.monotonic(),
-});
+};
+const loop = new DecodeLoop(reader, outbox, decoder, () => systemClock.monotonic());
 const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
 
 serveThread({
