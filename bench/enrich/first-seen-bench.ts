@@ -10,7 +10,7 @@ import {
   createMmdbSource,
   type AddressSource,
 } from "../../src/enrich/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, spaceFor, type Workspace } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock, type Component } from "../../src/base/report/index.ts";
 import { createUdmFileStore, type CollectorUdmStore } from "../../src/metadata/index.ts";
@@ -173,7 +173,7 @@ async function recordTime({ path, sources, locality, pool, packets }: RecordCase
   await enricher.start();
   const slabs = [slabOf(workspace), slabOf(workspace)];
   let slab = 0;
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     ...common,
     enricher,
     sink: { write() {} },

@@ -1,7 +1,7 @@
 // What a record costs that has something odd, as a ratio to a plain NetFlow v9 record of the same run: an odd field is to cost that
 // field, not the record.
 import { createAppEnds, readAppEnds } from "../../src/enrich/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
@@ -102,7 +102,7 @@ function createRunner(
   const set = packetSet(300, Buffer.concat(Array.from({ length: records }, () => record)), { pad: false });
   const datagram = message(template, set);
   let lines = 0;
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher,
     sink: { write: (_lines, count) => void (lines += count) },
     communityId: true,

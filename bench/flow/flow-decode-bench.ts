@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
-import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import {
   createWorkspace,
   createWorkspaceMemory,
@@ -75,7 +75,7 @@ try {
           addresses: what === uncached ? addressPools.all : addressPools.traffic,
         };
         const packets = what === uncached ? 2000 : 8000;
-        const kernel = await measure(metadata, { ...options, packets, create: createFlowPipeline });
+        const kernel = await measure(metadata, { ...options, packets, create: (given) => new FlowPipeline(given) });
         if (protocol === "netflow9") ofNetflow9.set(what, kernel);
         if (protocol === "netflow9") {
           reportRow({

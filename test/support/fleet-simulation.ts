@@ -2,13 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
 import { createExporterTable, type ExporterTable, Fleet } from "../../src/fleet/index.ts";
-import {
-  createFlowPipeline,
-  createSharedStore,
-  createStateKeeper,
-  type FlowPipeline,
-  type StateKeeper,
-} from "../../src/flow/index.ts";
+import { FlowPipeline, SharedStore, StateKeeper } from "../../src/flow/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import {
@@ -260,15 +254,15 @@ function startMember(
     leaseMs: 15_000,
   });
   const table = createExporterTable(fleet.connection, name, memberName);
-  const store = createSharedStore({ ...shared, table: mortal(table, () => member.isDead) });
-  const pipeline = createFlowPipeline({
+  const store = new SharedStore({ ...shared, table: mortal(table, () => member.isDead) });
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (member.isDead || take(lines)) },
     communityId: false,
     isShared: true,
     ...shared,
   });
-  const keeper = createStateKeeper({
+  const keeper = new StateKeeper({
     shared: store,
     sources: [pipeline],
     responsible: () => 0,

@@ -1,12 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
-import {
-  createFlowPipeline,
-  createRingReader,
-  tidyEveryMs,
-  type ExporterState,
-  type SharedAnswer,
-} from "../../flow/index.ts";
+import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
 import { openSharedIndex } from "../../metadata/index.ts";
 import { SampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
@@ -83,9 +77,9 @@ const options = decodingOptions(settings, {
   metrics,
   clock: systemClock,
 });
-const pipeline = createFlowPipeline(options);
-const reader = createRingReader(ring, {
-  standing: (address) => pipeline.standing(address),
+const pipeline = new FlowPipeline(options);
+const reader = new RingReader(ring, {
+  reputation: (address) => pipeline.reputation(address),
   monotonic: () => systemClock.monotonic(),
 });
 metrics.counterFrom(

@@ -2,14 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   checkKernel,
   createRing,
-  createStateKeeper,
+  StateKeeper,
   type CustomElement,
   type ExporterTraffic,
   type ExporterView,
   type RingHandle,
   type SharedAnswer,
   type SharedExporters,
-  type StateKeeper,
   type StateReport,
   type StateStore,
   type StreamCredentials,
@@ -222,7 +221,7 @@ export class FlowThreads implements Component {
 
   #createKeeper(): StateKeeper {
     const { state, shared, count } = this.#sources;
-    return createStateKeeper({
+    return new StateKeeper({
       store: state,
       shared,
       sources: this.#decoders.map((decoder) => ({
