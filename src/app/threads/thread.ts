@@ -290,7 +290,7 @@ export function startThread(options: ThreadOptions): Thread {
   const died = (error: Error): void => {
     if (death !== undefined) return;
     death = error;
-    for (const { reject } of waiting.values()) reject(error);
+    for (const call of waiting.values()) call.reject(error);
     waiting.clear();
     if (isEnding) return;
     log.error({ thread: name, error }, "a thread has ended unexpectedly");
