@@ -13,7 +13,7 @@ import {
 import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, spaceFor, type Workspace } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock, type Component } from "../../src/base/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore } from "../../src/metadata/index.ts";
+import { UdmFileStore, type CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createDatagramPool, type DatagramPool } from "../flow/datagram-pool.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
@@ -234,7 +234,7 @@ function slabOf(workspace: Workspace): Buffer {
 }
 
 async function openMetadata(path: string): Promise<CollectorUdmStore> {
-  const store = createUdmFileStore({
+  const store = new UdmFileStore({
     path,
     owned: false,
     refreshMs: 0,

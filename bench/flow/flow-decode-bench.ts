@@ -13,7 +13,7 @@ import {
   type Enricher,
 } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
+import { UdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
 import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -115,7 +115,7 @@ try {
 async function openMetadata(family: 4 | 6): Promise<CollectorUdmStore> {
   const path = join(directory, `ipaddrs${family}.yml`);
   writeMetadataFile(path, entries, family);
-  const store = createUdmFileStore({
+  const store = new UdmFileStore({
     path,
     owned: false,
     refreshMs: 0,

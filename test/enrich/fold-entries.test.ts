@@ -5,7 +5,7 @@ import { createAddressEnricher, type AddressEnricherOptions } from "../../src/en
 import { parseAddress } from "../../src/base/ip/index.ts";
 import { renderFields, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
-import { createSharedIndex, openSharedIndex, type UdmEntry } from "../../src/metadata/index.ts";
+import { SharedIndex, SharedIndexReader, type UdmEntry } from "../../src/metadata/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { buildIndex } from "../support/shared-index.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
@@ -219,8 +219,8 @@ test("a text that is too long to keep is added to records all the same", async (
 });
 
 test("a reader in a thread gives texts, and none before the first state", () => {
-  const shared = createSharedIndex({ maxEntries: 10 });
-  const reader = openSharedIndex(shared.handle());
+  const shared = new SharedIndex({ maxEntries: 10 });
+  const reader = new SharedIndexReader(shared.handle());
   const address = Int32Array.of(0x20010db8, 0, 0, 1);
   const count = (): number => reader.texts(address, 1, (read) => read(0).count);
   assert.equal(count(), 0);

@@ -141,6 +141,9 @@ export class ThreadMetadata {
   /** Another object for each version: that is how a listener knows them apart. */
   #makeIndex(): AddressIndex {
     const reader = this.#reader;
-    return { covering: (address) => reader.covering(address), texts: reader.texts };
+    return {
+      covering: (address) => reader.covering(address),
+      texts: (addresses, count, use) => reader.texts(addresses, count, use),
+    };
   }
 }

@@ -1,7 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
 import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
-import { openSharedIndex } from "../../metadata/index.ts";
+import { SharedIndexReader } from "../../metadata/index.ts";
 import { SampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
@@ -57,7 +57,7 @@ const sampled =
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
-const metadata = handle && new ThreadMetadata(openSharedIndex(handle));
+const metadata = handle && new ThreadMetadata(new SharedIndexReader(handle));
 const enrichment = createEnrichment(
   settings,
   metadata,
