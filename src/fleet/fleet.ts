@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { FleetConnection } from "./fleet-connection.ts";
-import { Membership, type MembershipTables } from "./membership.ts";
+import { Membership, type MembershipOptions, type MembershipTables } from "./membership.ts";
 import { PostgresqlMembershipTables } from "./postgresql-tables.ts";
-import { limitLog, type Component, type Reporting } from "../base/report/index.ts";
+import { limitLog, type Component } from "../base/report/index.ts";
 import type { DatabaseAccess } from "../base/postgresql/index.ts";
 
 /** Something that one member has asked another one to do. */
@@ -109,13 +109,8 @@ export class FleetRequests {
   }
 }
 
-export interface FleetOptions extends Reporting {
+export interface FleetOptions extends Omit<MembershipOptions, "tables" | "newSession"> {
   readonly access: DatabaseAccess;
-  readonly fleet: string;
-  readonly member: string;
-  readonly leaseMs: number;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after: (action: () => void, ms: number) => () => void;
   /** From 0 to 1. */
   readonly random: () => number;
 }

@@ -1,5 +1,4 @@
 import { type Counter, isExpected, type Component, type Log, type Reporting } from "../base/report/index.ts";
-import type { FleetOptions } from "./fleet.ts";
 
 /** A collector of a fleet that lives. */
 export interface FleetMember {
@@ -34,9 +33,14 @@ export interface MembershipTables {
   watch(listener: () => void): () => void;
 }
 
-export interface MembershipOptions extends Reporting, Pick<FleetOptions, "fleet" | "member" | "leaseMs" | "after"> {
+export interface MembershipOptions extends Reporting {
   readonly tables: MembershipTables;
   readonly newSession: () => string;
+  readonly fleet: string;
+  readonly member: string;
+  readonly leaseMs: number;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  readonly after: (action: () => void, ms: number) => () => void;
 }
 
 /** When a request was sent, by both clocks. */
