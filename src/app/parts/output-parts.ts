@@ -15,9 +15,9 @@ import { type BeforeStore, storeOutputs } from "../outputs/store-outputs.ts";
 import { rollupFields } from "../shaping.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
-import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";
+import { DeliveringOutput } from "../threads/delivering-output.ts";
 import { createExploreFeed } from "../threads/explore-feed.ts";
-import { createExploreOutput, type ExploreOutput } from "../threads/explore-output.ts";
+import { ExploreOutput } from "../threads/explore-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 /** Those to files and pipes, and those to stores, with what is done to records before them. */
@@ -101,18 +101,10 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
     local.push(monitor);
   }
   const stores: DeliveringOutput[] = [];
-  const toStores = storeOutputs(settings).map(({ before, context, word, settings: own }) => {
-    const logLevel = settings.SVC_LOG_LEVEL;
-    const store = createDeliveringOutput({
-      ...reporting,
-      context,
-      word,
-      settings: own,
-      outputMetrics: metrics,
-      logLevel,
-    });
+  const toStores = storeOutputs(settings).map(({ before, ...own }) => {
+    const store = new DeliveringOutput(own, metrics, settings.SVC_LOG_LEVEL, reporting);
     stores.push(store);
-    return take(store, context.name, before);
+    return take(store, own.context.name, before);
   });
   return {
     sinks,
@@ -127,25 +119,21 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
 
 function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
   const rates = { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE };
-  return createExploreOutput({
-    ...reporting,
-    outputMetrics,
-    logLevel: settings.SVC_LOG_LEVEL,
-    feed: createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates),
-    config: {
-      directory: resolve(settings.SVC_EXPLORE_PATH),
-      maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
-      maxHours: settings.SVC_EXPLORE_MAX_AGE,
-      rates,
-      rollups: {
-        maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
-        maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
-        fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
-      },
-      memoryBytes: settings.SVC_EXPLORE_MEMORY,
-      fields: settings.SVC_EXPLORE_FIELDS,
-      maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
-      timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+  const feed = createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates);
+  const config = {
+    directory: resolve(settings.SVC_EXPLORE_PATH),
+    maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
+    maxHours: settings.SVC_EXPLORE_MAX_AGE,
+    rates,
+    rollups: {
+      maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
+      maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
+      fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
     },
-  });
+    memoryBytes: settings.SVC_EXPLORE_MEMORY,
+    fields: settings.SVC_EXPLORE_FIELDS,
+    maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
+    timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+  };
+  return new ExploreOutput(config, feed, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
 }
