@@ -1,4 +1,4 @@
-// Writes the *.gen.ts of the tables in definitions/: fields of records, elements of vendors, names of ICMP, structures of sFlow.
+// Writes the *.gen.ts of the tables in definitions/: fields of records, elements of vendors, names of ICMP, structures of sFlow, names of NetObserv.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readFieldTable } from "./read-fields.js";
@@ -69,6 +69,23 @@ generate("definitions/drop-reasons.tsv", "src/flow/wire/sflow/drop-reasons.gen.t
   "/** Why a packet was discarded, by code. */",
   ...mapOf("sflowDropReasons", "number, string", new Map(rowsOf(text))),
 ]);
+
+generate("definitions/netobserv.tsv", "src/app/settings/netobserv/netobserv-names.gen.ts", (text) => {
+  const names = rowsOf(text).map(([name, example, setting, values, accepted, missing, needs, differs]) => {
+    const valueOf = Object.fromEntries(values.split(",").flatMap((pair) => (pair === "" ? [] : [pair.split("=")])));
+    const as = setting === "" ? undefined : { setting, values: valueOf };
+    const said = Object.entries({ accepted, missing, needs, differs }).filter(([, words]) => words !== "");
+    return [name, { example, as, ...Object.fromEntries(said) }];
+  });
+  return [
+    'import type { KnownName } from "./netobserv-names.ts";',
+    "",
+    "/** Every public name of ElastiFlow NetObserv, without its prefix. */",
+    "export const netObservNames: Readonly<Record<string, KnownName>> = {",
+    ...names.map(([name, known]) => `  ${name}: ${JSON.stringify(known)},`),
+    "};",
+  ];
+});
 
 writeChecksums(join("src/record/fields", `definitions-${checksumFile}`), files);
 

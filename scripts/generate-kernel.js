@@ -1,12 +1,19 @@
-// Compiles src/flow/kernel/assembly, which is AssemblyScript, into src/flow/kernel/gen. The compiler is fetched for it: it is
-// large, and nothing else needs it.
+// Numbers the memory of the kernel, then compiles src/flow/kernel/assembly, which is AssemblyScript, into src/flow/kernel/gen. The compiler is
+// fetched for it: it is large, and nothing else needs it.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checksumFile, writeChecksums } from "./checksums.js";
+import { layoutModule } from "./kernel-layout.js";
 
 process.chdir(join(import.meta.dirname, ".."));
+const table = "src/flow/kernel/layout.tsv";
+const layout = "src/flow/kernel/layout.gen.ts";
+writeFileSync(
+  layout,
+  `// Generated from ${table} by scripts/generate-kernel.js; do not edit.\n${layoutModule(readFileSync(table, "utf8"))}`,
+);
 const compiler = "assemblyscript@0.28.20";
 const directory = mkdtempSync(join(tmpdir(), "netgloss-kernel-"));
 const binary = join(directory, "kernel.wasm");
@@ -28,7 +35,8 @@ rmSync(directory, { recursive: true });
 const sources = readdirSync("src/flow/kernel/assembly").map((name) => `src/flow/kernel/assembly/${name}`);
 writeChecksums(join("src/flow/kernel/gen", checksumFile), [
   ...sources,
-  "src/flow/kernel/layout.ts",
+  table,
+  layout,
   "src/record/address-layout.ts",
   target,
 ]);

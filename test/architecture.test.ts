@@ -29,7 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> = {
   base: [["text", "report"], ["ip", "file", "postgresql", "yaml"], "settings"],
   record: [
-    "fields",
+    ["fields", "settings.ts"],
     "filter/filter.ts",
     ["filter/syntax", "filter/vocabulary.ts"],
     "filter/check",
@@ -40,7 +40,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   metadata: [
-    "model",
+    ["model", "settings.ts"],
     "index",
     "history",
     "store",
@@ -77,9 +77,17 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "cli",
     ["main.ts", "index.ts"],
   ],
-  explore: [["column.ts", "sampling"], "block.ts", "intake.ts", "query", "status.ts", ["duckdb", "clickhouse"], "."],
+  explore: [
+    ["settings.ts", "column.ts", "sampling"],
+    "block.ts",
+    "intake.ts",
+    "query",
+    "status.ts",
+    ["duckdb", "clickhouse"],
+    ".",
+  ],
   flow: [
-    "protocol.ts",
+    ["protocol.ts", "settings.ts"],
     "capture",
     "intake",
     "elements",
@@ -91,9 +99,15 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "exporters/state",
     ".",
   ],
-  enrich: [["place-fields.ts", "recent-cache.ts", "files"], "address", ["apps", "dns", "mmdb", "names", "netif"], "."],
+  enrich: [
+    ["settings.ts", "place-fields.ts", "recent-cache.ts", "files"],
+    "address",
+    ["apps", "dns", "mmdb", "names", "netif"],
+    ".",
+  ],
   server: [
     "access",
+    "settings.ts",
     "api-error.ts",
     "json",
     "http",
@@ -107,9 +121,9 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "web-pages.ts",
     ".",
   ],
-  fleet: ["fleet-connection.ts", "membership.ts", "shares.ts", "share-tables.ts", "."],
+  fleet: ["settings.ts", "fleet-connection.ts", "membership.ts", "shares.ts", "share-tables.ts", "."],
   snmp: [
-    "limits.ts",
+    ["limits.ts", "settings.ts"],
     "session",
     "values",
     "definitions",
@@ -125,7 +139,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
 /** Circles that are left: in the row of app, files of one folder have different places. */
 const knownCircles = /^app(?:\/|$)/;
 
-/** Doors of a part of a room, for a thread or a command that would load all of the room for it. Each part of base has one, too. */
+/** Doors of a part of a room, for a thread or a command that would load all of the room for it. Each part of base has one, too, and the settings of a room have theirs. */
 const secondDoors: ReadonlySet<string> = new Set([
   "flow/intake/index.ts",
   "explore/sampling/index.ts",
@@ -182,6 +196,7 @@ test("a room imports only from the rooms in its row, and only through their door
       else if (!mayImport[room]?.includes(otherRoom)) problems.push(`${where}: ${room} may not import ${otherRoom}`);
       else if (relative(root, imported) === sharedWithTheKernel) continue;
       else if (secondDoors.has(relative(source, imported))) continue;
+      else if (room === "app" && imported === join(source, otherRoom, "settings.ts")) continue;
       else if (otherRoom === "base" && /^base\/[a-z]+\/index\.ts$/.test(relative(source, imported))) continue;
       else if (imported !== join(source, otherRoom, "index.ts")) problems.push(`${where}: not through its index.ts`);
     }

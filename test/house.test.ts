@@ -36,7 +36,7 @@ test("the recipe for a setting works: the row alone brings the flag, the help, i
   const [, row = ""] = /```ts setting\n([^`]*)```/.exec(page) ?? [];
   assert.match(row, /SVC_EXAMPLE_LIMIT: row\(/);
   const program = copyProgram(t);
-  program.edit("app/settings/settings-table.js", /export const settingsTable = \{\n/, (first) => first + row);
+  program.edit("app/settings/settings-table.js", /const logSettings = \{\n/, (first) => first + row);
   program.build();
   const run = (...argv: string[]): string => program.run({ SVC_EXAMPLE_LIMIT: "8" }, argv);
   assert.match(run("config", "print"), /^SVC_EXAMPLE_LIMIT: "?8"? {2}# environment$/m);

@@ -1,4 +1,4 @@
-import { ipfix, netflow9, packetSet, templateRecord } from "../../src/app/demo/flow-packets.ts";
+import { ipfix, netflow9, packetSet, templateRecord } from "../../packages/testkit/index.ts";
 import { recordsPerDatagram, type BenchProtocol, type PacketLayout } from "./packet-layout.ts";
 
 type Element = readonly [id: number, length: number, value: number];

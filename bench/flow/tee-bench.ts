@@ -11,8 +11,9 @@ import {
   netflow9,
   netflow9Templates,
   uint,
-} from "../../test/support/flow-packets.ts";
-import { flowSample, sflow } from "../../test/support/sflow-packets.ts";
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
 import { median } from "../support/median.ts";

@@ -1,5 +1,5 @@
 // Lines as decoding threads leave them, for benches of outputs.
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createDelivery, type Delivery, type DeliveryConfig, type OutputAdapter } from "../../src/output/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, spaceFor } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
@@ -23,7 +23,7 @@ export function decodeLines(): { lines: readonly Lines[]; nanoseconds: number } 
   const workspace = createWorkspace(createWorkspaceMemory(spaceFor(slabBytes) * 2));
   const slabAt = workspace.allocate(slabBytes);
   const slab = workspace.bytes.subarray(slabAt, slabAt + slabBytes);
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: {
       write(bytes, count) {

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { apiError, type ExploreOperations, createApiServer, createSignIn } from "../server/index.ts";
+import { apiError, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
 import {
   answerTable,
   ExploreError,
@@ -55,7 +55,8 @@ import { createProcessMetrics } from "./service/process-metrics.ts";
 import { reloadPlan } from "./service/reload-plan.ts";
 import { sourceOperations } from "./views/collector-views.ts";
 import { createSettingsView, type SettingsPlace } from "./views/settings-view.ts";
-import { missingForMetadataApi, plainSettings, type Settings } from "./settings/index.ts";
+import { plainSettings, type Settings } from "./settings/index.ts";
+import { missingForMetadataApi } from "../metadata/settings.ts";
 
 /** The questions of the API to Explore. */
 function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOperations {
@@ -248,10 +249,10 @@ export function createCollector(options: CollectorOptions): Collector {
   const oidc = oidcConfig(settings);
   const hasMetadata = (): boolean => health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
   const settingsView = createSettingsView({ settings, place: options.settingsPlace, version, clock, hasMetadata });
-  const api = createApiServer({
+  const api = new ApiServer({
     ...apiOptions(settings),
     identities: users?.identities,
-    signIn: oidc && createSignIn(oidc, clock),
+    signIn: oidc && new SignIn(oidc, clock),
     ...reporting,
     version,
     ...collectorViews(

@@ -4,11 +4,9 @@ export {
   authenticationProtocols,
   privacyProtocols,
   type AuthenticationProtocol,
-  type CommunityCredential,
-  type Credential,
   type PrivacyProtocol,
-  type UsmCredential,
-} from "./session/security.ts";
+} from "./settings.ts";
+export type { CommunityCredential, Credential, UsmCredential } from "./session/security.ts";
 export { errorStatus, errorStatusNames, type ErrorStatusName } from "./session/snmp-error.ts";
 export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/var-bind.ts";
 export { peerName, type PeerCounts } from "./session/peer.ts";

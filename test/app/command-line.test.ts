@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { flagOf, runProgram, settingNames, settingOf } from "../../src/app/index.ts";
+import { flagOf, runProgram, settingGroups, settingOf } from "../../src/app/index.ts";
 import { allTests } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
@@ -69,10 +69,12 @@ test("help lists every command, and serve every setting but secrets, in groups",
     assert.match(out, new RegExp(`^ {2}${command}\\b`, "m"));
   const serve = await run("serve", "--help");
   assert.equal(serve.code, 0);
-  for (const name of settingNames) {
-    const flag = settingOf(name).type.secret ? `${flagOf(name)}-file <` : `${flagOf(name)} `;
-    assert.ok(serve.out.includes(flag), name);
-    assert.ok(serve.out.includes(`${settingOf(name).group}:\n`), name);
+  for (const { group, names } of settingGroups) {
+    assert.ok(serve.out.includes(`${group}:\n`), group);
+    for (const name of names) {
+      const flag = settingOf(name).type.secret ? `${flagOf(name)}-file <` : `${flagOf(name)} `;
+      assert.ok(serve.out.includes(flag), name);
+    }
   }
   assert.doesNotMatch(serve.out, /--svc-api-basic-auth-password </);
 });

@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
-import { fields, ipfix, ipfixTemplates, netflow1, netflow7, netflow9 } from "../support/flow-packets.ts";
-import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import {
+  fields,
+  ipfix,
+  ipfixTemplates,
+  netflow1,
+  netflow7,
+  netflow9,
   counterSample,
   ethernet,
   flowSample,
@@ -12,7 +16,8 @@ import {
   sampledHeader,
   sflow,
   structure,
-} from "../support/sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
+import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { until } from "../support/until.ts";
 
 const flowStructure = structure(1, sampledHeader(Buffer.alloc(14)));

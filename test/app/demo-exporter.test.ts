@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
-import { createInterfaceCounters, type InterfaceCounters } from "../../src/app/demo/demo-story.ts";
-import { createDemoExporter, createRandom } from "../../src/app/index.ts";
+import { createInterfaceCounters, type InterfaceCounters } from "../../packages/testkit/index.ts";
+import { createDemoExporter, createRandom } from "../../packages/testkit/index.ts";
 import { until } from "../support/until.ts";
 
 /** The first `count` datagrams of an exporter with this seed at a fixed time, by protocol version. */

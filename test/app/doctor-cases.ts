@@ -14,8 +14,10 @@ import {
   packetSet,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
-import { counterSample, flowSample, sflow } from "../support/sflow-packets.ts";
+  counterSample,
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 
 const second = 1000;
 const minute = 60 * second;

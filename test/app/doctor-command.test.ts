@@ -8,7 +8,7 @@ import { createDoctor, readSockets, type HostFiles } from "../../src/app/doctor/
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 

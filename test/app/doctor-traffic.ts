@@ -8,7 +8,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
 const minute = 60_000;

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { diagnose, flowCounts } from "../../src/app/doctor/doctor.ts";
 import { diagnosisIds } from "../../src/server/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
+import { Goldens } from "../support/goldens.ts";
 import type { Facts } from "../../src/app/doctor/facts.ts";
 import { doctorCases } from "./doctor-cases.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
-const folder = join(root, "test/app/golden/doctor");
-const fileOf = (name: string): string => `${name.replaceAll(/[^a-z_]+/g, "-")}.json`;
+const goldens = new Goldens("app/golden", () => "doctor");
 
 /** The facts of each case, gathered once: some send thousands of datagrams. */
 const gathered = new Map<string, Facts>();
@@ -22,16 +22,7 @@ function factsOf(name: string): Facts {
 }
 
 for (const [name, { address }] of Object.entries(doctorCases)) {
-  test(`doctor: ${name}`, () => {
-    const actual = `${JSON.stringify(diagnose(factsOf(name), address), null, 2)}\n`;
-    const path = join(folder, fileOf(name));
-    if (process.env["UPDATE_GOLDEN"] === "1") {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(path, actual);
-    }
-    assert.ok(existsSync(path), `${path} is missing`);
-    assert.equal(actual, readFileSync(path, "utf8"));
-  });
+  test(`doctor: ${name}`, () => goldens.check(name, diagnose(factsOf(name), address)));
 }
 
 test("sentences call an exporter by its name in the metadata", () => {
@@ -50,7 +41,7 @@ test("sentences call an exporter by its name in the metadata", () => {
 });
 
 test("every diagnosis has a golden case, and a row in docs/doctor.md", () => {
-  assert.deepEqual(readdirSync(folder).toSorted(), Object.keys(doctorCases).map(fileOf).toSorted());
+  goldens.checkNames(Object.keys(doctorCases));
   const found = new Set(
     Object.entries(doctorCases).flatMap(([of, { address }]) => diagnose(factsOf(of), address).map(({ id }) => id)),
   );

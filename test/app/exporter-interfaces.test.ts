@@ -5,7 +5,7 @@ import { createMetrics, silentLog, type Metrics } from "../../src/base/report/in
 import type { Credential, InterfaceChange } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFakeNetwork, createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
 import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 import { until } from "../support/until.ts";

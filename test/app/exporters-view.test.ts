@@ -12,7 +12,7 @@ import {
   packetSet,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { violations } from "../support/schema-violations.ts";
 

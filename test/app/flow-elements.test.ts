@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { dataSet, fields, ipfix, ipfixTemplates, type PacketTemplate } from "../support/flow-packets.ts";
+import { dataSet, fields, ipfix, ipfixTemplates, type PacketTemplate } from "../../packages/testkit/index.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../../packages/testkit/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 

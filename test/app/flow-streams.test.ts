@@ -7,7 +7,7 @@ import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { createCollector, readSettings, type Collector } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../../packages/testkit/index.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import { selfSigned, selfSignedFiles } from "../support/self-signed.ts";
 import { until } from "../support/until.ts";

@@ -16,7 +16,7 @@ import {
   ipv4,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig, parseLines, type Json } from "../support/flow-rig.ts";
 import { until } from "../support/until.ts";

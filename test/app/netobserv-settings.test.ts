@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
-  countFates,
+  countMappings,
   environmentSettings,
-  fateOf,
+  mappingOf,
   netObservNames,
   netObservPage,
   parseEnvFile,
@@ -41,7 +41,7 @@ test("the table has every public name, and nothing else", { skip: data.skip }, (
 });
 
 test("the public names are known, and most are settings here", (t) => {
-  const { same, accepted, missing } = countFates();
+  const { same, accepted, missing } = countMappings();
   t.diagnostic(`of ${same + accepted + missing} names ${same} same, ${accepted} accepted, ${missing} missing`);
   assert.equal(same + accepted + missing, 284);
   assert.ok(same >= 200, `${same} are the same`);
@@ -50,14 +50,14 @@ test("the public names are known, and most are settings here", (t) => {
 
 test("an alias sets its setting, in the words of the other product, too", () => {
   for (const suffix of Object.keys(netObservNames)) {
-    const fate = fateOf(suffix);
-    if (fate?.kind !== "same" || !fate.isAlias) continue;
-    const { setting } = fate;
+    const mapping = mappingOf(suffix);
+    if (mapping?.kind !== "same" || !mapping.isAlias) continue;
+    const { setting } = mapping;
     const example = netObservNames[suffix]?.example ?? "";
     const values = [...Object.keys(netObservNames[suffix]?.as?.values ?? {}), ...(example === "" ? [] : [example])];
     for (const text of values) {
       const { settings, origins } = read(env({ [`EF_${suffix}`]: text }));
-      assert.deepEqual(settings[setting], settingOf(setting).type.parse(fate.toText(text)), `${suffix}=${text}`);
+      assert.deepEqual(settings[setting], settingOf(setting).type.parse(mapping.toText(text)), `${suffix}=${text}`);
       assert.equal(origins.get(setting), `environment, EF_${suffix}`);
     }
   }
@@ -65,9 +65,9 @@ test("an alias sets its setting, in the words of the other product, too", () => 
 
 test("every example value of a name is a value of its setting", () => {
   for (const [suffix, { example }] of Object.entries(netObservNames)) {
-    const fate = fateOf(suffix);
-    if (fate?.kind !== "same" || example === "") continue;
-    assert.notEqual(settingOf(fate.setting).type.parse(fate.toText(example)), undefined, `${suffix}=${example}`);
+    const mapping = mappingOf(suffix);
+    if (mapping?.kind !== "same" || example === "") continue;
+    assert.notEqual(settingOf(mapping.setting).type.parse(mapping.toText(example)), undefined, `${suffix}=${example}`);
   }
 });
 

@@ -6,7 +6,7 @@ import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 

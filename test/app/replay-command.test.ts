@@ -11,7 +11,7 @@ import { framings, ipPacketWith, pcapFile, pcapngFile } from "../support/capture
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
-import { counterSample, sflow, structure } from "../support/sflow-packets.ts";
+import { counterSample, sflow, structure } from "../../packages/testkit/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseSettingsFile, readSettings, settingNames, settingOf, settingsPage } from "../../src/app/index.ts";
+import {
+  defaultApi,
+  parseSettingsFile,
+  readSettings,
+  settingNames,
+  settingOf,
+  settingsPage,
+} from "../../src/app/index.ts";
 import { outputKinds } from "../../src/output/index.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -30,20 +37,26 @@ test("a setting whose default is empty has an example, and every example is a va
   }
 });
 
+test("a command that is given no URL asks where a collector listens without settings", () => {
+  const { ip, port } = defaultApi;
+  assert.deepEqual([settingOf("SVC_API_IP").default, settingOf("SVC_API_PORT").default], [ip, port]);
+});
+
 test("every setting is honoured somewhere outside its table", () => {
   const sourcesOf = (folder: string): string =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith(".ts") && !/settings-table|check-settings|format-settings/.test(path))
       .map((path) => readFileSync(join(root, folder, path), "utf8"))
       .join("");
-  const [app, output] = [sourcesOf("src/app"), sourcesOf("src/output")];
+  const [all, outputs] = [sourcesOf("src"), sourcesOf("src/app/outputs") + sourcesOf("src/output")];
+  const honoured = new Set(Array.from(all.matchAll(/settings\.(SVC_\w+)/g), ([, name = ""]) => name));
   const idle = settingNames.filter((name) => {
-    if (new RegExp(`settings\\.${name}\\b`).test(app)) return false;
+    if (honoured.has(name)) return false;
     // Outputs to stores read their own settings, without the beginning of their names.
     const word = outputKinds.find((kind) => name.startsWith(`SVC_OUTPUT_${kind.word}_`))?.word;
     if (word === undefined) return true;
     const own = name.slice(`SVC_OUTPUT_${word}_`.length);
-    return !new RegExp(`(?:settings|values)\\.${own}\\b|[{,] ${own}(?:: \\w+)?[, ]`).test(app + output);
+    return !new RegExp(`(?:settings|values)\\.${own}\\b|[{,] ${own}(?:: \\w+)?[, ]`).test(outputs);
   });
   assert.deepEqual(
     idle,

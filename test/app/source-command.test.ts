@@ -6,7 +6,7 @@ import { checkFiles } from "../../src/app/checks/check-files.ts";
 import { readSettings, runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 

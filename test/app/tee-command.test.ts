@@ -17,9 +17,10 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { freePort } from "../support/free-port.ts";
-import { flowSample, sflow } from "../support/sflow-packets.ts";
 import { until } from "../support/until.ts";
 
 type Json = Readonly<Record<string, unknown>>;

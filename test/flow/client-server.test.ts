@@ -11,7 +11,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";

@@ -11,7 +11,7 @@ import {
   ipv4,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 

@@ -9,7 +9,7 @@ import {
   netflow9Templates,
   packetSet,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };

@@ -14,7 +14,7 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";

@@ -10,7 +10,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { createFlowRig, parseLines, type Json } from "../support/flow-rig.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { maxListedExporters } from "../../src/flow/flow-listener.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { maxListedExporters } from "../../src/flow/flow-metrics.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 test("an exporter has its records, the time it was last seen, and what is missing, from the first datagram on", async () => {

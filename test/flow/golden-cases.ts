@@ -19,7 +19,7 @@ import {
   uints,
   type PacketField,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import type { FlowPipelineOptions } from "../../src/flow/index.ts";
 import { sflowGoldenCases } from "./sflow-golden-cases.ts";
 

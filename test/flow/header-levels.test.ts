@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { netflow9, netflow9Templates, dataSet, uint, type PacketField } from "../support/flow-packets.ts";
+import { netflow9, netflow9Templates, dataSet, uint, type PacketField } from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
 

@@ -13,7 +13,7 @@ import {
   packetSet,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 import { runs } from "../support/runs.ts";
 

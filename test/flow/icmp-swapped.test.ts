@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dataSet, fields, netflow9, netflow9Templates, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  netflow9,
+  netflow9Templates,
+  uint,
+  type PacketTemplate,
+} from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 const template: PacketTemplate = { id: 300, fields: fields([27, 16], [28, 16], [4, 1], [7, 2], [11, 2]) };

@@ -10,7 +10,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 const template = (id: number, count = 1): PacketTemplate => ({

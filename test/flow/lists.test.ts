@@ -13,7 +13,7 @@ import {
   uint,
   uints,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { referenceData } from "../support/reference-data.ts";

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { elementNames, netflow9ScopeNames, fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
+import { goldenRecords } from "../support/goldens.ts";
 import { findElement, knownElements, reversePen } from "../../src/flow/elements/registry/registry.ts";
-
-const root = resolve(import.meta.dirname, "../../..");
 
 /** What metadata adds to a flow besides the operator's own names. */
 const metadataNames = ["flow.src", "flow.dst", "flow.export"].flatMap((object) =>
@@ -26,10 +23,8 @@ function allNames(): Set<string> {
     add(elementNames(pen, id));
   }
   for (let scope = 0; scope < 10; scope++) add(netflow9ScopeNames(scope));
-  const golden = join(root, "test/flow/golden");
-  for (const file of readdirSync(golden)) {
-    const { records } = JSON.parse(readFileSync(join(golden, file), "utf8")) as { records: object[][] };
-    for (const record of records.flat()) for (const name of Object.keys(record)) names.add(name);
+  for (const { records } of goldenRecords()) {
+    for (const record of records) for (const name of Object.keys(record)) names.add(name);
   }
   return names;
 }

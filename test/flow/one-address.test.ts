@@ -10,7 +10,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { runs } from "../support/runs.ts";
 

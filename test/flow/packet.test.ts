@@ -4,8 +4,7 @@ import * as fc from "fast-check";
 import { createParsedPacket, parsePacket } from "../../src/flow/wire/packet/parse-packet.ts";
 import { tunnels, type PacketHeader } from "../../src/flow/wire/packet/packet-header.ts";
 import type { PacketStart } from "../../src/flow/wire/packet/parse-headers.ts";
-import { hex, uint } from "../support/flow-packets.ts";
-import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
+import { hex, uint, ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../../packages/testkit/index.ts";
 import { modelPacket, type ModelPacket } from "./packet-model.ts";
 import { runs } from "../support/runs.ts";
 

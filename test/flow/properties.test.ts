@@ -14,7 +14,7 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { goldenCases } from "./golden-cases.ts";
 import { runs } from "../support/runs.ts";

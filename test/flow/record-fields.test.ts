@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { goldenRecords } from "../support/goldens.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { fieldNames } from "../../src/flow/elements/mapping/element-names.ts";
 import { packetNames } from "../../src/flow/wire/packet/packet-steps.ts";
@@ -10,13 +11,7 @@ import { counterTables } from "../../src/flow/wire/sflow/sflow-decoder.ts";
 import { fieldGroups, findField, recordFields, type RecordField, type Value } from "../../src/record/index.ts";
 import { fitsField } from "./fits-field.ts";
 
-type Golden = { readonly records: readonly (readonly Readonly<Record<string, Value>>[])[] };
-
-const folder = resolve(import.meta.dirname, "../../../test/flow/golden");
-const goldens = readdirSync(folder).map((name) => ({
-  name,
-  records: (JSON.parse(readFileSync(join(folder, name), "utf8")) as Golden).records.flat(),
-}));
+const goldens = goldenRecords<Value>();
 
 test("every field of every golden case is in the table, with its type; only lists make arrays of scalars", () => {
   for (const { name, records } of goldens) {

@@ -16,10 +16,6 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
-import { createFlowTwins } from "../support/flow-twins.ts";
-import { runs } from "../support/runs.ts";
-import {
   address,
   ethernet,
   flowSample,
@@ -29,7 +25,9 @@ import {
   structure,
   tcp,
   words,
-} from "../support/sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
+import { createFlowTwins } from "../support/flow-twins.ts";
+import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
 /** Of a database: the last bits of an address say in which it is. */

@@ -9,7 +9,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 /** Who is said to be the client where it is known who began: by kinds of traffic, as exporters with and without flags of TCP see it. */

@@ -11,7 +11,7 @@ import {
   packetSet,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
 import { writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";

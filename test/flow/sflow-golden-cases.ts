@@ -1,5 +1,7 @@
-import { hex, ipv4, uint } from "../support/flow-packets.ts";
 import {
+  hex,
+  ipv4,
+  uint,
   address,
   counterSample,
   discardSample,
@@ -16,7 +18,7 @@ import {
   tcp,
   udp,
   words,
-} from "../support/sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import type { GoldenCase } from "./golden-cases.ts";
 
 const v6 = hex("20010db8000000000000000000000009");

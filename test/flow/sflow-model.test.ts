@@ -22,7 +22,7 @@ import {
   tcp,
   udp,
   words,
-} from "../support/sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { modelSamples } from "./model/sflow-model.ts";
 
 /** Every sample is written by the kernel. */

@@ -13,7 +13,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 
 const flow: PacketTemplate = { id: 300, fields: fields([1, 4], [10, 4], [22, 4]) };

@@ -10,10 +10,14 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  ethernet,
+  ipv4Packet,
+  ipv6Packet,
+  tcp,
+  udp,
+} from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { runs } from "../support/runs.ts";
-import { ethernet, ipv4Packet, ipv6Packet, tcp, udp } from "../support/sflow-packets.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
 const vxlan = (inner: Buffer): Buffer => Buffer.concat([hex("0800000000002a00"), inner]);

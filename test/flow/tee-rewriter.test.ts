@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createRelayRewriter, type RelayRewriterOptions } from "../../src/flow/relay/tee.ts";
+import type { RelayLimits } from "../../src/flow/relay/relay-scope.ts";
+import { RelayRewriter } from "../../src/flow/relay/tee.ts";
 import {
   dataSet,
   fields,
@@ -15,12 +16,13 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+  flowSample,
+  sflow,
+} from "../../packages/testkit/index.ts";
 import { createDatagramDamage } from "../support/damage-datagram.ts";
 import { createFlowRig, type Json } from "../support/flow-rig.ts";
 import { createRandom } from "../support/mutate.ts";
 import { runs } from "../support/runs.ts";
-import { flowSample, sflow } from "../support/sflow-packets.ts";
 import { goldenCases } from "./golden-cases.ts";
 
 const host = "198.51.100.9";
@@ -30,11 +32,11 @@ type From = typeof first;
 
 /** A collector that hears exporters themselves, and one that hears them by a tee, which has a port for each. */
 function createPair(
-  options: Partial<RelayRewriterOptions> = {},
+  { maxBytes = 1472, limits }: { maxBytes?: number; limits?: Partial<RelayLimits> } = {},
   rigs = { direct: createFlowRig(), behind: createFlowRig({ relays: [host] }) },
 ) {
   const dropped: string[] = [];
-  const rewriter = createRelayRewriter({ maxBytes: 1472, drop: (reason) => void dropped.push(reason), ...options });
+  const rewriter = new RelayRewriter(maxBytes, (reason) => void dropped.push(reason), limits);
   const { direct, behind } = rigs;
   const ports = new Map<string, number>();
   return {

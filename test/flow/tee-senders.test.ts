@@ -3,10 +3,18 @@ import assert from "node:assert/strict";
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
-import { createTee, type TeeOptions } from "../../src/flow/index.ts";
+import { Tee, type TeeOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  ipv4,
+  uint,
+  type PacketTemplate,
+} from "../../packages/testkit/index.ts";
 import { until } from "../support/until.ts";
 import { withoutIpv6 } from "../support/without-ipv6.ts";
 
@@ -39,7 +47,7 @@ async function startStage(t: TestContext, ip: string, given: Partial<TeeOptions>
   target.on("message", (bytes, from) => void arrived.push({ bytes, from }));
   const metrics = createMetrics();
   let monotonic = 0;
-  const tee = createTee({
+  const tee = new Tee({
     ip,
     port: 0,
     targets: [{ name: "target", address: ip, port: target.address().port }],

@@ -11,7 +11,7 @@ import {
   packetSet,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 
 const template: PacketTemplate = { id: 256, fields: fields([1, 4]) };

@@ -2,13 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
 import { createExporterTable, type ExporterTable, Fleet } from "../../src/fleet/index.ts";
-import {
-  createFlowPipeline,
-  createSharedStore,
-  createStateKeeper,
-  type FlowPipeline,
-  type StateKeeper,
-} from "../../src/flow/index.ts";
+import { FlowPipeline, SharedStore, StateKeeper } from "../../src/flow/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import {
@@ -28,7 +22,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "./flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { parseLines } from "./flow-rig.ts";
 
 /** Many collectors of a fleet in one process, without sockets, and exporters that say their templates once and go from one to another. */
@@ -260,15 +254,15 @@ function startMember(
     leaseMs: 15_000,
   });
   const table = createExporterTable(fleet.connection, name, memberName);
-  const store = createSharedStore({ ...shared, table: mortal(table, () => member.isDead) });
-  const pipeline = createFlowPipeline({
+  const store = new SharedStore({ ...shared, table: mortal(table, () => member.isDead) });
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (member.isDead || take(lines)) },
     communityId: false,
     isShared: true,
     ...shared,
   });
-  const keeper = createStateKeeper({
+  const keeper = new StateKeeper({
     shared: store,
     sources: [pipeline],
     responsible: () => 0,

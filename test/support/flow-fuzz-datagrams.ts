@@ -1,4 +1,13 @@
-import { fields, ipv4, uint, netflow9, netflow9Templates, dataSet, ipfix, ipfixTemplates } from "./flow-packets.ts";
+import {
+  fields,
+  ipv4,
+  uint,
+  netflow9,
+  netflow9Templates,
+  dataSet,
+  ipfix,
+  ipfixTemplates,
+} from "../../packages/testkit/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
 import { referenceData } from "./reference-data.ts";
 import { readdirSync, readFileSync } from "node:fs";

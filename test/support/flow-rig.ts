@@ -1,5 +1,5 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
-import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, type Clock, type Metrics } from "../../src/base/report/index.ts";
 
@@ -29,7 +29,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
   let written: Json[] = [];
   const rig = { time: receivedAt };
   const clock: Clock = { now: () => rig.time, monotonic: () => rig.time };
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (written = written.concat(parseLines(lines))) },
     communityId: false,

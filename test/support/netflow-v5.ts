@@ -1,4 +1,4 @@
-import { netflow5 } from "./flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 
 export interface NetflowV5Record {
   readonly source: string;

@@ -4,9 +4,20 @@ import type { TestContext } from "node:test";
 import { runProgram } from "../../src/app/index.ts";
 import { framings, ipPacketWith, pcapFile } from "./capture-file.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, ipv4, netflow9, netflow9Templates, uint } from "./flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  ipv4,
+  netflow9,
+  netflow9Templates,
+  uint,
+  counterSample,
+  sflow,
+  structure,
+} from "../../packages/testkit/index.ts";
 import { mmdbFile } from "./mmdb-file.ts";
-import { counterSample, sflow, structure } from "./sflow-packets.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
 /** What a migrated collector is to show: a field, and a value by which dashboards of NetObserv filter or colour. */

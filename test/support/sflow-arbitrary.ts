@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
-import { hex, uint } from "./flow-packets.ts";
 import {
+  hex,
+  uint,
   address,
   counterSample,
   discardSample,
@@ -16,7 +17,7 @@ import {
   tcp,
   udp,
   words,
-} from "./sflow-packets.ts";
+} from "../../packages/testkit/index.ts";
 
 const word = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(0, 1, 2, 3, 4, 100, 443, 0x3fff_ffff, 0xffff_ffff) },

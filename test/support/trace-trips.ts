@@ -15,7 +15,7 @@ import {
   uint,
   type PacketField,
   type PacketTemplate,
-} from "../../src/app/demo/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { createSnmpAgent, listen } from "./snmp-agent/index.ts";
 import { smallTable } from "./snmp-session-fixture.ts";
 import { until } from "./until.ts";

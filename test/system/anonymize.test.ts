@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { formatAddress } from "../../src/base/ip/index.ts";
 import { anonymizeTexts, createCryptoPan } from "../../src/output/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
-import { dataSet, fields, ipv4, netflow9, netflow9Templates, uint } from "../support/flow-packets.ts";
+import { dataSet, fields, ipv4, netflow9, netflow9Templates, uint } from "../../packages/testkit/index.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";

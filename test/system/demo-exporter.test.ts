@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createDemoExporter, createRandom } from "../../src/app/index.ts";
+import { createDemoExporter, createRandom } from "../../packages/testkit/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";

@@ -7,7 +7,15 @@ import { createCollector, readSettings, runProgram } from "../../src/app/index.t
 import { silentLog, systemClock, type Clock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
-import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint, type PacketTemplate } from "../support/flow-packets.ts";
+import {
+  dataSet,
+  fields,
+  ipfix,
+  ipfixTemplates,
+  ipv4,
+  uint,
+  type PacketTemplate,
+} from "../../packages/testkit/index.ts";
 import { createSnmpAgent, listen, octets, oidOf } from "../support/snmp-agent/index.ts";
 import { smallTable } from "../support/snmp-session-fixture.ts";
 import { tempDirectory } from "../support/temp-directory.ts";

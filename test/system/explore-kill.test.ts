@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { test } from "node:test";
-import { createDemoExporter, createRandom } from "../../src/app/index.ts";
+import { createDemoExporter, createRandom } from "../../packages/testkit/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";

@@ -20,7 +20,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import { killPartner } from "../support/partner.ts";
 import { startDatabase, type TestDatabase } from "../support/postgresql.ts";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
-import { ipfix, ipfixTemplates, type PacketField } from "../support/flow-packets.ts";
+import { ipfix, ipfixTemplates, type PacketField } from "../../packages/testkit/index.ts";
 import { until } from "../support/until.ts";
 
 /** How much has to be freed, so that old garbage is sure to have been made. */

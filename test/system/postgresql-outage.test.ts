@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
-import { netflow5 } from "../support/flow-packets.ts";
+import { netflow5 } from "../../packages/testkit/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { sendDatagram } from "../support/send-datagram.ts";

@@ -17,7 +17,7 @@ import {
   netflow9Templates,
   uint,
   type PacketTemplate,
-} from "../support/flow-packets.ts";
+} from "../../packages/testkit/index.ts";
 import { readRecords, totalsOf, type FlowRecord } from "../support/flow-records.ts";
 import { encodePcap, udpFrame, type PcapPacket } from "../support/pcap.ts";
 import { runNfprobe, runSfprobe, runSoftflowd } from "../support/real-exporters.ts";

@@ -27,7 +27,8 @@ import {
   trapRulesShape,
 } from "../../snmp/index.ts";
 import { shapingProblems } from "../shaping.ts";
-import { receivesFlows, type Settings } from "../settings/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { receivesFlows } from "../../flow/settings.ts";
 
 /** The files of an operator that are read by a shape, with the setting that names each. */
 const formats: readonly (readonly [title: string, setting: string, shape: Shape<unknown>])[] = [

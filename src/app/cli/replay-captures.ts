@@ -2,13 +2,11 @@ import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   CaptureError,
-  createDatagramReader,
+  DatagramReader,
   readCapture,
-  type DatagramReader,
   type FrameKind,
-  createFlowPipeline,
+  FlowPipeline,
   protocolOf,
-  type FlowPipeline,
 } from "../../flow/index.ts";
 import { fanOut, type DeliveryState } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
@@ -64,7 +62,7 @@ export async function replayCaptures(
   const taker = options.outputs === true ? configuredOutputs(settings, reporting) : standardOutput(terminal);
   const components = [...(metadata === undefined ? [] : [metadata]), ...enrichment.components, ...taker.components];
   const { elements } = flowElements(settings);
-  const pipeline = createFlowPipeline(
+  const pipeline = new FlowPipeline(
     decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink: taker.sink }),
   );
   const counts = newCounts();
@@ -114,7 +112,7 @@ async function replayFile(
   keepsUp: () => Promise<boolean>,
   terminal: Terminal,
 ): Promise<boolean> {
-  const reader: DatagramReader = createDatagramReader();
+  const reader: DatagramReader = new DatagramReader();
   let since = 0;
   try {
     for await (const frame of readCapture(file === "-" ? terminal.input : createReadStream(file))) {

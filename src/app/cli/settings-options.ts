@@ -10,7 +10,7 @@ import {
   type GivenSetting,
   type SettingsReading,
   flagOf,
-  settingNames,
+  settingGroups,
   settingOf,
 } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
@@ -62,8 +62,9 @@ function readText(file: string): string {
 /** Adds `--config` and a flag for every setting that is not secret. */
 export function addSettingsOptions(command: Command): Command {
   addConfigOption(command);
-  for (const name of settingNames) {
-    const { type, group, help, default: fallback } = settingOf(name);
+  const all = settingGroups.flatMap(({ group, names }) => names.map((name) => ({ group, name })));
+  for (const { group, name } of all) {
+    const { type, help, default: fallback } = settingOf(name);
     if (type.secret) {
       command.addOption(
         new Option(`${flagOf(name)}-file <path>`, `${help} Read from this file.`).helpGroup(`${group}:`),

@@ -12,11 +12,16 @@ import {
   type VarBind,
   parseOid,
 } from "../../snmp/index.ts";
-import { bindLoopback } from "./flow-packets.ts";
-import { type InterfaceCounters, createInterfaceCounters, createDemoStory, createRandom } from "./demo-story.ts";
+import {
+  bindLoopback,
+  type InterfaceCounters,
+  createInterfaceCounters,
+  createDemoStory,
+  createRandom,
+  createDemoExporter,
+} from "../../../packages/testkit/index.ts";
 import type { Collector } from "../collector.ts";
 import { curlLine } from "../service/quickstart.ts";
-import { createDemoExporter } from "./demo-exporter.ts";
 import { type RecentRecords, interfaceTable, recordTable } from "./recent-records.ts";
 
 interface DemoAgent extends Component {

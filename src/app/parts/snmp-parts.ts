@@ -19,7 +19,9 @@ import {
 } from "../enrichment/exporter-interfaces.ts";
 import { compileTrapCondition, recordFilter } from "../shaping.ts";
 import { packagePath } from "../package-root.ts";
-import { discoveredDirectory, receivesFlows, type Settings } from "../settings/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { discoveredDirectory } from "../../snmp/settings.ts";
+import { receivesFlows } from "../../flow/settings.ts";
 import { recordEdits } from "../shaping.ts";
 import type { Progress, Reporting } from "../../base/report/index.ts";
 

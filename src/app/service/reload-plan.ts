@@ -1,4 +1,6 @@
-import { missingForMetadataApi, receivesFlows, type Settings } from "../settings/index.ts";
+import type { Settings } from "../settings/index.ts";
+import { missingForMetadataApi } from "../../metadata/settings.ts";
+import { receivesFlows } from "../../flow/settings.ts";
 
 /** What SIGHUP does, in words for the log. */
 export interface ReloadPlan {

@@ -1,9 +1,9 @@
 import { checkSettings } from "./check-settings.ts";
 import { nameSettings, secretOfFileName } from "./name-settings.ts";
-import { settingGroups, type Setting } from "../../base/settings/index.ts";
+import type { Setting } from "../../base/settings/index.ts";
 import { instanceSetting, kindOf, outputWordOf, parseInstanceName, type OutputInstance } from "./output-settings.ts";
 import { isSettingName } from "./netobserv/netobserv-names.ts";
-import { settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
+import { settingGroups, settingNames, settingOf, type SettingName, type Settings } from "./settings-table.ts";
 import { SettingsError } from "./settings-source.ts";
 import { type GivenSetting, flagOf } from "./settings-source.ts";
 
@@ -139,6 +139,7 @@ export function formatSettings({ settings, origins }: SettingsReading): string {
 /** A setting with its value, of the collector or of an output that has a name. */
 export interface ListedSetting {
   readonly row: Setting<unknown>;
+  readonly group: string;
   /** The name by which it is given. */
   readonly shown: string;
   readonly value: unknown;
@@ -151,18 +152,21 @@ export function allSettings(
   settings: Settings,
   origins: ReadonlyMap<SettingName, string> | undefined,
 ): readonly ListedSetting[] {
-  const own = settingNames.map((name) => ({
-    row: settingOf(name),
-    shown: name as string,
-    value: settings[name] as unknown,
-    origin: origins?.get(name),
-  }));
+  const own = settingGroups.flatMap(({ group, names }) =>
+    names.map((name) => ({
+      row: settingOf(name),
+      group,
+      shown: name as string,
+      value: settings[name] as unknown,
+      origin: origins?.get(name),
+    })),
+  );
   const ofInstances = settings.outputInstances.flatMap((instance) => {
     const values: Readonly<Record<string, unknown>> = { ...instance.values };
     return Object.entries(kindOf(instance.word).rows).map(([name, row]) => {
       const full = `SVC_OUTPUT_${instance.word}_${name}`;
       const origin = instance.origins.get(full) ?? "default";
-      return { row, shown: instanceSetting(instance, full), value: values[name], origin };
+      return { row, group: "Outputs", shown: instanceSetting(instance, full), value: values[name], origin };
     });
   });
   return [...own, ...ofInstances];
@@ -170,8 +174,7 @@ export function allSettings(
 
 /** The page docs/reference/settings.md: a table for each group, for each output its own. */
 export function settingsPage(): string {
-  const sections = settingGroups.map((group) => {
-    const names = settingNames.filter((name) => settingOf(name).group === group);
+  const sections = settingGroups.map(({ group, names }) => {
     const tables = [...new Set(names.map(outputWordOf))].map((output) => {
       const rows = names.filter((name) => outputWordOf(name) === output).map(tableRow);
       const heading = output === "" ? [] : [`### \`SVC_OUTPUT_${output}_…\``];
@@ -205,7 +208,7 @@ export function yamlScalar(text: string): string {
 const intro = `
 # Settings
 
-Generated from the table in \`src/app/settings/settings-table.ts\` by \`npm run generate\`.
+Generated from the tables that \`src/app/settings/settings-table.ts\` gathers by \`npm run generate\`.
 
 Settings come from several places. A later one overrides an earlier one:
 

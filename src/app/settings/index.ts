@@ -1,17 +1,17 @@
 export { refuseForeignFile } from "./foreign-file.ts";
 export { theirDefault } from "./name-settings.ts";
 export { isEnvFile, parseEnvFile } from "./env-file.ts";
-export { countFates, fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
+export { countMappings, mappingOf, type NameMapping } from "./netobserv/netobserv-names.ts";
+export { netObservNames } from "./netobserv/netobserv-names.gen.ts";
 export { lostResults, migrateSettings, type Migrated } from "./netobserv/migrate.ts";
 export { netObservPage } from "./netobserv/netobserv-page.ts";
-export { missingForMetadataApi, receivesFlows } from "./check-settings.ts";
-export { discoveredDirectory } from "./discovered-directory.ts";
 export { allSettings, formatSettings, settingsPage } from "./format-settings.ts";
 export { readSettings, type SettingsReading } from "./format-settings.ts";
 export { SettingsError } from "./settings-source.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
 export {
   plainSettings,
+  settingGroups,
   settingNames,
   settingOf,
   settingsTable,

@@ -1,6 +1,7 @@
 import { nearName } from "../../base/text/index.ts";
 import { instanceSetting, parseInstanceName, storeWordOf } from "./output-settings.ts";
-import { fateOf, netObservNames, type Fate } from "./netobserv/netobserv-names.ts";
+import { netObservNames } from "./netobserv/netobserv-names.gen.ts";
+import { mappingOf, type NameMapping } from "./netobserv/netobserv-names.ts";
 import { settingNames, settingOf, type SettingName } from "./settings-table.ts";
 import type { GivenSetting } from "./settings-source.ts";
 
@@ -125,9 +126,9 @@ export function meaningOf(name: string): Meaning | undefined {
   };
   const own = prefixes.own + suffix;
   if (secretOfFileName.has(own)) return { name: ofNamespace(own), isAlias: false, toText: asItIs };
-  const fate = fateOf(suffix);
-  if (fate?.kind !== "same") return undefined;
-  return { name: ofNamespace(fate.setting), isAlias: fate.isAlias, toText: fate.toText };
+  const mapping = mappingOf(suffix);
+  if (mapping?.kind !== "same") return undefined;
+  return { name: ofNamespace(mapping.setting), isAlias: mapping.isAlias, toText: mapping.toText };
 }
 
 /** The name after either prefix. NetObserv has several outputs of one kind by namespaces: `EF_EDGE_OUTPUT_KAFKA_TOPIC`. */
@@ -164,7 +165,7 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   const isOld = name.startsWith(prefixes.old);
   const { suffix = "" } = partsOf(name);
   if (unfilled !== undefined) {
-    if (fateOf(suffix)?.kind !== "accepted") report.warning(`${origin}: ${name} is left out: ${unfilled}`);
+    if (mappingOf(suffix)?.kind !== "accepted") report.warning(`${origin}: ${name} is left out: ${unfilled}`);
     return;
   }
   if (!isOld && !name.startsWith(prefixes.own)) {
@@ -189,13 +190,13 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
     if (!isEmpty) group[isAlias ? "aliases" : "plain"].push({ name: meaning.name, text: toText(text), origin: shown });
     return;
   }
-  const fate = fateOf(suffix);
-  if (fate === undefined) {
+  const mapping = mappingOf(suffix);
+  if (mapping === undefined) {
     const near = nearSetting(name);
     if (near === undefined) report.unknown(`${name} (${origin})`);
     else if (isOld) report.unknown(`${name} (${origin}; is ${near} meant?)`);
     else report.problem(`${origin}: ${name} is not a setting: is ${near} meant?`);
-  } else if (!isEmpty && fate.kind !== "same") report.withoutEffect(given, suffix, fate);
+  } else if (!isEmpty && mapping.kind !== "same") report.withoutEffect(given, suffix, mapping);
 }
 
 /** The programs of NetObserv whose settings these are. */
@@ -249,10 +250,10 @@ function createReport() {
     unknown: (name: string) => void unknown.push(name),
     problem: (problem: string) => void problems.push(problem),
     warning: (warning: string) => void left.push(warning),
-    withoutEffect({ name, text }: GivenSetting, suffix: string, fate: Exclude<Fate, { kind: "same" }>): void {
+    withoutEffect({ name, text }: GivenSetting, suffix: string, mapping: Exclude<NameMapping, { kind: "same" }>): void {
       given.set(suffix, { name, text });
-      if (fate.kind === "missing") missing.push({ name, advice: fate.advice, switch: fate.needs ?? suffix });
-      else accepted.set(fate.why, (accepted.get(fate.why) ?? new Set()).add(name));
+      if (mapping.kind === "missing") missing.push({ name, advice: mapping.advice, switch: mapping.needs ?? suffix });
+      else accepted.set(mapping.why, (accepted.get(mapping.why) ?? new Set()).add(name));
     },
     result(fromOld: number): Omit<NamedSettings, "groups"> {
       const notes = [...accepted].map(([why, names]) => `${[...names].join(", ")} without effect: ${why}`);

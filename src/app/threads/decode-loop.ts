@@ -115,7 +115,7 @@ export function createThreadMetadata(reader: SharedIndexReader): ThreadMetadata 
   // Another object for each version: that is how a listener knows them apart.
   const makeIndex = (): AddressIndex => ({
     covering: (address) => reader.covering(address),
-    texts: reader.texts,
+    texts: (addresses, count, use) => reader.texts(addresses, count, use),
   });
   let index = makeIndex();
   return {

@@ -1,13 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
-import {
-  createFlowPipeline,
-  createRingReader,
-  tidyEveryMs,
-  type ExporterState,
-  type SharedAnswer,
-} from "../../flow/index.ts";
-import { openSharedIndex } from "../../metadata/index.ts";
+import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
+import { SharedIndexReader } from "../../metadata/index.ts";
 import { createSampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
@@ -64,7 +58,7 @@ const sampled =
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
-const metadata = handle && createThreadMetadata(openSharedIndex(handle));
+const metadata = handle && createThreadMetadata(new SharedIndexReader(handle));
 const enrichment = createEnrichment(
   settings,
   metadata,
@@ -84,9 +78,9 @@ const options = decodingOptions(settings, {
   metrics,
   clock: systemClock,
 });
-const pipeline = createFlowPipeline(options);
-const reader = createRingReader(ring, {
-  standing: (address) => pipeline.standing(address),
+const pipeline = new FlowPipeline(options);
+const reader = new RingReader(ring, {
+  reputation: (address) => pipeline.reputation(address),
   monotonic: () => systemClock.monotonic(),
 });
 metrics.counterFrom(

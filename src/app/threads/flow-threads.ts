@@ -2,14 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   checkKernel,
   createRing,
-  createStateKeeper,
+  StateKeeper,
   type CustomElement,
   type ExporterTraffic,
   type ExporterView,
   type RingHandle,
   type SharedAnswer,
   type SharedExporters,
-  type StateKeeper,
   type StateReport,
   type StateStore,
   type StreamCredentials,
@@ -159,7 +158,7 @@ export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
   const keeper: StateKeeper | undefined =
     options.state === undefined && options.shared === undefined
       ? undefined
-      : createStateKeeper({
+      : new StateKeeper({
           store: options.state,
           shared: options.shared,
           sources: decoders.map((decoder) => ({

@@ -134,8 +134,8 @@ interface Listed {
 }
 
 function listSettings(settings: Settings, origins: ReadonlyMap<SettingName, string> | undefined): readonly Listed[] {
-  return allSettings(settings, origins).map(({ row, shown, value, origin }) => {
-    const { type, group, help, default: fallback } = row;
+  return allSettings(settings, origins).map(({ row, group, shown, value, origin }) => {
+    const { type, help, default: fallback } = row;
     const [ownText, defaultText] = [type.format(value), type.format(fallback)];
     const guess = ownText === defaultText ? "default" : "program";
     const rest = { default: defaultText, origin: origin ?? guess };

@@ -5,7 +5,6 @@ import type { SettingType } from "./setting-type.ts";
 export interface Setting<T> extends SettingRules<T> {
   readonly type: SettingType<T>;
   readonly default: T;
-  readonly group: SettingGroup;
   readonly help: string;
   /** A value for the page of settings, where the default does not show what one looks like. */
   readonly example?: string;
@@ -18,9 +17,14 @@ export interface SettingRules<T> {
   readonly belongsTo?: readonly string[];
   /** Settings of which only one may be set, besides this one. */
   readonly conflicts?: readonly string[];
-  /** Says what is wrong with a value on this host, behind the name of the setting. */
-  fault?(this: void, value: T): string | undefined;
+  /** Says what is wrong with a value, on this host or beside others, behind the name of the setting. */
+  fault?(this: void, value: T, valueOf: ValueOf): string | undefined;
+  /** Says what is odd about a value, behind the name of the setting. */
+  warning?(this: void, value: T, valueOf: ValueOf): string | undefined;
 }
+
+/** Returns the value of another setting. */
+type ValueOf = (name: string) => unknown;
 
 /** Settings that must have a value because of this one. */
 export interface Need {
@@ -32,33 +36,17 @@ export interface Need {
   readonly must: Readonly<Record<string, string | boolean>>;
 }
 
-export const settingGroups = [
-  "Metadata",
-  "API",
-  "Flows",
-  "SNMP",
-  "Fleet",
-  "Records",
-  "Enrichment",
-  "Outputs",
-  "Explore",
-  "Log",
-  "First steps",
-] as const;
-export type SettingGroup = (typeof settingGroups)[number];
-
 export const MiB = 2 ** 20;
 export const GiB = 2 ** 30;
 
 /** @param more an example, or that and rules. */
 export function row<T>(
-  group: SettingGroup,
   type: SettingType<T>,
   fallback: NoInfer<T>,
   help: string,
   more: string | (SettingRules<NoInfer<T>> & { readonly example?: string }) = {},
 ): Setting<T> {
-  return { type, default: fallback, group, help, ...(typeof more === "string" ? { example: more } : more) };
+  return { type, default: fallback, help, ...(typeof more === "string" ? { example: more } : more) };
 }
 
 /** Rows by the names of their settings. */
@@ -90,13 +78,13 @@ export function reveal<Values extends object>(values: Values): Revealed<Values> 
  */
 export function brokenRules(
   rows: SettingRows,
-  valueOf: (name: string) => unknown,
+  valueOf: ValueOf,
   show: (name: string) => string = (name) => name,
 ): string[] {
   return Object.entries(rows).flatMap(([name, rules]) => {
     const value = valueOf(name);
     const problems: string[] = [];
-    const fault = rules.fault?.(value);
+    const fault = rules.fault?.(value, valueOf);
     if (fault !== undefined) problems.push(`${show(name)} ${fault}`);
     for (const { is, when = {}, must } of rules.needs ?? []) {
       const isMet = is === undefined ? isSet(value) : value === is;
@@ -115,6 +103,14 @@ export function brokenRules(
       if (given.length > 1) problems.push(`only one of ${given.map(show).join(", ")} may be set`);
     }
     return problems;
+  });
+}
+
+/** Finds what is odd about values by the rules of their rows. */
+export function oddities(rows: SettingRows, valueOf: ValueOf): string[] {
+  return Object.entries(rows).flatMap(([name, rules]) => {
+    const warning = rules.warning?.(valueOf(name), valueOf);
+    return warning === undefined ? [] : [`${name} ${warning}`];
   });
 }
 

@@ -3,12 +3,12 @@ import {
   type Workspace,
   createWorkspaceMemory,
   kernelReserve,
-  type AddressTableAccess,
+  type AddressAdditions,
 } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.gen.ts";
-import * as layout from "./layout.ts";
+import * as layout from "./layout.gen.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 
 // Pieces of text as numbers, lowest byte first, to be stored by one instruction. A piece shorter than its number has zeros
@@ -208,10 +208,10 @@ export interface KernelImports {
   ) => number;
   /** 1 when the line from `start` up to `end` is wanted, else 0; asked where a filter needs more than the kernel keeps. */
   judgeLine(start: number, end: number): number;
-  /** As {@link AddressTableAccess.locate}. */
-  readonly locate: AddressTableAccess["locate"];
-  /** As {@link AddressTableAccess.locateAll}. */
-  readonly locateAll: AddressTableAccess["locateAll"];
+  /** As {@link AddressAdditions.locate}. */
+  readonly locate: AddressAdditions["locate"];
+  /** As {@link AddressAdditions.locateAll}. */
+  readonly locateAll: AddressAdditions["locateAll"];
 }
 
 /** Writes lines by the programs made of templates: WebAssembly, compiled from `assembly/`. */

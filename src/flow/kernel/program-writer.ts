@@ -1,5 +1,5 @@
 import { joinedFields } from "./end-names.ts";
-import * as layout from "./layout.ts";
+import * as layout from "./layout.gen.ts";
 
 /** What an operation writes of the ends of a flow. */
 interface EndMark {

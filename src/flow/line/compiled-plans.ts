@@ -4,7 +4,7 @@ import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { type Step, type Plan, type Output, variableLength } from "../exporters/plan.ts";
 import { readStep } from "../wire/records/read-sets.ts";
 import { textTable, type TextTable } from "./line-head.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import type { Direction } from "./biflow.ts";
 import type { LineHelper } from "./write-field.ts";
 import { maxNumberAddition } from "./kernel-context.ts";

@@ -6,7 +6,7 @@ import {
   type FilterTerm,
   type Quantity,
 } from "../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 
 /** Which records are wanted. */
 export interface RecordFilter {

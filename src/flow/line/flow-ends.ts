@@ -6,7 +6,7 @@ import {
   type Workspace,
 } from "../../record/index.ts";
 import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/end-names.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 
 /** Which end of a flow is its client. */
 type Client = "source" | "destination";

@@ -3,7 +3,7 @@ import type { FieldSource, ExportClock } from "../elements/mapping/convert-type.
 import { putLabels, type ListSource } from "../wire/records/structured-data.ts";
 import type { Plan, Step, PacketSection } from "../exporters/plan.ts";
 import { readStep, type FieldPlaces, locateFields } from "../wire/records/read-sets.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import { type ListShape, createListText, type ListStep, createSectionSteps } from "./list-text.ts";
 import { swapSides, isReverseName, nameIn, reverseNames, type Direction } from "./biflow.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";

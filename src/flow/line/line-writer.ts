@@ -9,7 +9,7 @@ import {
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import {
   type DecodeOutput,
   bootTimeOf,
@@ -226,7 +226,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     growth: ends.growth,
     hasEnds: ends.growth > 1,
   });
-  if (ends.growth > 1) enricher.addresses[0]?.table?.keepFields();
+  if (ends.growth > 1) enricher.addresses[0]?.keepFields();
 
   /** Whether additions to the lines of the datagram at hand are made otherwise. */
   let isBare = false;

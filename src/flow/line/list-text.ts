@@ -25,7 +25,7 @@ import type { FieldPlaces } from "../wire/records/read-sets.ts";
 import type { LineFields } from "./line-helpers.ts";
 import { namePresence, type Presence, valueKind, valueOperation } from "./write-field.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 
 /** Makes steps for the kernel of the beginning of a packet in a record, as `putSection` makes fields. */
 interface SectionSteps {

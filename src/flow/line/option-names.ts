@@ -1,5 +1,5 @@
 import { renderFields, type Workspace } from "../../record/index.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import { sides, type Applications, type NameTable, type NetifNames } from "../exporters/options.ts";
 import { moreOfApplication } from "./record-slots.ts";
 import type { RecordSlots } from "./record-slots.ts";

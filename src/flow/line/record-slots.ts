@@ -1,6 +1,6 @@
 import type { AppAdditions, LineEnricher, Workspace, FieldValues, Value } from "../../record/index.ts";
 import type { KernelImports } from "../kernel/kernel.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import type { Convert } from "../elements/mapping/convert-type.ts";

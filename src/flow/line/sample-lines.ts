@@ -7,7 +7,7 @@ import { createKernelContext, kernelEnricher } from "./kernel-context.ts";
 import { createRecordSlots } from "./record-slots.ts";
 import { createAppWriter } from "./record-slots.ts";
 import { createExporterAdditions } from "./kernel-context.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import { createLineHead, type LineHead } from "./line-head.ts";
 import { createWriteEstimates } from "./kernel-context.ts";
 import { type KernelImports, createKernel } from "../kernel/kernel.ts";

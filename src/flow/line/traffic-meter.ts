@@ -1,7 +1,7 @@
 import type { Workspace } from "../../record/index.ts";
 import type { Exporter } from "../exporters/exporter.ts";
-import { trafficMinuteMs } from "../exporters/exporter.ts";
-import * as layout from "../kernel/layout.ts";
+import { trafficMinuteMs } from "../exporters/exporter-traffic.ts";
+import * as layout from "../kernel/layout.gen.ts";
 
 /** Takes by minute what flows say passed the interfaces of exporters; the kernel adds it up. */
 export interface TrafficMeter {

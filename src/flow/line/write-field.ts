@@ -11,7 +11,7 @@ import {
   type Step,
 } from "../exporters/plan.ts";
 import type { Direction } from "./biflow.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import type { ProgramWriter } from "../kernel/program-writer.ts";
 
 /** Conversions that the kernel does. `other` are left to the function itself. */

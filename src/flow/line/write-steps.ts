@@ -1,5 +1,5 @@
 import { type Direction, nameIn, isReverseName, turned } from "./biflow.ts";
-import * as layout from "../kernel/layout.ts";
+import * as layout from "../kernel/layout.gen.ts";
 import { type Step, type Plan, type SlowStep, type Output, type Presence, variableLength } from "../exporters/plan.ts";
 import type { PlacedTable } from "./compiled-plans.ts";
 import {

@@ -3,8 +3,6 @@ import { commonRows } from "../delivery/settings.ts";
 import { addressesRow, clientCertificateRows, credentialRows, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-const group = "Outputs";
-
 /** A name of a database or table, or what one begins with. */
 const sqlName: SettingType<string> = {
   expected: "letters, digits and underscores, 64 at most, the first no digit",
@@ -18,17 +16,15 @@ const rows = {
   ...tlsRows,
   ...clientCertificateRows,
   ...credentialRows("default"),
-  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "The compression of requests."),
-  DATABASE: row(group, sqlName, "default", "The database of the tables."),
+  COMPRESSION: row(oneOf(["none", "gzip"]), "none", "The compression of requests."),
+  DATABASE: row(sqlName, "default", "The database of the tables."),
   TABLE_PREFIX: row(
-    group,
     sqlName,
     "netgloss_",
     "The beginning of the names of tables: `<prefix>flow`, `<prefix>flow_option`, `<prefix>telemetry`.",
   ),
-  TABLE_CREATE: row(group, bool, true, "Creates missing databases, tables and columns."),
+  TABLE_CREATE: row(bool, true, "Creates missing databases, tables and columns."),
   TABLE_TTL: row(
-    group,
     int(0, 36_500, "days"),
     30,
     "How long new tables keep rows. 0 is for ever. Existing tables keep their TTL.",

@@ -5,14 +5,12 @@ import { addressesRow, clientCertificateRows, postConfig, tlsOf, tlsRows } from 
 import { bodyRows } from "../http/settings.ts";
 import { outputKind } from "../output-kind.ts";
 
-const group = "Outputs";
-
 const rows = {
   ...commonRows("Cribl Stream"),
   ADDRESSES: addressesRow(["127.0.0.1:10080"]),
   ...tlsRows,
   ...clientCertificateRows,
-  TOKEN: row(group, secret, new Secret(""), "The token of the HTTP source, sent as `Authorization: <token>`."),
+  TOKEN: row(secret, new Secret(""), "The token of the HTTP source, sent as `Authorization: <token>`."),
   ...bodyRows,
 };
 

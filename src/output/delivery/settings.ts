@@ -1,7 +1,5 @@
 import { bool, filterText, GiB, int, list, MiB, oneOf, plainText, row, size } from "../../base/settings/index.ts";
 
-const group = "Outputs";
-
 /** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
 export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
 export type RecordType = (typeof recordTypes)[number];
@@ -11,104 +9,85 @@ export type SpoolMode = (typeof spoolModes)[number];
 
 /** The settings that every output to a store has, whose name `store` is. */
 export const commonRows = (store: string, addresses = "ADDRESSES") => ({
-  ENABLE: row(group, bool, false, `Sends records to ${store}.`, { needs: [{ must: { [addresses]: "set" } }] }),
+  ENABLE: row(bool, false, `Sends records to ${store}.`, { needs: [{ must: { [addresses]: "set" } }] }),
   ALLOWED_RECORD_TYPES: row(
-    group,
     list(oneOf(recordTypes)),
     ["as_path_hop", "flow_option", "flow", "telemetry"],
     "The records that this output takes: `flow`, `flow_option` (options data of exporters), `telemetry` (SNMP and sFlow counters). `as_path_hop` is accepted; no such records exist.",
   ),
   FILTER: row(
-    group,
     filterText,
     "",
     "Only records that match this filter go to this output. Empty is all records.",
     "src in 10.0.0.0/8 and dst.tag = pci",
   ),
   THIN_RATE: row(
-    group,
     int(0, 10_000_000, "records a second"),
     0,
     "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
   ),
   ROLLUP_FIELDS: row(
-    group,
     list(plainText),
     [],
     "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
     "src.as,dst.as,proto",
   ),
   DROP_FIELDS: row(
-    group,
     list(plainText),
     [],
     "Fields that this output leaves out of its records.",
     "flow.export.sequence,flow.export.uptime",
   ),
   TIMESTAMP_SOURCE: row(
-    group,
     oneOf(["collect", "export", "start", "end"]),
     "collect",
     "What `@timestamp` is of flows: when they were received, exported, began or ended. Records without that time, or with one more than a day from receipt, keep the time of receipt.",
   ),
   ECS_ENABLE: row(
-    group,
     bool,
     false,
     "Gives fields the names of the Elastic Common Schema where it has them. Filters, DROP_FIELDS and other settings name fields as before.",
   ),
   BATCH_DEADLINE: row(
-    group,
     int(1, 600_000, "milliseconds"),
     2000,
     "The longest time that a record waits for its batch to fill.",
   ),
   BATCH_MAX_BYTES: row(
-    group,
     size(1024, 256 * MiB),
     8 * MiB,
     "The most bytes of a batch, before compression. A longer record is a batch by itself.",
   ),
   QUEUE_SIZE: row(
-    group,
     size(MiB, 4 * GiB),
     64 * MiB,
     "The queue in memory, requests in flight included. When it is full, records go to the spool, or are dropped and counted.",
   ),
   SPOOL_MODE: row(
-    group,
     oneOf(spoolModes),
     "overflow",
     "Where batches wait. `off`: in memory. `overflow`: on disk while half the queue is full or the store does not answer. `always`: on disk, synced. Without SVC_STATE_DIRECTORY_PATH it is `off`.",
     { needs: [{ is: "always", must: { SVC_STATE_DIRECTORY_PATH: "set" } }] },
   ),
-  SPOOL_MAX_SIZE: row(group, size(8 * MiB, 1024 * GiB), 4 * GiB, "The most bytes of the spool on disk."),
+  SPOOL_MAX_SIZE: row(size(8 * MiB, 1024 * GiB), 4 * GiB, "The most bytes of the spool on disk."),
   SPOOL_WHEN_FULL: row(
-    group,
     oneOf(["drop_oldest", "drop_newest"]),
     "drop_oldest",
     "Which records are dropped and counted when the spool is full.",
   ),
   DEAD_LETTER_MAX_SIZE: row(
-    group,
     size(MiB, 64 * GiB),
     64 * MiB,
     "Rotates the file of dead letters (refused records) to `.1` when it has reached this size. One rotated file is kept.",
   ),
-  REQUESTS_IN_FLIGHT: row(group, int(1, 64, "requests"), 4, "The most batches that are sent at the same time."),
-  TIMEOUT: row(
-    group,
-    int(1, 3600, "seconds"),
-    30,
-    "How long to wait for the answer to a request before it is sent again.",
-  ),
+  REQUESTS_IN_FLIGHT: row(int(1, 64, "requests"), 4, "The most batches that are sent at the same time."),
+  TIMEOUT: row(int(1, 3600, "seconds"), 30, "How long to wait for the answer to a request before it is sent again."),
   RETRY_BACKOFF: row(
-    group,
     int(1, 600_000, "milliseconds"),
     1000,
     "How long to wait before the first retry. The wait doubles with each further one. Retries do not end.",
   ),
-  RETRY_BACKOFF_MAX: row(group, int(1, 3_600_000, "milliseconds"), 30_000, "The longest wait between retries."),
+  RETRY_BACKOFF_MAX: row(int(1, 3_600_000, "milliseconds"), 30_000, "The longest wait between retries."),
 });
 
 export type CommonRows = ReturnType<typeof commonRows>;

@@ -4,8 +4,6 @@ import { basicAuthorization, urlsOf } from "../http/server-settings.ts";
 import { outputKind } from "../output-kind.ts";
 import { policyRow, searchRows, searchTls, serverRows } from "../search/search-settings.ts";
 
-const group = "Outputs";
-
 /** The Cloud ID of Elastic Cloud: `<name>:<base64 of host$elasticsearch$kibana>`. */
 const cloudId: SettingType<string> = {
   expected: "a Cloud ID, <name>:<base64>, or empty",
@@ -25,13 +23,12 @@ export function cloudIdUrl(id: string): string | undefined {
 const rows = {
   ...serverRows("Elasticsearch", "elastic"),
   CLOUD_ID: row(
-    group,
     cloudId,
     "",
     "The Cloud ID of a deployment of Elastic Cloud. It replaces ADDRESSES.",
     "edge:ZXhhbXBsZS5jb20kYWJjJGRlZg==",
   ),
-  API_KEY: row(group, secret, new Secret(""), "The API key. It replaces user name and password."),
+  API_KEY: row(secret, new Secret(""), "The API key. It replaces user name and password."),
   ...searchRows,
   INDEX_TEMPLATE_ILM_LIFECYCLE: policyRow("ILM"),
 };

@@ -35,11 +35,8 @@ const headerList: SettingType<ReadonlyMap<string, string>> = {
   format: (of) => [...of].map(([name, value]) => `${name}=${value}`).join(","),
 };
 
-const group = "Outputs";
-
 export const addressesRow = (fallback: readonly string[]): Setting<readonly string[]> =>
   row(
-    group,
     list(serverAddress),
     fallback,
     "The servers of the store. Requests are spread over those that answer.",
@@ -47,21 +44,14 @@ export const addressesRow = (fallback: readonly string[]): Setting<readonly stri
   );
 
 export const tlsRows = {
-  TLS_ENABLE: row(
-    group,
-    bool,
-    false,
-    "Uses TLS for addresses without a scheme. `https://` and `tls://` say it themselves.",
-  ),
+  TLS_ENABLE: row(bool, false, "Uses TLS for addresses without a scheme. `https://` and `tls://` say it themselves."),
   TLS_CA_CERT_FILEPATH: row(
-    group,
     path,
     "",
     "CA certificates in PEM. They replace those of the system.",
     "/etc/netgloss/tls/ca.pem",
   ),
   TLS_SKIP_VERIFICATION: row(
-    group,
     bool,
     false,
     "Accepts any server certificate. Insecure: others on the path can read and change the records.",
@@ -69,34 +59,22 @@ export const tlsRows = {
 };
 
 export const clientCertificateRows = {
-  TLS_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
-  TLS_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
+  TLS_CERT_FILEPATH: row(path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
+  TLS_KEY_FILEPATH: row(path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
 };
 
 export const credentialRows = (user: string) => ({
-  USERNAME: row(
-    group,
-    userName,
-    user,
-    "The user name of basic authentication, which needs a password, too.",
-    "netgloss",
-  ),
-  PASSWORD: row(group, secret, new Secret(""), "The password of basic authentication."),
+  USERNAME: row(userName, user, "The user name of basic authentication, which needs a password, too.", "netgloss"),
+  PASSWORD: row(secret, new Secret(""), "The password of basic authentication."),
 });
 
-export const tokenRow = row(group, secret, new Secret(""), "Sent as `Authorization: Bearer <token>`.");
-export const headersRow = row(
-  group,
-  headerList,
-  new Map(),
-  "Further headers of every request.",
-  "x-tenant=edge,x-site=north",
-);
+export const tokenRow = row(secret, new Secret(""), "Sent as `Authorization: Bearer <token>`.");
+export const headersRow = row(headerList, new Map(), "Further headers of every request.", "x-tenant=edge,x-site=north");
 
 export const labelsRow = (what: string): Setting<readonly string[]> =>
-  row(group, listOrNone(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
+  row(listOrNone(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
 
-export const gzipRow = row(group, oneOf(["none", "gzip"]), "none", "Of requests.");
+export const gzipRow = row(oneOf(["none", "gzip"]), "none", "Of requests.");
 
 type TlsSettings = OwnSettings<typeof tlsRows & typeof clientCertificateRows>;
 

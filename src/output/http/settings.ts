@@ -12,19 +12,12 @@ import {
   tokenRow,
 } from "./server-settings.ts";
 
-const group = "Outputs";
-
 const compressions = ["none", "gzip", "zstd"] as const satisfies readonly Compression[];
 
 /** Settings of the body of requests. */
 export const bodyRows = {
-  FORMAT: row(
-    group,
-    oneOf(["ndjson", "array"]),
-    "ndjson",
-    "The format of a request: one record a line, or one JSON array.",
-  ),
-  COMPRESSION: row(group, oneOf(compressions), "none", "The compression of requests. zstd needs Node 22.15 or later.", {
+  FORMAT: row(oneOf(["ndjson", "array"]), "ndjson", "The format of a request: one record a line, or one JSON array."),
+  COMPRESSION: row(oneOf(compressions), "none", "The compression of requests. zstd needs Node 22.15 or later.", {
     fault: zstdFault,
   }),
 };

@@ -21,8 +21,6 @@ import { commonRows } from "../delivery/settings.ts";
 import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-const group = "Outputs";
-
 /** A topic of Kafka. */
 const topicName: SettingType<string> = {
   expected: "a topic: letters, digits, dots, dashes and underscores, 249 at most",
@@ -35,94 +33,81 @@ const userMechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const;
 const rows = {
   ...commonRows("Kafka", "BROKERS"),
   BROKERS: row(
-    group,
     list(brokerAddress),
     ["127.0.0.1:9092"],
     "The brokers of the first contact. The client learns the others from them.",
     "kafka-1.example.com:9092,kafka-2.example.com:9092",
   ),
-  CLIENT_ID: row(group, plainText, "netgloss", "The client's name in logs and quotas of the brokers."),
-  TOPIC: row(group, topicName, "netgloss", "The topic of all records that have no topic of their own."),
+  CLIENT_ID: row(plainText, "netgloss", "The client's name in logs and quotas of the brokers."),
+  TOPIC: row(topicName, "netgloss", "The topic of all records that have no topic of their own."),
   TOPIC_FLOW_OPTION: row(
-    group,
     orEmpty(topicName),
     "",
     "The topic of options data of exporters. Empty is TOPIC.",
     "netgloss-flow-option",
   ),
   TOPIC_TELEMETRY: row(
-    group,
     orEmpty(topicName),
     "",
     "The topic of SNMP and sFlow counters. Empty is TOPIC.",
     "netgloss-telemetry",
   ),
   TOPIC_AUTO_CREATE: row(
-    group,
     bool,
     true,
     "Asks the broker to create a topic that does not exist. The broker's settings decide whether it does, and the number of partitions.",
   ),
   PARTITION_KEY: row(
-    group,
     listOrNone(plainText),
     ["flow.export.ip.addr", "system.ip.addr"],
     "The first of these fields that a record has is its key. The key chooses the partition as Kafka's Java client does. With none: round robin.",
   ),
   PRODUCER_REQUIRED_ACKS: row(
-    group,
     wordOrNumber({ all: "-1", leader: "1" }),
     "all",
     "Who has a record before it counts as delivered: all replicas in sync, or the leader. 0 is refused, because losses would not be noticed.",
   ),
   PRODUCER_IDEMPOTENCE_ENABLE: row(
-    group,
     bool,
     true,
     "Brokers recognise a batch that is sent again. Needs PRODUCER_REQUIRED_ACKS all.",
   ),
   PRODUCER_COMPRESSION: row(
-    group,
     wordOrNumber({ none: "0", gzip: "1", snappy: "2", lz4: "3", zstd: "4" }),
     "lz4",
     "The compression of records. zstd needs Node 22.15 or later.",
     { fault: zstdFault },
   ),
   PRODUCER_MAX_MESSAGE_BYTES: row(
-    group,
     size(1024, 256 * MiB),
     1_000_000,
     "The most bytes of a record batch of one partition, before compression. At most `message.max.bytes` of the broker.",
   ),
   PRODUCER_FLUSH_MESSAGES: row(
-    group,
     int(0, 1_000_000, "records"),
     0,
     "A batch with this many records is sent at once. 0: only the limit of 50000 records applies.",
   ),
   PRODUCER_FLUSH_MAX_MESSAGES: row(
-    group,
     int(0, 1_000_000, "records"),
     0,
     "The most records of a batch. 0 is no limit but 50000 records.",
   ),
   PRODUCER_TIMEOUT: row(
-    group,
     int(0, 3600, "seconds"),
     10,
     "How long a leader waits for its replicas. At most half of TIMEOUT, so that it can still say so; 0 is that half.",
   ),
-  SASL_ENABLE: row(group, bool, false, "Authenticates by SASL.", {
+  SASL_ENABLE: row(bool, false, "Authenticates by SASL.", {
     needs: [
       { when: { SASL_MECHANISM: ["OAUTHBEARER"] }, must: { SASL_TOKEN_FILEPATH: "set" } },
       { when: { SASL_MECHANISM: userMechanisms }, must: { SASL_USERNAME: "set", SASL_PASSWORD: "set" } },
     ],
   }),
-  SASL_MECHANISM: row(group, oneOf([...userMechanisms, "OAUTHBEARER"]), "PLAIN", "The SASL mechanism."),
-  SASL_USERNAME: row(group, orEmpty(plainText), "", "The user name for PLAIN and SCRAM.", "netgloss"),
-  SASL_PASSWORD: row(group, secret, new Secret(""), "The password for PLAIN and SCRAM."),
+  SASL_MECHANISM: row(oneOf([...userMechanisms, "OAUTHBEARER"]), "PLAIN", "The SASL mechanism."),
+  SASL_USERNAME: row(orEmpty(plainText), "", "The user name for PLAIN and SCRAM.", "netgloss"),
+  SASL_PASSWORD: row(secret, new Secret(""), "The password for PLAIN and SCRAM."),
   SASL_TOKEN_FILEPATH: row(
-    group,
     path,
     "",
     "A file with the token for OAUTHBEARER. It is read at each connection.",

@@ -13,8 +13,6 @@ import {
 } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-const group = "Outputs";
-
 const rows = {
   ...commonRows("Grafana Loki"),
   ADDRESSES: addressesRow(["127.0.0.1:3100"]),
@@ -24,7 +22,7 @@ const rows = {
   TOKEN: tokenRow,
   HEADERS: headersRow,
   COMPRESSION: gzipRow,
-  TENANT: row(group, orEmpty(plainText), "", "The tenant, sent as `X-Scope-OrgID`.", "network"),
+  TENANT: row(orEmpty(plainText), "", "The tenant, sent as `X-Scope-OrgID`.", "network"),
   LABEL_FIELDS: labelsRow(
     "Fields that are labels of the streams. They must have few values: each set of them is a stream.",
   ),

@@ -1,8 +1,6 @@
 import { bool, int, row } from "../../base/settings/index.ts";
 
-const group = "Outputs";
-
 export const monitorRows = {
-  ENABLE: row(group, bool, false, "Logs how many records passed, and how many a second. It sends them nowhere."),
-  INTERVAL: row(group, int(1, 86_400, "seconds"), 60, "How often the numbers of records are logged."),
+  ENABLE: row(bool, false, "Logs how many records passed, and how many a second. It sends them nowhere."),
+  INTERVAL: row(int(1, 86_400, "seconds"), 60, "How often the numbers of records are logged."),
 };

@@ -15,8 +15,6 @@ import { addressesRow, credentialRows, tlsRows } from "../http/server-settings.t
 import type { TlsConfig } from "../delivery/tls-options.ts";
 import type { OwnSettings } from "../output-kind.ts";
 
-const group = "Outputs";
-
 /** A part of the name of an index. */
 const indexPart: SettingType<string> = {
   expected: "lower-case letters, digits, dots, dashes and underscores, 64 at most, the first a letter or digit",
@@ -35,59 +33,38 @@ export const serverRows = (store: string, user: string) => ({
 /** The settings of indices, which stand behind those of the server. */
 export const searchRows = {
   CLIENT_CA_CERT_FILEPATH: row(
-    group,
     path,
     "",
     "Another name of TLS_CA_CERT_FILEPATH, which counts first.",
     "/etc/netgloss/tls/ca.pem",
   ),
-  CLIENT_CERT_FILEPATH: row(group, path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
-  CLIENT_KEY_FILEPATH: row(group, path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
-  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "The compression of requests."),
+  CLIENT_CERT_FILEPATH: row(path, "", "The client's certificate in PEM.", "/etc/netgloss/tls/client.pem"),
+  CLIENT_KEY_FILEPATH: row(path, "", "The client's private key in PEM.", "/etc/netgloss/tls/client-key.pem"),
+  COMPRESSION: row(oneOf(["none", "gzip"]), "none", "The compression of requests."),
   INDEX_PERIOD: row(
-    group,
     oneOf(["rollover", "daily", "monthly"]),
     "rollover",
     "`rollover` writes to data streams; `daily` and `monthly` to indices with the day or month of `@timestamp` (UTC) in their names.",
   ),
-  INDEX_PREFIX: row(
-    group,
-    indexPart,
-    "netgloss",
-    "The beginning of the names of indices: `<prefix>-flow`.",
-    "elastiflow",
-  ),
-  INDEX_SUFFIX: row(
-    group,
-    orEmpty(indexPart),
-    "",
-    "The end of the names of indices: `netgloss-flow-<suffix>`.",
-    "edge",
-  ),
+  INDEX_PREFIX: row(indexPart, "netgloss", "The beginning of the names of indices: `<prefix>-flow`.", "elastiflow"),
+  INDEX_SUFFIX: row(orEmpty(indexPart), "", "The end of the names of indices: `netgloss-flow-<suffix>`.", "edge"),
   INDEX_NAMING: row(
-    group,
     oneOf(["netgloss", "netobserv"]),
     "netgloss",
     "How indices are called. `netobserv`: so that the dashboards of ElastiFlow NetObserv find them, with INDEX_PREFIX elastiflow: `elastiflow-flow-codex-2.4-netgloss`, with ECS_ENABLE `elastiflow-flow-ecs-8.0-2.4-netgloss`.",
   ),
-  INDEX_TEMPLATE_ENABLE: row(group, bool, true, "Creates the index template with the types of all fields."),
-  INDEX_TEMPLATE_OVERWRITE: row(
-    group,
-    bool,
-    true,
-    "Replaces an existing index template, unless it has a newer version.",
-  ),
-  INDEX_TEMPLATE_SHARDS: row(group, int(1, 1024, "shards"), 1, "Primary shards of an index."),
-  INDEX_TEMPLATE_REPLICAS: row(group, int(0, 64, "replicas"), 0, "Replicas of each shard."),
-  INDEX_TEMPLATE_REFRESH_INTERVAL: row(group, plainText, "10s", "How soon records can be searched."),
-  INDEX_TEMPLATE_CODEC: row(group, plainText, "best_compression", "The codec that compresses an index."),
-  INDEX_TEMPLATE_PIPELINE_DEFAULT: row(group, plainText, "_none", "The default ingest pipeline of the indices."),
-  INDEX_TEMPLATE_PIPELINE_FINAL: row(group, plainText, "_none", "The final ingest pipeline of the indices."),
+  INDEX_TEMPLATE_ENABLE: row(bool, true, "Creates the index template with the types of all fields."),
+  INDEX_TEMPLATE_OVERWRITE: row(bool, true, "Replaces an existing index template, unless it has a newer version."),
+  INDEX_TEMPLATE_SHARDS: row(int(1, 1024, "shards"), 1, "Primary shards of an index."),
+  INDEX_TEMPLATE_REPLICAS: row(int(0, 64, "replicas"), 0, "Replicas of each shard."),
+  INDEX_TEMPLATE_REFRESH_INTERVAL: row(plainText, "10s", "How soon records can be searched."),
+  INDEX_TEMPLATE_CODEC: row(plainText, "best_compression", "The codec that compresses an index."),
+  INDEX_TEMPLATE_PIPELINE_DEFAULT: row(plainText, "_none", "The default ingest pipeline of the indices."),
+  INDEX_TEMPLATE_PIPELINE_FINAL: row(plainText, "_none", "The final ingest pipeline of the indices."),
 };
 
 export const policyRow = (kind: string): Setting<string> =>
   row(
-    group,
     orNone(plainText),
     "netgloss",
     `The ${kind} policy of data streams. If it does not exist, it is created: a new index after a day or 30 GB, no deletion. none is no policy.`,

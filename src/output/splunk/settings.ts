@@ -4,27 +4,23 @@ import { commonRows } from "../delivery/settings.ts";
 import { addressesRow, clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-const group = "Outputs";
-
 const rows = {
   ...commonRows("Splunk's HTTP Event Collector"),
   ADDRESSES: addressesRow(["127.0.0.1:8088"]),
   ...tlsRows,
   ...clientCertificateRows,
-  TOKEN: row(group, secret, new Secret(""), "The token of the collector, sent as `Authorization: Splunk <token>`."),
-  TLS_ENABLE: row(group, bool, true, "Uses TLS for addresses that are no URLs."),
+  TOKEN: row(secret, new Secret(""), "The token of the collector, sent as `Authorization: Splunk <token>`."),
+  TLS_ENABLE: row(bool, true, "Uses TLS for addresses that are no URLs."),
   FORMAT: row(
-    group,
     oneOf(["event", "raw"]),
     "event",
     "`event`: each record is an event with time and host. `raw`: lines, which Splunk takes apart by the source type.",
   ),
-  COMPRESSION: row(group, oneOf(["none", "gzip"]), "none", "Of requests."),
-  INDEX: row(group, orEmpty(plainText), "", "The index; empty: the one of the token.", "network"),
-  SOURCE: row(group, orEmpty(plainText), "", "The source; empty: the one of the token.", "netgloss-1"),
-  SOURCETYPE: row(group, plainText, "netgloss", "The source type."),
+  COMPRESSION: row(oneOf(["none", "gzip"]), "none", "Of requests."),
+  INDEX: row(orEmpty(plainText), "", "The index; empty: the one of the token.", "network"),
+  SOURCE: row(orEmpty(plainText), "", "The source; empty: the one of the token.", "netgloss-1"),
+  SOURCETYPE: row(plainText, "netgloss", "The source type."),
   CIM_ENABLE: row(
-    group,
     bool,
     false,
     "Adds indexed fields of the data model Network Traffic, such as `src_ip`, to events (not to `raw`).",

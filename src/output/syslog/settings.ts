@@ -3,8 +3,6 @@ import { commonRows } from "../delivery/settings.ts";
 import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-const group = "Outputs";
-
 const facilities = {
   kern: "0",
   user: "1",
@@ -42,31 +40,28 @@ const severities = {
 const rows = {
   ...commonRows("receivers of syslog"),
   ADDRESSES: row(
-    group,
     list(brokerAddress),
     ["127.0.0.1:514"],
     "The receivers. Batches are spread over those that answer.",
     "syslog-1.example.com:6514,syslog-2.example.com:6514",
   ),
-  PROTOCOL: row(group, oneOf(["tcp", "udp"]), "tcp", "`udp`: at most once. What is lost on the way is not noticed."),
+  PROTOCOL: row(oneOf(["tcp", "udp"]), "tcp", "`udp`: at most once. What is lost on the way is not noticed."),
   CONFIRM: row(
-    group,
     oneOf(["close", "write"]),
     "close",
     "When a batch counts as delivered by TCP. `close`: each has a connection, and the receiver has closed it after reading it. `write`: connections stay, and the system has taken it; what the receiver had not read when it went away is lost.",
   ),
-  FACILITY: row(group, wordOrNumber(facilities), "local0", "The facility of the messages."),
-  SEVERITY: row(group, wordOrNumber(severities), "info", "The severity of the messages."),
-  APP_NAME: row(group, printable(48), "netgloss", "The APP-NAME of the messages."),
+  FACILITY: row(wordOrNumber(facilities), "local0", "The facility of the messages."),
+  SEVERITY: row(wordOrNumber(severities), "info", "The severity of the messages."),
+  APP_NAME: row(printable(48), "netgloss", "The APP-NAME of the messages."),
   HOSTNAME: row(
-    group,
     orEmpty(printable(255)),
     "",
     "The HOSTNAME of the messages. Empty is the name of this host.",
     "netgloss-1.example.com",
   ),
   ...tlsRows,
-  TLS_ENABLE: row(group, bool, false, "Uses TLS over TCP.", { needs: [{ must: { PROTOCOL: "tcp" } }] }),
+  TLS_ENABLE: row(bool, false, "Uses TLS over TCP.", { needs: [{ must: { PROTOCOL: "tcp" } }] }),
   ...clientCertificateRows,
 };
 export type SyslogSettings = OwnSettings<typeof rows>;

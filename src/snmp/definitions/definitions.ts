@@ -1,6 +1,7 @@
 import type { RE2JS } from "re2js";
 import { type Oid, formatOid } from "../session/var-bind.ts";
-import type { Credential, UsmCredential, AuthenticationProtocol, PrivacyProtocol } from "../session/security.ts";
+import type { Credential, UsmCredential } from "../session/security.ts";
+import type { AuthenticationProtocol, PrivacyProtocol } from "../settings.ts";
 import type { Transport } from "../session/peer.ts";
 import type { Bounds, EnumTables, FieldDefinition } from "../values/put-value.ts";
 import type { IndexType } from "../values/convert-value.ts";

@@ -13,7 +13,7 @@ import {
   type Shape,
   type Values,
 } from "../../base/yaml/index.ts";
-import { authenticationProtocols, privacyProtocols } from "../session/security.ts";
+import { authenticationProtocols, privacyProtocols } from "../settings.ts";
 import { transports } from "../session/peer.ts";
 import { versions, type Device, type V3Credential } from "./definitions.ts";
 import { anyKey, distinctWords, isGiven, orNothing, textLine, tolerant, trueOrFalse, word } from "./settings-file.ts";

@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual, createCipheriv, createDecipheriv } from "node:crypto";
 import type { Clock } from "../../base/report/index.ts";
+import type { AuthenticationProtocol, PrivacyProtocol } from "../settings.ts";
 import { DecodeError } from "./ber.ts";
 import { SnmpError } from "./snmp-error.ts";
 
@@ -287,18 +288,6 @@ function desKey(key: Uint8Array): Uint8Array {
 function desVector(key: Uint8Array, salt: Uint8Array): Uint8Array {
   return salt.map((octet, i) => octet ^ (key[desBlock + i] as number));
 }
-
-/** How messages are authenticated: RFC 3414 sections 6 and 7, RFC 7860. */
-export const authenticationProtocols = ["noauth", "md5", "sha", "sha224", "sha256", "sha384", "sha512"] as const;
-export type AuthenticationProtocol = (typeof authenticationProtocols)[number];
-
-/**
- * How messages are encrypted: DES (RFC 3414 section 8), AES-128 (RFC 3826), and longer AES keys, for which no RFC was
- * finished: extended after Blumenthal (`aes192`, `aes256`; what net-snmp and most agents call AES-192 and AES-256) or
- * after Reeder (`aes192c`, `aes256c`; what Cisco devices do).
- */
-export const privacyProtocols = ["nopriv", "des", "aes", "aes192", "aes256", "aes192c", "aes256c"] as const;
-export type PrivacyProtocol = (typeof privacyProtocols)[number];
 
 export interface CommunityCredential {
   readonly version: "1" | "2c";

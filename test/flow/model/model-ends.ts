@@ -1,6 +1,6 @@
 import { parseAddress } from "../../../src/base/ip/index.ts";
 import type { FieldValues, RecordFields, Value, Workspace } from "../../../src/record/index.ts";
-import * as layout from "../../../src/flow/kernel/layout.ts";
+import * as layout from "../../../src/flow/kernel/layout.gen.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { seenAt, trafficKey } from "../../../src/flow/index.ts";
 import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/end-names.ts";
@@ -165,7 +165,7 @@ export function createTrafficModel({ view }: Pick<Workspace, "view">, counters: 
     if (typeof index !== "number" || index <= 0 || index >= two32) return;
     const seen = said === "ingress" ? seenAt.ingress : said === "egress" ? seenAt.egress : seenAt.unknown;
     const number = BigInt(view.getUint32(layout.trafficExporter, true));
-    const key = number * numberUnit + BigInt(trafficKey({ index, way, seen }));
+    const key = number * numberUnit + BigInt(trafficKey(index, way, seen));
     for (let cell = 0; cell < layout.trafficCells; cell++) {
       const at = layout.trafficTable + layout.trafficCell * cell;
       const found = view.getBigUint64(at, true);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
+import { goldenRecords } from "../../support/goldens.ts";
 import { FilterError, parseFilter, recordVocabulary, udmVocabulary, type Filter } from "../../../src/record/index.ts";
 
 const parse = (text: string): Filter => parseFilter(text, "test", recordVocabulary);
@@ -100,14 +99,12 @@ test("words of the collector itself may be in other case; other texts may not", 
 });
 
 test("the texts that records have for such fields are among them", () => {
-  const folder = join(import.meta.dirname, "../../../../test/flow/golden");
   const seen = new Set<string>();
-  for (const file of readdirSync(folder)) {
-    const { records = [] } = JSON.parse(readFileSync(join(folder, file), "utf8")) as { records?: unknown[] };
-    for (const [name, value] of records.flat().flatMap((record) => Object.entries(record as object))) {
+  for (const { name: golden, records } of goldenRecords()) {
+    for (const [name, value] of records.flatMap((record) => Object.entries(record))) {
       const words = recordVocabulary.find(name)?.words;
       for (const text of words === undefined ? [] : [value].flat()) {
-        assert.ok(words?.includes(text as string), `${file}: ${name}: ${JSON.stringify(value)}`);
+        assert.ok(words?.includes(text as string), `${golden}: ${name}: ${JSON.stringify(value)}`);
         seen.add(name);
       }
     }

@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { netflow5 } from "../../support/flow-packets.ts";
+import { netflow5 } from "../../../packages/testkit/index.ts";
 
 /** Records in a datagram of NetFlow v5. */
 export const recordsPerDatagram = 30;

@@ -13,8 +13,8 @@ import {
 import { parseInstanceName } from "../output-settings.ts";
 import type { GivenSetting } from "../settings-source.ts";
 import { settingOf, type SettingName } from "../settings-table.ts";
-import { fateOf, isSettingName, netObservNames } from "./netobserv-names.ts";
-import { missingDefaults } from "./their-defaults.ts";
+import { netObservNames } from "./netobserv-names.gen.ts";
+import { mappingOf, isSettingName, missingDefaults } from "./netobserv-names.ts";
 
 /** What happened to one given name. */
 export interface Migrated {
@@ -111,8 +111,8 @@ function migrate(
   const { name, text } = given;
   const suffix = suffixOf(name) ?? name;
   const target = targetOf(given);
-  const fate = suffixOf(name) === undefined ? undefined : fateOf(suffix);
-  if (given.unfilled !== undefined && fate?.kind !== "accepted") {
+  const mapping = suffixOf(name) === undefined ? undefined : mappingOf(suffix);
+  if (given.unfilled !== undefined && mapping?.kind !== "accepted") {
     const comment = `left out: ${given.unfilled}`;
     return { given, result: "unfilled", line: `# ${target ?? name}:  # ${comment}`, comment };
   }
@@ -135,10 +135,10 @@ function migrate(
     const meant = meaningOf(name)?.toText(text) ?? text;
     return migrateSame(given, { name: target, setting, text: meant }, asComment);
   }
-  if (fate === undefined) return asComment("unknown", whyUnknown(name));
-  if (fate.kind === "accepted") return asComment("accepted", `not needed: ${fate.why}`);
-  if (fate.kind === "same") throw new Error(`${name} has a setting`);
-  const { advice, needs = suffix } = fate;
+  if (mapping === undefined) return asComment("unknown", whyUnknown(name));
+  if (mapping.kind === "accepted") return asComment("accepted", `not needed: ${mapping.why}`);
+  if (mapping.kind === "same") throw new Error(`${name} has a setting`);
+  const { advice, needs = suffix } = mapping;
   if (isOff(texts.get(needs) ?? "")) return asComment("unset", "it is off");
   return asComment("missing", needs === suffix ? `missing: ${advice}` : `missing with ${needs}`);
 }

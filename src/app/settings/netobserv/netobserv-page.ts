@@ -1,9 +1,9 @@
-import { theirDefaults } from "./their-defaults.ts";
-import { countFates, defaultOf, fateOf, netObservNames, type Fate } from "./netobserv-names.ts";
+import { netObservNames } from "./netobserv-names.gen.ts";
+import { countMappings, defaultOf, mappingOf, theirDefaults, type NameMapping } from "./netobserv-names.ts";
 
 /** The page docs/reference/netobserv-settings.md: what happens to each public name of NetObserv. */
 export function netObservPage(): string {
-  const { same, accepted, missing } = countFates();
+  const { same, accepted, missing } = countMappings();
   const rows = Object.keys(netObservNames).toSorted().map(tableRow);
   const defaults = theirDefaults.map(({ setting, text, of, why }) => {
     const when = isProgram(of) ? programs[of] : `with \`${of}\``;
@@ -32,24 +32,24 @@ const tableHead =
 
 function tableRow(suffix: string): string {
   const { example, differs } = netObservNames[suffix] ?? { example: "" };
-  const fate = fateOf(suffix);
-  if (fate === undefined) throw new Error(`${suffix} has no fate`);
+  const mapping = mappingOf(suffix);
+  if (mapping === undefined) throw new Error(`${suffix} has no mapping`);
   const said = [
     ...(differs === undefined ? [] : [`**${differs}**`]),
-    ...(fate.kind === "same" ? [] : [reasonOf(fate)]),
+    ...(mapping.kind === "same" ? [] : [reasonOf(mapping)]),
   ];
-  const fallback = fate.kind === "same" ? (defaultOf(fate.setting) ?? "") : "";
-  const cells = [`\`${suffix}\``, code(example), hereCell(fate), code(fallback), said.join(" ")];
+  const fallback = mapping.kind === "same" ? (defaultOf(mapping.setting) ?? "") : "";
+  const cells = [`\`${suffix}\``, code(example), hereCell(mapping), code(fallback), said.join(" ")];
   return `| ${cells.join(" | ")} |`;
 }
 
-function hereCell(fate: Fate): string {
-  if (fate.kind !== "same") return fate.kind;
-  return fate.isAlias ? `same, as \`${fate.setting}\`` : "same";
+function hereCell(mapping: NameMapping): string {
+  if (mapping.kind !== "same") return mapping.kind;
+  return mapping.isAlias ? `same, as \`${mapping.setting}\`` : "same";
 }
 
-function reasonOf(fate: Exclude<Fate, { kind: "same" }>): string {
-  const text = fate.kind === "accepted" ? fate.why : fate.advice;
+function reasonOf(mapping: Exclude<NameMapping, { kind: "same" }>): string {
+  const text = mapping.kind === "accepted" ? mapping.why : mapping.advice;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 

@@ -9,7 +9,7 @@ import {
   icmpPartnerTable,
   icmpV6PartnerTable,
   shaWords,
-} from "../layout";
+} from "../layout.gen";
 import { putText } from "./values";
 
 /** How many lines have room for a digest that is not there yet. */

@@ -1,5 +1,5 @@
 import { quote, openingBracket, closingBracket, backslash, comma, copy, copyPair } from "./values";
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import {
   fieldMask,
   fieldsBytes,

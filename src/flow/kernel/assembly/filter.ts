@@ -1,6 +1,6 @@
 // Whether a record is wanted, as far as the values say that are kept of it: runs the program that src/flow/line/filter-program.ts
 // makes of a filter.
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import { writeDigests } from "./community-id";
 import { judgeLine } from "./memory";
 import { slot } from "./memory";

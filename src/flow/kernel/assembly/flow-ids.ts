@@ -1,4 +1,4 @@
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import { slot } from "./memory";
 import { putText } from "./values";
 

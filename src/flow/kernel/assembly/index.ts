@@ -1,5 +1,5 @@
 // Writes the lines of flows: it runs programs, which were made of templates, for each record of a set.
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import {
   beginAddresses,
   beginRecord,

@@ -1,5 +1,5 @@
 import { controlHasFields } from "../../../record/address-layout";
-import * as L from "../layout";
+import * as L from "../layout.gen";
 
 // Fields of both ends are noted when they are written.
 

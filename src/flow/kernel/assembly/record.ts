@@ -1,4 +1,4 @@
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import {
   comma,
   putText,

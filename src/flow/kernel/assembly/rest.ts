@@ -1,4 +1,4 @@
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import { addApp, slot, notePiece, addNumber, rateOf, writeEstimates, writeNames, keep } from "./memory";
 import { closingBracket, comma, copy, maxSafe, putText, quote, writeUint64, copyLong, writeByte } from "./values";
 import { append, finish, writeLabels } from "./addresses";

@@ -1,6 +1,6 @@
 // Which end of a flow is the client, as src/flow/line/flow-ends.ts does it, with the same sketch of servers in the same
 // memory.
-import * as L from "../layout";
+import * as L from "../layout.gen";
 import { slot } from "./memory";
 
 /** The rule that said it, for the line under way. */

@@ -1,5 +1,5 @@
-import * as L from "../layout";
-import { hexPairTable } from "../layout";
+import * as L from "../layout.gen";
+import { hexPairTable } from "../layout.gen";
 import {
   quote,
   backslash,

@@ -15,7 +15,7 @@ import {
   textBytes,
   textLength,
   texts,
-} from "../layout";
+} from "../layout.gen";
 import { fillSecond } from "./memory";
 
 /** Characters of JSON. */

@@ -4,7 +4,7 @@ import { type ByteSource, type StepSink, stackAt, createStepList } from "../step
 import { flowLevelOf, type ParsedPacket, createParsedPacket, parsePacket } from "./parse-packet.ts";
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
-import * as layout from "../../kernel/layout.ts";
+import * as layout from "../../kernel/layout.gen.ts";
 import { type Step, type StepBook, createStepBook } from "../steps/step-book.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 import type { PacketStart } from "./parse-headers.ts";

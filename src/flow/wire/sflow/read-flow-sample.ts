@@ -4,7 +4,7 @@ import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-na
 import type { Part, StepBook } from "../steps/step-book.ts";
 import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./sample-steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
-import * as layout from "../../kernel/layout.ts";
+import * as layout from "../../kernel/layout.gen.ts";
 import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-headers.ts";

@@ -1,7 +1,7 @@
 import type { StepBook, Step } from "../steps/step-book.ts";
 import type { StepList, ByteSource } from "../steps/steps.ts";
 import { addAddress, type StructureSteps } from "./structure-steps.ts";
-import * as layout from "../../kernel/layout.ts";
+import * as layout from "../../kernel/layout.gen.ts";
 import { tcpFlagBits, tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import type { PacketSteps } from "../packet/packet-steps.ts";

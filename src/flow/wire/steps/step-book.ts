@@ -8,7 +8,7 @@ import {
 } from "../../../record/index.ts";
 import { createProgramWriter, type Operation } from "../../kernel/program-writer.ts";
 import { endMark } from "../../kernel/program-writer.ts";
-import * as layout from "../../kernel/layout.ts";
+import * as layout from "../../kernel/layout.gen.ts";
 import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./steps.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { formatAddressBytes } from "../../../base/ip/index.ts";
 import { type Value, renderField, type RecordFields, type Workspace } from "../../../record/index.ts";
 import { formatMac, formatText } from "../../elements/mapping/convert-type.ts";
-import * as layout from "../../kernel/layout.ts";
+import * as layout from "../../kernel/layout.gen.ts";
 import type { Step, StepBook } from "./step-book.ts";
 
 /** Where places are. */
