@@ -16,8 +16,8 @@ import { flowStreams } from "./flow-streams.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
-import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
-import { createSampledSink } from "../threads/explore-feed.ts";
+import { FlowThreads } from "../threads/flow-threads.ts";
+import { SampledSink } from "../threads/explore-feed.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
@@ -112,21 +112,13 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   if (count > 0) {
     const named = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
     const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
-    return createFlowThreads({
-      ...reporting,
-      settings: plain,
-      elements,
-      count,
-      streams,
-      metadata,
-      sink,
-      explore: explore?.feed,
-      watchInterfaces,
-      state,
-      shared,
-    });
+    return new FlowThreads(
+      plain,
+      { elements, count, streams, metadata, sink, explore: explore?.feed, watchInterfaces, state, shared },
+      reporting,
+    );
   }
-  const sampled = explore && createSampledSink({ ...explore, sink, number: 0, random: Math.random });
+  const sampled = explore && new SampledSink(sink, explore.feed, explore.report);
   return new FlowListener({
     ...reporting,
     ...decodingOptions(plain, {
