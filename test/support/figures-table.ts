@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 613,
+  files: 612,
   singleUserFiles: 92,
-  interfaces: 1251,
-  interfacesWithOneImplementation: 180,
+  interfaces: 1249,
+  interfacesWithOneImplementation: 178,
   longFunctions: 61,
   testImportsPastDoors: 252,
 } as const;
