@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
-import { createNoteReader, type LineMemory } from "../../output/index.ts";
+import { NoteReader, type LineMemory } from "../../output/index.ts";
 import {
   createEmbeddedExplore,
   ExploreError,
@@ -32,7 +32,7 @@ function createExploreInbox(
   take: (lines: Buffer, records: number) => void,
   monotonic: () => number,
 ): ExploreInbox {
-  const readers = memories.map((memory) => ({ memory, notes: createNoteReader(memory) }));
+  const readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
   return {
     take() {
       const until = monotonic() + turnMs;

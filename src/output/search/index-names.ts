@@ -1,7 +1,7 @@
 import { fieldKey, findIn, findValue } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/line-fields.ts";
 import type { RecordType } from "../delivery/settings.ts";
-import type { SearchSettings } from "./search-settings.ts";
+import type { SearchSettings } from "./settings.ts";
 
 /** What stands between the prefix and the suffix in the name of an index. */
 const middles: Readonly<Record<RecordType, string>> = {
