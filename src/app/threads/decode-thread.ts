@@ -1,18 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
-<<<<<<< HEAD
-import {
-  createFlowPipeline,
-  createRingReader,
-  tidyEveryMs,
-  type ExporterState,
-  type SharedAnswer,
-} from "../../flow/index.ts";
-import { SharedIndexReader } from "../../metadata/index.ts";
-=======
 import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
-import { openSharedIndex } from "../../metadata/index.ts";
->>>>>>> origin/main
+import { SharedIndexReader } from "../../metadata/index.ts";
 import { createSampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
