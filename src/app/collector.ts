@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { apiError, type ExploreOperations, createApiServer, createSignIn } from "../server/index.ts";
+import { apiError, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
 import {
   answerTable,
   ExploreError,
@@ -249,10 +249,10 @@ export function createCollector(options: CollectorOptions): Collector {
   const oidc = oidcConfig(settings);
   const hasMetadata = (): boolean => health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
   const settingsView = createSettingsView({ settings, place: options.settingsPlace, version, clock, hasMetadata });
-  const api = createApiServer({
+  const api = new ApiServer({
     ...apiOptions(settings),
     identities: users?.identities,
-    signIn: oidc && createSignIn(oidc, clock),
+    signIn: oidc && new SignIn(oidc, clock),
     ...reporting,
     version,
     ...collectorViews(

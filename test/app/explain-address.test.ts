@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
 import { explainObject, type ExplainedEnrichers } from "../../src/app/enrichment/explain-objects.ts";
 import { explainAddress, rawFields } from "../../src/server/tools/explain-address.ts";
-import { createToolsContext } from "../../src/server/tools/tools-context.ts";
+import { ToolsContext } from "../../src/server/tools/tools-context.ts";
 import {
   ExplainAddressRequestSchema,
   type ExplainAddressRequest,
@@ -66,8 +66,7 @@ function explain(
   ip: string,
   question: Question = {},
 ): Promise<ExplainAddressResponse> {
-  const tools = createToolsContext({
-    source: store,
+  const tools = new ToolsContext(store, {
     maxBatchSize: 1000,
     explainObject: async () => (asked) => explainObject(enrichers, asked),
   });

@@ -1,12 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import {
-  type OidcConfig,
-  AccessFileError,
-  createIdentities,
-  parseAccessFile,
-  type Identities,
-} from "../../server/index.ts";
+import { type OidcConfig, AccessFileError, Identities, parseAccessFile } from "../../server/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createWatchedFile, type WatchedFile } from "../../base/file/index.ts";
 import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../base/report/index.ts";
@@ -60,7 +54,7 @@ export function createUsersFile(
   path: string,
   { log, clock, metrics, health }: { log: Log; clock: Clock; metrics: Metrics; health: Health },
 ): UsersFile {
-  const identities = createIdentities(clock);
+  const identities = new Identities(clock);
   const limited = limitLog(log, clock, 60_000);
   const count = { user: 0, token: 0 };
   let isRead = false;
