@@ -19,7 +19,7 @@ import {
   type Log,
   createHealth,
   createMetrics,
-  createProgress,
+  Progress,
   startComponents,
   stopComponents,
   type Health,
@@ -38,7 +38,7 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { oidcConfig, createUsersFile } from "./parts/access.ts";
+import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { createDoctor } from "./doctor/doctor.ts";
 import { createObjectExplainer } from "./enrichment/explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment/enrichment-files.ts";
@@ -183,7 +183,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };
-  const progress = createProgress(clock);
+  const progress = new Progress(clock);
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
@@ -244,8 +244,7 @@ export function createCollector(options: CollectorOptions): Collector {
     metadata !== undefined && missing.length === 0
       ? metadata
       : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` };
-  const users =
-    settings.SVC_API_USERS_PATH === "" ? undefined : createUsersFile(settings.SVC_API_USERS_PATH, reporting);
+  const users = settings.SVC_API_USERS_PATH === "" ? undefined : new UsersFile(settings.SVC_API_USERS_PATH, reporting);
   const oidc = oidcConfig(settings);
   const hasMetadata = (): boolean => health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
   const settingsView = createSettingsView({ settings, place: options.settingsPlace, version, clock, hasMetadata });

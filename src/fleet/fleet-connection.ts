@@ -2,7 +2,7 @@ import type { ISql, Sql } from "postgres";
 import {
   type Schema,
   type SchemaStep,
-  createFollower,
+  Follower,
   messageOf,
   migrate,
   migrateMs,
@@ -123,7 +123,7 @@ export function createFleetConnection(options: FleetConnectionOptions): FleetCon
   const channels = new Map<string, ((payload: string) => void)[]>();
   const watchers = new Set<() => void>();
 
-  const follower = createFollower({
+  const follower = new Follower({
     ...options,
     what: "the database of the fleet",
     async connected(session) {
