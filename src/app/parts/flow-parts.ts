@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { type StateFiles, FlowListener, SharedStore, StateStore, type SharedExporters } from "../../flow/index.ts";
 import { makeFolder, replaceContent, type FileIo, nodeFileIo, runAfter } from "../../base/file/index.ts";
-import { createExporterTable, type Fleet } from "../../fleet/index.ts";
+import { PostgresqlExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
@@ -80,7 +80,7 @@ export function createSharedExporters(
   reporting: Reporting,
 ): (SharedExporters & Component) | undefined {
   if (fleet === undefined || !sharesExporters(settings) || !receivesFlows(settings)) return undefined;
-  const table = createExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
+  const table = new PostgresqlExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
   return new SharedStore({ ...reporting, table, after: runAfter, random: Math.random });
 }
 
