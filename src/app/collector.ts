@@ -29,7 +29,7 @@ import type { ExploreQuestions } from "./threads/explore-output.ts";
 import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock, nodeFileIo } from "../base/file/index.ts";
 import { Selections, type Select, type SelectionLimits, UdmError } from "../metadata/index.ts";
 import type { ExporterView } from "../flow/index.ts";
-import { createRecordTap, fanOut } from "../output/index.ts";
+import { fanOut, RecordTap } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
 import { collectorViews } from "./views/collector-views.ts";
@@ -188,7 +188,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
   const fleet = createFleetPart(settings, reporting);
-  const { outputs, stores, explore } = createOutputs(settings, reporting);
+  const { stores, explore, ...outputs } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
   const enrichment = createEnrichment(
@@ -197,7 +197,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
     { forFlows: decodesHere },
   );
-  const sink = createRecordTap(fanOut([...outputs, ...stores, ...sinks]));
+  const sink = new RecordTap(fanOut([...outputs.sinks, ...sinks]));
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
   const sharing = createDeviceSharingPart(settings, fleet, reporting);
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
@@ -292,8 +292,8 @@ export function createCollector(options: CollectorOptions): Collector {
   if (fleet !== undefined) components.push(fleet);
   if (metadata !== undefined) components.push(metadata);
   if (metadataSources !== undefined) components.push(metadataSources);
-  components.push(...enrichment.components, ...outputs);
-  if (stores.length > 0) components.push(together("outputs to stores", stores));
+  components.push(...enrichment.components, ...outputs.local);
+  if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
   if (explore !== undefined) components.push(explore);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
@@ -346,7 +346,7 @@ export function createCollector(options: CollectorOptions): Collector {
       });
     },
     reopen() {
-      for (const output of outputs) output.reopen?.();
+      outputs.reopen();
     },
   };
 }
