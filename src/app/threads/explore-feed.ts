@@ -1,7 +1,8 @@
 import type { EmbeddedExploreConfig, ExploreErrorCode } from "../../explore/index.ts";
 import type { LogLevel } from "../../base/report/index.ts";
 import {
-  createLineSampler,
+  LineSampler,
+  type SampledLines,
   createSamplingMemory,
   type SamplingMemory,
   type SamplingRates,
@@ -67,25 +68,17 @@ export function createSampledSink({ sink, feed, number, random, report }: Sample
     timer = undefined;
     outbox.flush();
   };
-  const sampler = createLineSampler(
-    {
-      memory: feed.sampling,
-      chooser: number,
-      random,
-      to: {
-        maxLength: memory.slabBytes,
-        allocate: (bytes) => outbox.allocate(bytes),
-        hasRoom: () => outbox.hasRoom(),
-        part: () => outbox.flush(),
-        write(lines, records) {
-          outbox.write(lines, records);
-          timer ??= setTimeout(flush, gatherMs);
-        },
-      },
-      dropped,
+  const to: SampledLines = {
+    maxLength: memory.slabBytes,
+    allocate: (bytes) => outbox.allocate(bytes),
+    hasRoom: () => outbox.hasRoom(),
+    part: () => outbox.flush(),
+    write(lines, records) {
+      outbox.write(lines, records);
+      timer ??= setTimeout(flush, gatherMs);
     },
-    feed.rates,
-  );
+  };
+  const sampler = new LineSampler(feed.sampling, feed.rates, number, random, to, dropped);
   return {
     write(lines, count) {
       sampler.look(lines, count);
