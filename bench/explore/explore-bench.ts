@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { EmbeddedExplore, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
+import { EmbeddedExplore, readQuery } from "../../src/explore/index.ts";
 import { createSamplingMemory, setOpen } from "../../src/explore/sampling/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createDirectSampler } from "../../test/support/direct-sampler.ts";
