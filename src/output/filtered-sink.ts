@@ -1,3 +1,4 @@
+import type { Component } from "../base/report/index.ts";
 import { lendLines, type Sink, type ShapeLines } from "../record/index.ts";
 
 /** A sink that gives the same lines to each of several, in their order. */
@@ -19,18 +20,28 @@ export function fanOut(sinks: readonly Sink[]): Sink {
   };
 }
 
+/** Returns a sink with other methods in place of some; the rest of it stays as it is, also where it is an object of a class. */
+export function replaceMethods<T extends Sink>(sink: T, own: Partial<Sink & Component>): T {
+  return new Proxy(sink, {
+    get(target, name) {
+      if (name in own) return Reflect.get(own, name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+    },
+  });
+}
+
 /** Gives a sink only what passes a filter; the rest of it stays as it is. Lines that pass are copied. */
 export function filteredSink<T extends Sink>(sink: T, filter: ShapeLines): T {
   const write = (lines: Uint8Array, count: number): void => {
     const passed = filter(lines, count);
     if (passed !== undefined) lendLines(sink, passed.lines, passed.count, () => {});
   };
-  return {
-    ...sink,
+  return replaceMethods(sink, {
     write,
-    lend(lines: Uint8Array, count: number, done: () => void) {
+    lend(lines, count, done) {
       write(lines, count);
       done();
     },
-  };
+  });
 }

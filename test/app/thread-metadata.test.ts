@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { createThreadMetadata } from "../../src/app/threads/decode-loop.ts";
+import { ThreadMetadata } from "../../src/app/threads/decode-loop.ts";
 import { AddressEnricher, type WatchAddresses } from "../../src/enrich/index.ts";
 import { formatAddress, type Address } from "../../src/base/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
@@ -17,7 +17,7 @@ async function setUp(maxCached = 30) {
   const shared = new SharedIndex({ maxEntries: 10_000 });
   let index = shared.empty();
   shared.publish(index);
-  const reader = createThreadMetadata(new SharedIndexReader(shared.handle()));
+  const reader = new ThreadMetadata(new SharedIndexReader(shared.handle()));
   const listeners = new Set<Parameters<WatchAddresses>[0]>();
   const watch: WatchAddresses = (listener) => {
     listeners.add(listener);

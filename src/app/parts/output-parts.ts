@@ -16,9 +16,9 @@ import { storeOutputs } from "../outputs/store-outputs.ts";
 import { rollupFields } from "../shaping.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
-import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";
+import { DeliveringOutput } from "../threads/delivering-output.ts";
 import { createExploreFeed } from "../threads/explore-feed.ts";
-import { createExploreOutput, type ExploreOutput } from "../threads/explore-output.ts";
+import { ExploreOutput } from "../threads/explore-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 /** A part that takes records and has a life. */
@@ -86,17 +86,9 @@ export function createOutputs(
   if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
     outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));
   }
-  const stores = storeOutputs(settings).map(({ before, delivery, word, settings: own }) => {
-    const logLevel = settings.SVC_LOG_LEVEL;
-    const output = createDeliveringOutput({
-      ...reporting,
-      delivery,
-      word,
-      settings: own,
-      outputMetrics,
-      logLevel,
-    });
-    const { name } = delivery;
+  const stores = storeOutputs(settings).map(({ before, ...store }) => {
+    const output = new DeliveringOutput(store, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
+    const { name } = store.delivery;
     const filter = filterOf(name, before.filter);
     return filtered(rolledUp(output, name, before.rollupFields), name, filter, before.thinRate);
   });
@@ -110,25 +102,21 @@ export function createOutputs(
 
 function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
   const rates = { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE };
-  return createExploreOutput({
-    ...reporting,
-    outputMetrics,
-    logLevel: settings.SVC_LOG_LEVEL,
-    feed: createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates),
-    config: {
-      directory: resolve(settings.SVC_EXPLORE_PATH),
-      maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
-      maxHours: settings.SVC_EXPLORE_MAX_AGE,
-      rates,
-      rollups: {
-        maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
-        maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
-        fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
-      },
-      memoryBytes: settings.SVC_EXPLORE_MEMORY,
-      fields: settings.SVC_EXPLORE_FIELDS,
-      maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
-      timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+  const feed = createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates);
+  const config = {
+    directory: resolve(settings.SVC_EXPLORE_PATH),
+    maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
+    maxHours: settings.SVC_EXPLORE_MAX_AGE,
+    rates,
+    rollups: {
+      maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
+      maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
+      fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
     },
-  });
+    memoryBytes: settings.SVC_EXPLORE_MEMORY,
+    fields: settings.SVC_EXPLORE_FIELDS,
+    maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
+    timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+  };
+  return new ExploreOutput(config, feed, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
 }

@@ -138,9 +138,11 @@ export function planQuery(
   );
   // A statement needs a table, though it be empty.
   const read = overlapping.length > 0 || used.length > 0 ? overlapping : partitions.slice(-1);
-  const sources = usable.flatMap((each) => each.sources);
+  const usableSources = usable.flatMap(({ sources }) => sources);
   const coverage = (part: TimeRange): Coverage =>
-    coverageOf(part, partitions, sources, () => [...new Set(within(older, part).flatMap(({ file }) => lacking(file)))]);
+    coverageOf(part, partitions, usableSources, () => [
+      ...new Set(within(older, part).flatMap(({ file }) => lacking(file))),
+    ]);
   const { missing: missingBefore } = query.compare ? coverage(rangeBefore(query)) : {};
   return {
     query,

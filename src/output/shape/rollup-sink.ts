@@ -1,3 +1,4 @@
+import { replaceMethods } from "../filtered-sink.ts";
 import { lendLines, type Sink } from "../../record/index.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
 import { createRollup, type RollupOptions } from "./rollup.ts";
@@ -119,10 +120,9 @@ export function rollupSink<T extends Sink & Component>(sink: T, options: RollupS
     if (kept > 0) lendLines(sink, Buffer.concat(others), kept, () => {});
   };
 
-  return {
-    ...sink,
+  return replaceMethods(sink, {
     write: take,
-    lend(given: Uint8Array, count: number, done: () => void) {
+    lend(given, count, done) {
       take(given, count);
       done();
     },
@@ -136,5 +136,5 @@ export function rollupSink<T extends Sink & Component>(sink: T, options: RollupS
       handOverAll();
       await sink.stop();
     },
-  };
+  });
 }
