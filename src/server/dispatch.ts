@@ -1,6 +1,5 @@
 import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "./api-error.ts";
-import { suffices } from "./access/role.ts";
 import type { Admission, Refusal } from "./auth/admission.ts";
 import type { ApiMetrics } from "./http/api-metrics.ts";
 import { type Call, headerOf, sendError } from "./http/call.ts";
@@ -107,7 +106,7 @@ export class Dispatch {
 
 /** The store of metadata logs what it writes, with keys and revision. */
 function auditOf({ kind, access: { role = "viewer", area } }: Route): Call["audit"] {
-  if (!suffices(role, "editor")) return "nothing";
+  if (role === "viewer") return "nothing";
   return kind === "rpc" && area === "metadata" ? "failure" : "outcome";
 }
 
