@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   addressTableBytes,
-  createAddressEnricher,
-  createHostNameSource,
-  createMmdbSource,
+  AddressEnricher,
+  HostNameSource,
+  MmdbSource,
   type AddressSource,
 } from "../../src/enrich/index.ts";
 import { FlowPipeline } from "../../src/flow/index.ts";
@@ -103,7 +103,7 @@ async function firstSeenTime({ shape = "plain", addresses = "hosts", ...options 
   const sources: (AddressSource & Component)[] = [];
   if (options.databases === true) {
     sources.push(
-      createMmdbSource({
+      new MmdbSource({
         ...common,
         asn: { path: databases.asn },
         geoip: { path: databases.geoip, values: ["city", "country_code", "location"], language: "en" },
@@ -114,9 +114,9 @@ async function firstSeenTime({ shape = "plain", addresses = "hosts", ...options 
   if (options.names === true) {
     const never = new Promise<never>(() => {});
     sources.push(
-      createHostNameSource({
+      new HostNameSource({
         ...common,
-        resolver: { reverse: () => never, cancel() {} },
+        resolver: { resolvePtr: () => never, cancel() {} },
         resolvePrivate: true,
         resolvePublic: true,
         concurrency: 64,
@@ -159,7 +159,7 @@ async function recordTime({ path, sources, locality, pool, packets }: RecordCase
   const store = await openMetadata(path);
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached) + 2 * spaceFor(slabBytes)));
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     ...common,
     workspace,
     watch: (listener) => store.watch(listener),

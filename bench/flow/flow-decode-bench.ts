@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
+import { addressTableBytes, AddressEnricher } from "../../src/enrich/index.ts";
 import { FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import {
   createWorkspace,
@@ -176,7 +176,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
     return workspace.bytes.subarray(at, at + slabBytes);
   });
   let slab = 0;
-  const udm = createAddressEnricher({
+  const udm = new AddressEnricher({
     ...common,
     workspace,
     watch: (listener) => store.watch(listener),

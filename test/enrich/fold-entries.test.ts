@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
+import { AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import { parseAddress } from "../../src/base/ip/index.ts";
 import { renderFields, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
@@ -70,7 +70,7 @@ const places = {
 
 async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnricherOptions> = {}) {
   const metrics = createMetrics();
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     watch: manualWatch(entries).watch,
     ttlMs: 1000,
     invalidate: true,
@@ -90,7 +90,7 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnric
     const length = found.family === 4 ? 4 : 16;
     const bytes = Buffer.from(found.value.toString(16).padStart(2 * length, "0"), "hex");
     enricher.lines?.begin();
-    const end = additions.append(object, new DataView(Uint8Array.from(bytes).buffer), 0, length, false, into, 0);
+    const end = additions.append(object, new DataView(Uint8Array.from(bytes).buffer), into);
     return end < 0 ? undefined : Buffer.from(into.buffer, 0, end).toString();
   };
   return { enricher, line, count: (name: string) => metrics.value(`netgloss_enrich_udm_${name}`) };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
+import { addressTableBytes, AddressEnricher } from "../../src/enrich/index.ts";
 import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
@@ -28,7 +28,7 @@ test("lines are right while the generations of the address table change", async 
   const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached)));
   const common = { clock: systemClock, metrics: createMetrics(), log: silentLog, workspace };
   const { watch } = manualWatch(entries);
-  const enricher = createAddressEnricher({ ...common, watch, ttlMs: 100_000, invalidate: true, maxCached });
+  const enricher = new AddressEnricher({ ...common, watch, ttlMs: 100_000, invalidate: true, maxCached });
   await enricher.start();
   const written: Uint8Array[] = [];
   const sink = { write: (bytes: Uint8Array) => void written.push(Buffer.from(bytes)) };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createNetifEnricher, readNetifs } from "../../src/enrich/index.ts";
+import { NetifEnricher, readNetifs } from "../../src/enrich/index.ts";
 import {
   dataSet,
   fields,
@@ -39,7 +39,7 @@ test("records of a relay are those of the exporters that they name, each with it
   const twins = await createFlowTwins({
     relays,
     samplingRates: new Map([["10.0.0.2", 50]]),
-    more: (metrics) => [createNetifEnricher({ exporters: () => netifs, metrics })],
+    more: (metrics) => [new NetifEnricher(() => netifs, metrics)],
   });
   const send = (datagram: Buffer): Json[] => parseLines(Buffer.from(twins.send(datagram, { address: relay })));
   send(ipfix([ipfixTemplates(flow), ipfixTemplates(sampling), dataSet(sampling, [ipv4("10.0.0.1"), uint(10, 4)])]));

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { type StateFiles, FlowListener, SharedStore, StateStore, type SharedExporters } from "../../flow/index.ts";
 import { makeFolder, replaceContent, type FileIo, nodeFileIo, runAfter } from "../../base/file/index.ts";
-import { createExporterTable, type Fleet } from "../../fleet/index.ts";
+import { PostgresqlExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
@@ -16,8 +16,8 @@ import { flowStreams } from "./flow-streams.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
-import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
-import { createSampledSink } from "../threads/explore-feed.ts";
+import { FlowThreads } from "../threads/flow-threads.ts";
+import { SampledSink } from "../threads/explore-feed.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
@@ -80,7 +80,7 @@ export function createSharedExporters(
   reporting: Reporting,
 ): (SharedExporters & Component) | undefined {
   if (fleet === undefined || !sharesExporters(settings) || !receivesFlows(settings)) return undefined;
-  const table = createExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
+  const table = new PostgresqlExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
   return new SharedStore({ ...reporting, table, after: runAfter, random: Math.random });
 }
 
@@ -112,21 +112,13 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   if (count > 0) {
     const named = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
     const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
-    return createFlowThreads({
-      ...reporting,
-      settings: plain,
-      elements,
-      count,
-      streams,
-      metadata,
-      sink,
-      explore: explore?.feed,
-      watchInterfaces,
-      state,
-      shared,
-    });
+    return new FlowThreads(
+      plain,
+      { elements, count, streams, metadata, sink, explore: explore?.feed, watchInterfaces, state, shared },
+      reporting,
+    );
   }
-  const sampled = explore && createSampledSink({ ...explore, sink, number: 0, random: Math.random });
+  const sampled = explore && new SampledSink(sink, explore.feed, explore.report);
   return new FlowListener({
     ...reporting,
     ...decodingOptions(plain, {

@@ -110,8 +110,8 @@ export function enrichmentImports(
       return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
     },
     judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
-    locate: enricher.addresses[0]?.table?.locate ?? (() => 0),
-    locateAll: enricher.addresses[0]?.table?.locateAll ?? (() => 0),
+    locate: enricher.addresses[0]?.locate ?? (() => 0),
+    locateAll: enricher.addresses[0]?.locateAll ?? (() => 0),
   };
 }
 
@@ -170,7 +170,7 @@ export function createExporterAdditions(enricher: LineEnricher): ExporterAdditio
       enricher.begin();
       for (let i = 0; i < addresses.length; i++) {
         const place = texts[i] as (typeof texts)[number];
-        const end = addresses[i]?.append(lineObjects.export, bytes, 0, bytes.byteLength, false, place.text, 0) ?? -1;
+        const end = addresses[i]?.append(lineObjects.export, bytes, place.text) ?? -1;
         if (end < 0) return false;
         place.length = end;
       }
@@ -267,7 +267,6 @@ function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   return (
     apps.length <= 1 &&
     addresses.length <= 1 &&
-    addresses.every(({ table }) => table !== undefined) &&
     slotsOf(numbers, plainCounters).size < layout.maxSlots &&
     nameBitsOf(numbers).size <= layout.maxNumbers &&
     numbers.length <= layout.maxNumbers
@@ -307,7 +306,7 @@ export function createKernelContext(
   view.setUint8(layout.trafficInSlot, slots.get("flow.in.netif.index") ?? layout.unusedSlot);
   view.setUint8(layout.trafficOutSlot, slots.get("flow.out.netif.index") ?? layout.unusedSlot);
   view.setUint8(layout.hasCommunityId, communityId ? 1 : 0);
-  view.setUint32(layout.addressControl, table?.table?.control ?? 0, true);
+  view.setUint32(layout.addressControl, table?.control ?? 0, true);
 
   if (filter !== undefined) {
     const { bytes, start } = filterProgram(filter.filter, slots);

@@ -226,7 +226,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     growth: ends.growth,
     hasEnds: ends.growth > 1,
   });
-  if (ends.growth > 1) enricher.addresses[0]?.table?.keepFields();
+  if (ends.growth > 1) enricher.addresses[0]?.keepFields();
 
   /** Whether additions to the lines of the datagram at hand are made otherwise. */
   let isBare = false;
