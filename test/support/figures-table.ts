@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 587,
-  singleUserFiles: 86,
-  interfaces: 1176,
-  interfacesWithOneImplementation: 147,
-  longFunctions: 48,
+  files: 585,
+  singleUserFiles: 87,
+  interfaces: 1116,
+  interfacesWithOneImplementation: 130,
+  longFunctions: 39,
   testImportsPastDoors: 247,
 } as const;
 
