@@ -7,7 +7,7 @@ import {
   type Workspace,
   createWorkspace,
   createWorkspaceMemory,
-  createLineBuffer,
+  LineBuffer,
 } from "../record/index.ts";
 import { type Clock, type Component, type Health, type Log, type Metrics, limitLog } from "../base/report/index.ts";
 import { type CustomElement, createElementSource, rememberNames } from "./elements/custom-elements.ts";
@@ -129,7 +129,7 @@ function createWriters(options: FlowPipelineOptions, settings: TemplateSettings,
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const filter = options.filter && createRecordFilter(options.filter);
-  const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
+  const lines = new LineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
   const ends = createFlowEnds(options.ends, workspace);
