@@ -167,7 +167,7 @@ export function registerFlowMetrics(
   metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size());
   metrics.gaugeFrom("netgloss_flow_templates", "Templates known.", [], () => {
     let count = 0;
-    for (const exporter of exporters.all()) count += exporter.templateCount();
+    for (const exporter of exporters.all()) count += exporter.templates.size;
     return count;
   });
   metrics.counterFrom(

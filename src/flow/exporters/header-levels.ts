@@ -86,21 +86,20 @@ function levelsByFamily(byElement: ReadonlyMap<number, readonly number[]>): Head
   return levels;
 }
 
-interface LevelsUnderConstruction extends HeaderLevels {
-  readonly fields: readonly Set<number>[];
-  readonly addresses: readonly number[][];
-  readonly ofFamily: readonly Set<number>[];
-}
-
-function emptyLevels(count: number): LevelsUnderConstruction {
+function emptyLevels(count: number) {
   return {
     fields: Array.from({ length: count }, () => new Set<number>()),
-    addresses: Array.from({ length: count }, () => []),
+    addresses: Array.from({ length: count }, (): number[] => []),
     ofFamily: Array.from({ length: count }, () => new Set<number>()),
   };
 }
 
-function put({ fields, addresses: known }: LevelsUnderConstruction, level: number, id: number, index: number): void {
+function put(
+  { fields, addresses: known }: ReturnType<typeof emptyLevels>,
+  level: number,
+  id: number,
+  index: number,
+): void {
   fields[level]?.add(index);
   if (addresses.includes(id)) known[level]?.push(index);
 }

@@ -1,16 +1,11 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
-import { limitLog, type Clock, type Component, type Counter, type Log, type Metrics } from "../../base/report/index.ts";
+import { limitLog, type Component, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 import { askReceiveBuffer, openSocket, registerSocketMetrics, type OpenPort } from "./socket.ts";
-import { StreamReceiver, type StreamCredentials, type StreamLimits, type StreamPort } from "./stream-receiver.ts";
+import { StreamReceiver, type StreamCredentials, type StreamOptions } from "./stream-receiver.ts";
 import type { OfferMessage } from "./tcp-session.ts";
 
-/** Connections by which exporters send IPFIX. */
-export interface StreamOptions extends StreamLimits {
-  readonly ports: readonly StreamPort[];
-}
-
-export interface FlowReceiverOptions {
+export interface FlowReceiverOptions extends Pick<Reporting, "log" | "metrics" | "clock"> {
   /** The address to bind; empty is all: `::` for both families, `0.0.0.0` on a host without IPv6. */
   readonly ip: string;
   /** Each takes every protocol. 0 lets the system choose. */
@@ -23,9 +18,6 @@ export interface FlowReceiverOptions {
   readonly streams?: StreamOptions | undefined;
   /** Takes a message of a connection, or has it wait. Must not throw. */
   readonly offer: OfferMessage;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 /** The sockets and connections of the flow ports. Its start fails with a FlowListenError when a port cannot be opened. */
@@ -41,15 +33,7 @@ export class FlowReceiver implements Component {
     const { metrics, log, clock, offer, streams } = options;
     this.#options = options;
     this.#limited = limitLog(log, clock);
-    this.#streams = new StreamReceiver({
-      ports: streams?.ports ?? [],
-      limits: streams ?? { maxConnections: 0, maxPerHost: 0, idleMs: 0 },
-      offer,
-      limited: this.#limited,
-      log,
-      metrics,
-      clock,
-    });
+    this.#streams = new StreamReceiver(streams, offer, options, this.#limited);
     registerSocketMetrics(metrics, () => this.#open);
     this.#socketErrors = metrics.counter("netgloss_flow_socket_errors_total", "Errors on the sockets of flow ports.");
   }

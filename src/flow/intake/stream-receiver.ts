@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
-import type { Clock, Component, Log, Metrics } from "../../base/report/index.ts";
+import type { Clock, Component, Log, Reporting } from "../../base/report/index.ts";
 import { bindAnyFamily, maxSession, sessionPort } from "./socket.ts";
 import {
   closeReasons,
@@ -31,7 +31,9 @@ export interface StreamPort {
   readonly tls?: StreamCredentials | undefined;
 }
 
-export interface StreamLimits {
+/** Connections by which exporters send IPFIX. */
+export interface StreamOptions {
+  readonly ports: readonly StreamPort[];
   /** Connections, of TCP and TLS together. */
   readonly maxConnections: number;
   /** The same of one host. */
@@ -40,17 +42,6 @@ export interface StreamLimits {
   readonly idleMs: number;
   /** How long a message may take to be complete. */
   readonly messageMs?: number;
-}
-
-interface StreamReceiverOptions {
-  readonly ports: readonly StreamPort[];
-  readonly limits: StreamLimits;
-  readonly offer: OfferMessage;
-  /** Limited in rate. */
-  readonly limited: Log;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 /** How long a message may take from its first byte on. */
@@ -63,7 +54,11 @@ const handshakeMs = 10_000;
 /** The connections by which exporters send IPFIX (RFC 7011 section 10.4). */
 export class StreamReceiver implements Component {
   readonly name = "flow connections";
-  readonly #options: StreamReceiverOptions;
+  readonly #options: StreamOptions;
+  readonly #offer: OfferMessage;
+  readonly #log: Log;
+  readonly #limited: Log;
+  readonly #clock: Clock;
   readonly #messageMs: number;
   readonly #counts = createStreamCounts();
   /** By their numbers. */
@@ -79,10 +74,20 @@ export class StreamReceiver implements Component {
   #retry: NodeJS.Timeout | undefined;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(options: StreamReceiverOptions) {
+  /** @param limited the log, limited in rate. */
+  constructor(
+    options: StreamOptions = { ports: [], maxConnections: 0, maxPerHost: 0, idleMs: 0 },
+    offer: OfferMessage,
+    { log, metrics, clock }: Pick<Reporting, "log" | "metrics" | "clock">,
+    limited: Log,
+  ) {
     this.#options = options;
-    this.#messageMs = options.limits.messageMs ?? defaultMessageMs;
-    registerStreamMetrics(options.metrics, this.#counts, () => {
+    this.#offer = offer;
+    this.#log = log;
+    this.#limited = limited;
+    this.#clock = clock;
+    this.#messageMs = options.messageMs ?? defaultMessageMs;
+    registerStreamMetrics(metrics, this.#counts, () => {
       let bytes = 0;
       for (const session of this.#sessions.values()) bytes += session.held;
       return bytes;
@@ -90,7 +95,7 @@ export class StreamReceiver implements Component {
   }
 
   async start(): Promise<void> {
-    const { limits, ports, clock } = this.#options;
+    const { ports, idleMs } = this.#options;
     try {
       for (const port of ports) await this.#listen(port);
     } catch (error) {
@@ -100,10 +105,10 @@ export class StreamReceiver implements Component {
     if (this.#servers.length === 0) return;
     this.#sweep = setInterval(
       () => {
-        const now = clock.monotonic();
-        for (const session of this.#sessions.values()) session.sweep(now, limits.idleMs, this.#messageMs);
+        const now = this.#clock.monotonic();
+        for (const session of this.#sessions.values()) session.sweep(now, idleMs, this.#messageMs);
       },
-      Math.min(1000, limits.idleMs / 2, this.#messageMs / 2),
+      Math.min(1000, idleMs / 2, this.#messageMs / 2),
     );
     this.#sweep.unref();
   }
@@ -135,7 +140,6 @@ export class StreamReceiver implements Component {
   }
 
   async #listen({ ip, port: wanted, tls }: StreamPort): Promise<void> {
-    const { limits, log, limited } = this.#options;
     const transport = tls === undefined ? "tcp" : "tls";
     const take = this.#createTaker(tls);
     const server = await bindAnyFamily(ip, wanted, "TCP", async (host, port) => {
@@ -144,18 +148,18 @@ export class StreamReceiver implements Component {
       await once(made, "listening");
       return made;
     });
-    server.maxConnections = limits.maxConnections;
+    server.maxConnections = this.#options.maxConnections;
     server.on("drop", (data) => this.#refuse(transport, "limit", { exporter: data?.remoteAddress }));
-    server.on("error", (error) => limited.error({ transport, error }, "error on a flow port"));
+    server.on("error", (error) => this.#limited.error({ transport, error }, "error on a flow port"));
     this.#servers.push(server);
     const { address, port } = server.address() as AddressInfo;
-    log.info({ address, port, transport }, "receiving flows");
+    this.#log.info({ address, port, transport }, "receiving flows");
   }
 
   /** One host must not take all places by handshakes either, which are no sessions yet. */
   #admit(transport: Transport, socket: Socket, take: (socket: Socket) => void): void {
     const { remoteAddress: address } = socket;
-    if (countOf(this.#sockets, (other) => other.remoteAddress === address) >= this.#options.limits.maxPerHost) {
+    if (countOf(this.#sockets, (other) => other.remoteAddress === address) >= this.#options.maxPerHost) {
       this.#refuse(transport, "host_limit", { exporter: address }, socket);
       return;
     }
@@ -184,15 +188,15 @@ export class StreamReceiver implements Component {
   }
 
   #accept(transport: Transport, socket: Socket): void {
-    const { limits, offer, limited, clock } = this.#options;
+    const { maxConnections, maxPerHost } = this.#options;
     const { remoteAddress: address, remotePort: port } = socket;
     if (address === undefined || port === undefined) {
       socket.destroy();
       return;
     }
     // Sessions whose socket is closed already count, too, until all they sent is handed over.
-    const isFull = this.#sessions.size >= limits.maxConnections;
-    if (isFull || countOf(this.#sessions.values(), (session) => session.address === address) >= limits.maxPerHost) {
+    const isFull = this.#sessions.size >= maxConnections;
+    if (isFull || countOf(this.#sessions.values(), (session) => session.address === address) >= maxPerHost) {
       this.#refuse(transport, isFull ? "limit" : "host_limit", { exporter: address }, socket);
       return;
     }
@@ -203,18 +207,18 @@ export class StreamReceiver implements Component {
       address,
       port: sessionPort(port, own),
       transport,
-      offer,
+      offer: this.#offer,
       wait: () => {
         this.#waiting.add(session);
         this.#retry ??= setTimeout(() => this.#retryAll(), retryMs);
       },
       ended: () => void this.#sessions.delete(own),
       counts: this.#counts[transport],
-      log: limited,
-      clock,
+      log: this.#limited,
+      clock: this.#clock,
     });
     this.#sessions.set(own, session);
-    limited.info({ transport, exporter: address, port }, "an exporter has connected");
+    this.#limited.info({ transport, exporter: address, port }, "an exporter has connected");
   }
 
   #nextNumber(): number {
@@ -233,7 +237,7 @@ export class StreamReceiver implements Component {
   #refuse(transport: Transport, reason: "limit" | "host_limit" | "handshake", detail: object, socket?: Socket): void {
     this.#counts[transport].closed[reason]++;
     const why = closeReasons[reason];
-    this.#options.limited.warn({ transport, ...detail, reason: why }, "connection of an exporter refused");
+    this.#limited.warn({ transport, ...detail, reason: why }, "connection of an exporter refused");
     socket?.destroy();
   }
 }

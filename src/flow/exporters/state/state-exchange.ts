@@ -226,5 +226,5 @@ function hasRestarted(domain: Domain, then: DomainState | undefined): boolean {
 
 /** A state is handed out whole, so one that is large and changes all the time would take all the time there is. */
 function isTooSoon(exporter: Exporter, now: number): boolean {
-  return (now - exporter.keptAt) * bytesPerMs < exporter.heldBytes() - promptBytes;
+  return (now - exporter.keptAt) * bytesPerMs < exporter.memory.bytes - promptBytes;
 }
