@@ -1,4 +1,4 @@
-import type { Socket } from "node:dgram";
+import type { Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { limitLog, type Component, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 import { askReceiveBuffer, openSocket, registerSocketMetrics, type OpenPort } from "./socket.ts";
@@ -25,7 +25,7 @@ export class FlowReceiver implements Component {
   readonly name = "flow receiver";
   readonly #options: FlowReceiverOptions;
   readonly #limited: Log;
-  readonly #open: (OpenPort & { readonly socket: Socket })[] = [];
+  readonly #open: (OpenPort & { readonly socket: UdpSocket })[] = [];
   readonly #streams: StreamReceiver;
   readonly #socketErrors: Counter;
 
