@@ -18,7 +18,7 @@ import { ExporterTable, createRelays, reputationOf } from "./exporters/exporter-
 import type { ExporterTraffic } from "./exporters/exporter-traffic.ts";
 import { type ExporterView, viewExporter } from "./exporters/exporter-view.ts";
 import { type Limits, defaultLimits } from "./exporters/limits.ts";
-import { OpenQuestions } from "./exporters/open-questions.ts";
+import { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { Applications } from "./exporters/options.ts";
 import { type SamplingRates, type RatesFile, ManualRates } from "./exporters/sampling.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
@@ -36,7 +36,7 @@ import { FlowProcessor } from "./flow-processor.ts";
 import { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
 import type { SenderReputation } from "./intake/ring-writer.ts";
 import { senderAddress } from "./intake/socket.ts";
-import type { StreamCredentials } from "./intake/stream-receiver.ts";
+import type { StreamCredentials } from "./intake/flow-receiver.ts";
 import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
 import { type FlowEndsOptions, createFlowEnds } from "./line/flow-ends.ts";
 import { copyingLines, createLineWriter, createSlowFieldCounts } from "./line/line-writer.ts";

@@ -25,7 +25,7 @@ export {
 } from "./flow-listener.ts";
 export { checkKernel } from "./kernel/kernel.ts";
 export { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
-export type { StreamCredentials, StreamOptions } from "./intake/stream-receiver.ts";
+export type { StreamCredentials, StreamOptions } from "./intake/flow-receiver.ts";
 export { FlowListenError } from "./intake/socket.ts";
 export { createRing, RingWriter, type RingHandle, type SenderReputation } from "./intake/ring-writer.ts";
 export { RingReader } from "./intake/ring-reader.ts";

@@ -13,7 +13,7 @@ import {
   restoreExporter,
 } from "./exporter-state.ts";
 import type { Clock } from "../../../base/report/index.ts";
-import type { OpenQuestions } from "../open-questions.ts";
+import type { OpenQuestions } from "../waiting-sets.ts";
 import type { SharedAnswer } from "./shared-store.ts";
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
