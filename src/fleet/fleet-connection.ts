@@ -1,10 +1,9 @@
 import type { ISql, Sql, TransactionSql } from "postgres";
 import {
-  type Follower,
-  type FollowerOptions,
   type Schema,
   type SchemaStep,
-  createFollower,
+  Follower,
+  type FollowerOptions,
   messageOf,
   migrate,
   migrateMs,
@@ -105,7 +104,7 @@ export class FleetConnection implements Component {
     const { access, log } = options;
     this.database = showDatabase(access.address);
     this.#log = log;
-    this.#follower = createFollower({
+    this.#follower = new Follower({
       ...options,
       what: "the database of the fleet",
       connected: (session) => this.#connected(session),

@@ -68,11 +68,14 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
   });
 }
 
+/** An integer of JSON, outside its texts, that may be beyond 2^53. */
+const longNumber = /(?<=[:,[])(-?[0-9]{16,})(?=[,\]}])/g;
+
 /** Lines of NDJSON; numbers beyond 2^53 as text, so that no digit is lost. */
 export function parseLines(lines: Uint8Array): Json[] {
   return Buffer.from(lines)
     .toString()
     .split("\n")
     .filter((text) => text !== "")
-    .map((text) => JSON.parse(text.replaceAll(/(?<=[:,[])(-?[0-9]{16,})(?=[,\]}])/g, '"$1n"')) as Json);
+    .map((text) => JSON.parse(/[0-9]{16}/.test(text) ? text.replaceAll(longNumber, '"$1n"') : text) as Json);
 }

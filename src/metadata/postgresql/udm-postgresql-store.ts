@@ -2,8 +2,7 @@ import type { Key } from "../../base/ip/index.ts";
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import {
   type Session,
-  createFollower,
-  type Follower,
+  Follower,
   messageOf,
   migrate,
   migrateMs,
@@ -152,7 +151,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
         heardAt: this.#state.heardAt(),
       }),
     });
-    this.#follower = createFollower({
+    this.#follower = new Follower({
       access,
       what: "the database of the metadata",
       after,
