@@ -78,7 +78,9 @@ function viewDomain(domain: Domain) {
     /** Milliseconds that the exporter's clock is ahead of ours, where the protocol has an export time. */
     clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
     /** The ports that its datagrams came from. */
-    senders: domain.senders.all().map((sender): Sender => ({ ...sender, port: senderPort(sender.port) })),
+    senders: domain.senders.all().map(({ port: from, firstSeen, lastSeen, bootTime }): Sender => {
+      return { port: senderPort(from), firstSeen, lastSeen, bootTime };
+    }),
     /** How many names its options gave. */
     names: options.names.counts(),
     /** When the exporter started by its options. */
