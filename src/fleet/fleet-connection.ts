@@ -1,9 +1,8 @@
 import type { ISql, Sql, TransactionSql } from "postgres";
 import {
-  type Follower,
   type Schema,
   type SchemaStep,
-  createFollower,
+  Follower,
   messageOf,
   migrate,
   migrateMs,
@@ -113,7 +112,7 @@ export class FleetConnection implements Component {
     const { access, log } = options;
     this.database = showDatabase(access.address);
     this.#log = log;
-    this.#follower = createFollower({
+    this.#follower = new Follower({
       ...options,
       what: "the database of the fleet",
       connected: (session) => this.#connected(session),

@@ -19,6 +19,7 @@ import {
   systemClock,
   type Reporting,
   type Metrics,
+  type Component,
 } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
@@ -143,7 +144,7 @@ async function replayFile(
 /** Who takes the records. */
 interface Taker {
   readonly sink: Sink;
-  readonly components: ReturnType<typeof createOutputs>["outputs"];
+  readonly components: readonly Component[];
   /** Waits until there is room for more. @returns false when nobody takes them any more. */
   keepsUp(): Promise<boolean>;
   /** Waits until all that was taken has arrived. @returns what has not, a line for each output. */
@@ -160,8 +161,8 @@ function standardOutput(terminal: Terminal): Taker {
 }
 
 function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
-  const { outputs, stores } = createOutputs(settings, reporting);
-  const components = [...outputs, ...stores];
+  const { sinks, local, toStores, stores } = createOutputs(settings, reporting);
+  const components = [...local, ...toStores];
   if (components.length === 0) {
     throw new CommandError("usage", "no output is on: the settings of --config or of the environment have none");
   }
@@ -172,7 +173,7 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
   };
   let isGivenUp = false;
   return {
-    sink: fanOut(components),
+    sink: fanOut(sinks),
     components,
     async keepsUp() {
       if (isGivenUp) return false;

@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
+import { createLineOutbox, OutputMetrics } from "../../output/index.ts";
 import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
 import { SharedIndexReader } from "../../metadata/index.ts";
 import { SampledSink } from "./explore-feed.ts";
@@ -51,7 +51,7 @@ const sampled =
   new SampledSink(
     outbox,
     explore,
-    createOutputMetrics(metrics).output("explore", () => 0),
+    new OutputMetrics(metrics).output("explore", () => 0),
     number,
   );
 // The room is large, and a thread that needs nothing of it is to start without it.

@@ -1,12 +1,11 @@
 import { randomInt } from "node:crypto";
 import type { Component, Health, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
 import type { StoreOutput } from "../outputs/store-outputs.ts";
-import { createLineLender, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
+import { LineLessor, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import { startThread, SupervisedThread } from "./thread.ts";
 
-type LineLender = ReturnType<typeof createLineLender>;
-type OwnOutput = Pick<StoreOutput, "delivery" | "word" | "settings">;
+type OwnOutput = Pick<StoreOutput, "context" | "word" | "settings">;
 
 /** What the thread of an output to a store is given. */
 export interface OutputThreadData extends OwnOutput {
@@ -17,7 +16,7 @@ export interface OutputThreadData extends OwnOutput {
 
 /** What it reports by itself. */
 export type OutputNote =
-  /** Loans of lines that it needs no more. */
+  /** Leases of lines that it needs no more. */
   | { readonly returned: readonly number[] }
   /** What is wrong with the store; null: it works. */
   | { readonly fault: string | null };
@@ -25,59 +24,61 @@ export type OutputNote =
 /** How long lines may wait for others on their way to the thread, milliseconds. */
 const gatherMs = 50;
 /** Small enough that batches become nearly full. */
-const loanBytes = 1024 * 1024;
+const leaseBytes = 1024 * 1024;
 
 /** How long what waits is sent when all ends, and how long the rest may take to be put on disk. */
 const drainMs = 3000;
 const spoolMs = 2000;
 
 /**
- * An output to a store, which works in a thread of its own. Lines in shared memory are lent to the thread, not copied: neither the
- * threads that decode nor the calling one spend time on a store that is slow or away. When more is lent than the output's queue may
+ * An output to a store, which works in a thread of its own. Lines in shared memory are leased to the thread, not copied: neither the
+ * threads that decode nor the calling one spend time on a store that is slow or away. When more is leased than the output's queue may
  * hold, lines are dropped and counted.
  */
 export class DeliveringOutput implements Sink, Component {
   readonly name: string;
   readonly #health: Health;
-  readonly #lender: LineLender;
+  readonly #lessor: LineLessor;
   readonly #supervised: SupervisedThread;
 
   constructor(
-    { delivery, word, settings }: OwnOutput,
+    { context, word, settings }: OwnOutput,
     outputMetrics: OutputMetrics,
     logLevel: LogLevel,
     { log, metrics, health }: Reporting,
   ) {
-    const name = `output ${delivery.name}`;
+    const name = `output ${context.name}`;
     this.name = name;
     this.#health = health;
-    const lender = createLineLender({
-      maxBytes: delivery.queueBytes,
-      maxLoanBytes: Math.min(loanBytes, delivery.batchBytes),
-      gatherMs: Math.min(gatherMs, delivery.batchDeadlineMs),
-      // A message brings the lines of a batch.
-      gatherBytes: delivery.batchBytes,
-      report: outputMetrics.output(delivery.name, () => lender.byteLength),
-      post: (lines) => {
+    const lessor: LineLessor = new LineLessor(
+      {
+        maxBytes: settings.QUEUE_SIZE,
+        maxLeaseBytes: Math.min(leaseBytes, settings.BATCH_MAX_BYTES),
+        gatherMs: Math.min(gatherMs, settings.BATCH_DEADLINE),
+        // A message brings the lines of a batch.
+        gatherBytes: settings.BATCH_MAX_BYTES,
+      },
+      outputMetrics.output(context.name, () => lessor.byteLength),
+      (lines) => {
         const thread = this.#supervised.thread();
-        if (thread === undefined) lender.reset();
+        if (thread === undefined) lessor.reset();
         else thread.post("lines", lines);
       },
-    });
-    this.#lender = lender;
+    );
+    this.#lessor = lessor;
     this.#supervised = new SupervisedThread({
       make: (onDeath) =>
         startThread({
           name,
           entry: new URL("./output-thread.js", import.meta.url),
-          data: { delivery, word, settings, instance: newInstance(), logLevel } satisfies OutputThreadData,
+          data: { context, word, settings, instance: newInstance(), logLevel } satisfies OutputThreadData,
           log,
           onNote: (note) => this.#take(note as OutputNote),
           onDeath,
         }),
       begin: (thread) => thread.call("start"),
       onChange: (isAlive) => {
-        if (!isAlive) lender.reset();
+        if (!isAlive) lessor.reset();
         this.#report(isAlive ? undefined : "its thread died and is being started again");
       },
       log,
@@ -85,12 +86,12 @@ export class DeliveringOutput implements Sink, Component {
     metrics.addSource(async () => (await this.#ask<readonly MetricFamily[]>("metrics")) ?? []);
   }
 
-  write(lines: Buffer, count: number): void {
-    this.#lender.write(lines, count);
+  write(lines: Uint8Array, count: number): void {
+    this.#lessor.write(lines, count);
   }
 
-  lend(...lent: Parameters<LineLender["lend"]>): ReturnType<LineLender["lend"]> {
-    return this.#lender.lend(...lent);
+  lend(lines: Uint8Array, count: number, done: () => void): void {
+    this.#lessor.lend(lines, count, done);
   }
 
   async start(): Promise<void> {
@@ -99,9 +100,9 @@ export class DeliveringOutput implements Sink, Component {
   }
 
   async stop(): Promise<void> {
-    this.#lender.flush();
+    this.#lessor.flush();
     await this.#supervised.stop((thread) => thread.call("stop", drainMs), drainMs + spoolMs);
-    this.#lender.reset();
+    this.#lessor.reset();
   }
 
   /** Undefined while its thread is being started again. */
@@ -122,7 +123,7 @@ export class DeliveringOutput implements Sink, Component {
   }
 
   #take(note: OutputNote): void {
-    if ("returned" in note) this.#lender.returned(note.returned);
+    if ("returned" in note) this.#lessor.returned(note.returned);
     else this.#report(note.fault ?? undefined);
   }
 
