@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 592,
-  singleUserFiles: 87,
-  interfaces: 1175,
-  interfacesWithOneImplementation: 147,
-  longFunctions: 47,
+  files: 593,
+  singleUserFiles: 88,
+  interfaces: 1111,
+  interfacesWithOneImplementation: 119,
+  longFunctions: 38,
   testImportsPastDoors: 247,
 } as const;
 
