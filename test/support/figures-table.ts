@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 585,
+  files: 586,
   singleUserFiles: 87,
-  interfaces: 1116,
-  interfacesWithOneImplementation: 130,
-  longFunctions: 39,
+  interfaces: 1101,
+  interfacesWithOneImplementation: 118,
+  longFunctions: 38,
   testImportsPastDoors: 247,
 } as const;
 
