@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 586,
+  files: 583,
   singleUserFiles: 87,
-  interfaces: 1101,
-  interfacesWithOneImplementation: 118,
-  longFunctions: 38,
+  interfaces: 1070,
+  interfacesWithOneImplementation: 114,
+  longFunctions: 37,
   testImportsPastDoors: 247,
 } as const;
 
