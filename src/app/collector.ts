@@ -19,7 +19,7 @@ import {
   type Log,
   createHealth,
   createMetrics,
-  createProgress,
+  Progress,
   startComponents,
   stopComponents,
   type Health,
@@ -31,16 +31,16 @@ import { Selections, type Select, type SelectionLimits, UdmError } from "../meta
 import type { ExporterView } from "../flow/index.ts";
 import { fanOut, RecordTap } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
-import { apiOptions } from "./parts/api-options.ts";
+import { apiOptions } from "./parts/access.ts";
 import { collectorViews } from "./views/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
 import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts";
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { oidcConfig, createUsersFile } from "./parts/access.ts";
-import { createDoctor } from "./doctor/doctor.ts";
-import { createObjectExplainer } from "./enrichment/explain-objects.ts";
+import { oidcConfig, UsersFile } from "./parts/access.ts";
+import { Doctor } from "./doctor/doctor.ts";
+import { ObjectExplainer } from "./enrichment/explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment/enrichment-files.ts";
 import { createEnrichment } from "./enrichment/enrichment.ts";
 import { droppedFieldWarnings } from "./shaping.ts";
@@ -183,7 +183,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };
-  const progress = createProgress(clock);
+  const progress = new Progress(clock);
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
@@ -213,7 +213,7 @@ export function createCollector(options: CollectorOptions): Collector {
     streamPorts: () => flows?.streamPorts() ?? [],
     exporters,
   };
-  const doctor = createDoctor({
+  const doctor = new Doctor({
     ...listening,
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
@@ -232,20 +232,17 @@ export function createCollector(options: CollectorOptions): Collector {
   const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
   const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
   const missing = missingForMetadataApi(settings);
-  const explainer = createObjectExplainer(
+  const explainer = new ObjectExplainer(
     plainSettings(settings),
-    {
-      metadata: metadata && { watch: metadata.watchAddresses },
-      watchInterfaces: exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
-    },
+    metadata && { watch: metadata.watchAddresses },
+    exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
     reporting,
   );
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
       : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` };
-  const users =
-    settings.SVC_API_USERS_PATH === "" ? undefined : createUsersFile(settings.SVC_API_USERS_PATH, reporting);
+  const users = settings.SVC_API_USERS_PATH === "" ? undefined : new UsersFile(settings.SVC_API_USERS_PATH, reporting);
   const oidc = oidcConfig(settings);
   const hasMetadata = (): boolean => health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
   const settingsView = createSettingsView({ settings, place: options.settingsPlace, version, clock, hasMetadata });

@@ -1,17 +1,16 @@
 import type { ISql, Sql, TransactionSql } from "postgres";
 import {
-  type Follower,
   type Schema,
   type SchemaStep,
-  createFollower,
+  Follower,
+  type FollowerOptions,
   messageOf,
   migrate,
   migrateMs,
   showDatabase,
-  type DatabaseAccess,
   type Session,
 } from "../base/postgresql/index.ts";
-import type { Clock, Component, Log } from "../base/report/index.ts";
+import type { Component, Log } from "../base/report/index.ts";
 
 /** Until the end of the transaction nobody else joins the fleet or takes keys in it. A statement after this one sees all that did before. */
 export async function lockFleet(sql: ISql, fleet: string): Promise<void> {
@@ -90,15 +89,6 @@ const steps: readonly SchemaStep[] = [
 /** The tables of all fleets of a database. */
 export const fleetSchema: Schema = { table: "fleet_migration", steps, command: "netgloss fleet migrate" };
 
-interface FleetConnectionOptions {
-  readonly access: DatabaseAccess;
-  readonly after: (action: () => void, ms: number) => () => void;
-  readonly random: () => number;
-  readonly clock: Clock;
-  /** Limited in rate. */
-  readonly log: Log;
-}
-
 /** The one connection to the database that all parts of a fleet share. */
 export class FleetConnection implements Component {
   readonly name = "connection to the fleet";
@@ -109,11 +99,12 @@ export class FleetConnection implements Component {
   readonly #channels = new Map<string, ((payload: string) => void)[]>();
   readonly #watchers = new Set<() => void>();
 
-  constructor(options: FleetConnectionOptions) {
+  /** @param options `log` is limited in rate. */
+  constructor(options: Pick<FollowerOptions, "access" | "after" | "random" | "clock"> & { readonly log: Log }) {
     const { access, log } = options;
     this.database = showDatabase(access.address);
     this.#log = log;
-    this.#follower = createFollower({
+    this.#follower = new Follower({
       ...options,
       what: "the database of the fleet",
       connected: (session) => this.#connected(session),

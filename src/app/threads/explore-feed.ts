@@ -1,8 +1,8 @@
 import type { EmbeddedExploreConfig, ExploreErrorCode } from "../../explore/index.ts";
 import type { LogLevel } from "../../base/report/index.ts";
 import {
-  createLineSampler,
-  type LineSampler,
+  LineSampler,
+  type SampledLines,
   createSamplingMemory,
   type SamplingMemory,
   type SamplingRates,
@@ -58,21 +58,18 @@ export class SampledSink implements Sink {
       wake() {},
       dropped: (records, bytes) => dropped("queue_full", records, bytes),
     });
-    const to = {
+    const to: SampledLines = {
       maxLength: memory.slabBytes,
-      allocate: (bytes: number) => outbox.allocate(bytes),
+      allocate: (bytes) => outbox.allocate(bytes),
       hasRoom: () => outbox.hasRoom(),
       part: () => outbox.flush(),
-      write: (lines: Buffer, records: number) => {
+      write: (lines, records) => {
         outbox.write(lines, records);
         this.#timer ??= setTimeout(() => this.flush(), gatherMs);
       },
     };
     this.#outbox = outbox;
-    this.#sampler = createLineSampler(
-      { memory: feed.sampling, chooser: number, random: Math.random, to, dropped },
-      feed.rates,
-    );
+    this.#sampler = new LineSampler(feed.sampling, feed.rates, number, Math.random, to, dropped);
   }
 
   write(lines: Buffer, count: number): void {

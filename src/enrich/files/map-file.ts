@@ -1,5 +1,5 @@
 import type { Component, Log, Metrics } from "../../base/report/index.ts";
-import { createWatchedFile, isMissing, type FileIo, type WatchedFile } from "../../base/file/index.ts";
+import { isMissing, type FileIo, WatchedFile } from "../../base/file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./operator-file.ts";
 
 /** How many findings a log line lists. */
@@ -33,18 +33,20 @@ export class MapFile<T> implements Component {
     this.label = label;
     this.#path = path;
     this.#log = log;
-    this.#file = createWatchedFile({
+    this.#file = new WatchedFile(
       path,
       pollMs,
-      ...(io && { io }),
-      take: (bytes) => {
-        const { value, warnings } = read(bytes);
-        this.#current = value;
-        use?.(value);
-        this.#loaded(warnings);
+      {
+        take: (bytes) => {
+          const { value, warnings } = read(bytes);
+          this.#current = value;
+          use?.(value);
+          this.#loaded(warnings);
+        },
+        failed: (error) => this.#failed(error),
       },
-      failed: (error) => this.#failed(error),
-    });
+      io,
+    );
     this.name = this.#file.name;
   }
 

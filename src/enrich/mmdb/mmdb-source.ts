@@ -12,7 +12,7 @@ import {
 } from "./record-renderer.ts";
 import { quote } from "../../base/text/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import { createWatchedFile, isMissing, type FileIo, type WatchedFile } from "../../base/file/index.ts";
+import { isMissing, type FileIo, WatchedFile } from "../../base/file/index.ts";
 import { addressScope, isIpv4 } from "../address/address-limbs.ts";
 import type { Address } from "../../base/ip/index.ts";
 import {
@@ -292,16 +292,18 @@ class DatabaseFile {
     this.#path = path;
     this.#log = log;
     this.#limited = limitLog(log, clock);
-    this.file = createWatchedFile({
+    this.file = new WatchedFile(
       path,
       pollMs,
-      ...(io && { io }),
-      take: (bytes) => {
-        this.#take(new Database(bytes));
-        changed();
+      {
+        take: (bytes) => {
+          this.#take(new Database(bytes));
+          changed();
+        },
+        failed: (error) => this.#failed(error),
       },
-      failed: (error) => this.#failed(error),
-    });
+      io,
+    );
   }
 
   #take(database: Database): void {

@@ -1,6 +1,6 @@
 import { digits, fourDigits } from "../kernel/kernel.ts";
 import type { RecordContext } from "../exporters/plan.ts";
-import { createLineBuffer, type RecordFields, type Scalar, type Value, type Workspace } from "../../record/index.ts";
+import { LineBuffer, type RecordFields, type Scalar, type Value, type Workspace } from "../../record/index.ts";
 
 // Each writes the JSON of a value at `at` and returns where it ends; up to seven bytes behind may be overwritten. The caller
 // has made room. Those that can be asked for what has no value return -1 then, and nothing has happened that counts.
@@ -268,7 +268,7 @@ const lineTail = 2;
 
 export function createValueWriter({ bytes: memory, view }: Workspace): ValueWriter {
   const scratch = Buffer.alloc(scratchBytes);
-  const lines = createLineBuffer((bytes) => (bytes <= scratch.length ? scratch : Buffer.allocUnsafeSlow(bytes)));
+  const lines = new LineBuffer((bytes) => (bytes <= scratch.length ? scratch : Buffer.allocUnsafeSlow(bytes)));
 
   const text = (at: number, value: string): number => {
     let p = at;

@@ -1,7 +1,7 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest, type AgentOptions } from "node:https";
 import { createGunzip } from "node:zlib";
-import { readFile, stat } from "node:fs/promises";
+import type { FileIo } from "../../base/file/index.ts";
 import { SourceFault, type SecretPlace, type SourceConfig } from "./source-config.ts";
 import type { Clock } from "../../base/report/index.ts";
 
@@ -143,17 +143,14 @@ interface JsonOptions {
   readonly accepted?: readonly number[];
 }
 
-interface SourceReaderOptions {
-  readonly config: SourceConfig;
-  /** Of the last run that was used; undefined: the whole document is wanted. */
-  readonly known: Validators | undefined;
-  /** What kind of credentials a token is: `Bearer`, `Token`; "" for a header of its own, which the kind sets. */
-  readonly tokenScheme: string;
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** What a reader asks with. */
+interface ReaderOptions {
+  readonly io: FileIo;
   readonly agentFor: AgentFor;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 /** How often an interface may ask for patience in one run, and for how long at a time. */
@@ -164,14 +161,33 @@ const timeoutsOfAnswer = 10;
 
 /** Reads what a source has, for the kinds. */
 export class SourceReader {
-  readonly #options: SourceReaderOptions;
+  readonly #config: SourceConfig;
+  readonly #known: Validators | undefined;
+  readonly #tokenScheme: string;
+  readonly #options: ReaderOptions;
+  readonly #pause: Pause;
+  readonly #signal: AbortSignal;
   #validators: Validators = {};
   #waits = 0;
-  readonly #base: string;
 
-  constructor(options: SourceReaderOptions) {
+  /**
+   * @param known of the last run that was used; undefined: the whole document is wanted.
+   * @param tokenScheme what kind of credentials a token is: `Bearer`, `Token`; "" for a header of its own, which the kind sets.
+   */
+  constructor(
+    config: SourceConfig,
+    known: Validators | undefined,
+    tokenScheme: string,
+    options: ReaderOptions,
+    pause: Pause,
+    signal: AbortSignal,
+  ) {
+    this.#config = config;
+    this.#known = known;
+    this.#tokenScheme = tokenScheme;
     this.#options = options;
-    this.#base = (this.#options.config.url ?? "").replace(/\/+$/, "");
+    this.#pause = pause;
+    this.#signal = signal;
   }
 
   /** What the document is known by, once it was read. */
@@ -185,14 +201,9 @@ export class SourceReader {
    * @param isWhole whether it is wanted in any case.
    */
   async document(isWhole = false): Promise<Buffer | undefined> {
-    const known = isWhole ? undefined : this.#options.known;
-    if (this.#options.config.path !== undefined) {
-      const found = await readPath(
-        this.#options.config.path,
-        this.#options.config.maxBytes,
-        known,
-        this.#options.signal,
-      );
+    const known = isWhole ? undefined : this.#known;
+    if (this.#config.path !== undefined) {
+      const found = await readPath(this.#options.io, this.#config.path, this.#config.maxBytes, known);
       this.#validators = found.validators;
       return found.bytes;
     }
@@ -200,14 +211,14 @@ export class SourceReader {
       ...(known?.etag !== undefined && { "if-none-match": known.etag }),
       ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
     };
-    const answer = await this.#request(this.#options.config.url ?? "", conditions);
+    const answer = await this.#request(this.#config.url ?? "", conditions);
     if (answer.status === 304 && Object.keys(conditions).length > 0) {
       this.#validators = known ?? {};
       return undefined;
     }
-    if (answer.status !== 200) throw refusal(this.#options.config.url ?? "", answer);
+    if (answer.status !== 200) throw refusal(this.#config.url ?? "", answer);
     if (isPage(answer.body)) {
-      const message = `${placeOf(this.#options.config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
+      const message = `${placeOf(this.#config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
       throw new SourceFault("content", message);
     }
     const { etag, "last-modified": lastModified } = answer.headers;
@@ -217,12 +228,12 @@ export class SourceReader {
 
   /** JSON of an interface. Waits where it asks for patience. @param path behind the URL, with its parameters. */
   async json(path: string, { headers = {}, method, accepted = [] }: JsonOptions = {}): Promise<unknown> {
-    const url = `${this.#base}${path}`;
+    const url = `${(this.#config.url ?? "").replace(/\/+$/, "")}${path}`;
     const answer = await this.#request(
       url,
       { accept: "application/json", ...headers },
       method,
-      timeoutsOfAnswer * this.#options.config.timeoutMs,
+      timeoutsOfAnswer * this.#config.timeoutMs,
     );
     if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
     try {
@@ -238,20 +249,25 @@ export class SourceReader {
     method?: "GET" | "POST",
     mostMs?: number,
   ): Promise<HttpAnswer> {
-    const [ca, cert, key] = await Promise.all(
-      [this.#options.config.caPath, this.#options.config.certPath, this.#options.config.keyPath].map(readPem),
-    );
+    const { caPath, certPath, keyPath } = this.#config;
+    const pem = (path: string | undefined): Promise<Buffer> | undefined =>
+      path === undefined ? undefined : readNamed(this.#options.io, path);
+    const [ca, cert, key] = await Promise.all([pem(caPath), pem(certPath), pem(keyPath)]);
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-    const all = { ...(await credentials(this.#options)), ...this.#options.config.headers, ...headers };
-    const { timeoutMs, maxBytes, redirectHosts } = this.#options.config;
+    const all = {
+      ...(await credentials(this.#config, this.#tokenScheme, this.#options)),
+      ...this.#config.headers,
+      ...headers,
+    };
+    const { timeoutMs, maxBytes, redirectHosts } = this.#config;
     for (;;) {
       const late = mostMs === undefined ? undefined : AbortSignal.timeout(mostMs);
-      const ends = late === undefined ? this.#options.signal : AbortSignal.any([this.#options.signal, late]);
+      const ends = late === undefined ? this.#signal : AbortSignal.any([this.#signal, late]);
       const answer = await httpGet(
         { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal: ends, ...(method && { method }) },
         this.#options.agentFor,
       ).catch((error: unknown) => {
-        if (late?.aborted !== true || this.#options.signal.aborted) throw error;
+        if (late?.aborted !== true || this.#signal.aborted) throw error;
         throw new SourceFault(
           "too_slow",
           `the answer of ${placeOf(url)} was not whole after ${(mostMs ?? 0) / 1000} s`,
@@ -263,26 +279,25 @@ export class SourceReader {
       if (++this.#waits > mostWaits || wait > longestWaitMs) {
         throw new SourceFault("rate_limited", `${placeOf(url)} asks to come back later (${answer.status})`, wait);
       }
-      await this.#options.pause(wait, this.#options.signal);
+      await this.#pause(wait, this.#signal);
     }
   }
 }
 
 async function readPath(
+  io: FileIo,
   path: string,
   maxBytes: number,
   known: Validators | undefined,
-  signal: AbortSignal,
 ): Promise<{ bytes: Buffer | undefined; validators: Validators }> {
   try {
-    const found = await stat(path);
+    const { kind, size, modified, inode } = await io.state(path);
     // Reading of others may never end.
-    if (!found.isFile()) throw new SourceFault("configuration", `${path} is not a file`);
-    const { size, mtimeMs, ino } = found;
+    if (kind !== "file") throw new SourceFault("configuration", `${path} is not a file`);
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
-    const stamp = `${size} ${mtimeMs} ${ino}`;
+    const stamp = `${size} ${Number(modified) / 1e6} ${inode}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
-    return { bytes: await readFile(path, { signal }), validators: { stamp } };
+    return { bytes: Buffer.from(await io.read(path)), validators: { stamp } };
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
@@ -296,38 +311,38 @@ function isPage(body: Buffer): boolean {
   );
 }
 
-async function readPem(path: string | undefined): Promise<Buffer | undefined> {
-  if (path === undefined) return undefined;
-  return readFile(path).catch((error: Error) => {
-    throw new SourceFault("configuration", `${path} cannot be read: ${error.message}`);
-  });
+/** Reads a file that the configuration names. */
+async function readNamed(io: FileIo, path: string): Promise<Buffer> {
+  try {
+    return Buffer.from(await io.read(path));
+  } catch (error) {
+    throw new SourceFault("configuration", `${path} cannot be read: ${(error as Error).message}`);
+  }
 }
 
-async function credentials(options: SourceReaderOptions): Promise<Readonly<Record<string, string>>> {
-  const { config, tokenScheme, env } = options;
+async function credentials(
+  config: SourceConfig,
+  tokenScheme: string,
+  options: ReaderOptions,
+): Promise<Readonly<Record<string, string>>> {
   if (config.token !== undefined && tokenScheme !== "") {
-    const token = await readSecret(config.token, env);
+    const token = await readSecret(config.token, options);
     return { authorization: token.includes(" ") ? token : `${tokenScheme} ${token}` };
   }
   if (config.username === undefined) return {};
-  const password = config.password === undefined ? "" : await readSecret(config.password, env);
+  const password = config.password === undefined ? "" : await readSecret(config.password, options);
   return { authorization: `Basic ${Buffer.from(`${config.username}:${password}`).toString("base64")}` };
 }
 
 /** @throws SourceFault that names the place, never the secret. */
-export async function readSecret(
-  place: SecretPlace,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<string> {
+export async function readSecret(place: SecretPlace, { io, env }: Pick<ReaderOptions, "io" | "env">): Promise<string> {
   if ("env" in place) {
     const value = env[place.env];
     if (value === undefined || value === "")
       throw new SourceFault("configuration", `the environment has no ${place.env}`);
     return value;
   }
-  const text = await readFile(place.file, "utf8").catch((error: Error) => {
-    throw new SourceFault("configuration", `${place.file} cannot be read: ${error.message}`);
-  });
+  const text = (await readNamed(io, place.file)).toString();
   if (text.trim() === "") throw new SourceFault("configuration", `${place.file} is empty`);
   return text.trim();
 }

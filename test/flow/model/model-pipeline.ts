@@ -13,7 +13,7 @@ import { createStepList, type ByteSource } from "../../../src/flow/wire/steps/st
 import {
   type RecordFields,
   type RenderedFields,
-  createLineBuffer,
+  LineBuffer,
   createWorkspace,
   createWorkspaceMemory,
 } from "../../../src/record/index.ts";
@@ -151,7 +151,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   );
   registerExporterMetrics(metrics, exporters);
   registerSharedMetrics(metrics, { taken: 0, restarted: 0, stale: 0 }, undefined);
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));
   const ends = createFlowEnds(options.ends, workspace);
   let source: Exporter | undefined;
