@@ -23,7 +23,7 @@ export {
 } from "./shape/anonymize-lines.ts";
 export { rolledUpFields, RollupSink } from "./shape/rollup.ts";
 export { createLineFilter, createTimestampSource, filteredSink } from "./delivery/line-filter.ts";
-export { Thinning, type ThinningOptions } from "./delivery/thinning.ts";
+export { Thinning, type ThinningOptions } from "./delivery/line-filter.ts";
 export { Delivery, type DeliveryState } from "./delivery/delivery.ts";
 export { dropReasons, type DropReason, OutputMetrics, type OutputReport, type RollupReport } from "./output-metrics.ts";
 export { batchKey, forEachLine, positionOf, type Batch as RecordBatch } from "./delivery/batch.ts";
