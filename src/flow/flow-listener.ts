@@ -10,7 +10,7 @@ import {
 } from "../record/index.ts";
 import { type SamplingRates, type RatesFile, createManualRates } from "./exporters/sampling.ts";
 import type { Applications } from "./exporters/options.ts";
-import { type FlowEndsOptions, createFlowEnds } from "./line/flow-ends.ts";
+import { type FlowEndsOptions, FlowEnds } from "./line/flow-ends.ts";
 import type { CustomElement } from "./elements/custom-elements.ts";
 import type { Protocol } from "./protocol.ts";
 import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
@@ -45,14 +45,12 @@ import { createStateExchange } from "./exporters/state/state-exchange.ts";
 import { createOpenQuestions } from "./exporters/open-questions.ts";
 import { createTimeFormat } from "./elements/mapping/convert-type.ts";
 import { createRecordReader } from "./wire/records/record-reader.ts";
-import { copyingLines } from "./line/line-writer.ts";
-import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
-import { createSlowFieldCounts } from "./line/line-writer.ts";
+import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
+import { RecordFilter } from "./line/filter-program.ts";
 import type { PathCounts } from "./wire/records/decoder.ts";
-import { createLineWriter } from "./line/line-writer.ts";
-import { createSampleLines } from "./line/sample-lines.ts";
+import { KernelSampleLines } from "./line/sample-lines.ts";
 import { registerFlowMetrics, registerLineMetrics, registerSharedMetrics } from "./flow-metrics.ts";
-import { createTrafficMeter } from "./line/traffic-meter.ts";
+import { TrafficMeter } from "./line/traffic-meter.ts";
 import { createFlowProcessor } from "./flow-processor.ts";
 import { createDecoders } from "./wire/decoders.ts";
 import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
@@ -268,40 +266,19 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
-  const filter = options.filter && createRecordFilter(options.filter);
-  const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
+  const filter = options.filter && new RecordFilter(options.filter);
+  const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => filter.accepts(bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
-  const ends = createFlowEnds(options.ends, workspace);
-  const flows = createLineWriter({
-    reader,
-    times,
-    lines,
-    enricher,
-    workspace,
-    communityId,
-    communityIdSeed,
-    applications: options.applications,
-    filter,
-    ends,
-    counters,
-    counts: slowFields,
-  });
-  const samples = createSampleLines({
-    lines,
-    enricher,
-    communityId,
-    filter,
-    workspace,
-    ends,
-    counters,
-    book: flows.book,
-    counts: paths,
-  });
+  const ends = new FlowEnds(options.ends, workspace);
+  const parts = { lines, enricher, workspace, communityId, filter, ends, counters };
+  const { applications } = options;
+  const flows = new LineWriter({ ...parts, reader, times, communityIdSeed, applications, counts: slowFields });
+  const samples = new KernelSampleLines(parts, flows.book, paths);
   registerFlowMetrics(metrics, counts, exporters, states.restored, { slowFields, samples: paths }, flows.plans);
   registerExporterMetrics(metrics, exporters);
   registerSharedMetrics(metrics, states.adopted, questions);
-  const traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
+  const traffic = new TrafficMeter(workspace, options.isMeasured);
   registerLineMetrics(metrics, ends, {
     filtered: () => filter?.dropped ?? 0,
     icmpSwapped: () => flows.icmpSwapped(),
