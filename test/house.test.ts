@@ -112,7 +112,13 @@ function copyProgram(t: TestContext) {
     },
     addField(row: string): void {
       for (const part of ["definitions", "scripts"]) cpSync(join(root, part), join(copy, part), { recursive: true });
-      for (const folder of ["record/fields", "flow/elements/registry", "flow/kernel", "flow/wire/sflow"]) {
+      for (const folder of [
+        "record/fields",
+        "flow/elements/registry",
+        "flow/kernel",
+        "flow/wire/sflow",
+        "app/settings/netobserv",
+      ]) {
         mkdirSync(join(copy, "src", folder), { recursive: true });
       }
       appendFileSync(join(copy, "definitions/fields.tsv"), `${row}\n`);

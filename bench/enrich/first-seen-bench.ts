@@ -5,15 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   addressTableBytes,
-  createAddressEnricher,
-  createHostNameSource,
-  createMmdbSource,
+  AddressEnricher,
+  HostNameSource,
+  MmdbSource,
   type AddressSource,
 } from "../../src/enrich/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, spaceFor, type Workspace } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock, type Component } from "../../src/base/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore } from "../../src/metadata/index.ts";
+import { UdmFileStore, type CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createDatagramPool, type DatagramPool } from "../flow/datagram-pool.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
@@ -103,7 +103,7 @@ async function firstSeenTime({ shape = "plain", addresses = "hosts", ...options 
   const sources: (AddressSource & Component)[] = [];
   if (options.databases === true) {
     sources.push(
-      createMmdbSource({
+      new MmdbSource({
         ...common,
         asn: { path: databases.asn },
         geoip: { path: databases.geoip, values: ["city", "country_code", "location"], language: "en" },
@@ -114,9 +114,9 @@ async function firstSeenTime({ shape = "plain", addresses = "hosts", ...options 
   if (options.names === true) {
     const never = new Promise<never>(() => {});
     sources.push(
-      createHostNameSource({
+      new HostNameSource({
         ...common,
-        resolver: { reverse: () => never, cancel() {} },
+        resolver: { resolvePtr: () => never, cancel() {} },
         resolvePrivate: true,
         resolvePublic: true,
         concurrency: 64,
@@ -159,7 +159,7 @@ async function recordTime({ path, sources, locality, pool, packets }: RecordCase
   const store = await openMetadata(path);
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached) + 2 * spaceFor(slabBytes)));
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     ...common,
     workspace,
     watch: (listener) => store.watch(listener),
@@ -173,7 +173,7 @@ async function recordTime({ path, sources, locality, pool, packets }: RecordCase
   await enricher.start();
   const slabs = [slabOf(workspace), slabOf(workspace)];
   let slab = 0;
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     ...common,
     enricher,
     sink: { write() {} },
@@ -234,7 +234,7 @@ function slabOf(workspace: Workspace): Buffer {
 }
 
 async function openMetadata(path: string): Promise<CollectorUdmStore> {
-  const store = createUdmFileStore({
+  const store = new UdmFileStore({
     path,
     owned: false,
     refreshMs: 0,

@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { createEmbeddedExplore, readQuery, type EmbeddedExplore } from "../../src/explore/index.ts";
+import { EmbeddedExplore, readQuery } from "../../src/explore/index.ts";
 import { createSamplingMemory, setOpen } from "../../src/explore/sampling/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createDirectSampler } from "../../test/support/direct-sampler.ts";
@@ -114,24 +114,20 @@ async function open(
   maxDays = 90,
   sampling = createSamplingMemory(1),
 ): Promise<EmbeddedExplore> {
-  const explore = createEmbeddedExplore({
-    config: {
-      directory: join(directory, name),
-      maxBytes: 64 * 2 ** 30,
-      maxHours: 24,
-      rates: { whole: rate, sampled: rate },
-      rollups: { maxDays, maxBytes: 2 ** 30, fields: [] },
-      memoryBytes: 1024 * 2 ** 20,
-      fields: ["flow.src.site.name", "flow.dst.site.name"],
-      maxMetadataFields: 0,
-      timeoutMs: 600_000,
-    },
-    clock: { monotonic: () => systemClock.monotonic(), now: () => systemClock.now() + later },
-    sampling,
-    log: silentLog,
-    metrics,
-    onFault: () => {},
-  });
+  const config = {
+    directory: join(directory, name),
+    maxBytes: 64 * 2 ** 30,
+    maxHours: 24,
+    rates: { whole: rate, sampled: rate },
+    rollups: { maxDays, maxBytes: 2 ** 30, fields: [] },
+    memoryBytes: 1024 * 2 ** 20,
+    fields: ["flow.src.site.name", "flow.dst.site.name"],
+    maxMetadataFields: 0,
+    timeoutMs: 600_000,
+  };
+  const clock = { monotonic: () => systemClock.monotonic(), now: () => systemClock.now() + later };
+  const reporting = { clock, log: silentLog, metrics };
+  const explore = new EmbeddedExplore(config, sampling, reporting, () => {});
   await explore.start();
   return explore;
 }

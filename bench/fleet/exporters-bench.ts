@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
-import { createExporterTable } from "../../src/fleet/index.ts";
+import { PostgresqlExporterTable } from "../../src/fleet/index.ts";
 import { openFleetConnection } from "../../test/support/fleet-connection.ts";
 import { createFleetSimulation, type FleetSimulation } from "../../test/support/fleet-simulation.ts";
 import { startPartner } from "../../test/support/partner.ts";
@@ -72,7 +72,7 @@ function reportWaits(what: string, simulation: FleetSimulation, from: number, ba
 /** The median of look-ups of one exporter, one after the other. */
 async function bareFinds(): Promise<number> {
   const connection = await openFleetConnection(url, "bare");
-  const table = createExporterTable(connection, fleet, "bare");
+  const table = new PostgresqlExporterTable(connection, fleet, "bare");
   const times: number[] = [];
   for (let i = 0; i < 200; i++) {
     const start = performance.now();

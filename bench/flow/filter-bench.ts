@@ -9,7 +9,7 @@ import {
   joinLineEnrichers,
   type Enricher,
 } from "../../src/record/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import { createLineFilter } from "../../src/output/index.ts";
@@ -61,7 +61,7 @@ const cases: readonly Case[] = [
 
 function createRunner({ what, filter, isMeasured, kept }: Case): () => number {
   let lines = 0;
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher: nothingKnown,
     sink: { write: (_lines, count) => void (lines += count) },
     communityId: true,
@@ -85,7 +85,7 @@ function createRunner({ what, filter, isMeasured, kept }: Case): () => number {
 /** Of written lines: `use` takes the lines of a datagram. */
 function createLineRunner(use: (lines: Buffer) => void): () => number {
   const pieces: Buffer[] = [];
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher: nothingKnown,
     sink: { write: (lines) => void pieces.push(Buffer.from(lines)) },
     communityId: true,

@@ -1,7 +1,7 @@
 // What a record costs that has something odd, as a ratio to a plain NetFlow v9 record of the same run: an odd field is to cost that
 // field, not the record.
-import { createAppEnds, readAppEnds } from "../../src/enrich/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { AppEnds, readAppEnds } from "../../src/enrich/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
@@ -70,7 +70,7 @@ const cases: readonly (readonly [what: string, message: Message, more: readonly 
 ];
 
 /** The destination of all records, and its port. */
-const applications = createAppEnds({ privateAddresses: true, publicAddresses: true, metrics: createMetrics() });
+const applications = new AppEnds({ private: true, public: true }, createMetrics());
 applications.use(
   readAppEnds(Buffer.from("192.0.2.0/24: {1011: {name: erp, category: business, metadata: {.owner: finance}}}")).value,
 );
@@ -102,7 +102,7 @@ function createRunner(
   const set = packetSet(300, Buffer.concat(Array.from({ length: records }, () => record)), { pad: false });
   const datagram = message(template, set);
   let lines = 0;
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher,
     sink: { write: (_lines, count) => void (lines += count) },
     communityId: true,
@@ -128,7 +128,7 @@ function createRunner(
 const base = createRunner("a plain NetFlow v9 record", asNetflow9, uptimes);
 const runners = [
   ...cases.map(([what, message, more, goal]) => createRunner(what, message, more, goal)),
-  createRunner("an application by address and port", asNetflow9, uptimes, "≤ 1.3 ×", applications.enricher),
+  createRunner("an application by address and port", asNetflow9, uptimes, "≤ 1.3 ×", applications),
 ];
 const all = [base, ...runners];
 const figures = new Map(all.map((runner) => [runner, [] as number[]]));

@@ -3,8 +3,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
-import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { addressTableBytes, AddressEnricher } from "../../src/enrich/index.ts";
+import { FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import {
   createWorkspace,
   createWorkspaceMemory,
@@ -13,7 +13,7 @@ import {
   type Enricher,
 } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
+import { UdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
 import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -75,7 +75,7 @@ try {
           addresses: what === uncached ? addressPools.all : addressPools.traffic,
         };
         const packets = what === uncached ? 2000 : 8000;
-        const kernel = await measure(metadata, { ...options, packets, create: createFlowPipeline });
+        const kernel = await measure(metadata, { ...options, packets, create: (given) => new FlowPipeline(given) });
         if (protocol === "netflow9") ofNetflow9.set(what, kernel);
         if (protocol === "netflow9") {
           reportRow({
@@ -115,7 +115,7 @@ try {
 async function openMetadata(family: 4 | 6): Promise<CollectorUdmStore> {
   const path = join(directory, `ipaddrs${family}.yml`);
   writeMetadataFile(path, entries, family);
-  const store = createUdmFileStore({
+  const store = new UdmFileStore({
     path,
     owned: false,
     refreshMs: 0,
@@ -176,7 +176,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
     return workspace.bytes.subarray(at, at + slabBytes);
   });
   let slab = 0;
-  const udm = createAddressEnricher({
+  const udm = new AddressEnricher({
     ...common,
     workspace,
     watch: (listener) => store.watch(listener),

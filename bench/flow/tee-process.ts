@@ -1,7 +1,7 @@
 // What passes datagrams on, in a process of its own: a tee, or a bare copy from socket to socket. Asked with the target, then with the end.
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createTee } from "../../src/flow/index.ts";
+import { Tee } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 
 export interface TeeOrder {
@@ -42,7 +42,7 @@ process.once("message", ({ kind, targetPort }: TeeOrder) => {
 
 async function startTee(port: number): Promise<Passing> {
   const metrics = createMetrics();
-  const tee = createTee({
+  const tee = new Tee({
     ip: "127.0.0.1",
     port: 0,
     targets: [{ name: "target", address: "127.0.0.1", port }],

@@ -88,7 +88,7 @@ async function measureSpool(lines: readonly Lines[]): Promise<void> {
   for (let round = 0; round <= rounds; round++) {
     const delivery = startDelivery(
       { open: () => new Promise(() => {}), send: () => new Promise(() => {}), close: async () => {} },
-      { spoolMode: "always", stateDirectory: join(directory, String(round)) },
+      { SPOOL_MODE: "always", stateDirectory: join(directory, String(round)) },
     );
     let left = spoolRepeats * lines.length;
     const start = performance.now();

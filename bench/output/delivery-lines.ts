@@ -1,8 +1,9 @@
 // Lines as decoding threads leave them, for benches of outputs.
-import { createFlowPipeline } from "../../src/flow/index.ts";
-import { createDelivery, type Delivery, type DeliveryConfig, type OutputAdapter } from "../../src/output/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
+import { Delivery, type OutputAdapter } from "../../src/output/index.ts";
 import { createWorkspace, createWorkspaceMemory, joinLineEnrichers, spaceFor } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
+import { deliveryOptions, type GivenDelivery } from "../../test/output/delivery/delivery-fixture.ts";
 import { addressPools, createDatagramPool } from "../flow/datagram-pool.ts";
 import { median } from "../support/median.ts";
 
@@ -23,7 +24,7 @@ export function decodeLines(): { lines: readonly Lines[]; nanoseconds: number } 
   const workspace = createWorkspace(createWorkspaceMemory(spaceFor(slabBytes) * 2));
   const slabAt = workspace.allocate(slabBytes);
   const slab = workspace.bytes.subarray(slabAt, slabAt + slabBytes);
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: {
       write(bytes, count) {
@@ -86,43 +87,25 @@ function share(gathered: readonly Lines[]): readonly Lines[] {
 }
 
 /** A delivery that reports no faults. */
-export function startDelivery(adapter: OutputAdapter, given: Partial<DeliveryConfig> = {}): Delivery {
-  const delivery = createDelivery({
-    config: configOf(given),
+export function startDelivery(adapter: OutputAdapter, given: GivenDelivery = {}): Delivery {
+  const delivery = new Delivery({
+    ...deliveryOptions({
+      name: "bench",
+      BATCH_MAX_BYTES: 8 << 20,
+      maxBatchRecords: 50_000,
+      BATCH_DEADLINE: 5,
+      QUEUE_SIZE: 1 << 30,
+      SPOOL_MAX_SIZE: 4 * 2 ** 30,
+      DEAD_LETTER_MAX_SIZE: 1 << 20,
+      REQUESTS_IN_FLIGHT: 4,
+      TIMEOUT: 30,
+      RETRY_BACKOFF: 1000,
+      RETRY_BACKOFF_MAX: 30_000,
+      ...given,
+    }),
     adapter,
     instance: "benchbenchbe",
-    clock: systemClock,
-    random: Math.random,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   return delivery;
-}
-
-function configOf(given: Partial<DeliveryConfig>): DeliveryConfig {
-  return {
-    name: "bench",
-    recordTypes: ["flow", "flow_option", "telemetry"],
-    filter: "",
-    thinRate: 0,
-    hasScaledCounters: true,
-    dropFields: [],
-    isEcs: false,
-    batchBytes: 8 << 20,
-    batchRecords: 50_000,
-    batchDeadlineMs: 5,
-    queueBytes: 1 << 30,
-    spoolMode: "off",
-    stateDirectory: "",
-    spoolBytes: 4 * 2 ** 30,
-    spoolWhenFull: "drop_oldest",
-    deadLetterBytes: 1 << 20,
-    maxInFlight: 4,
-    timeoutMs: 30_000,
-    retryMs: 1000,
-    maxRetryMs: 30_000,
-    ...given,
-  };
 }

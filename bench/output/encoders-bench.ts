@@ -3,9 +3,9 @@
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
 import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
-import { createLayouts } from "../../src/output/clickhouse/columns.ts";
-import { createRowReader, rowsByTable } from "../../src/output/clickhouse/rows.ts";
-import { readLines } from "../../src/output/kafka/kafka-lines.ts";
+import { createLayouts } from "../../src/output/clickhouse/table-rows.ts";
+import { createRowReader, rowsByTable } from "../../src/output/clickhouse/table-rows.ts";
+import { readLines } from "../../src/output/kafka/record-batch.ts";
 import { planChunks } from "../../src/output/kafka/kafka-output.ts";
 import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/output/kafka/record-batch.ts";
 import { encodeStreams } from "../../src/output/loki/loki-output.ts";

@@ -30,8 +30,8 @@ try {
       INDEX_TEMPLATE_ISM_POLICY: "none",
     }),
     {
-      maxInFlight: inFlight,
-      batchRecords,
+      REQUESTS_IN_FLIGHT: inFlight,
+      maxBatchRecords: batchRecords,
     },
   );
   const bodies = await writeBodies(lines);

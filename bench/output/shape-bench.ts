@@ -6,7 +6,7 @@ import {
   createAnonymizeLines,
   createCryptoPan,
   cutAddresses,
-  rollupSink,
+  RollupSink,
 } from "../../src/output/index.ts";
 import type { ShapeLines } from "../../src/record/index.ts";
 import { reportRow } from "../support/bench-report.ts";
@@ -39,7 +39,7 @@ const sink = {
   async start() {},
   async stop() {},
 };
-const rolledUp = rollupSink(sink, {
+const rolledUp = new RollupSink(sink, {
   fields,
   maxGroups: 1_000_000,
   intervalMs: 3_600_000,

@@ -9,7 +9,7 @@ import { startUdmFileThread } from "../../src/app/threads/start-udm-file-thread.
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import {
-  createUdmPostgresqlStore,
+  UdmPostgresqlStore,
   type CollectorUdmStore,
   type UdmPostgresqlStoreOptions,
   type UdmWrite,
@@ -41,7 +41,7 @@ try {
 }
 
 function openStore(options: Partial<UdmPostgresqlStoreOptions> = {}): CollectorUdmStore {
-  return createUdmPostgresqlStore({
+  return new UdmPostgresqlStore({
     address: parseServerAddress(url),
     tls: {},
     timeoutMs: 30_000,

@@ -2,7 +2,7 @@
 import { startUdmFileThread } from "../../src/app/threads/start-udm-file-thread.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createUdmPostgresqlStore } from "../../src/metadata/index.ts";
+import { UdmPostgresqlStore } from "../../src/metadata/index.ts";
 
 /** What a start from a copy took. */
 export interface CopyStartCost {
@@ -18,7 +18,7 @@ process.once("message", (stateDirectory: string) => {
 });
 
 async function start(stateDirectory: string): Promise<CopyStartCost> {
-  const store = createUdmPostgresqlStore({
+  const store = new UdmPostgresqlStore({
     address: parseServerAddress("postgresql://netgloss:secret@127.0.0.1:1/netgloss"),
     tls: {},
     timeoutMs: 30_000,

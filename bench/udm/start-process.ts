@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createUdmFileStore } from "../../src/metadata/index.ts";
+import { UdmFileStore } from "../../src/metadata/index.ts";
 
 /** What a start took. */
 export interface StartCost {
@@ -28,7 +28,7 @@ process.once("message", (path: string) => {
 
 async function start(path: string): Promise<StartCost> {
   const metrics = createMetrics();
-  const store = createUdmFileStore({
+  const store = new UdmFileStore({
     path,
     owned: true,
     refreshMs: 0,

@@ -3,18 +3,11 @@
 import { IntervalTree as FlattenTree } from "@flatten-js/interval-tree";
 import nodeIntervalTree from "node-interval-tree";
 import { formatAddress, parseKey, type Family, type Key } from "../../src/base/ip/index.ts";
-import {
-  createLentBuilder,
-  createSharedIndex,
-  type IndexReturn,
-  type SharedIndex,
-  type UdmEntry,
-  type UdmIndex,
-} from "../../src/metadata/index.ts";
-import { createCoveringSearch } from "../../src/metadata/index/covering-entries.ts";
+import { LentBuilder, SharedIndex, type IndexReturn, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
+import { CoveringSearch } from "../../src/metadata/index/covering-entries.ts";
 import { addressWords } from "../../src/metadata/index/key-limbs.ts";
-import { layouts, createCursor } from "../../src/metadata/index/tree-nodes.ts";
-import { createSnapshotPin, firstState, rootOf } from "../../src/metadata/index/snapshots.ts";
+import { layouts, TreeCursor } from "../../src/metadata/index/tree-nodes.ts";
+import { SnapshotPin, firstState, rootOf } from "../../src/metadata/index/snapshots.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { createRandom } from "../support/random.ts";
@@ -30,9 +23,9 @@ for (const size of [1000, 100_000, 1_000_000]) {
 function measure(size: number, family: Family): void {
   const keys = makeKeys(size, family);
   const name = `${size.toLocaleString("en").replaceAll(",", " ")} IPv${family} entries`;
-  const shared = createSharedIndex({ maxEntries: 2_000_000 });
+  const shared = new SharedIndex({ maxEntries: 2_000_000 });
   const loan = shared.lend();
-  const builder = createLentBuilder(loan);
+  const builder = new LentBuilder(loan);
   const buildMs = timed(() => {
     for (const [i, key] of keys.entries()) builder.add(makeEntry(key, i));
   });
@@ -74,8 +67,8 @@ function measure(size: number, family: Family): void {
 /** Looks up all addresses and returns how many entries cover them. */
 function createFinder(shared: SharedIndex, family: Family, queries: readonly bigint[]): () => number {
   const handle = shared.handle();
-  const pin = createSnapshotPin(handle.control, handle);
-  const search = createCoveringSearch(new Int32Array(handle.heap));
+  const pin = new SnapshotPin(handle.control, handle);
+  const search = new CoveringSearch(new Int32Array(handle.heap));
   const views = new Int32Array(handle.views);
   const words = new Int32Array(4 * queries.length);
   for (const [i, value] of queries.entries()) words.set(addressWords({ family, value }), 4 * i);
@@ -141,7 +134,7 @@ function postgresPeer(
 function measureWithin(shared: SharedIndex, queries: readonly bigint[], name: string): void {
   const handle = shared.handle();
   const words = new Int32Array(handle.heap);
-  const view = createSnapshotPin(handle.control, handle).pin();
+  const view = new SnapshotPin(handle.control, handle).pin();
   const root = rootOf(words, new Int32Array(handle.views)[firstState(view)] as number, 4);
   const items = new Int32Array(1024);
   for (const [length, count] of [
@@ -162,7 +155,7 @@ function measureWithin(shared: SharedIndex, queries: readonly bigint[], name: st
     const rate = callsASecond(count, () => {
       found = 0;
       for (const bound of bounds) {
-        const cursor = createCursor(words, layouts[4], root, bound);
+        const cursor = new TreeCursor(words, layouts[4], root, bound);
         let read = cursor.next(wanted);
         found += read;
         // The first of a /16 is enough.

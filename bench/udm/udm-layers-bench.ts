@@ -4,17 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parse } from "csv-parse";
-import {
-  importEntries,
-  readyMap,
-  createSharedIndex,
-  openSharedIndex,
-  type SharedIndex,
-  type UdmEntry,
-} from "../../src/metadata/index.ts";
+import { importEntries, readyMap, SharedIndex, SharedIndexReader, type UdmEntry } from "../../src/metadata/index.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { loadState } from "../../src/metadata/store/load-state.ts";
-import { createUdmLayers } from "../../src/metadata/store/udm-layers.ts";
+import { UdmLayers } from "../../src/metadata/store/udm-layers.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { metadataKey, writeMetadataFile } from "../support/metadata-file.ts";
 import { createRandom } from "../support/random.ts";
@@ -70,7 +63,7 @@ interface Cost {
 type Load = (work: () => Promise<void>) => Promise<void>;
 
 async function costOf(fill: (shared: SharedIndex, loadPart: Load) => Promise<void>): Promise<Cost> {
-  const shared = createSharedIndex({ maxEntries: 2 * size });
+  const shared = new SharedIndex({ maxEntries: 2 * size });
   let load = 0;
   let longestTurn = 0;
   await fill(shared, async (work) => {
@@ -83,7 +76,7 @@ async function costOf(fill: (shared: SharedIndex, loadPart: Load) => Promise<voi
     longestTurn = Math.max(longestTurn, turns.max / 1e6);
   });
   const { tree, entries } = shared.stats();
-  const reader = openSharedIndex(shared.handle());
+  const reader = new SharedIndexReader(shared.handle());
   const ms = await best(() => {
     const random = createRandom(1);
     const address = Int32Array.of(0, 0, 0xffff, 0);
@@ -119,13 +112,12 @@ const file = await costOf((shared, loadPart) =>
 /** All entries spread evenly over this many layers. */
 function costOfLayers(count: number): Promise<Cost> {
   return costOf(async (shared, loadPart) => {
-    const layers = createUdmLayers({
+    const layers = new UdmLayers(
       shared,
-      own: () => undefined,
-      alone: (action) => action(),
-      changed: () => {},
-      note: async () => {},
-    });
+      { index: () => undefined, changed: () => {} },
+      (action) => action(),
+      async () => {},
+    );
     const names = Array.from({ length: count }, (_, i) => `layer ${i}`);
     layers.setNames(names);
     for (const [first, name] of names.entries()) {

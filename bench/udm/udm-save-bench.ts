@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createUdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
+import { UdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
@@ -62,7 +62,7 @@ async function measureSize(entries: number, rounds: number): Promise<void> {
 
 /** @param stateDirectory where the history is; without it there is none. */
 function createStore(path: string, stateDirectory?: string): CollectorUdmStore {
-  return createUdmFileStore({
+  return new UdmFileStore({
     path,
     owned: true,
     refreshMs: 0,

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { apiError, type ExploreOperations, createApiServer, createSignIn } from "../server/index.ts";
+import { apiError, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
 import {
   answerTable,
   ExploreError,
@@ -19,7 +19,7 @@ import {
   type Log,
   createHealth,
   createMetrics,
-  createProgress,
+  Progress,
   startComponents,
   stopComponents,
   type Health,
@@ -29,7 +29,7 @@ import type { ExploreQuestions } from "./threads/explore-output.ts";
 import { LockedError, makeFolder, takeFileLock, type FileIo, type FileLock, nodeFileIo } from "../base/file/index.ts";
 import { Selections, type Select, type SelectionLimits, UdmError } from "../metadata/index.ts";
 import type { ExporterView } from "../flow/index.ts";
-import { createRecordTap, fanOut } from "../output/index.ts";
+import { fanOut, RecordTap } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
 import { apiOptions } from "./parts/api-options.ts";
 import { collectorViews } from "./views/collector-views.ts";
@@ -38,7 +38,7 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { oidcConfig, createUsersFile } from "./parts/access.ts";
+import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { createDoctor } from "./doctor/doctor.ts";
 import { createObjectExplainer } from "./enrichment/explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment/enrichment-files.ts";
@@ -183,12 +183,12 @@ export function createCollector(options: CollectorOptions): Collector {
   const metrics = createMetrics();
   const health = createHealth();
   const reporting = { log, metrics, clock, health };
-  const progress = createProgress(clock);
+  const progress = new Progress(clock);
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
   const fleet = createFleetPart(settings, reporting);
-  const { outputs, stores, explore } = createOutputs(settings, reporting);
+  const { stores, explore, ...outputs } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
   const decodesHere = decodingThreads(settings) === 0;
   const enrichment = createEnrichment(
@@ -197,7 +197,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
     { forFlows: decodesHere },
   );
-  const sink = createRecordTap(fanOut([...outputs, ...stores, ...sinks]));
+  const sink = new RecordTap(fanOut([...outputs.sinks, ...sinks]));
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
   const sharing = createDeviceSharingPart(settings, fleet, reporting);
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
@@ -244,15 +244,14 @@ export function createCollector(options: CollectorOptions): Collector {
     metadata !== undefined && missing.length === 0
       ? metadata
       : { disabled: `the metadata API is not enabled: ${missing.join(", ")} must be set` };
-  const users =
-    settings.SVC_API_USERS_PATH === "" ? undefined : createUsersFile(settings.SVC_API_USERS_PATH, reporting);
+  const users = settings.SVC_API_USERS_PATH === "" ? undefined : new UsersFile(settings.SVC_API_USERS_PATH, reporting);
   const oidc = oidcConfig(settings);
   const hasMetadata = (): boolean => health.checks().every(({ name, ready }) => name !== metadata?.name || ready);
   const settingsView = createSettingsView({ settings, place: options.settingsPlace, version, clock, hasMetadata });
-  const api = createApiServer({
+  const api = new ApiServer({
     ...apiOptions(settings),
     identities: users?.identities,
-    signIn: oidc && createSignIn(oidc, clock),
+    signIn: oidc && new SignIn(oidc, clock),
     ...reporting,
     version,
     ...collectorViews(
@@ -293,8 +292,8 @@ export function createCollector(options: CollectorOptions): Collector {
   if (fleet !== undefined) components.push(fleet);
   if (metadata !== undefined) components.push(metadata);
   if (metadataSources !== undefined) components.push(metadataSources);
-  components.push(...enrichment.components, ...outputs);
-  if (stores.length > 0) components.push(together("outputs to stores", stores));
+  components.push(...enrichment.components, ...outputs.local);
+  if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
   if (explore !== undefined) components.push(explore);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
@@ -347,7 +346,7 @@ export function createCollector(options: CollectorOptions): Collector {
       });
     },
     reopen() {
-      for (const output of outputs) output.reopen?.();
+      outputs.reopen();
     },
   };
 }

@@ -8,10 +8,9 @@ import {
   cutAddresses,
   rolledUpFields,
   createLineFilter,
-  createThinning,
+  Thinning,
   cutTime,
   type FieldEdit,
-  type Thinning,
   type ThinningOptions,
 } from "../output/index.ts";
 import {
@@ -283,7 +282,7 @@ export function thinningOf(
 ): Thinning | undefined {
   if (options.maxRate === 0) return undefined;
   const hasScaledCounters = settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE;
-  return createThinning({ ...options, hasScaledCounters, random: Math.random });
+  return new Thinning({ ...options, hasScaledCounters, random: Math.random });
 }
 
 /** What happens to fields of all records. */

@@ -1,11 +1,5 @@
 import type { RecordFields, Scalar, Value } from "../record/index.ts";
 
-/** A field that had to go out under another name than asked for. */
-export interface Renamed {
-  readonly name: string;
-  readonly as: string;
-}
-
 /**
  * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), whatever the
  * names are. A name that the record has already takes the new value. Of the others
@@ -16,17 +10,19 @@ export interface Renamed {
  * - an underscore is put after a name so found that is taken.
  *
  * Fields are placed in the order of their names, so the outcome does not depend on the order of the map.
+ *
+ * @returns the names of those that had to go out under another one, and that one.
  */
-export function placeFields(record: RecordFields, fields: ReadonlyMap<string, Value>): Renamed[] {
+export function placeFields(record: RecordFields, fields: ReadonlyMap<string, Value>): Map<string, string> {
   const pending: string[] = [];
   for (const [name, value] of fields) {
     if (record.has(name)) record.set(name, value);
     else pending.push(name);
   }
-  const renamed: Renamed[] = [];
+  const renamed = new Map<string, string>();
   for (const name of pending.sort()) {
     const as = freeName(name, record, fields);
-    if (as !== name) renamed.push({ name, as });
+    if (as !== name) renamed.set(name, as);
     record.set(as, fields.get(name) as Value);
   }
   return renamed;

@@ -1,49 +1,45 @@
-/** Values by key, at most a fixed number, of which those used lately stay. */
-export interface RecentCache<Value, Key = string> {
-  get(key: Key): Value | undefined;
-  set(key: Key, value: Value): void;
-  delete(key: Key): void;
-  /** How many values it holds. */
-  size(): number;
-  /** How many values have been dropped to make room. */
-  evictions(): number;
-}
-
 /**
- * A cache of two halves: what is used goes to the young half; when that is full it becomes the old half, and what the
- * old half still holds is dropped. So the last `maxSize / 2` values used are always there, and using one of the young
- * half costs no more than the look-up, where a strict order of use would cost two more changes of the map.
+ * Values by key, at most a fixed number, of which those used lately stay.
+ *
+ * It has two halves: what is used goes to the young one; when that is full it becomes the old one, and what the old one still
+ * holds is dropped. So the last `maxSize / 2` values used are always there, and using one of the young half costs no more than
+ * the look-up, where a strict order of use would cost two more changes of the map.
  */
-export function createRecentCache<Value, Key = string>(maxSize: number): RecentCache<Value, Key> {
-  const half = Math.floor(maxSize / 2);
-  let young = new Map<Key, Value>();
-  let old = new Map<Key, Value>();
-  let evictions = 0;
+export class RecentCache<Value, Key = string> {
+  readonly #half: number;
+  #young = new Map<Key, Value>();
+  #old = new Map<Key, Value>();
+  #evictions = 0;
 
-  const set = (key: Key, value: Value): void => {
-    if (half === 0) return;
-    old.delete(key);
-    young.set(key, value);
-    if (young.size < half) return;
-    evictions += old.size;
-    old = young;
-    young = new Map();
-  };
+  constructor(maxSize: number) {
+    this.#half = Math.floor(maxSize / 2);
+  }
 
-  return {
-    get(key) {
-      const value = young.get(key);
-      if (value !== undefined) return value;
-      const aged = old.get(key);
-      if (aged !== undefined) set(key, aged);
-      return aged;
-    },
-    set,
-    delete(key) {
-      young.delete(key);
-      old.delete(key);
-    },
-    size: () => young.size + old.size,
-    evictions: () => evictions,
-  };
+  get(key: Key): Value | undefined {
+    const value = this.#young.get(key);
+    if (value !== undefined) return value;
+    const aged = this.#old.get(key);
+    if (aged !== undefined) this.set(key, aged);
+    return aged;
+  }
+
+  set(key: Key, value: Value): void {
+    if (this.#half === 0) return;
+    this.#old.delete(key);
+    this.#young.set(key, value);
+    if (this.#young.size < this.#half) return;
+    this.#evictions += this.#old.size;
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  /** How many values it holds. */
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  /** How many values have been dropped to make room. */
+  get evictions(): number {
+    return this.#evictions;
+  }
 }

@@ -1,10 +1,7 @@
-export { createEmbeddedExplore, type EmbeddedExplore, type EmbeddedExploreConfig } from "./embedded-explore.ts";
+export { EmbeddedExplore } from "./embedded-explore.ts";
+export type { EmbeddedExploreConfig } from "./duckdb/duckdb-instance.ts";
 export type { FlowsAnswer } from "./query/answer.ts";
-export {
-  createClickHouseExplore,
-  type AskClickHouse,
-  type ClickHouseExplore,
-} from "./clickhouse/clickhouse-explore.ts";
+export { ClickHouseExplore, type AskClickHouse } from "./clickhouse/clickhouse-explore.ts";
 export { tableParquet } from "./duckdb/parquet.ts";
 export { columnOf, exploreColumns, isMetadataName } from "./column.ts";
 export { ExploreError, type ExploreErrorCode } from "./column.ts";

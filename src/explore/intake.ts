@@ -1,16 +1,7 @@
 import { parseAddress, unmapAddress } from "../base/ip/index.ts";
 import { addressText } from "./column.ts";
-import {
-  inlineText,
-  keepText,
-  type Block,
-  type BlockColumn,
-  clearRow,
-  blockRows,
-  clearBlock,
-  createBlock,
-} from "./block.ts";
-import { createLineWalker } from "../record/index.ts";
+import { inlineText, Block, BlockColumn, blockRows } from "./block.ts";
+import { createLineWalker, type LineWalker } from "../record/index.ts";
 import { type Column, isMetadataName } from "./column.ts";
 
 const quote = 0x22;
@@ -81,7 +72,7 @@ function putText(column: BlockColumn, row: number, block: Block, bytes: Buffer, 
   const length = end - at;
   if (length > maxText) return false;
   if (length > inlineText) {
-    column.long.push(row, keepText(block, bytes, at, end), length);
+    column.long.push(row, block.keepText(bytes, at, end), length);
     return true;
   }
   column.words[4 * row] = length;
@@ -184,143 +175,137 @@ function daysOf(year: number, month: number, day: number): number {
   return era * 146_097 + ofEra * 365 + Math.floor(ofEra / 4) - Math.floor(ofEra / 100) + ofYear - 719_468;
 }
 
-/** Reads lines of records into the rows of blocks. */
-interface LineScanner {
-  /**
-   * Reads the line from its brace at `from` up to `end` into the next row of a block, whose columns are those of the scanner.
-   *
-   * @returns whether the record is a flow; others leave the block as it was.
-   */
-  scan(bytes: Buffer, from: number, end: number, block: Block): boolean;
-}
-
 /** Each record of a flow has the first; records of options, counters and the like have the second, too. */
 const flowMark = "flow.export.type";
 const otherMark = "flow.record.type";
 /** Stands for the index of a column. */
 const other = -1;
 
-/** @param onUnknown is called for a name that has no column: once for each, as long as it is remembered. */
-function createLineScanner(columns: readonly Column[], onUnknown: (name: string) => void): LineScanner {
-  const positions = new Map(columns.map(({ field }, i) => [field, i]));
-  const flow = positions.get(flowMark);
-  const walker = createLineWalker<number>((name) => {
-    if (name === otherMark) return other;
-    const position = positions.get(name);
-    if (position === undefined) onUnknown(name);
-    return position;
-  });
-  let isFlow = false;
-  let isOther = false;
-  let row: Block | undefined;
-  let line: Buffer = Buffer.alloc(0);
-  const visit = (use: number, _: number, value: number, end: number): void => {
-    if (use === other) isOther = true;
+/** Reads lines of records into the rows of a block. */
+class LineScanner {
+  readonly block: Block;
+  readonly #flow: number | undefined;
+  readonly #walker: LineWalker<number>;
+  #isFlow = false;
+  #isOther = false;
+  #line: Buffer = Buffer.alloc(0);
+
+  /** @param onUnknown is called for a name that has no column: once for each, as long as it is remembered. */
+  constructor(columns: readonly Column[], onUnknown: (name: string) => void) {
+    this.block = new Block(columns.map((column) => new BlockColumn(column)));
+    const positions = new Map(columns.map(({ field }, i) => [field, i]));
+    this.#flow = positions.get(flowMark);
+    this.#walker = createLineWalker<number>((name) => {
+      if (name === otherMark) return other;
+      const position = positions.get(name);
+      if (position === undefined) onUnknown(name);
+      return position;
+    });
+  }
+
+  /**
+   * Reads the line from its brace at `from` up to `end` into the next row of the block.
+   *
+   * @returns whether the record is a flow; others leave the block as it was.
+   */
+  scan(bytes: Buffer, from: number, end: number): boolean {
+    this.#isFlow = false;
+    this.#isOther = false;
+    this.#line = bytes;
+    this.#walker.walk(bytes, from, end, this.#visit);
+    if (this.#isFlow && !this.#isOther) return true;
+    this.block.clearRow();
+    return false;
+  }
+
+  readonly #visit = (use: number, _: number, value: number, end: number): void => {
+    if (use === other) this.#isOther = true;
     else {
-      if (use === flow) isFlow = true;
-      putValue(row as Block, use, line, value, end);
+      if (use === this.#flow) this.#isFlow = true;
+      putValue(this.block, use, this.#line, value, end);
     }
   };
-
-  return {
-    scan(bytes, from, end, block) {
-      isFlow = false;
-      isOther = false;
-      row = block;
-      line = bytes;
-      walker.walk(bytes, from, end, visit);
-      if (isFlow && !isOther) return true;
-      clearRow(block);
-      return false;
-    },
-  };
-}
-
-/** Turns lines of records into blocks of rows. */
-export interface Intake {
-  /** Reads whole lines that stand for this many records, each for as many as the others. */
-  take(lines: Buffer, records: number): void;
-  /** Gives away the rows that are there. */
-  flush(): void;
-  readonly counts: IntakeCounts;
-}
-
-export interface IntakeCounts {
-  /** Flows that became rows. */
-  rows: number;
-  /** Records that are no flows. */
-  others: number;
-}
-
-export interface IntakeOptions {
-  readonly columns: readonly Column[];
-  /** How many columns metadata may add. */
-  readonly maxNames: number;
-  /** Is given rows, which it must have copied when it returns. */
-  readonly onBlock: (block: Block) => void;
-  /** Is given names of metadata that have no column. @returns the columns that rows have from the one at hand on. */
-  readonly onNames: (names: readonly string[]) => readonly Column[];
 }
 
 const lineFeed = 0x0a;
 
-export function createIntake({ columns, maxNames, onBlock, onNames }: IntakeOptions): Intake {
-  const counts: IntakeCounts = { rows: 0, others: 0 };
-  const found = new Set<string>();
+/** Turns lines of records into blocks of rows. */
+export class Intake {
+  /** Flows that became rows. */
+  rows = 0;
+  readonly #maxNames: number;
+  readonly #onBlock: (block: Block) => void;
+  readonly #onNames: (names: readonly string[]) => readonly Column[];
+  readonly #found = new Set<string>();
   /** Those of the line at hand. */
-  let unknown: string[] = [];
+  #unknown: string[] = [];
   /** Where the lines at hand end. */
-  const ends: number[] = [];
-  let scanner: LineScanner;
-  let block: Block;
+  readonly #ends: number[] = [];
+  #scanner: LineScanner;
 
-  const setColumns = (wanted: readonly Column[]): void => {
-    scanner = createLineScanner(wanted, (name) => {
-      if (found.size >= maxNames || found.has(name) || !isMetadataName(name)) return;
-      found.add(name);
-      unknown.push(name);
-    });
-    block = createBlock(wanted);
-  };
-  setColumns(columns);
+  /**
+   * @param maxNames how many columns metadata may add.
+   * @param onBlock is given rows, which it must have copied when it returns.
+   * @param onNames is given names of metadata that have no column. It returns the columns that rows have from the one at hand on.
+   */
+  constructor(
+    columns: readonly Column[],
+    maxNames: number,
+    onBlock: (block: Block) => void,
+    onNames: (names: readonly string[]) => readonly Column[],
+  ) {
+    this.#maxNames = maxNames;
+    this.#onBlock = onBlock;
+    this.#onNames = onNames;
+    this.#scanner = this.#scannerOf(columns);
+  }
 
-  const flush = (): void => {
+  /** Reads whole lines that stand for this many records, each for as many as the others. */
+  take(lines: Buffer, records: number): void {
+    const ends = this.#ends;
+    ends.length = 0;
+    for (let at = 0; at < lines.length; at = (ends.at(-1) as number) + 1) {
+      const end = lines.indexOf(lineFeed, at);
+      ends.push(end < 0 ? lines.length : end);
+    }
+    const weight = Math.round(records / ends.length);
+    let from = 0;
+    for (const end of ends) {
+      if (this.#scan(lines, from, end)) {
+        const { block } = this.#scanner;
+        this.rows++;
+        block.weights[block.rows++] = weight;
+        if (block.rows === blockRows) this.flush();
+      }
+      from = end + 1;
+    }
+  }
+
+  /** Gives away the rows that are there. */
+  flush(): void {
+    const { block } = this.#scanner;
     if (block.rows === 0) return;
-    onBlock(block);
-    clearBlock(block);
-  };
+    this.#onBlock(block);
+    block.clear();
+  }
 
   /** Reads a line into the next row, again where it has names that become columns: no value of them is missing. */
-  const scan = (lines: Buffer, from: number, end: number): boolean => {
-    const isFlow = scanner.scan(lines, from, end, block);
-    if (unknown.length === 0) return isFlow;
-    const names = unknown;
-    unknown = [];
-    clearRow(block);
-    flush();
-    setColumns(onNames(names));
-    return scanner.scan(lines, from, end, block);
-  };
+  #scan(lines: Buffer, from: number, end: number): boolean {
+    const isFlow = this.#scanner.scan(lines, from, end);
+    if (this.#unknown.length === 0) return isFlow;
+    const names = this.#unknown;
+    this.#unknown = [];
+    this.#scanner.block.clearRow();
+    this.flush();
+    this.#scanner = this.#scannerOf(this.#onNames(names));
+    return this.#scanner.scan(lines, from, end);
+  }
 
-  return {
-    counts,
-    take(lines, records) {
-      ends.length = 0;
-      for (let at = 0; at < lines.length; at = (ends.at(-1) as number) + 1) {
-        const end = lines.indexOf(lineFeed, at);
-        ends.push(end < 0 ? lines.length : end);
-      }
-      const weight = Math.round(records / ends.length);
-      let from = 0;
-      for (const end of ends) {
-        if (scan(lines, from, end)) {
-          counts.rows++;
-          block.weights[block.rows++] = weight;
-          if (block.rows === blockRows) flush();
-        } else counts.others++;
-        from = end + 1;
-      }
-    },
-    flush,
-  };
+  #scannerOf(columns: readonly Column[]): LineScanner {
+    return new LineScanner(columns, (name) => {
+      if (this.#found.size >= this.#maxNames || this.#found.has(name) || !isMetadataName(name)) return;
+      this.#found.add(name);
+      this.#unknown.push(name);
+    });
+  }
 }

@@ -32,16 +32,7 @@ export interface ExploreStatus {
   readonly fields: readonly FieldStatus[];
   readonly retention: { readonly hours: number; readonly bytes: number };
   /** Sums by minute, which are kept for longer; absent: there are none. */
-  readonly rollups?: RollupStatus;
-}
-
-export interface RollupStatus {
-  /** Of the oldest and the newest record that they count; absent: there is none. */
-  readonly from?: string;
-  readonly to?: string;
-  /** On disk. */
-  readonly bytes: number;
-  readonly retention: { readonly hours: number; readonly bytes: number };
+  readonly rollups?: Pick<ExploreStatus, "from" | "to" | "bytes" | "retention">;
 }
 
 const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {

@@ -1,8 +1,8 @@
-import type { ISql, Sql } from "postgres";
+import type { ISql, Sql, TransactionSql } from "postgres";
 import {
   type Schema,
   type SchemaStep,
-  createFollower,
+  Follower,
   messageOf,
   migrate,
   migrateMs,
@@ -89,25 +89,6 @@ const steps: readonly SchemaStep[] = [
 /** The tables of all fleets of a database. */
 export const fleetSchema: Schema = { table: "fleet_migration", steps, command: "netgloss fleet migrate" };
 
-/** The one connection to the database that all parts of a fleet share. */
-export interface FleetConnection extends Component {
-  /** The database as a URL without a user. */
-  readonly place: string;
-  /**
-   * Runs work that asks the database. Keep it short: renewals of the lease wait for it.
-   *
-   * @throws Error at once while the database is away.
-   */
-  ask<T>(work: (sql: Sql) => Promise<T>, timeoutMs?: number): Promise<T>;
-  /** Calls the listener with each notification of a channel. Must be called before the start. */
-  listen(channel: string, listener: (payload: string) => void): void;
-  /** Calls the listener when the database was connected to. @returns what ends that. */
-  watch(listener: () => void): () => void;
-  isThere(): boolean;
-  /** Why it is away. */
-  reason(): string;
-}
-
 interface FleetConnectionOptions {
   readonly access: DatabaseAccess;
   readonly after: (action: () => void, ms: number) => () => void;
@@ -117,55 +98,89 @@ interface FleetConnectionOptions {
   readonly log: Log;
 }
 
-export function createFleetConnection(options: FleetConnectionOptions): FleetConnection {
-  const { access, log } = options;
-  const place = showDatabase(access.address);
-  const channels = new Map<string, ((payload: string) => void)[]>();
-  const watchers = new Set<() => void>();
+/** The one connection to the database that all parts of a fleet share. */
+export class FleetConnection implements Component {
+  readonly name = "connection to the fleet";
+  /** The database as a URL without a user. */
+  readonly database: string;
+  readonly #log: Log;
+  readonly #follower: Follower;
+  readonly #channels = new Map<string, ((payload: string) => void)[]>();
+  readonly #watchers = new Set<() => void>();
 
-  const follower = createFollower({
-    ...options,
-    what: "the database of the fleet",
-    async connected(session) {
-      const made = await migrate(session, fleetSchema, migrateMs);
-      if (made.length > 0) log.info({ database: place, steps: made }, "created the tables of the fleet");
-      for (const channel of channels.keys()) await session.ask((sql) => sql.unsafe(`listen ${channel}`));
-      log.info({ database: place, server: session.server }, "connected to the database of the fleet");
-      // The session is of use once this has returned.
-      queueMicrotask(() => setImmediate(() => watchers.forEach((listener) => listener())));
-    },
-    notified(_session, payload, channel) {
-      for (const listener of channels.get(channel) ?? []) listener(payload);
-    },
-    beat: async (session) => void (await session.ask((sql) => sql`select`)),
-    lost: (reason) => log.warn({ database: place, reason }, "the database of the fleet does not answer"),
-  });
+  constructor(options: FleetConnectionOptions) {
+    const { access, log } = options;
+    this.database = showDatabase(access.address);
+    this.#log = log;
+    this.#follower = new Follower({
+      ...options,
+      what: "the database of the fleet",
+      connected: (session) => this.#connected(session),
+      notified: (_session, payload, channel) => {
+        for (const listener of this.#channels.get(channel) ?? []) listener(payload);
+      },
+      beat: async (session) => void (await session.ask((sql) => sql`select`)),
+      lost: (reason) => log.warn({ database: this.database, reason }, "the database of the fleet does not answer"),
+    });
+  }
 
-  const connected = (): Session => {
-    const session = follower.session();
-    if (session === undefined) throw new Error(`the database of the fleet, ${place}, is away: ${follower.reason()}`);
-    return session;
-  };
+  start(): Promise<void> {
+    return this.#follower.start();
+  }
 
-  return {
-    name: "connection to the fleet",
-    place,
-    start: () => follower.start(),
-    stop: () => follower.stop(),
-    async ask(work, timeoutMs) {
-      const session = connected();
-      try {
-        return await session.ask(work, timeoutMs);
-      } catch (error) {
-        throw new Error(`the database of the fleet, ${place}, has not done it: ${messageOf(error)}`, { cause: error });
-      }
-    },
-    listen: (channel, listener) => void channels.set(channel, [...(channels.get(channel) ?? []), listener]),
-    watch(listener) {
-      watchers.add(listener);
-      return () => void watchers.delete(listener);
-    },
-    isThere: () => follower.session() !== undefined,
-    reason: () => follower.reason(),
-  };
+  stop(): Promise<void> {
+    return this.#follower.stop();
+  }
+
+  /**
+   * Runs work that asks the database. Keep it short: renewals of the lease wait for it.
+   *
+   * @throws Error at once while the database is away.
+   */
+  async ask<T>(work: (sql: Sql) => Promise<T>, timeoutMs?: number): Promise<T> {
+    const session = this.#follower.session();
+    if (session === undefined)
+      throw new Error(`the database of the fleet, ${this.database}, is away: ${this.#follower.reason()}`);
+    try {
+      return await session.ask(work, timeoutMs);
+    } catch (cause) {
+      const message = `the database of the fleet, ${this.database}, has not done it: ${messageOf(cause)}`;
+      throw new Error(message, { cause });
+    }
+  }
+
+  /** The same in one transaction. */
+  transaction<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T> {
+    return this.ask((sql) => sql.begin("isolation level read committed read write", work) as Promise<T>);
+  }
+
+  /** Calls the listener with each notification of a channel. Must be called before the start. */
+  listen(channel: string, listener: (payload: string) => void): void {
+    this.#channels.set(channel, [...(this.#channels.get(channel) ?? []), listener]);
+  }
+
+  /** Calls the listener when the database was connected to. @returns what ends that. */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  isThere(): boolean {
+    return this.#follower.session() !== undefined;
+  }
+
+  /** Why it is away. */
+  reason(): string {
+    return this.#follower.reason();
+  }
+
+  async #connected(session: Session): Promise<void> {
+    const { database } = this;
+    const made = await migrate(session, fleetSchema, migrateMs);
+    if (made.length > 0) this.#log.info({ database, steps: made }, "created the tables of the fleet");
+    for (const channel of this.#channels.keys()) await session.ask((sql) => sql.unsafe(`listen ${channel}`));
+    this.#log.info({ database, server: session.server }, "connected to the database of the fleet");
+    // The session is of use once this has returned.
+    queueMicrotask(() => setImmediate(() => this.#watchers.forEach((listener) => listener())));
+  }
 }

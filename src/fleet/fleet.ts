@@ -1,14 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { ISql, TransactionSql } from "postgres";
-import {
-  type FleetConnection,
-  createFleetConnection,
-  fleetChannel,
-  lockFleet,
-  notifyFleet,
-} from "./fleet-connection.ts";
-import { type FleetMember, type MembershipTables, type Standing, Membership } from "./membership.ts";
-import { limitLog, type Clock, type Component, type Health, type Log, type Metrics } from "../base/report/index.ts";
+import { FleetConnection } from "./fleet-connection.ts";
+import { Membership, type MembershipOptions, type MembershipTables } from "./membership.ts";
+import { PostgresqlMembershipTables } from "./postgresql-tables.ts";
+import { limitLog, type Component } from "../base/report/index.ts";
 import type { DatabaseAccess } from "../base/postgresql/index.ts";
 
 /** Something that one member has asked another one to do. */
@@ -72,15 +66,15 @@ export class FleetRequests {
     const answer = new Promise<string>((resolve) => (done = resolve));
     const taken = new Promise<void>((resolve, reject) => {
       const cancel = this.#after(() => reject(new Error(`the collector ${to} does not answer`)), takenMs);
-      const settle = (): void => {
+      const resume = (): void => {
         cancel();
         resolve();
       };
       this.#asked.set(id, {
-        taken: settle,
+        taken: resume,
         done: (text) => {
           this.#asked.delete(id);
-          settle();
+          resume();
           done(text);
         },
       });
@@ -115,107 +109,10 @@ export class FleetRequests {
   }
 }
 
-/**
- * The members of a fleet in the table `fleet_member`.
- *
- * A member lives as long as its row is there. Rows go once their lease is over, and never come back: what was removed in one transaction
- * cannot be renewed by one that began before, as both lock the row.
- */
-export class PostgresqlMembershipTables implements MembershipTables {
-  readonly #connection: FleetConnection;
-  readonly #fleet: string;
-  readonly #watchers = new Set<() => void>();
-
-  constructor(connection: FleetConnection, fleet: string) {
-    this.#connection = connection;
-    this.#fleet = fleet;
-    connection.listen(fleetChannel, (payload) => {
-      if (payload === fleet) this.#notify();
-    });
-    connection.watch(() => this.#notify());
-  }
-
-  join({ name, session }: FleetMember, leaseMs: number, replaces: boolean): Promise<Standing> {
-    return this.#transaction(async (sql) => {
-      await lockFleet(sql, this.#fleet);
-      await this.#removeExpired(sql);
-      const [joined] = await sql`insert into netgloss.fleet_member (fleet, member, session, joined, until)
-          values (${this.#fleet}, ${name}, ${session}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 ms')
-          on conflict (fleet, member) do update
-          set session = excluded.session, joined = excluded.joined, until = excluded.until, devices = null
-          where ${replaces} returning member`;
-      if (joined === undefined) return { state: "replaced" };
-      await notifyFleet(sql, this.#fleet);
-      return await this.#held(sql);
-    });
-  }
-
-  renew({ name, session }: FleetMember, leaseMs: number): Promise<Standing> {
-    return this.#transaction(async (sql) => {
-      await this.#removeExpired(sql);
-      const [renewed] = await sql`update netgloss.fleet_member
-          set until = clock_timestamp() + ${leaseMs} * interval '1 ms'
-          where fleet = ${this.#fleet} and member = ${name} and session = ${session} returning member`;
-      if (renewed !== undefined) return await this.#held(sql);
-      const [other] = await sql`select from netgloss.fleet_member where fleet = ${this.#fleet} and member = ${name}`;
-      return { state: other === undefined ? "expired" : "replaced" };
-    });
-  }
-
-  leave({ session }: FleetMember): Promise<void> {
-    return this.#transaction(async (sql) => {
-      await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session = ${session}`;
-      await notifyFleet(sql, this.#fleet);
-    });
-  }
-
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => void this.#watchers.delete(listener);
-  }
-
-  #notify(): void {
-    this.#watchers.forEach((listener) => listener());
-  }
-
-  /** Who is busy with a row is left out: its own renewal, or another one's removal. */
-  async #removeExpired(sql: ISql): Promise<void> {
-    const gone = await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session in (
-      select session from netgloss.fleet_member where fleet = ${this.#fleet} and until <= clock_timestamp() for update skip locked)
-      returning member`;
-    if (gone.length > 0) await notifyFleet(sql, this.#fleet);
-  }
-
-  async #held(sql: ISql): Promise<Standing> {
-    const rows = await sql<{ name: string; session: string; devices: string | null }[]>`
-      select member as name, session::text as session, devices from netgloss.fleet_member
-      where fleet = ${this.#fleet} order by member`;
-    const members = rows.map(({ name, session, devices }): FleetMember => ({
-      name,
-      session,
-      devices: devices ?? undefined,
-    }));
-    return { state: "held", members };
-  }
-
-  #transaction<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T> {
-    return this.#connection.ask((sql) => sql.begin("isolation level read committed read write", work) as Promise<T>);
-  }
-}
-
-export interface FleetOptions {
+export interface FleetOptions extends Omit<MembershipOptions, "tables" | "newSession"> {
   readonly access: DatabaseAccess;
-  readonly fleet: string;
-  readonly member: string;
-  readonly leaseMs: number;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after: (action: () => void, ms: number) => () => void;
   /** From 0 to 1. */
   readonly random: () => number;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
 }
 
 /**
@@ -235,7 +132,7 @@ export class Fleet implements Component {
     const { fleet, metrics } = options;
     this.fleet = fleet;
     const log = limitLog(options.log, options.clock);
-    this.connection = createFleetConnection({ ...options, log });
+    this.connection = new FleetConnection({ ...options, log });
     this.#tables = new PostgresqlMembershipTables(this.connection, fleet);
     this.membership = new Membership({ ...options, log, tables: this.#tables, newSession: randomUUID });
     metrics.gaugeFrom("netgloss_fleet_connected", "Whether the database of the fleet is connected.", [], () =>

@@ -1,12 +1,14 @@
-export type { FleetMember, MembershipTables, Standing } from "./membership.ts";
-export { createExporterTable, type ExporterTable, type ExporterRow, type FoundExporterRow } from "./exporter-table.ts";
-export { createFleetConnection, type FleetConnection } from "./fleet-connection.ts";
-export { fleetSchema } from "./fleet-connection.ts";
-export { Fleet, type FleetOptions } from "./fleet.ts";
-export { PostgresqlMembershipTables } from "./fleet.ts";
-export { Membership, type MembershipOptions } from "./membership.ts";
-export type { FleetRequest, FleetRequests } from "./fleet.ts";
-export { ownerOf, pointOf, type NamePoint } from "./shares.ts";
-export type { Share, ShareTables } from "./shares.ts";
-export { PostgresqlShareTables } from "./share-tables.ts";
-export { Shares, type SharesOptions, type ShareTaker } from "./shares.ts";
+export { FleetConnection, fleetSchema } from "./fleet-connection.ts";
+export { Fleet, type FleetOptions, type FleetRequest, type FleetRequests } from "./fleet.ts";
+export { Membership, type FleetMember, type LeaseState, type MembershipTables } from "./membership.ts";
+export { PostgresqlExporterTable, PostgresqlMembershipTables, PostgresqlShareTables } from "./postgresql-tables.ts";
+export {
+  ownerOf,
+  pointOf,
+  Shares,
+  type NamePoint,
+  type Share,
+  type SharesOptions,
+  type ShareTables,
+  type ShareTaker,
+} from "./shares.ts";

@@ -1,12 +1,4 @@
-import {
-  type Counter,
-  isExpected,
-  type Clock,
-  type Component,
-  type Health,
-  type Log,
-  type Metrics,
-} from "../base/report/index.ts";
+import { type Counter, isExpected, type Component, type Log, type Reporting } from "../base/report/index.ts";
 
 /** A collector of a fleet that lives. */
 export interface FleetMember {
@@ -17,8 +9,8 @@ export interface FleetMember {
   readonly devices?: string | undefined;
 }
 
-/** What the database says of a session. */
-export type Standing =
+/** What the database says of the lease of a session. */
+export type LeaseState =
   | { readonly state: "held"; readonly members: readonly FleetMember[] }
   /** Its lease was over, or was given up. */
   | { readonly state: "expired" }
@@ -32,27 +24,23 @@ export interface MembershipTables {
    *
    * @param replaces whether an earlier session of that name is over then: else it stays, and the answer is `replaced`.
    */
-  join(member: FleetMember, leaseMs: number, replaces: boolean): Promise<Standing>;
+  join(member: FleetMember, leaseMs: number, replaces: boolean): Promise<LeaseState>;
   /** Sets the end of the lease, counted from now, unless it has ended. */
-  renew(member: FleetMember, leaseMs: number): Promise<Standing>;
+  renew(member: FleetMember, leaseMs: number): Promise<LeaseState>;
   /** Gives the lease up: from then on the session is over. */
   leave(member: FleetMember): Promise<void>;
   /** Calls the listener when who lives may have changed. @returns what ends that. */
   watch(listener: () => void): () => void;
 }
 
-export interface MembershipOptions {
+export interface MembershipOptions extends Reporting {
   readonly tables: MembershipTables;
+  readonly newSession: () => string;
   readonly fleet: string;
   readonly member: string;
   readonly leaseMs: number;
-  readonly newSession: () => string;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after: (action: () => void, ms: number) => () => void;
-  readonly clock: Clock;
-  /** Limited in rate. */
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
 }
 
 /** When a request was sent, by both clocks. */
@@ -78,15 +66,10 @@ const checkName = "fleet";
  */
 export class Membership implements Component {
   readonly name: string;
-  readonly #tables: MembershipTables;
-  readonly #fleet: string;
   readonly member: string;
-  readonly #leaseMs: number;
-  readonly #newSession: () => string;
-  readonly #after: (action: () => void, ms: number) => () => void;
-  readonly #clock: Clock;
+  readonly #options: MembershipOptions;
+  /** Limited in rate. */
   readonly #log: Log;
-  readonly #health: Health;
   readonly #renewMs: number;
   readonly #retryMs: number;
   readonly #ownMs: number;
@@ -111,16 +94,10 @@ export class Membership implements Component {
   #endWatch = (): void => {};
 
   constructor(options: MembershipOptions) {
-    const { tables, fleet, member, leaseMs, newSession, after, clock, log, metrics, health } = options;
-    this.#tables = tables;
-    this.#fleet = fleet;
+    const { fleet, member, leaseMs, log, metrics } = options;
+    this.#options = options;
     this.member = member;
-    this.#leaseMs = leaseMs;
-    this.#newSession = newSession;
-    this.#after = after;
-    this.#clock = clock;
     this.#log = log;
-    this.#health = health;
     this.#renewMs = leaseMs / 3;
     this.#retryMs = Math.max(100, leaseMs / 20);
     this.#ownMs = leaseMs - Math.max(100, leaseMs / 20);
@@ -172,7 +149,7 @@ export class Membership implements Component {
   async start(): Promise<void> {
     this.#isRunning = true;
     this.#say("it has not joined yet");
-    this.#endWatch = this.#tables.watch(() => void (this.#isRunning && !this.#hasFailed && this.#renew()));
+    this.#endWatch = this.#options.tables.watch(() => void (this.#isRunning && !this.#hasFailed && this.#renew()));
     await this.#renew();
   }
 
@@ -192,9 +169,9 @@ export class Membership implements Component {
       this.#notify();
     }
     if (leaving === undefined) return;
-    await this.#tables.leave(leaving).catch((error: unknown) => {
+    await this.#options.tables.leave(leaving).catch((error: unknown) => {
       this.#log.warn(
-        { fleet: this.#fleet, member: this.member, error },
+        { fleet: this.#options.fleet, member: this.member, error },
         "the lease in the fleet was not given up: it ends by itself",
       );
     });
@@ -203,8 +180,8 @@ export class Membership implements Component {
   #leftMs(): number {
     if (this.#heldSince === undefined) return 0;
     const passed = Math.max(
-      this.#clock.monotonic() - this.#heldSince.monotonic,
-      this.#clock.now() - this.#heldSince.wall,
+      this.#options.clock.monotonic() - this.#heldSince.monotonic,
+      this.#options.clock.now() - this.#heldSince.wall,
     );
     return this.#ownMs - passed;
   }
@@ -219,11 +196,11 @@ export class Membership implements Component {
 
   #say(detail: string): void {
     this.#problem = detail;
-    this.#health.set({
+    this.#options.health.set({
       name: checkName,
       ready: true,
       degraded: true,
-      detail: `not a member of the fleet ${this.#fleet}: ${detail}`,
+      detail: `not a member of the fleet ${this.#options.fleet}: ${detail}`,
     });
   }
 
@@ -236,7 +213,10 @@ export class Membership implements Component {
     this.#heldSince = undefined;
     this.#cancelEnd();
     this.#lost.add(1, { reason });
-    this.#log.warn({ fleet: this.#fleet, member: this.member, reason: detail }, "the lease in the fleet is lost");
+    this.#log.warn(
+      { fleet: this.#options.fleet, member: this.member, reason: detail },
+      "the lease in the fleet is lost",
+    );
     this.#say(detail);
     this.#notify();
   }
@@ -246,17 +226,17 @@ export class Membership implements Component {
     const left = this.#leftMs();
     if (left <= 0) this.#lose("no_answer", "the database did not renew the lease in time");
     // A host that stood still is found out soon after it goes on.
-    else this.#cancelEnd = this.#after(() => this.#watchEnd(), Math.min(Math.ceil(left), lookMs));
+    else this.#cancelEnd = this.#options.after(() => this.#watchEnd(), Math.min(Math.ceil(left), lookMs));
   }
 
-  #take(standing: Standing, sent: Held): void {
-    if (standing.state !== "held") {
+  #take(lease: LeaseState, sent: Held): void {
+    if (lease.state !== "held") {
       this.#heldSince = undefined;
       this.#mine = undefined;
-      const isTaken = standing.state === "replaced";
+      const isTaken = lease.state === "replaced";
       if (isTaken && !this.#isReplaced)
         this.#log.error(
-          { fleet: this.#fleet, member: this.member },
+          { fleet: this.#options.fleet, member: this.member },
           "another collector has the name of this one in the fleet",
         );
       this.#isReplaced = isTaken;
@@ -270,43 +250,47 @@ export class Membership implements Component {
     this.#heldSince = sent;
     this.#isReplaced = false;
     const wasHeld = this.#isHeld;
-    const isSame = wasHeld && sameMembers(this.#members, standing.members);
-    this.#members = standing.members;
+    const isSame = wasHeld && sameMembers(this.#members, lease.members);
+    this.#members = lease.members;
     this.#isHeld = this.#leftMs() > 0;
     if (!this.#isHeld) return;
     this.#watchEnd();
     if (!wasHeld) {
-      this.#health.set({
+      this.#options.health.set({
         name: checkName,
         ready: true,
-        detail: `a member of the fleet ${this.#fleet} as ${this.member}`,
+        detail: `a member of the fleet ${this.#options.fleet} as ${this.member}`,
       });
-      this.#log.info({ fleet: this.#fleet, member: this.member, members: this.#members.length }, "joined the fleet");
+      this.#log.info(
+        { fleet: this.#options.fleet, member: this.member, members: this.#members.length },
+        "joined the fleet",
+      );
     }
     if (!isSame) this.#notify();
   }
 
   async #ask(): Promise<void> {
-    const sent = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+    const sent = { monotonic: this.#options.clock.monotonic(), wall: this.#options.clock.now() };
     try {
       const before = this.#mine;
-      const asking = before ?? { name: this.member, session: this.#newSession() };
-      const standing: Standing = await (before === undefined
-        ? this.#tables.join(asking, this.#leaseMs, !this.#isReplaced)
-        : this.#tables.renew(asking, this.#leaseMs));
+      const asking = before ?? { name: this.member, session: this.#options.newSession() };
+      const lease: LeaseState = await (before === undefined
+        ? this.#options.tables.join(asking, this.#options.leaseMs, !this.#isReplaced)
+        : this.#options.tables.renew(asking, this.#options.leaseMs));
       if (before !== this.#mine) {
         // The lease was lost meanwhile.
         this.#isAskedAgain = true;
         return;
       }
-      if (standing.state === "held") this.#mine = asking;
-      this.#renewals.add(1, { result: standing.state === "held" ? "ok" : standing.state });
-      this.#take(standing, sent);
-      if (standing.state === "expired") this.#isAskedAgain = true;
+      if (lease.state === "held") this.#mine = asking;
+      this.#renewals.add(1, { result: lease.state === "held" ? "ok" : lease.state });
+      this.#take(lease, sent);
+      if (lease.state === "expired") this.#isAskedAgain = true;
     } catch (error) {
       this.#renewals.add(1, { result: "failed" });
       if (!this.#isHeldNow()) this.#say(error instanceof Error ? error.message : String(error));
-      if (!isExpected(error)) this.#log.debug({ fleet: this.#fleet, error }, "the lease in the fleet was not renewed");
+      if (!isExpected(error))
+        this.#log.debug({ fleet: this.#options.fleet, error }, "the lease in the fleet was not renewed");
       this.#hasFailed = true;
       this.#isAskedAgain = false;
       this.#next(this.#retryMs);
@@ -317,7 +301,7 @@ export class Membership implements Component {
 
   #next(ms: number): void {
     this.#cancelNext();
-    if (this.#isRunning) this.#cancelNext = this.#after(() => void this.#renew(), ms);
+    if (this.#isRunning) this.#cancelNext = this.#options.after(() => void this.#renew(), ms);
   }
 
   /** One request at a time; what is asked meanwhile is one more. */

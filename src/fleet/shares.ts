@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FleetMember, Membership } from "./membership.ts";
-import { type Metrics, isExpected, type Clock, type Component, type Log } from "../base/report/index.ts";
+import { type Metrics, isExpected, type Component, type Log, type Reporting } from "../base/report/index.ts";
 
 /** A key that this collector has from now on. */
 export interface Share {
@@ -41,7 +41,7 @@ export function pointOf(name: string): NamePoint {
  * Which of some members a key belongs to: the one for which key and member together give the highest number. So each member has about the
  * same number of keys, and when one comes or goes only its own keys change hands.
  *
- * @returns the place of the member; -1 when there are none.
+ * @returns the index of the member; -1 when there are none.
  */
 export function ownerOf(key: NamePoint, members: readonly NamePoint[]): number {
   let owner = -1;
@@ -133,7 +133,7 @@ export interface ShareTaker {
   release(keys: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
 }
 
-export interface SharesOptions {
+export interface SharesOptions extends Pick<Reporting, "log" | "metrics"> {
   readonly membership: Membership;
   readonly tables: ShareTables;
   readonly taker: ShareTaker;
@@ -143,10 +143,6 @@ export interface SharesOptions {
   readonly keepsWithoutLease: boolean;
   readonly retryMs: number;
   readonly after: (action: () => void, ms: number) => () => void;
-  readonly clock: Clock;
-  /** Limited in rate. */
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** Keys of one request: the renewal of the lease waits for its end. */
@@ -155,7 +151,7 @@ const keysAtOnce = 200;
 /**
  * The keys that members of a fleet divide among themselves: each has one holder.
  *
- * Divides keys by rendezvous hashing over the members that know them. What the hash says is a wish: a key is taken in the database, where it has
+ * Divides keys by rendezvous hashing over the members that know them. The hash names a preferred owner: a key is taken in the database, where it has
  * one holder, so members that see the fleet differently do not both take it.
  */
 export class Shares implements Component {
@@ -164,9 +160,7 @@ export class Shares implements Component {
   readonly #membership: Membership;
   readonly #tables: ShareTables;
   readonly #taker: ShareTaker;
-  readonly #keepsWithoutLease: boolean;
-  readonly #retryMs: number;
-  readonly #after: (action: () => void, ms: number) => () => void;
+  /** Limited in rate. */
   readonly #log: Log;
   /** The session by which each key is held. */
   readonly #held = new Map<string, string>();
@@ -191,9 +185,6 @@ export class Shares implements Component {
     this.#membership = options.membership;
     this.#tables = options.tables;
     this.#taker = options.taker;
-    this.#keepsWithoutLease = options.keepsWithoutLease;
-    this.#retryMs = options.retryMs;
-    this.#after = options.after;
     this.#log = options.log;
     this.#count = createShareMetrics(options.metrics, () => this.counts());
   }
@@ -299,7 +290,7 @@ export class Shares implements Component {
     await this.#taker.release(keys);
   }
 
-  async #settleReleases(session: string): Promise<void> {
+  async #repeatReleases(session: string): Promise<void> {
     if (this.#unreleased.size === 0) return;
     if (this.#unreleasedBy !== session) {
       // They are free: their session is over.
@@ -322,7 +313,7 @@ export class Shares implements Component {
     for (const key of isOurs) this.#unreleased.set(key, kept.get(key));
     this.#unreleasedBy = session;
     this.#count.released.add(keys.length);
-    await this.#settleReleases(session);
+    await this.#repeatReleases(session);
     this.#log.info({ devices: keys.length }, "SNMP devices are given to other collectors of the fleet");
   }
 
@@ -353,7 +344,7 @@ export class Shares implements Component {
   async #divide(): Promise<void> {
     const session = this.#membership.session();
     if (session === undefined || this.#offered === undefined || !this.#isRunning) return;
-    await this.#settleReleases(session);
+    await this.#repeatReleases(session);
     const { digest, points } = this.#offered;
     if (this.#announced !== `${session} ${digest}`) {
       await this.#tables.offer(this.#me(session), digest, [...points.keys()]);
@@ -383,10 +374,10 @@ export class Shares implements Component {
   #again(): void {
     this.#cancelRetry();
     if (!this.#isRunning) return;
-    this.#cancelRetry = this.#after(() => {
+    this.#cancelRetry = this.#options.after(() => {
       this.#hasFailed = false;
       void this.#reconcile();
-    }, this.#retryMs);
+    }, this.#options.retryMs);
   }
 
   async #divideOnce(): Promise<void> {
@@ -416,7 +407,7 @@ export class Shares implements Component {
   }
 
   #onMembership(): void {
-    const mayKeep = this.#keepsWithoutLease && !this.#membership.isReplaced();
+    const mayKeep = this.#options.keepsWithoutLease && !this.#membership.isReplaced();
     if (this.#membership.session() === undefined && !mayKeep) {
       this.#waiting = 0;
       this.#dropAll().catch((error: unknown) => this.#log.error({ error }, "SNMP devices could not be released"));

@@ -1,5 +1,6 @@
 import {
   type Enricher,
+  type Filter,
   type Sink,
   type ShapeLines,
   type AllocateSlab,
@@ -8,54 +9,45 @@ import {
   createWorkspaceMemory,
   createLineBuffer,
 } from "../record/index.ts";
-import { type SamplingRates, type RatesFile, createManualRates } from "./exporters/sampling.ts";
-import type { Applications } from "./exporters/options.ts";
-import { type FlowEndsOptions, FlowEnds } from "./line/flow-ends.ts";
-import type { CustomElement } from "./elements/custom-elements.ts";
-import type { Protocol } from "./protocol.ts";
-import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
+import { type Clock, type Component, type Health, type Log, type Metrics, limitLog } from "../base/report/index.ts";
+import { type CustomElement, createElementSource, rememberNames } from "./elements/custom-elements.ts";
+import { type CounterNames, nameCounters, scaledCounters, plainCounters } from "./elements/mapping/counter-names.ts";
+import { createTimeFormat } from "./elements/mapping/convert-type.ts";
+import { buildPlan } from "./exporters/build-plan.ts";
+import { ExporterTable, createRelays, reputationOf } from "./exporters/exporter-table.ts";
+import type { ExporterTraffic } from "./exporters/exporter-traffic.ts";
+import { type ExporterView, viewExporter } from "./exporters/exporter-view.ts";
 import { type Limits, defaultLimits } from "./exporters/limits.ts";
-import type { Filter } from "../record/index.ts";
-import {
-  type Log,
-  type Metrics,
-  type Clock,
-  type Labels,
-  limitLog,
-  type Component,
-  type Health,
-} from "../base/report/index.ts";
+import { OpenQuestions } from "./exporters/open-questions.ts";
+import type { Applications } from "./exporters/options.ts";
+import { type SamplingRates, type RatesFile, ManualRates } from "./exporters/sampling.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
 import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-store.ts";
-import type { SenderStanding } from "./intake/ring-writer.ts";
-import { type ExporterView, viewExporter } from "./exporters/exporter-view.ts";
-import type { ExporterTraffic } from "./exporters/exporter.ts";
-import type { Exporter } from "./exporters/exporter.ts";
-import { type ExporterTable, createExporterTable } from "./exporters/exporter-table.ts";
-import { createElementSource } from "./elements/custom-elements.ts";
-import { type CounterNames, nameCounters, scaledCounters, plainCounters } from "./elements/mapping/counter-names.ts";
-import { rememberNames } from "./elements/custom-elements.ts";
-import { buildPlan } from "./exporters/build-plan.ts";
-import type { TemplateSettings } from "./wire/records/decode-sets.ts";
-import { createFlowCounts } from "./flow-metrics.ts";
-import { standingOf } from "./exporters/exporter-table.ts";
+import { StateExchange } from "./exporters/state/state-exchange.ts";
+import { StateKeeper, type StateStore } from "./exporters/state/state-store.ts";
+import {
+  createFlowCounts,
+  registerExporterMetrics,
+  registerFlowMetrics,
+  registerLineMetrics,
+  registerSharedMetrics,
+} from "./flow-metrics.ts";
+import { FlowProcessor } from "./flow-processor.ts";
+import { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+import type { SenderReputation } from "./intake/ring-writer.ts";
 import { senderAddress } from "./intake/socket.ts";
-import { createRelays } from "./exporters/exporter-table.ts";
-import { createStateExchange } from "./exporters/state/state-exchange.ts";
-import { createOpenQuestions } from "./exporters/open-questions.ts";
-import { createTimeFormat } from "./elements/mapping/convert-type.ts";
-import { createRecordReader } from "./wire/records/record-reader.ts";
-import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
+import type { StreamCredentials } from "./intake/stream-receiver.ts";
 import { RecordFilter } from "./line/filter-program.ts";
-import type { PathCounts } from "./wire/records/decoder.ts";
+import { FlowEnds, type FlowEndsOptions } from "./line/flow-ends.ts";
+import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
 import { KernelSampleLines } from "./line/sample-lines.ts";
-import { registerFlowMetrics, registerLineMetrics, registerSharedMetrics } from "./flow-metrics.ts";
 import { TrafficMeter } from "./line/traffic-meter.ts";
-import { createFlowProcessor } from "./flow-processor.ts";
+import type { Protocol } from "./protocol.ts";
 import { createDecoders } from "./wire/decoders.ts";
-import { createFlowReceiver, type FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
-import { createStateKeeper } from "./exporters/state/state-store.ts";
-import type { StateStore } from "./exporters/state/state-store.ts";
+import type { PathCounts } from "./wire/records/decoder.ts";
+import type { TemplateSettings } from "./wire/records/decode-sets.ts";
+import { createRecordReader } from "./wire/records/record-reader.ts";
+import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
 
 export interface FlowPipelineOptions {
   readonly enricher: Enricher;
@@ -109,116 +101,16 @@ export interface FlowPipelineOptions {
   readonly clock: Clock;
 }
 
-/** From datagrams to lines, without the sockets: everything that one thread needs to decode flows. */
-export interface FlowPipeline {
-  /**
-   * Takes a datagram of any protocol. Whatever its bytes are, this does not throw; what cannot be decoded is counted.
-   * The lines of its records are with the sink when the call returns.
-   *
-   * @param bytes are not kept.
-   * @param address of the sender, as a socket gives it.
-   * @param receivedAt milliseconds since the epoch; left out: now.
-   */
-  process(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
-  /** The same of one of several datagrams: their lines are with the sink after the next call of {@link FlowPipeline.flush}. */
-  take(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
-  flush(): void;
-  /** How an exporter stands where not all have room. @param address as a socket gives it. */
-  standing(address: string): SenderStanding;
-  /** Forgets what has become too old: sets that wait, templates, silent exporters. To be called every {@link tidyEveryMs}. */
-  tidy(): void;
-  /**
-   * What exporters said once and what happened to it since the last call: all that a later run needs to decode from
-   * its first datagram on.
-   *
-   * @param which `all`: as if everything had changed.
-   */
-  exportState(which: "changed" | "all"): StateReport;
-  /**
-   * Takes what earlier runs knew, before the first datagram. What is known already stands.
-   *
-   * @param states of the exporters that this pipeline is responsible for.
-   */
-  importState(states: readonly ExporterState[]): void;
-  /** Takes what other collectors know of senders that `exportState` asked about, and decodes what waited for it. */
-  importShared(answer: SharedAnswer): void;
-  /** All exporters heard of, the one silent for longest first. */
-  exporters(): readonly ExporterView[];
-  /** What passed the interfaces of those that are measured, by whole minutes. */
-  traffic(): readonly ExporterTraffic[];
-}
-
 export const tidyEveryMs = 60_000;
 
-type Series = readonly [Labels, number];
-
-/** How many exporters have metrics of their own, in each decoding thread. */
-export const maxListedExporters = 1000;
-
-/**
- * Metrics by exporter. Of more exporters than the limit, those first seen are listed: a sender that invents addresses
- * neither makes a scrape endless nor takes the place of one that is known.
- */
-export function registerExporterMetrics(metrics: Metrics, exporters: ExporterTable, limit = maxListedExporters): void {
-  const listed = (): readonly Exporter[] => {
-    const all = [...exporters.all()];
-    if (all.length <= limit) return all;
-    return all.sort((a, b) => a.firstSeen - b.firstSeen || compareTexts(a.address, b.address)).slice(0, limit);
-  };
-  const byExporter = (read: (exporter: Exporter) => number) => (): Series[] =>
-    listed().map((exporter): Series => [{ exporter: exporter.address }, read(exporter)]);
-
-  metrics.counterFrom(
-    "netgloss_flow_exporter_records_total",
-    "Records of an exporter; their rate is rate() of this.",
-    ["exporter"],
-    byExporter(({ records }) => records),
-  );
-  metrics.gaugeFrom(
-    "netgloss_flow_exporter_last_seen_timestamp_seconds",
-    "When the last datagram of an exporter came, since the epoch.",
-    ["exporter"],
-    byExporter(({ lastSeen }) => lastSeen / 1000),
-  );
-  metrics.counterFrom(
-    "netgloss_flow_exporter_missing_total",
-    "Units missing from an exporter by its sequence numbers.",
-    ["exporter", "protocol"],
-    () => listed().flatMap(missingOf),
-  );
-  metrics.gaugeFrom(
-    "netgloss_flow_exporters_unlisted",
-    `Exporters without metrics of their own: there are more than ${limit} in a decoding thread.`,
-    [],
-    () => Math.max(0, exporters.size() - limit),
-  );
-}
-
-function missingOf(exporter: Exporter): Series[] {
-  const missing = new Map<string, number>();
-  for (const { protocol, sequence } of exporter.domains()) {
-    missing.set(protocol, (missing.get(protocol) ?? 0) + sequence.missing);
-  }
-  return Array.from(missing, ([protocol, count]): Series => [{ exporter: exporter.address, protocol }, count]);
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-interface TemplateSettingsOptions {
-  /** Elements in addition to those of the registries. Left out: none. */
-  readonly elements?: readonly CustomElement[] | undefined;
-  /** Those of flows; options keep the names that exporters give them. */
-  readonly counters: CounterNames;
-  readonly splitBiflows: boolean;
-  readonly maxFields: number;
-}
-
-/** How a pipeline reads templates: with the registries and the user's own elements. */
-export function templateSettings(options: TemplateSettingsOptions): TemplateSettings {
-  const { counters, splitBiflows, maxFields } = options;
-  const exported = createElementSource(options.elements ?? []);
+/** How a pipeline reads templates: with the registries and the user's own elements. @param counters those of flows; options keep the names that exporters give them. */
+export function templateSettings(
+  elements: readonly CustomElement[],
+  counters: CounterNames,
+  splitBiflows: boolean,
+  maxFields: number,
+): TemplateSettings {
+  const exported = createElementSource(elements);
   const ofFlows = rememberNames(nameCounters(exported, counters));
   const ofOptions = rememberNames(exported);
   return {
@@ -228,41 +120,11 @@ export function templateSettings(options: TemplateSettingsOptions): TemplateSett
   };
 }
 
-/**
- * Registers its metrics, so there is one for each {@link Metrics}.
- *
- * @throws KernelError where flows cannot be decoded in this process.
- */
-export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
-  const { enricher, log, metrics, clock, communityId, optionsRecords = false, templateTtlMs = 0 } = options;
-  const { communityIdSeed = 0 } = options;
-  const { splitBiflows = false, protocolsOff = [], sflowSamples } = options;
-  const counters = (options.scaleCounters ?? true) ? scaledCounters : plainCounters;
-  const limits: Limits = { ...defaultLimits, ...options.limits };
-  const counts = createFlowCounts();
-  const exporters = createExporterTable(
-    limits,
-    createManualRates(options.samplingRates ?? new Map(), options.samplingFile),
-    createRelays(options.relays ?? []),
-  );
-  const templates = templateSettings({
-    elements: options.elements,
-    counters,
-    splitBiflows,
-    maxFields: limits.fieldsPerTemplate,
-  });
-  const questions = options.isShared === true ? createOpenQuestions((address) => exporters.find(address)) : undefined;
-  const states = createStateExchange({
-    exporters,
-    questions,
-    templates,
-    silentMs: limits.silentMs,
-    release: (exporter) => processor.release(exporter),
-    clock,
-  });
-  const limitedLog = limitLog(log, clock);
+/** Makes what writes lines: of records by their templates, and of samples. */
+function createWriters(options: FlowPipelineOptions, settings: TemplateSettings, counters: CounterNames) {
+  const { enricher, communityId, communityIdSeed = 0 } = options;
   const times = createTimeFormat();
-  const reader = createRecordReader(times, templates.planTemplate, counters);
+  const reader = createRecordReader(times, settings.planTemplate, counters);
   const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
@@ -271,81 +133,152 @@ export function createFlowPipeline(options: FlowPipelineOptions): FlowPipeline {
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
   const ends = new FlowEnds(options.ends, workspace);
-  const parts = { lines, enricher, workspace, communityId, filter, ends, counters };
+  const common = { lines, enricher, communityId, filter, workspace, ends, counters };
   const { applications } = options;
-  const flows = new LineWriter({ ...parts, reader, times, communityIdSeed, applications, counts: slowFields });
-  const samples = new KernelSampleLines(parts, flows.book, paths);
-  registerFlowMetrics(metrics, counts, exporters, states.restored, { slowFields, samples: paths }, flows.plans);
-  registerExporterMetrics(metrics, exporters);
-  registerSharedMetrics(metrics, states.adopted, questions);
-  const traffic = new TrafficMeter(workspace, options.isMeasured);
-  registerLineMetrics(metrics, ends, {
-    filtered: () => filter?.dropped ?? 0,
-    icmpSwapped: () => flows.icmpSwapped(),
-    unmeasured: () => traffic.lost(),
-  });
-  const processor = createFlowProcessor({
-    decoders: createDecoders({
-      times,
-      reader,
-      flows,
-      samples,
-      counters,
-      settings: templates,
+  const flows = new LineWriter({ ...common, reader, times, communityIdSeed, applications, counts: slowFields });
+  const samples = new KernelSampleLines(common, flows.book, paths);
+  return { times, reader, workspace, sink, filter, lines, slowFields, paths, ends, flows, samples };
+}
+
+/** From datagrams to lines, without the sockets: everything that one thread needs to decode flows. */
+export class FlowPipeline {
+  readonly #clock: Clock;
+  readonly #templateTtlMs: number;
+  readonly #exporters: ExporterTable;
+  readonly #traffic: TrafficMeter;
+  readonly #processor: FlowProcessor;
+  readonly #states: StateExchange;
+
+  /**
+   * Registers its metrics, so there is one for each {@link Metrics}.
+   *
+   * @throws KernelError where flows cannot be decoded in this process.
+   */
+  constructor(options: FlowPipelineOptions) {
+    const { enricher, metrics, clock, sflowSamples } = options;
+    const counters = (options.scaleCounters ?? true) ? scaledCounters : plainCounters;
+    const limits: Limits = { ...defaultLimits, ...options.limits };
+    const counts = createFlowCounts();
+    const rates = new ManualRates(options.samplingRates ?? new Map(), options.samplingFile);
+    const exporters = new ExporterTable(limits, rates, createRelays(options.relays ?? []));
+    const { elements = [], splitBiflows = false } = options;
+    const settings = templateSettings(elements, counters, splitBiflows, limits.fieldsPerTemplate);
+    const questions = options.isShared === true ? new OpenQuestions((address) => exporters.find(address)) : undefined;
+    const writers = createWriters(options, settings, counters);
+    const { workspace, filter, slowFields, paths, ends, flows } = writers;
+    this.#clock = clock;
+    this.#templateTtlMs = options.templateTtlMs ?? 0;
+    this.#exporters = exporters;
+    this.#traffic = new TrafficMeter(workspace, options.isMeasured);
+    this.#processor = new FlowProcessor({
+      ...writers,
+      decoders: createDecoders({
+        ...writers,
+        counters,
+        settings,
+        questions,
+        ...(sflowSamples !== undefined && { sflowSamples }),
+      }),
+      off: new Set(options.protocolsOff),
+      exporters,
+      counts,
+      enricher,
       questions,
-      ...(sflowSamples !== undefined && { sflowSamples }),
-    }),
-    off: new Set(protocolsOff),
-    exporters,
-    counts,
-    enricher,
-    lines,
-    sink,
-    questions,
-    shape: options.shape,
-    ends,
-    workspace,
-    traffic,
-    optionsRecords,
-    log: limitedLog,
-    clock,
-  });
-  return {
-    process(bytes, address, port, receivedAt) {
-      processor.take(bytes, address, port, receivedAt);
-      processor.flush();
-    },
-    take: (bytes, address, port, receivedAt) => processor.take(bytes, address, port, receivedAt),
-    flush: () => processor.flush(),
-    standing(address) {
-      const exporter = exporters.find(senderAddress(address));
-      return exporter === undefined ? "unknown" : standingOf(exporter, clock.now());
-    },
-    tidy: () => exporters.tidy(clock.now(), templateTtlMs),
-    exportState: (which) => states.give(which),
-    importState: (known) => states.restore(known),
-    importShared: (answer) => states.adopt(answer),
-    traffic() {
-      traffic.at(clock.now());
-      return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
-    },
-    exporters: () => Array.from(exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen),
-  };
+      shape: options.shape,
+      traffic: this.#traffic,
+      optionsRecords: options.optionsRecords ?? false,
+      log: limitLog(options.log, clock),
+      clock,
+    });
+    this.#states = new StateExchange(exporters, questions, settings, this.#processor, clock);
+    const slow = { slowFields, samples: paths };
+    registerFlowMetrics(metrics, counts, exporters, this.#states.restored, slow, flows.plans);
+    registerExporterMetrics(metrics, exporters);
+    registerSharedMetrics(metrics, this.#states.shared, questions);
+    registerLineMetrics(metrics, ends, {
+      filtered: () => filter?.dropped ?? 0,
+      icmpSwapped: () => flows.icmpSwapped(),
+      unmeasured: () => this.#traffic.lost(),
+    });
+  }
+
+  /**
+   * Takes a datagram of any protocol. Whatever its bytes are, this does not throw; what cannot be decoded is counted.
+   * The lines of its records are with the sink when the call returns.
+   *
+   * @param bytes are not kept.
+   * @param address of the sender, as a socket gives it.
+   * @param receivedAt milliseconds since the epoch; left out: now.
+   */
+  process(bytes: Buffer, address: string, port: number, receivedAt?: number): void {
+    this.#processor.take(bytes, address, port, receivedAt);
+    this.#processor.flush();
+  }
+
+  /** The same of one of several datagrams: their lines are with the sink after the next call of {@link FlowPipeline.flush}. */
+  take(bytes: Buffer, address: string, port: number, receivedAt?: number): void {
+    this.#processor.take(bytes, address, port, receivedAt);
+  }
+
+  flush(): void {
+    this.#processor.flush();
+  }
+
+  /** Which place an exporter has where not all have room. @param address as a socket gives it. */
+  reputation(address: string): SenderReputation {
+    const exporter = this.#exporters.find(senderAddress(address));
+    return exporter === undefined ? "unknown" : reputationOf(exporter, this.#clock.now());
+  }
+
+  /** Forgets what has become too old: sets that wait, templates, silent exporters. To be called every {@link tidyEveryMs}. */
+  tidy(): void {
+    this.#exporters.tidy(this.#clock.now(), this.#templateTtlMs);
+  }
+
+  /**
+   * What exporters said once and what happened to it since the last call: all that a later run needs to decode from
+   * its first datagram on.
+   *
+   * @param which `all`: as if everything had changed.
+   */
+  exportState(which: "changed" | "all"): StateReport {
+    return this.#states.give(which);
+  }
+
+  /**
+   * Takes what earlier runs knew, before the first datagram. What is known already stands.
+   *
+   * @param states of the exporters that this pipeline is responsible for.
+   */
+  importState(states: readonly ExporterState[]): void {
+    this.#states.restore(states);
+  }
+
+  /** Takes what other collectors know of senders that `exportState` asked about, and decodes what waited for it. */
+  importShared(answer: SharedAnswer): void {
+    this.#states.takeShared(answer);
+  }
+
+  /** All exporters heard of, the one silent for longest first. */
+  exporters(): readonly ExporterView[] {
+    return Array.from(this.#exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen);
+  }
+
+  /** What passed the interfaces of those that are measured, by whole minutes. */
+  traffic(): readonly ExporterTraffic[] {
+    this.#traffic.at(this.#clock.now());
+    return Array.from(this.#exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
+  }
 }
 
 export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take" | "offer"> {
   readonly health: Health;
   /** Where what exporters say once outlives a restart; left out: it does not. */
-  readonly state?: StateStore;
+  readonly state?: StateStore | undefined;
   /** Where the collectors of a fleet share what exporters say; left out: this one is alone. */
   readonly shared?: SharedExporters | undefined;
-}
-
-export interface FlowListener extends Component, Pick<FlowReceiver, "ports" | "streamPorts" | "setCredentials"> {
-  /** All exporters heard of, the one silent for longest first. */
-  exporters(): Promise<readonly ExporterView[]>;
-  /** What passed the interfaces of those that are measured, by whole minutes. */
-  traffic(): Promise<readonly ExporterTraffic[]>;
+  /** Called when it has stopped and the last lines are with the sink. */
+  readonly stopped?: () => void;
 }
 
 const checkName = "flow";
@@ -354,50 +287,76 @@ const checkName = "flow";
  * Receives flows and writes a line for every one to the sink, all in the calling thread. Its start fails with a
  * FlowListenError when a port cannot be opened.
  */
-export function createFlowListener(options: FlowListenerOptions): FlowListener {
-  const { health, state, shared, log } = options;
-  const pipeline = createFlowPipeline(options);
-  const receiver = createFlowReceiver({
-    ...options,
-    take: (bytes, address, port) => pipeline.process(bytes, address, port),
-    offer(bytes, address, port) {
-      pipeline.process(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), address, port);
-      return true;
-    },
-  });
-  const keeper =
-    state === undefined && shared === undefined
-      ? undefined
-      : createStateKeeper({
-          store: state,
-          shared,
-          sources: [pipeline],
-          responsible: () => 0,
-          failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
-        });
-  let timer: NodeJS.Timeout | undefined;
+export class FlowListener implements Component {
+  readonly name: string = "flow listener";
+  readonly #options: FlowListenerOptions;
+  readonly #pipeline: FlowPipeline;
+  readonly #receiver: FlowReceiver;
+  readonly #keeper: StateKeeper | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  health.set({ name: checkName, ready: false, detail: "not listening yet" });
+  constructor(options: FlowListenerOptions) {
+    const { state, shared, log } = options;
+    const pipeline = new FlowPipeline(options);
+    this.#options = options;
+    this.#pipeline = pipeline;
+    this.#receiver = new FlowReceiver({
+      ...options,
+      take: (bytes, address, port) => pipeline.process(bytes, address, port),
+      offer(bytes, address, port) {
+        pipeline.process(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), address, port);
+        return true;
+      },
+    });
+    if (state !== undefined || shared !== undefined) {
+      const failed = (error: unknown): void => log.error({ error }, "the state of exporters could not be restored");
+      this.#keeper = new StateKeeper({ store: state, shared, sources: [pipeline], responsible: () => 0, failed });
+    }
+    this.#setReady(false, "not listening yet");
+  }
 
-  return {
-    name: "flow listener",
-    async start() {
-      await keeper?.start();
-      await receiver.start();
-      timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
-      timer.unref();
-      health.set({ name: checkName, ready: true });
-    },
-    async stop() {
-      health.set({ name: checkName, ready: false, detail: "stopped" });
-      clearInterval(timer);
-      await receiver.stop();
-      await keeper?.stop();
-    },
-    ports: () => receiver.ports(),
-    streamPorts: () => receiver.streamPorts(),
-    setCredentials: (credentials) => receiver.setCredentials(credentials),
-    exporters: async () => pipeline.exporters(),
-    traffic: async () => pipeline.traffic(),
-  };
+  async start(): Promise<void> {
+    await this.#keeper?.start();
+    await this.#receiver.start();
+    this.#timer = setInterval(() => this.#pipeline.tidy(), tidyEveryMs);
+    this.#timer.unref();
+    this.#setReady(true);
+  }
+
+  async stop(): Promise<void> {
+    this.#setReady(false, "stopped");
+    clearInterval(this.#timer);
+    await this.#receiver.stop();
+    await this.#keeper?.stop();
+    this.#options.stopped?.();
+  }
+
+  /** The ports of UDP that are open, in the order given. */
+  ports(): readonly number[] {
+    return this.#receiver.ports();
+  }
+
+  /** Those of TCP and TLS. */
+  streamPorts(): readonly number[] {
+    return this.#receiver.streamPorts();
+  }
+
+  /** For TLS handshakes from now on. */
+  setCredentials(credentials: StreamCredentials): void {
+    this.#receiver.setCredentials(credentials);
+  }
+
+  /** All exporters heard of, the one silent for longest first. */
+  exporters(): Promise<readonly ExporterView[]> {
+    return Promise.resolve(this.#pipeline.exporters());
+  }
+
+  /** What passed the interfaces of those that are measured, by whole minutes. */
+  traffic(): Promise<readonly ExporterTraffic[]> {
+    return Promise.resolve(this.#pipeline.traffic());
+  }
+
+  #setReady(ready: boolean, detail?: string): void {
+    this.#options.health.set({ name: checkName, ready, ...(detail !== undefined && { detail }) });
+  }
 }

@@ -13,71 +13,51 @@ import type { FlowEnds } from "./line/flow-ends.ts";
 import type { CompiledPlans } from "./line/compiled-plans.ts";
 import type { SlowFieldCounts } from "./line/line-writer.ts";
 import type { OpenQuestions } from "./exporters/open-questions.ts";
-import type { AdoptedCounts } from "./exporters/state/state-exchange.ts";
+import type { StateExchange } from "./exporters/state/state-exchange.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
+import type { Exporter } from "./exporters/exporter.ts";
 
 /** What happened to the datagrams of one protocol so far. Plain numbers, because counting is part of the hot path. */
-export interface ProtocolCounts {
-  datagrams: number;
-  bytes: number;
-  flows: number;
-  options: number;
-  counters: number;
+export class ProtocolCounts {
+  datagrams = 0;
+  bytes = 0;
+  flows = 0;
+  options = 0;
+  counters = 0;
   /** Records that name another exporter than their sender, which is no relay. */
-  claims: number;
+  claims = 0;
   /** Sampling rates that cannot be, with each record that says one. */
-  doubtedRates: number;
-  readonly sets: Record<SetKind, number>;
-  readonly templates: Record<TemplateChange, number>;
-  readonly drops: Record<DropReason, number>;
+  doubtedRates = 0;
+  readonly sets: Record<SetKind, number> = zeros(setKinds);
+  readonly templates: Record<TemplateChange, number> = zeros(templateChanges);
+  readonly drops: Record<DropReason, number> = zeros(Object.keys(dropReasons) as DropReason[]);
   /** Data sets that came before their template. */
-  waited: number;
+  waited = 0;
   /** Data sets that were held until other collectors had been asked. */
-  held: number;
+  held = 0;
   /** Sets that waited and were decoded when their template came. */
-  replayed: number;
+  replayed = 0;
   /** Units missing by sequence numbers. */
-  missing: number;
+  missing = 0;
   /** Of these, units that came late or never were missing. */
-  recovered: number;
-  late: number;
+  recovered = 0;
+  late = 0;
   /** Samples missing by the numbers of their data sources; of these, samples that came late. */
-  samplesMissing: number;
-  samplesRecovered: number;
+  samplesMissing = 0;
+  samplesRecovered = 0;
   /** Samples that agents say they dropped. */
-  samplerDrops: number;
-  resets: number;
+  samplerDrops = 0;
+  resets = 0;
 }
 
 export type FlowCounts = Readonly<Record<Protocol, ProtocolCounts>>;
 
 export function createFlowCounts(): FlowCounts {
-  return zeros(protocols, () => ({
-    datagrams: 0,
-    bytes: 0,
-    flows: 0,
-    options: 0,
-    counters: 0,
-    claims: 0,
-    doubtedRates: 0,
-    sets: zeros(setKinds, () => 0),
-    templates: zeros(templateChanges, () => 0),
-    drops: zeros(Object.keys(dropReasons) as DropReason[], () => 0),
-    waited: 0,
-    held: 0,
-    replayed: 0,
-    missing: 0,
-    recovered: 0,
-    late: 0,
-    samplesMissing: 0,
-    samplesRecovered: 0,
-    samplerDrops: 0,
-    resets: 0,
-  }));
+  return Object.fromEntries(protocols.map((protocol) => [protocol, new ProtocolCounts()])) as FlowCounts;
 }
 
-function zeros<Name extends string, T>(names: readonly Name[], zero: () => T): Record<Name, T> {
-  return Object.fromEntries(names.map((name) => [name, zero()])) as Record<Name, T>;
+function zeros<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }
 
 type Series = readonly [Labels, number];
@@ -196,26 +176,25 @@ export function registerFlowMetrics(
     [],
     () => restored.templates,
   );
-  metrics.gaugeFrom("netgloss_flow_waiting_sets", "Data sets that wait for their template.", [], () => {
-    return exporters.waiting.sets;
-  });
+  const { waiting, memory } = exporters.shared;
+  metrics.gaugeFrom("netgloss_flow_waiting_sets", "Data sets that wait for their template.", [], () => waiting.sets);
   metrics.gaugeFrom(
     "netgloss_flow_waiting_bytes",
     "Bytes of data sets that wait for their template.",
     [],
-    () => exporters.waiting.bytes,
+    () => waiting.bytes,
   );
   metrics.gaugeFrom(
     "netgloss_flow_memory_bytes",
     "Approximate memory for the state of exporters: templates, options, waiting data sets.",
     [],
-    () => exporters.memory.used,
+    () => memory.used,
   );
   metrics.gaugeFrom(
     "netgloss_flow_memory_max_bytes",
     "Limit of the memory for the state of exporters.",
     [],
-    () => exporters.memory.max,
+    () => memory.max,
   );
   metrics.counterFrom(
     "netgloss_flow_memory_freed_bytes_total",
@@ -225,7 +204,7 @@ export function registerFlowMetrics(
   );
 }
 
-function evictedSeries({ evictions }: ExporterTable): Series[] {
+function evictedSeries({ shared: { evictions } }: ExporterTable): Series[] {
   return [
     [{ what: "exporter" }, evictions.exporters],
     [{ what: "silent_exporter" }, evictions.silentExporters],
@@ -239,16 +218,16 @@ function evictedSeries({ evictions }: ExporterTable): Series[] {
   ];
 }
 
-/** Counts of what becomes of flow records on their way to lines. */
-interface LineCounts {
-  readonly filtered: () => number;
-  readonly icmpSwapped: () => number;
-  /** Bytes that the traffic of interfaces leaves out. */
-  readonly unmeasured: () => number;
-}
-
-/** Registers what becomes of flow records on their way to lines, and by which rules clients were found. */
-export function registerLineMetrics(metrics: Metrics, ends: Pick<FlowEnds, "methods">, counts: LineCounts): void {
+/**
+ * Registers what becomes of flow records on their way to lines, and by which rules clients were found.
+ *
+ * @param counts `unmeasured`: bytes that the traffic of interfaces leaves out.
+ */
+export function registerLineMetrics(
+  metrics: Metrics,
+  ends: Pick<FlowEnds, "methods">,
+  counts: Readonly<Record<"filtered" | "icmpSwapped" | "unmeasured", () => number>>,
+): void {
   metrics.counterFrom(
     "netgloss_flow_filtered_records_total",
     "Records dropped by SVC_PROCESSOR_FILTER_KEEP and SVC_PROCESSOR_FILTER_DROP.",
@@ -278,14 +257,14 @@ export function registerLineMetrics(metrics: Metrics, ends: Pick<FlowEnds, "meth
 /** Registers what other collectors of the fleet were asked, and what their answers were good for. */
 export function registerSharedMetrics(
   metrics: Metrics,
-  adopted: Readonly<AdoptedCounts>,
+  shared: StateExchange["shared"],
   questions: Pick<OpenQuestions, "refused"> | undefined,
 ): void {
   metrics.counterFrom(
     "netgloss_flow_templates_shared_total",
     "Templates that other collectors of the fleet know: taken, or left because the exporter has restarted since or was not heard there for long.",
     ["result"],
-    () => Object.entries(adopted).map(([result, templates]): Series => [{ result }, templates]),
+    () => Object.entries(shared).map(([result, templates]): Series => [{ result }, templates]),
   );
   metrics.counterFrom(
     "netgloss_flow_shared_refused_total",
@@ -293,4 +272,58 @@ export function registerSharedMetrics(
     [],
     () => questions?.refused ?? 0,
   );
+}
+
+/** How many exporters have metrics of their own, in each decoding thread. */
+export const maxListedExporters = 1000;
+
+/**
+ * Metrics by exporter. Of more exporters than the limit, those first seen are listed: a sender that invents addresses
+ * neither makes a scrape endless nor takes the place of one that is known.
+ */
+export function registerExporterMetrics(metrics: Metrics, exporters: ExporterTable, limit = maxListedExporters): void {
+  const listed = (): readonly Exporter[] => {
+    const all = [...exporters.all()];
+    if (all.length <= limit) return all;
+    return all.sort((a, b) => a.firstSeen - b.firstSeen || compareTexts(a.address, b.address)).slice(0, limit);
+  };
+  const byExporter = (read: (exporter: Exporter) => number) => (): Series[] =>
+    listed().map((exporter): Series => [{ exporter: exporter.address }, read(exporter)]);
+
+  metrics.counterFrom(
+    "netgloss_flow_exporter_records_total",
+    "Records of an exporter; their rate is rate() of this.",
+    ["exporter"],
+    byExporter(({ records }) => records),
+  );
+  metrics.gaugeFrom(
+    "netgloss_flow_exporter_last_seen_timestamp_seconds",
+    "When the last datagram of an exporter came, since the epoch.",
+    ["exporter"],
+    byExporter(({ lastSeen }) => lastSeen / 1000),
+  );
+  metrics.counterFrom(
+    "netgloss_flow_exporter_missing_total",
+    "Units missing from an exporter by its sequence numbers.",
+    ["exporter", "protocol"],
+    () => listed().flatMap(missingOf),
+  );
+  metrics.gaugeFrom(
+    "netgloss_flow_exporters_unlisted",
+    `Exporters without metrics of their own: there are more than ${limit} in a decoding thread.`,
+    [],
+    () => Math.max(0, exporters.size() - limit),
+  );
+}
+
+function missingOf(exporter: Exporter): Series[] {
+  const missing = new Map<string, number>();
+  for (const { protocol, sequence } of exporter.domains()) {
+    missing.set(protocol, (missing.get(protocol) ?? 0) + sequence.missing);
+  }
+  return Array.from(missing, ([protocol, count]): Series => [{ exporter: exporter.address, protocol }, count]);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

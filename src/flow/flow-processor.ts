@@ -21,23 +21,6 @@ import type { FlowCounts, ProtocolCounts } from "./flow-metrics.ts";
 import { isSessionEnd } from "./intake/socket.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
 
-/** Turns datagrams into lines: decode, enrich, render, hand over. It waits for nothing and never throws. */
-export interface FlowProcessor {
-  /**
-   * Takes a datagram. Its lines are with the sink after {@link FlowProcessor.flush}.
-   *
-   * @param address of the sender, as the socket gives it.
-   * @param bytes are read before the call returns and not kept.
-   * @param port of the sender, with its session where it has one (`sessionPort`).
-   * @param receivedAt milliseconds since the epoch; left out: now.
-   */
-  take(bytes: Buffer, address: string, port: number, receivedAt?: number): void;
-  /** Hands over the lines of the datagrams taken. */
-  flush(): void;
-  /** Decodes the data sets of an exporter that wait and whose templates are known by now. Nothing of it is held any more. */
-  release(exporter: Exporter): void;
-}
-
 export interface FlowProcessorOptions {
   readonly decoders: Readonly<Partial<Record<Protocol, Decoder>>>;
   /** Protocols that are not to be decoded. Default: none. */
@@ -62,69 +45,146 @@ export interface FlowProcessorOptions {
   readonly clock: Clock;
 }
 
-/** A datagram may hold many short records; their lines leave in pieces of about this size. */
+/** A datagram may hold many short records; their lines leave in chunks of about this size. */
 const flushBytes = 1024 * 1024;
 /** Lines of several datagrams leave together once they have this size: when memory is full, what has not left is moved. */
 const severalBytes = 64 * 1024;
 
-export function createFlowProcessor(options: FlowProcessorOptions): FlowProcessor {
-  const { decoders, off = new Set(), exporters, counts, enricher, ends, workspace, lines, sink, log, clock } = options;
-  const { traffic } = options;
+/** Turns datagrams into lines: decode, enrich, render, hand over. It waits for nothing and never throws. */
+export class FlowProcessor {
+  readonly #parts: FlowProcessorOptions;
+  readonly #decoders: FlowProcessorOptions["decoders"];
+  readonly #off: ReadonlySet<Protocol>;
+  readonly #counts: FlowCounts;
+  readonly #lines: LineBuffer;
+  readonly #outputs: Readonly<Record<Protocol, DecodeOutput>>;
+  readonly #rendered: RenderedFields[] = [];
+  readonly #noteSeen: NoteFlow = (hash, directions) => this.#source?.noteSeen(hash, directions);
+  #faults = 0;
+  /** Whose records are read, and how many there were before. */
+  #source: Exporter | undefined;
+  #flowsBefore = 0;
+  /** Who sent the datagrams taken last, and what was counted before them. */
+  #sender: Exporter | undefined;
+  readonly #before = { records: 0, faults: 0 };
+  /** Of the datagrams taken last: their decoder may hold some of them back for more of the same exporter. */
+  #holding: Decoder | undefined;
+  #heldProtocol: Protocol = "unknown";
 
-  const rendered: RenderedFields[] = [];
+  constructor(parts: FlowProcessorOptions) {
+    this.#parts = parts;
+    this.#decoders = parts.decoders;
+    this.#off = parts.off ?? new Set();
+    this.#counts = parts.counts;
+    this.#lines = parts.lines;
+    this.#outputs = Object.fromEntries(protocols.map((protocol) => [protocol, this.#createOutput(protocol)])) as Record<
+      Protocol,
+      DecodeOutput
+    >;
+  }
 
-  const handOver = (): void => {
-    if (options.shape !== undefined && lines.count > 0) lines.shape(options.shape);
-    const { count } = lines;
-    if (count > 0) sink.write(lines.take(), count);
-  };
-  const append = (record: RecordFields): void => {
-    lines.append(record, rendered);
-    if (lines.byteLength >= flushBytes) handOver();
-  };
-  const emit = (record: RecordFields): void => {
-    rendered.length = 0;
-    enricher.enrich(record, rendered);
-    append(record);
-  };
-  let faults = 0;
-  const drop = (of: ProtocolCounts, reason: DropReason, detail: Detail): void => {
-    faults++;
-    of.drops[reason]++;
-    log.warn(detail, dropReasons[reason]);
-  };
+  /**
+   * Takes a datagram. Its lines are with the sink after {@link FlowProcessor.flush}.
+   *
+   * @param address of the sender, as the socket gives it.
+   * @param bytes are read before the call returns and not kept.
+   * @param port of the sender, with its session where it has one (`sessionPort`).
+   * @param receivedAt milliseconds since the epoch; left out: now.
+   */
+  take(bytes: Buffer, address: string, port: number, receivedAt = this.#parts.clock.now()): void {
+    const { exporters, questions, traffic, ends } = this.#parts;
+    if (isSessionEnd(bytes, port)) {
+      exporters.find(senderAddress(address))?.endSession(port);
+      return;
+    }
+    const protocol = protocolOf(bytes);
+    const of = this.#counts[protocol];
+    of.datagrams++;
+    of.bytes += bytes.length;
+    const isOff = this.#off.has(protocol);
+    const decoder = isOff ? undefined : this.#decoders[protocol];
+    if (decoder === undefined) {
+      // No exporter is made of a sender that was not understood.
+      const reason = protocol === "unknown" ? "unknown_protocol" : isOff ? "disabled" : "unsupported";
+      this.#drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
+      return;
+    }
+    const exporter = exporters.get(senderAddress(address), receivedAt);
+    if (this.#holding !== undefined && (this.#holding !== decoder || this.#source !== exporter)) this.#passOn();
+    traffic.at(receivedAt);
+    questions?.heard(exporter, receivedAt);
+    exporter.lastSeen = receivedAt;
+    exporter.datagrams++;
+    ends.begin(receivedAt);
+    if (this.#holding === undefined) {
+      this.#sender = exporter;
+      this.#before.records = recordsOf(of);
+      this.#before.faults = this.#faults;
+    }
+    this.#decode(protocol, exporter, (output) => decoder.decode({ bytes, port, receivedAt }, exporter, output));
+    if (decoder.flush === undefined) this.#judge(of);
+    else {
+      this.#holding = decoder;
+      this.#heldProtocol = protocol;
+    }
+    if (this.#lines.byteLength >= severalBytes) this.#handOver();
+  }
 
-  const createOutput = (protocol: Protocol): DecodeOutput => {
-    const of = counts[protocol];
+  /** Hands over the lines of the datagrams taken. */
+  flush(): void {
+    this.#passOn();
+    this.#handOver();
+  }
+
+  /** Decodes the data sets of an exporter that wait and whose templates are known by now. Nothing of it is held any more. */
+  release(exporter: Exporter): void {
+    exporter.heldUntil = 0;
+    if (!exporter.isWaiting()) return;
+    this.#passOn();
+    const now = this.#parts.clock.now();
+    this.#parts.traffic.at(now);
+    this.#parts.ends.begin(now);
+    for (const protocol of protocols) {
+      const decoder = this.#decoders[protocol];
+      if (decoder?.replay !== undefined)
+        this.#decode(protocol, exporter, (output) => decoder.replay?.(exporter, output, now));
+    }
+    this.#handOver();
+  }
+
+  #createOutput(protocol: Protocol): DecodeOutput {
+    const of = this.#counts[protocol];
+    const { log, traffic, optionsRecords } = this.#parts;
     return {
-      from(exporter) {
-        settle(of);
-        source = exporter;
+      from: (exporter) => {
+        this.#credit(of);
+        this.#source = exporter;
         traffic.use(exporter);
       },
       claimed: (records) => void (of.claims += records),
-      wrote(flows) {
+      wrote: (flows) => {
         of.flows += flows;
-        if (lines.byteLength >= flushBytes) handOver();
+        if (this.#lines.byteLength >= flushBytes) this.#handOver();
       },
-      options(record) {
+      options: (record) => {
         of.options++;
-        if (options.optionsRecords) emit(record);
+        if (optionsRecords) this.#emit(record);
       },
-      counters(record) {
+      counters: (record) => {
         of.counters++;
-        emit(record);
+        this.#emit(record);
       },
-      doubt(said, taken) {
+      doubt: (said, taken) => {
         of.doubtedRates++;
         // With each record, perhaps.
+        const source = this.#source;
         if (source === undefined || source.doubtedRate === said) return;
         source.doubtedRate = said;
         log.warn({ protocol, exporter: source.address, said, taken: taken ?? "none" }, "flow sampling rate doubted");
       },
       set: (kind) => void of.sets[kind]++,
       template: (change) => void of.templates[change]++,
-      problem: (reason, detail) => drop(of, reason, { protocol, ...detail }),
+      problem: (reason, detail) => this.#drop(of, reason, { protocol, ...detail }),
       waiting(detail) {
         of.waited++;
         log.info({ protocol, ...detail }, "flow set waits for its template");
@@ -143,119 +203,71 @@ export function createFlowProcessor(options: FlowProcessorOptions): FlowProcesso
         else if (event === "reset") of.resets++;
       },
     };
-  };
-  const outputs = Object.fromEntries(protocols.map((protocol) => [protocol, createOutput(protocol)])) as Record<
-    Protocol,
-    DecodeOutput
-  >;
-
-  /** Whose records are read, and how many there were before. */
-  let source: Exporter | undefined;
-  let settled = 0;
-  const noteSeen: NoteFlow = (hash, directions) => source?.noteSeen(hash, directions);
-  /** Gives the exporter at hand its records. */
-  function settle(of: ProtocolCounts): void {
-    takeSeen(workspace, noteSeen);
-    if (source !== undefined) source.records += of.flows - settled;
-    settled = of.flows;
   }
 
-  const decode = (protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void => {
-    const of = counts[protocol];
-    source = exporter;
-    settled = of.flows;
-    traffic.use(exporter);
-    attempt(protocol, exporter, run);
-    settle(of);
-  };
+  #handOver(): void {
+    const { shape, sink } = this.#parts;
+    if (shape !== undefined && this.#lines.count > 0) this.#lines.shape(shape);
+    const { count } = this.#lines;
+    if (count > 0) sink.write(this.#lines.take(), count);
+  }
 
-  const attempt = (protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void => {
+  #emit(record: RecordFields): void {
+    this.#rendered.length = 0;
+    this.#parts.enricher.enrich(record, this.#rendered);
+    this.#lines.append(record, this.#rendered);
+    if (this.#lines.byteLength >= flushBytes) this.#handOver();
+  }
+
+  #drop(of: ProtocolCounts, reason: DropReason, detail: Detail): void {
+    this.#faults++;
+    of.drops[reason]++;
+    this.#parts.log.warn(detail, dropReasons[reason]);
+  }
+
+  /** Gives the exporter at hand its records. */
+  #credit(of: ProtocolCounts): void {
+    takeSeen(this.#parts.workspace, this.#noteSeen);
+    if (this.#source !== undefined) this.#source.records += of.flows - this.#flowsBefore;
+    this.#flowsBefore = of.flows;
+  }
+
+  #decode(protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void {
+    const of = this.#counts[protocol];
+    this.#source = exporter;
+    this.#flowsBefore = of.flows;
+    this.#parts.traffic.use(exporter);
+    this.#attempt(protocol, exporter, run);
+    this.#credit(of);
+  }
+
+  #attempt(protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void {
     try {
-      run(outputs[protocol]);
+      run(this.#outputs[protocol]);
     } catch (error) {
-      faults++;
-      counts[protocol].drops.internal++;
-      log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
+      this.#faults++;
+      this.#counts[protocol].drops.internal++;
+      this.#parts.log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
     }
-  };
+  }
 
-  /** Who sent the datagrams taken last, and what was counted before them. */
-  let sender: Exporter | undefined;
-  const before = { records: 0, faults: 0 };
-  const recordsOf = ({ flows, options: said, counters }: ProtocolCounts): number => flows + said + counters;
-  const judge = (of: ProtocolCounts): void => {
-    if (sender !== undefined) noteQuality(sender, recordsOf(of) > before.records && faults === before.faults);
-  };
+  #judge(of: ProtocolCounts): void {
+    const { records, faults } = this.#before;
+    if (this.#sender !== undefined) noteQuality(this.#sender, recordsOf(of) > records && faults === this.#faults);
+  }
 
-  /** Of the datagrams taken last: their decoder may hold some of them back for more of the same exporter. */
-  let holding: Decoder | undefined;
-  let heldProtocol: Protocol = "unknown";
+  #passOn(): void {
+    const decoder = this.#holding;
+    if (decoder === undefined || this.#source === undefined) return;
+    this.#holding = undefined;
+    this.#attempt(this.#heldProtocol, this.#source, () => decoder.flush?.());
+    this.#credit(this.#counts[this.#heldProtocol]);
+    this.#judge(this.#counts[this.#heldProtocol]);
+  }
+}
 
-  const passOn = (): void => {
-    if (holding === undefined || source === undefined) return;
-    const decoder = holding;
-    holding = undefined;
-    attempt(heldProtocol, source, () => decoder.flush?.());
-    settle(counts[heldProtocol]);
-    judge(counts[heldProtocol]);
-  };
-
-  return {
-    take(bytes, address, port, receivedAt = clock.now()) {
-      if (isSessionEnd(bytes, port)) {
-        exporters.find(senderAddress(address))?.endSession(port);
-        return;
-      }
-      const protocol = protocolOf(bytes);
-      const of = counts[protocol];
-      of.datagrams++;
-      of.bytes += bytes.length;
-      const decoder = off.has(protocol) ? undefined : decoders[protocol];
-      if (decoder === undefined) {
-        // No exporter is made of a sender that was not understood.
-        const reason = protocol === "unknown" ? "unknown_protocol" : off.has(protocol) ? "disabled" : "unsupported";
-        drop(of, reason, { protocol, exporter: senderAddress(address), bytes: bytes.length });
-        return;
-      }
-      const exporter = exporters.get(senderAddress(address), receivedAt);
-      if (holding !== undefined && (holding !== decoder || source !== exporter)) passOn();
-      traffic.at(receivedAt);
-      options.questions?.heard(exporter, receivedAt);
-      exporter.lastSeen = receivedAt;
-      exporter.datagrams++;
-      ends.begin(receivedAt);
-      if (holding === undefined) {
-        sender = exporter;
-        before.records = recordsOf(of);
-        before.faults = faults;
-      }
-      decode(protocol, exporter, (output) => decoder.decode({ bytes, port, receivedAt }, exporter, output));
-      if (decoder.flush === undefined) judge(of);
-      else {
-        holding = decoder;
-        heldProtocol = protocol;
-      }
-      if (lines.byteLength >= severalBytes) handOver();
-    },
-    flush() {
-      passOn();
-      handOver();
-    },
-    release(exporter) {
-      exporter.heldUntil = 0;
-      if (!exporter.isWaiting()) return;
-      passOn();
-      const now = clock.now();
-      traffic.at(now);
-      ends.begin(now);
-      for (const protocol of protocols) {
-        const decoder = decoders[protocol];
-        if (decoder?.replay !== undefined)
-          decode(protocol, exporter, (output) => decoder.replay?.(exporter, output, now));
-      }
-      handOver();
-    },
-  };
+function recordsOf({ flows, options, counters }: ProtocolCounts): number {
+  return flows + options + counters;
 }
 
 /** Takes a flow that the kernel chose. @param hash of 32 bits, of addresses, protocol and ports. @param directions 1: ingress, 2: egress, 0: not known. */

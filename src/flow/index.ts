@@ -1,49 +1,47 @@
-export { CaptureError } from "./capture/read-capture.ts";
-export type { Frame } from "./capture/read-capture.ts";
-export { readCapture } from "./capture/read-capture.ts";
-export {
-  createDatagramReader,
-  type CapturedDatagram,
-  type DatagramReader,
-  type FrameKind,
-} from "./capture/udp-datagram.ts";
+export { CaptureError, readCapture, type Frame } from "./capture/read-capture.ts";
+export { DatagramReader, type CapturedDatagram, type FrameKind } from "./capture/udp-datagram.ts";
 
-export type { CustomElement } from "./elements/custom-elements.ts";
-export { readElements } from "./elements/custom-elements.ts";
+export { readElements, type CustomElement } from "./elements/custom-elements.ts";
 export { protocolOf, type Protocol } from "./protocol.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
-export { noFlow, seenWindowMs, type SeenWindow } from "./exporters/exporter.ts";
-export { seenAt, trafficKey, trafficMinuteMs, type ExporterTraffic, type SeenAt } from "./exporters/exporter.ts";
-export { defaultLimits, type Limits } from "./exporters/limits.ts";
-export { createFlowListener, type FlowListener, type FlowListenerOptions } from "./flow-listener.ts";
-export { checkKernel } from "./kernel/kernel.ts";
-export { createFlowPipeline } from "./flow-listener.ts";
-export { tidyEveryMs, type FlowPipeline, type FlowPipelineOptions } from "./flow-listener.ts";
 export {
-  createFlowReceiver,
-  type FlowReceiver,
-  type FlowReceiverOptions,
-  type StreamOptions,
-} from "./intake/flow-receiver.ts";
+  noFlow,
+  seenAt,
+  SeenFlows,
+  seenWindowMs,
+  trafficKey,
+  trafficMinuteMs,
+  type ExporterTraffic,
+  type SeenAt,
+  type SeenWindow,
+} from "./exporters/exporter-traffic.ts";
+export { defaultLimits, type Limits } from "./exporters/limits.ts";
+export {
+  FlowListener,
+  FlowPipeline,
+  tidyEveryMs,
+  type FlowListenerOptions,
+  type FlowPipelineOptions,
+} from "./flow-listener.ts";
+export { checkKernel } from "./kernel/kernel.ts";
+export { FlowReceiver, type FlowReceiverOptions, type StreamOptions } from "./intake/flow-receiver.ts";
 export type { StreamCredentials } from "./intake/stream-receiver.ts";
 export { FlowListenError } from "./intake/socket.ts";
-export { createRing, type RingHandle, type SenderStanding } from "./intake/ring-writer.ts";
-export { createRingReader, type RingReader } from "./intake/ring-reader.ts";
-export { createRingWriter, type RingWriter } from "./intake/ring-writer.ts";
-export { decodeStateFile, encodeStateFile } from "./exporters/state/state-store.ts";
+export { createRing, RingWriter, type RingHandle, type SenderReputation } from "./intake/ring-writer.ts";
+export { RingReader } from "./intake/ring-reader.ts";
 export type { ExporterState, StateChange, StateReport } from "./exporters/state/exporter-state.ts";
 export { shiftTimes, type SharedAnswer, type SharedExporters } from "./exporters/state/shared-store.ts";
 export { readExporterState, writeExporterState } from "./exporters/state/exporter-state.ts";
 export { addressOfKey, stateKey } from "./exporters/exporter-table.ts";
-export { createStateKeeper, type StateKeeper } from "./exporters/state/state-store.ts";
 export {
-  createStateStore,
+  decodeStateFile,
+  encodeStateFile,
+  StateKeeper,
+  StateStore,
   type StateFiles,
-  type StateStore,
-  type StateStoreOptions,
 } from "./exporters/state/state-store.ts";
 export type { FlowEndsOptions } from "./line/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./kernel/end-names.ts";
-export { createTee, type Tee, type TeeOptions } from "./relay/tee.ts";
-export { createSharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
+export { Tee, type TeeOptions } from "./relay/tee.ts";
+export { SharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
 export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-store.ts";

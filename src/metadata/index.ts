@@ -21,24 +21,20 @@ export {
   type UdmFileOnly,
   type UdmValues,
 } from "./model/entry.ts";
-export {
-  createSharedIndex,
-  type SharedIndex,
-  type SharedIndexOptions,
-  type SharedIndexStats,
-} from "./index/shared-index.ts";
-export { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "./index/index-builder.ts";
-export { openSharedIndex, type SharedIndexHandle, type SharedIndexReader } from "./index/shared-reader.ts";
+export { SharedIndex, type SharedIndexOptions, type SharedIndexStats } from "./index/shared-index.ts";
+export { LentBuilder, type IndexLoan, type IndexReturn } from "./index/index-builder.ts";
+export { SharedIndexReader, type SharedIndexHandle } from "./index/shared-reader.ts";
 export { checkMetadataFile, type MetadataCheck, type MetadataFinding } from "./store/check-metadata-file.ts";
 export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread-client.ts";
-export { createUdmFileStore } from "./store/udm-file-store.ts";
-export type { CollectorUdmStore, UdmFileStoreOptions, UdmPlaces, UdmStoreWithHistory } from "./store/store-contract.ts";
-export { createUdmPostgresqlStore } from "./postgresql/udm-postgresql-store.ts";
+export { UdmFileStore } from "./store/udm-file-store.ts";
+export { CollectorUdmStore } from "./store/store-contract.ts";
+export type { UdmFileStoreOptions, UdmPlaces, UdmStoreWithHistory } from "./store/store-contract.ts";
+export { UdmPostgresqlStore } from "./postgresql/udm-postgresql-store.ts";
 export { migrateDatabase, type UdmPostgresqlStoreOptions } from "./postgresql/schema.ts";
 export type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history/change.ts";
 export { isChange, type EntryChange } from "./model/apply-writes.ts";
-export type { LayerChanges, LayeredEntry, UdmLayer, UdmLayers } from "./store/udm-layers.ts";
+export type { LayerChanges, LayeredEntry, UdmLayers } from "./store/udm-layers.ts";
 export {
   maxViolations,
   UdmError,
@@ -91,8 +87,8 @@ export { repeatedName } from "./exchange/rows/json-rows.ts";
 export { readColumnMap, readFixed } from "./exchange/map/read-column-map.ts";
 export type { CsvOptions } from "./exchange/rows/csv-rows.ts";
 export { Selections, serveSelection, type Select, type SelectionLimits } from "./exchange/rows/selection.ts";
-export { createLastCopies, type SourceDiff, type SourceState } from "./sources/source-state.ts";
+export { LastCopies, type SourceDiff, type SourceState } from "./sources/source-state.ts";
 export { readSourcesFile, SourcesFileError, sourcesShape } from "./sources/config/read-sources-file.ts";
 export { sourceKinds } from "./sources/kinds/kinds.ts";
-export { createSources, type Sources, type SourcesOptions } from "./sources/sources.ts";
+export { Sources, type SourcesOptions } from "./sources/sources.ts";
 export { SourceFault } from "./sources/source-config.ts";

@@ -1,8 +1,9 @@
 import type { Clock } from "../base/report/index.ts";
-import { fieldNames } from "./delivery/output-adapter.ts";
+import { fieldNames } from "./delivery/line-fields.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import { outputKinds, type StoreWord, type SettingsOf } from "./kinds.ts";
-import type { AdapterContext, CommonSettings } from "./output-kind.ts";
+import type { CommonSettings } from "./delivery/settings.ts";
+import type { AdapterContext } from "./output-kind.ts";
 
 /** Makes the adapter of an output. @throws Error when this Node or host cannot do what its settings ask for. */
 export async function createAdapter<Word extends StoreWord>(

@@ -1,20 +1,26 @@
-export { agentFor, createHttpClient } from "./delivery/http-client.ts";
-export { createBoundedQueue, type Batch, type BoundedQueue, type OutputOptions } from "./queued-sink.ts";
-export { fanOut, filteredSink } from "./filtered-sink.ts";
+export { agentFor } from "./delivery/http-client.ts";
+export { BoundedQueue, type OutputOptions } from "./local/queued-sink.ts";
 export {
-  createFileSink,
-  type FileSink,
+  FileSink,
   type FileSinkOptions,
   OutputError,
   type OutputFile,
   type OutputFileState,
   type OutputIo,
   nodeOutputIo,
-} from "./file/file-sink.ts";
-export { createLineInbox, type LineInbox } from "./line-outbox.ts";
-export { createLineMemory, createNoteReader, type LineMemory } from "./line-outbox.ts";
-export { createLineOutbox, type LineOutbox } from "./line-outbox.ts";
-export { limitRate, prettySink, createStdoutSink, type StdoutSinkOptions } from "./stdout/stdout-sink.ts";
+} from "./local/file-sink.ts";
+export { limitRate, prettySink, StdoutSink, type StdoutSinkOptions } from "./local/stdout-sink.ts";
+export { MonitorSink } from "./local/monitor-sink.ts";
+export {
+  createLineInbox,
+  createLineMemory,
+  createLineOutbox,
+  createNoteReader,
+  type LineInbox,
+  type LineMemory,
+  type LineOutbox,
+} from "./line-outbox.ts";
+export { LineLessee, LineLessor, type LeasedLines } from "./line-lease.ts";
 export {
   anonymizeTexts,
   cutAddresses,
@@ -23,35 +29,19 @@ export {
   createCryptoPan,
   cryptoPanKeyBytes,
 } from "./shape/anonymize-lines.ts";
-export { rolledUpFields } from "./shape/rollup.ts";
-export { rollupSink, type RollupReport } from "./shape/rollup-sink.ts";
-export {
-  createTimestampSource,
-  createDelivery,
-  type Delivery,
-  type DeliveryState,
-  type DeliveryConfig,
-  createLineFilter,
-} from "./delivery/delivery.ts";
-export { createMonitorSink } from "./monitor/monitor-sink.ts";
-export {
-  createOutputMetrics,
-  dropReasons,
-  type DropReason,
-  type OutputMetrics,
-  type OutputReport,
-} from "./output-metrics.ts";
+export { rolledUpFields, RollupSink } from "./shape/rollup.ts";
+export { createLineFilter, createTimestampSource, filteredSink } from "./delivery/line-filter.ts";
+export { Thinning, type ThinningOptions } from "./delivery/thinning.ts";
+export { Delivery, type DeliveryState } from "./delivery/delivery.ts";
+export { dropReasons, type DropReason, OutputMetrics, type OutputReport, type RollupReport } from "./output-metrics.ts";
 export { batchKey, forEachLine, positionOf, type Batch as RecordBatch } from "./delivery/batch.ts";
-export { DeliveryError } from "./delivery/delivery-error.ts";
-export { type Outcome, type OutputAdapter, allAccepted } from "./delivery/output-adapter.ts";
-export type { Compression } from "./delivery/compress.ts";
-export type { RecordType, SpoolMode } from "./delivery/settings.ts";
+export { allAccepted, DeliveryError, type Outcome, type OutputAdapter } from "./delivery/output-adapter.ts";
+export type { Compression } from "./http/server-settings.ts";
+export type { CommonSettings, DeliveryContext, RecordType, SpoolMode } from "./delivery/settings.ts";
 export { cutTime, type FieldEdit, createLineRenamer } from "./delivery/line-editor.ts";
-export { createThinning, type Thinning, type ThinningOptions } from "./delivery/thinning.ts";
-export { fieldNames } from "./delivery/output-adapter.ts";
-export { createLineBorrower, createLineLender, type LentLines } from "./delivery/line-borrower.ts";
-export { createTimedCalls } from "./delivery/sender.ts";
-export { clickHouseColumns } from "./clickhouse/columns.ts";
+export { fieldNames } from "./delivery/line-fields.ts";
+export { TimedCalls } from "./delivery/sender.ts";
+export { clickHouseColumns } from "./clickhouse/table-rows.ts";
 export type { KafkaClient, ProduceAnswer, ProducerId, ProduceRequest } from "./kafka/kafka-client.ts";
 export { createKafkaOutput } from "./kafka/kafka-output.ts";
 export { cloudIdUrl } from "./elasticsearch/settings.ts";
@@ -60,4 +50,4 @@ export type { TlsConfig } from "./delivery/tls-options.ts";
 export { outputKinds, type SettingsOf, type StoreWord } from "./kinds.ts";
 export type { AdapterContext } from "./output-kind.ts";
 export { createClickHouseClient } from "./clickhouse/clickhouse-output.ts";
-export { createRecordTap, type RecordTap, type TapCounts, type TapListener } from "./record-tap.ts";
+export { fanOut, RecordTap, type TapCounts, type TapListener } from "./record-tap.ts";

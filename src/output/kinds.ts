@@ -30,9 +30,7 @@ export const outputKinds = [
   syslog,
 ] as const;
 
-export { fileRows } from "./file/settings.ts";
-export { monitorRows } from "./monitor/settings.ts";
-export { stdoutRows } from "./stdout/settings.ts";
+export { fileRows, monitorRows, stdoutRows } from "./local/settings.ts";
 
 export type StoreKind = (typeof outputKinds)[number];
 

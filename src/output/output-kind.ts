@@ -1,6 +1,6 @@
 import type { Clock } from "../base/report/index.ts";
 import type { Revealed, SettingRows, ValuesOf } from "../base/settings/index.ts";
-import type { NameOf } from "./delivery/output-adapter.ts";
+import type { NameOf } from "./delivery/line-fields.ts";
 import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import type { CommonRows } from "./delivery/settings.ts";
 import type { TlsConfig } from "./delivery/tls-options.ts";
@@ -32,9 +32,6 @@ export interface OutputKind<Word extends string, Rows extends SettingRows> {
   /** Loads the code of its adapter, which other outputs do not need. The adapter may be refused by this Node or host with an Error. */
   load(this: void): Promise<(settings: OwnSettings<Rows>, context: AdapterContext) => OutputAdapter>;
 }
-
-/** The values of the rows that all outputs have. */
-export type CommonSettings = OwnSettings<CommonRows>;
 
 /** Defines a kind of output, with the types of its own rows. */
 export function outputKind<const Word extends string, Rows extends CommonRows & SettingRows>(

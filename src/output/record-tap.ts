@@ -1,6 +1,25 @@
-import type { Sink } from "../record/index.ts";
+import { lendLines, type Sink } from "../record/index.ts";
 import type { Clock } from "../base/report/index.ts";
-import { recordTypeOf } from "./delivery/output-adapter.ts";
+import { recordTypeOf } from "./delivery/line-fields.ts";
+
+/** A sink that gives the same lines to each of several, in their order. */
+export function fanOut(sinks: readonly Sink[]): Sink {
+  const [first, ...others] = sinks;
+  if (first !== undefined && others.length === 0) return first;
+  return {
+    write(lines, count) {
+      for (const sink of sinks) sink.write(lines, count);
+    },
+    lend(lines, count, done) {
+      let left = sinks.length;
+      const oneDone = (): void => {
+        if (--left === 0) done();
+      };
+      for (const sink of sinks) lendLines(sink, lines, count, oneDone);
+      if (sinks.length === 0) done();
+    },
+  };
+}
 
 export interface TapOptions {
   /** Left out: every flow. */
@@ -21,87 +40,94 @@ export interface TapCounts {
   readonly passed: number;
 }
 
-/** Somebody who looks at records as they go by. */
-export interface TapListener {
-  /** Lines that have come since the last time; empty when there are none. */
-  take(): Uint8Array;
-  /** Counts since the last time. */
-  counts(): TapCounts;
-  close(): void;
-}
-
-/** A sink that lets others look at some of what it is given. Without a listener it costs a comparison for each batch. */
-export interface RecordTap extends Sink {
-  listen(options: TapOptions): TapListener;
-  listeners(): number;
-}
-
 /** How many records a second are looked at, and how many bytes may wait for a listener; more is left out. */
 const examinedRate = 20_000;
 const maxWaiting = 4 * 2 ** 20;
 
-export function createRecordTap(sink: Sink): RecordTap {
-  const listeners = new Set<(lines: Uint8Array, count: number) => void>();
-  const show = (lines: Uint8Array, count: number): void => {
-    for (const listener of listeners) listener(lines, count);
-  };
-  return {
-    write(lines, count) {
-      if (listeners.size > 0) show(lines, count);
-      sink.write(lines, count);
-    },
-    ...(sink.lend !== undefined && {
-      lend(lines: Uint8Array, count: number, done: () => void) {
-        if (listeners.size > 0) show(lines, count);
-        sink.lend?.(lines, count, done);
-      },
-    }),
-    listeners: () => listeners.size,
-    listen(options) {
-      const { look, ...listener } = createListener(options);
-      listeners.add(look);
-      return { ...listener, close: () => void listeners.delete(look) };
-    },
-  };
+/** A sink that lets others look at some of what it is given. Without a listener it costs a comparison for each batch. */
+export class RecordTap implements Sink {
+  readonly #sink: Sink;
+  readonly #listeners = new Set<TapListener>();
+
+  constructor(sink: Sink) {
+    this.#sink = sink;
+  }
+
+  write(lines: Uint8Array, count: number): void {
+    for (const listener of this.#listeners) listener.look(lines, count);
+    this.#sink.write(lines, count);
+  }
+
+  lend(lines: Uint8Array, count: number, done: () => void): void {
+    for (const listener of this.#listeners) listener.look(lines, count);
+    lendLines(this.#sink, lines, count, done);
+  }
+
+  listen(options: TapOptions): TapListener {
+    const listener = new TapListener(options, () => this.#listeners.delete(listener));
+    this.#listeners.add(listener);
+    return listener;
+  }
+
+  /** How many there are. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
 }
 
-function createListener({ matches, maxRate, clock }: TapOptions): Omit<TapListener, "close"> & {
-  readonly look: (lines: Uint8Array, count: number) => void;
-} {
-  const examinable = createBudget(examinedRate, clock);
-  const passable = createBudget(maxRate, clock);
-  let counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
-  return {
-    look(lines, count) {
-      counts.seen += count;
-      let left = examinable(count);
-      const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
-      for (let at = 0, end = 0; at < bytes.length && left > 0; at = end, left--) {
-        end = bytes.indexOf(0x0a, at) + 1 || bytes.length;
-        counts.examined++;
-        if (recordTypeOf(bytes, at, end) !== "flow" || matches?.(bytes, at, end) === false) continue;
-        counts.matched++;
-        if (waitingBytes + end - at > maxWaiting || passable(1) === 0) continue;
-        counts.passed++;
-        // What is lent is somebody else's again soon.
-        waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
-        waitingBytes += end - at;
-      }
-    },
-    take() {
-      const taken = Buffer.concat(waiting);
-      waiting = [];
-      waitingBytes = 0;
-      return taken;
-    },
-    counts() {
-      const since = counts;
-      counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
-      return since;
-    },
-  };
+/** Somebody who looks at records as they go by. */
+export class TapListener {
+  readonly #matches: TapOptions["matches"];
+  readonly #examinable: (wanted: number) => number;
+  readonly #passable: (wanted: number) => number;
+  #counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  readonly #onClose: () => void;
+
+  constructor({ matches, maxRate, clock }: TapOptions, onClose: () => void) {
+    this.#matches = matches;
+    this.#examinable = createBudget(examinedRate, clock);
+    this.#passable = createBudget(maxRate, clock);
+    this.#onClose = onClose;
+  }
+
+  look(lines: Uint8Array, count: number): void {
+    const counts = this.#counts;
+    counts.seen += count;
+    let left = this.#examinable(count);
+    const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
+    for (let at = 0, end = 0; at < bytes.length && left > 0; at = end, left--) {
+      end = bytes.indexOf(0x0a, at) + 1 || bytes.length;
+      counts.examined++;
+      if (recordTypeOf(bytes, at, end) !== "flow" || this.#matches?.(bytes, at, end) === false) continue;
+      counts.matched++;
+      if (this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) continue;
+      counts.passed++;
+      // What is lent is somebody else's again soon.
+      this.#waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
+      this.#waitingBytes += end - at;
+    }
+  }
+
+  /** Lines that have come since the last time; empty when there are none. */
+  take(): Uint8Array {
+    const taken = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return taken;
+  }
+
+  /** Counts since the last time. */
+  counts(): TapCounts {
+    const since = this.#counts;
+    this.#counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
+    return since;
+  }
+
+  close(): void {
+    this.#onClose();
+  }
 }
 
 /** This many in each second. @returns how many of those wanted there may be. */

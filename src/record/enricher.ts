@@ -103,46 +103,19 @@ export interface LineEnricher {
 /** The position of an object in a record, for {@link AddressAdditions}. */
 export const lineObjects = { src: 0, dst: 1, export: 2 } as const;
 
-/** What is known of addresses. */
+/** What is known of addresses, in a table of a workspace that is laid out as {@link addressLayout} says. */
 export interface AddressAdditions {
   /** No address adds more bytes than this. */
   readonly maxLength: number;
+  /** The place of the table's control block. */
+  readonly control: number;
   /**
-   * Copies what an address adds below its object to `into` at `end`; up to eight bytes behind what is added may be
-   * overwritten. An IPv4-mapped address is the IPv4 address.
+   * Copies what an address of 4 or 16 bytes adds below its object to the start of `into`. An IPv4-mapped address is the IPv4 address.
    *
    * @param object of {@link lineObjects}.
-   * @param length 4 or 16 bytes from `at`.
-   * @param hasVlan whether the record has `<object>.vlan.tag.id`, which is then not added.
-   * @param system what the record has at `<object>.as.asn`; absent or -1 when it has none.
-   * @returns where what was added ends; -1 when the record must become fields, because what is to be added may meet
-   *   other names in it.
+   * @returns how many bytes that are; -1 when the record must become fields, because what is to be added may meet other names in it.
    */
-  append(
-    object: number,
-    from: DataView,
-    at: number,
-    length: number,
-    hasVlan: boolean,
-    into: DataView,
-    end: number,
-    system?: number,
-  ): number;
-  /**
-   * Copies what both ends of a flow add together. Called for each record behind what its source, its destination and its
-   * exporter add, unless one of them made it become fields.
-   *
-   * @returns where what was added ends, at most {@link AddressAdditions.maxLength} bytes further.
-   */
-  readonly finish?: ((into: DataView, end: number) => number) | undefined;
-  /** For those who read the tables by themselves. */
-  readonly table?: AddressTableAccess | undefined;
-}
-
-/** A table of addresses in a workspace, laid out as {@link addressLayout} says. */
-export interface AddressTableAccess {
-  /** The place of its control block. */
-  readonly control: number;
+  append(object: number, address: DataView, into: DataView): number;
   /**
    * Looks an address of four words up that is not in the table, or no longer right there; IPv4 comes in its mapped form.
    *
@@ -157,8 +130,8 @@ export interface AddressTableAccess {
    * @returns how many were looked up; the others were known, or are to be asked for when their turn comes.
    */
   readonly locateAll: (at: number, count: number) => number;
-  /** Asks for room in front of texts for where their fields begin, before anything is looked up. */
-  readonly keepFields: () => void;
+  /** Asks for room in front of fragments for where their fields begin, before anything is looked up. */
+  keepFields(): void;
 }
 
 /** What is added by a number. */

@@ -23,7 +23,6 @@ export {
   type AddressAdditions,
   type AppAdditions,
   type AppText,
-  type AddressTableAccess,
   type LineEnricher,
   type NumberAdditions,
   type NumberTable,

@@ -38,7 +38,7 @@ export interface Sink {
 export function lendLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
   if (sink.lend !== undefined) sink.lend(lines, count, done);
   else {
-    sink.write(lines.slice(), count);
+    sink.write(new Uint8Array(lines), count);
     done();
   }
 }

@@ -3,66 +3,69 @@ import { apiError } from "./api-error.ts";
 import { suffices } from "./access/role.ts";
 import type { Admission, Refusal } from "./auth/admission.ts";
 import type { ApiMetrics } from "./http/api-metrics.ts";
-import { type Call, type RouteAccess, headerOf, sendError } from "./http/call.ts";
+import { type Call, headerOf, sendError } from "./http/call.ts";
 import { quote } from "../base/text/index.ts";
-import { viewsWithId } from "./pages.ts";
 import type { Engine } from "./rpc/engine.ts";
-import type { RpcMethod, RpcService } from "./rpc/method.ts";
+import type { Route, Routes } from "./routes.ts";
 import { acceptedTypes } from "./rpc/protocol.ts";
-
-/** What is at a path, and who may use it. */
-export type Route = { readonly label: string; readonly access: RouteAccess } & (
-  | { readonly kind: "page"; readonly serve: (call: Call) => Promise<void> }
-  | { readonly kind: "operation"; readonly takesBody: boolean; readonly serve: (call: Call) => Promise<void> }
-  | { readonly kind: "rpc"; readonly service: RpcService; readonly method: RpcMethod }
-);
-
-export interface DispatchParts {
-  readonly routes: ReadonlyMap<string, Route>;
-  /** What is at a path where nothing is; undefined: an error. */
-  readonly unknown: (call: Call) => Route | undefined;
-  /** Paths below which an unknown path is an unknown method: `/udm.v1.UdmService/`. */
-  readonly servicePaths: readonly string[];
-  readonly engine: Engine;
-  readonly metrics: ApiMetrics;
-  readonly admission: Admission;
-  readonly onFailure: (error: unknown) => void;
-}
 
 const pageMethods = ["GET", "HEAD", "OPTIONS"];
 const operationMethods = ["POST", "OPTIONS"];
-/** @returns a function that answers a call, whatever it is; it never throws. */
-export function createDispatch(parts: DispatchParts): (call: Call) => void {
-  const { routes, metrics } = parts;
 
-  const throwIf = (refusal: Refusal | undefined): void => {
-    if (refusal === undefined) return;
-    metrics.reject(refusal.reason);
-    throw refusal.error;
-  };
+/** Finds what is at the path of a call, asks who may use it, and serves it. */
+export class Dispatch {
+  readonly #routes: Routes;
+  readonly #engine: Engine;
+  readonly #metrics: ApiMetrics;
+  readonly #admission: Admission;
 
-  const serve = (call: Call): Promise<void> | undefined => {
-    const route = routes.get(call.path) ?? routeWithId(routes, call.path) ?? parts.unknown(call);
+  constructor(routes: Routes, engine: Engine, metrics: ApiMetrics, admission: Admission) {
+    this.#routes = routes;
+    this.#engine = engine;
+    this.#metrics = metrics;
+    this.#admission = admission;
+  }
+
+  /** Answers a call, whatever it is; it never throws. */
+  serve(call: Call): void {
+    try {
+      this.#serve(call)?.catch((error: unknown) => this.#answerFailure(call, error));
+    } catch (error) {
+      // By then a body that came along with the header has been seen, and the connection can be kept.
+      queueMicrotask(() => this.#answerFailure(call, error));
+    }
+  }
+
+  #serve(call: Call): Promise<void> | undefined {
+    const route = this.#routes.at(call);
     if (route !== undefined) {
       call.label = route.label;
       call.audit = auditOf(route);
     }
     const fault = call.hostFault();
     if (fault !== undefined) {
-      metrics.reject("host");
+      this.#metrics.reject("host");
       // What one part of the way takes for another host, a proxy may have taken for another request.
       sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
       return undefined;
     }
-    const admitted = parts.admission.admit(call, route?.access);
-    if (admitted instanceof Promise) return admitted.then((refusal) => (throwIf(refusal), serveAdmitted(call, route)));
-    throwIf(admitted);
-    return serveAdmitted(call, route);
-  };
+    const admitted = this.#admission.admit(call, route?.access);
+    if (admitted instanceof Promise) {
+      return admitted.then((refusal) => (this.#throwIf(refusal), this.#serveAdmitted(call, route)));
+    }
+    this.#throwIf(admitted);
+    return this.#serveAdmitted(call, route);
+  }
 
-  const serveAdmitted = (call: Call, route: Route | undefined): Promise<void> | undefined => {
+  #throwIf(refusal: Refusal | undefined): void {
+    if (refusal === undefined) return;
+    this.#metrics.reject(refusal.reason);
+    throw refusal.error;
+  }
+
+  #serveAdmitted(call: Call, route: Route | undefined): Promise<void> | undefined {
     if (route === undefined) {
-      refuseUnknown(call, parts.servicePaths);
+      refuseUnknown(call, this.#routes.servicePaths);
       return undefined;
     }
     const allowed = route.kind === "page" ? pageMethods : operationMethods;
@@ -76,37 +79,27 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
       refuseMethod(call, allowed);
       return undefined;
     }
-    if (route.kind === "page") {
-      call.code = "ok";
-      return route.serve(call);
+    if (route.kind === "rpc") {
+      if (!this.#engine.serve(call, route.service, route.method)) {
+        refuseType(call, acceptedTypes[route.method.kind === "unary" ? "unary" : "stream"]);
+      }
+      return undefined;
     }
-    if (route.kind === "operation") {
-      if (!route.takesBody || call.wire === "json") return route.serve(call);
+    if (route.takesBody && call.wire !== "json") {
       refuseType(call, "application/json");
       return undefined;
     }
-    if (!parts.engine(call, route.service, route.method)) {
-      refuseType(call, acceptedTypes[route.method.kind === "unary" ? "unary" : "stream"]);
-    }
-    return undefined;
-  };
+    if (route.kind === "page") call.code = "ok";
+    return route.serve(call);
+  }
 
-  return (call) => {
+  #answerFailure(call: Call, error: unknown): void {
     try {
-      serve(call)?.catch((error: unknown) => answerFailure(call, error));
-    } catch (error) {
-      // By then a body that came along with the header has been seen, and the connection can be kept.
-      queueMicrotask(() => answerFailure(call, error));
-    }
-  };
-
-  function answerFailure(call: Call, error: unknown): void {
-    try {
-      if (!(error instanceof ConnectError)) parts.onFailure(error);
+      if (!(error instanceof ConnectError)) this.#engine.onFailure(error);
       if (call.isBegun()) call.breakOff();
       else sendError(call, error instanceof ConnectError ? error : apiError("internal", "FAULT", "internal error"));
     } catch (again) {
-      parts.onFailure(again);
+      this.#engine.onFailure(again);
       call.breakOff();
     }
   }
@@ -116,11 +109,6 @@ export function createDispatch(parts: DispatchParts): (call: Call) => void {
 function auditOf({ kind, access: { role = "viewer", area } }: Route): Call["audit"] {
   if (!suffices(role, "editor")) return "nothing";
   return kind === "rpc" && area === "metadata" ? "failure" : "outcome";
-}
-
-function routeWithId(routes: ReadonlyMap<string, Route>, path: string): Route | undefined {
-  const [last, before] = viewsWithId(path);
-  return routes.get(last) ?? routes.get(before);
 }
 
 function refuseUnknown(call: Call, servicePaths: readonly string[]): void {

@@ -1,4 +1,4 @@
-export { createApiServer, type ApiServer, type ApiServerOptions } from "./api-server.ts";
+export { ApiServer, type ApiServerOptions } from "./api-server.ts";
 export type { BasicCredentials } from "./auth/authenticator.ts";
 export { isLoopback } from "./auth/admission.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
@@ -17,15 +17,7 @@ export type { ExploreFormat, ExploreOperations } from "./methods/explore-endpoin
 export { SourceRefusal, type SourceOperation, type SourceOperations } from "./methods/operations.ts";
 export type { Operation } from "./methods/operations.ts";
 export type { UdmSource } from "./udm/udm-service.ts";
-export type {
-  SnmpApplied,
-  SnmpDeviceId,
-  SnmpFinding,
-  SnmpOperations,
-  SnmpRediscovery,
-  SnmpSearch,
-  SnmpSearched,
-} from "./methods/snmp-endpoints.ts";
+export type { SnmpApplied, SnmpDeviceId, SnmpOperations, SnmpSearched } from "./methods/snmp-endpoints.ts";
 export type { StreamPage } from "./pages.ts";
 export { apiError } from "./api-error.ts";
 export type { ExplainedObject, ExplainObject, ObjectQuestion } from "./tools/tools-context.ts";
@@ -40,10 +32,10 @@ export {
 } from "./access/access-file.ts";
 export { createToken, isTokenName } from "./access/access-file.ts";
 export { FailureLimit, sourceOf } from "./access/failure-limit.ts";
-export { createIdentities, type Identities } from "./access/identities.ts";
+export { Identities } from "./access/identities.ts";
 export { hashPassword } from "./access/access-file.ts";
 export { areas, lacks, roles, suffices, type Area, type Principal, type Role } from "./access/role.ts";
 export { editAccessFile, type AccessFields, type AccessSection } from "./access/access-file.ts";
 export type { OidcConfig } from "./access/sign-in.ts";
-export { createSignIn, type SignIn } from "./access/sign-in.ts";
+export { SignIn } from "./access/sign-in.ts";
 export { SignInError } from "./access/sign-in.ts";

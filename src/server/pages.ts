@@ -1,14 +1,41 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { type Call, headerOf, writeBytes, type HeaderFields, sendJson, writePieces } from "./http/call.ts";
-import { lacks } from "./access/role.ts";
-import type { Clock, Health, Metrics } from "../base/report/index.ts";
-import type { ListView, View } from "./methods/collector-methods.ts";
+import {
+  type Call,
+  type RouteAccess,
+  headerOf,
+  writeBytes,
+  type HeaderFields,
+  sendJson,
+  writePieces,
+} from "./http/call.ts";
+import { lacks, type Area } from "./access/role.ts";
+import type { Clock, Health, Reporting } from "../base/report/index.ts";
+import { methodAt, type ListView, type View } from "./methods/collector-methods.ts";
+import {
+  allowed,
+  anyObject,
+  describe,
+  failure,
+  hasId,
+  idIn,
+  idParameter,
+  jsonResponse,
+  page,
+  pageId,
+  parameter,
+  refusals,
+  type Endpoint,
+} from "./methods/endpoint.ts";
+import { flag, list, openObject, text as textShape } from "./methods/shape.ts";
 import { apiError } from "./api-error.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
 /** A GET whose answer goes on until the client has enough: lines, or server-sent events for who asks for them. */
-export interface StreamPage extends StreamDescription {
+export interface StreamPage {
+  readonly summary: string;
+  /** What may stand in the query, with what it means. */
+  readonly parameters: Readonly<Record<string, string>>;
   /** Of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
   readonly contentType?: string;
   /**
@@ -22,10 +49,11 @@ export interface StreamPage extends StreamDescription {
 const types = { lines: "application/x-ndjson", events: "text/event-stream" } as const;
 
 /** Answers with a stream. */
-export async function serveStream(call: Call, page: StreamPage): Promise<void> {
-  const isEvents = headerOf(call.headers, "accept")?.includes(types.events) === true && page.contentType === undefined;
+async function serveStream(call: Call, stream: StreamPage): Promise<void> {
+  const isEvents =
+    headerOf(call.headers, "accept")?.includes(types.events) === true && stream.contentType === undefined;
   const header = {
-    "content-type": page.contentType ?? (isEvents ? types.events : types.lines),
+    "content-type": stream.contentType ?? (isEvents ? types.events : types.lines),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   };
@@ -33,8 +61,8 @@ export async function serveStream(call: Call, page: StreamPage): Promise<void> {
     call.answer(200, header, "");
     return;
   }
-  const lines = page.open(call.query, call.signal);
-  call.isEndless = page.contentType === undefined;
+  const lines = stream.open(call.query, call.signal);
+  call.isEndless = stream.contentType === undefined;
   call.begin(200, header, { hasTrailers: false });
   for await (const piece of lines) {
     if (call.isGone()) return;
@@ -50,103 +78,140 @@ function toEvents(lines: Uint8Array): Uint8Array {
   return Buffer.from(events.join(""));
 }
 
-/** What the document says of a page whose answer goes on. */
-export interface StreamDescription {
-  readonly summary: string;
-  /** What may stand in the query, with what it means. */
-  readonly parameters: Readonly<Record<string, string>>;
-}
-
 /** Renderings that are kept for clients that take them slowly. */
 const mostKept = 8;
-const idSegment = "/{id}";
 
-/** The paths of views that take a segment of this path as their id: the last one, or the one before it. */
-export function viewsWithId(path: string): readonly [string, string] {
-  const last = path.lastIndexOf("/");
-  const before = path.lastIndexOf("/", last - 1);
-  return [path.slice(0, last) + idSegment, path.slice(0, Math.max(0, before)) + idSegment + path.slice(last)];
-}
-
-/** The id in a path that has `{id}` in this place; undefined when its escapes are broken. */
-export function idIn(template: string, path: string): string | undefined {
-  return decodeSegment(path.split("/").at(template.endsWith(idSegment) ? -1 : -2) ?? "");
-}
-
-interface PageParts {
-  readonly health: Health;
-  readonly metrics: Metrics;
+interface PageParts extends Pick<Reporting, "health" | "metrics" | "clock"> {
   readonly openApi: () => unknown;
   /** Whether those who ask have to prove who they are. */
   readonly isGuarded: boolean;
-  readonly views: ReadonlyMap<string, View | ListView>;
-  readonly clock: Pick<Clock, "monotonic">;
+  /** Whether /metrics asks for that, too. */
+  readonly authMetrics: boolean;
   /** How old the metrics that are shown may be, milliseconds. */
   readonly metricsAge: number;
 }
 
-/** What a GET answers, by path. */
-export function createPages(parts: PageParts): Map<string, (call: Call) => Promise<void>> {
-  const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-  const pages = new Map<string, (call: Call) => Promise<void>>();
-  const json = (path: string, view: View): void => {
-    pages.set(path, async (call) => sendJson(call, 200, await view(""), fresh));
-  };
+const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-  json("/livez", () => ({ live: true }));
-  pages.set("/readyz", async (call) => {
-    const { health } = parts;
-    const ready = health.isReady();
-    // What is wrong may name what only some may see: keys, hosts, what a store has answered.
-    const isTold =
-      !parts.isGuarded || (call.principal !== undefined && lacks(call.principal, "viewer", "collector") === undefined);
-    const checks = isTold
-      ? health.checks()
-      : health.checks().map((check) => ({ name: check.name, ready: check.ready, degraded: check.degraded }));
-    return sendJson(call, ready ? 200 : 503, { ready, degraded: health.isDegraded(), checks }, fresh);
+/** Returns the rows of health, metrics and the document. */
+export function pageEndpoints(parts: PageParts): readonly Endpoint[] {
+  const { clock, metricsAge, isGuarded } = parts;
+  const textType = "text/plain; version=0.0.4; charset=utf-8";
+  const metricsHeader = { ...fresh, "content-type": textType };
+  const metrics = new SharedPage(() => parts.metrics.pieces(), metricsHeader, metricsAge, clock);
+  const documentHeader = { ...fresh, "content-type": "application/json" };
+  const openApi = new SharedPage(() => [JSON.stringify(parts.openApi())], documentHeader, Infinity, clock);
+  const metricsContent = { "text/plain": { schema: { type: "string" } } };
+  return [
+    page(
+      "/livez",
+      openToAll,
+      (call) => sendJson(call, 200, { live: true }, fresh),
+      describe("collector", "livez", "Whether the process runs", { "200": jsonResponse("It does.", anyObject) }),
+    ),
+    page(
+      "/readyz",
+      { ...openToAll, isPersonal: true },
+      (call) => sendReadiness(call, parts.health, isGuarded),
+      describe("collector", "readyz", "Whether the collector is ready, check by check", {
+        "200": jsonResponse("Ready.", readiness.schema),
+        "503": jsonResponse("Not ready.", readiness.schema),
+      }),
+    ),
+    page(
+      "/metrics",
+      parts.authMetrics ? allowed("viewer", "collector") : openToAll,
+      (call) => metrics.serve(call),
+      describe("collector", "metrics", "Metrics in the Prometheus text format", {
+        "200": { description: "The metrics.", content: metricsContent },
+      }),
+    ),
+    page(
+      "/openapi.json",
+      allowed("viewer", undefined),
+      (call) => openApi.serve(call),
+      describe("collector", "openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject) }),
+    ),
+  ];
+}
+
+const openToAll: RouteAccess = { role: undefined, area: "collector" };
+
+const readiness = openObject({
+  ready: flag(),
+  degraded: flag("It is ready, but not all of it works: the checks say what."),
+  checks: list(
+    openObject({ name: textShape(), ready: flag(), degraded: flag(), detail: textShape() }, "degraded", "detail"),
+  ),
+});
+
+async function sendReadiness(call: Call, health: Health, isGuarded: boolean): Promise<void> {
+  const ready = health.isReady();
+  // What is wrong may name what only some may see: keys, hosts, what a store has answered.
+  const isTold =
+    !isGuarded || (call.principal !== undefined && lacks(call.principal, "viewer", "collector") === undefined);
+  const checks = isTold
+    ? health.checks()
+    : health.checks().map((check) => ({ name: check.name, ready: check.ready, degraded: check.degraded }));
+  return sendJson(call, ready ? 200 : 503, { ready, degraded: health.isDegraded(), checks }, fresh);
+}
+
+/** Returns the rows of views; of one that is not in the table of methods, the document says that it is any JSON. */
+export function viewEndpoints(views: ReadonlyMap<string, View | ListView>): readonly Endpoint[] {
+  return Array.from(views, ([path, view]) => {
+    const method = methodAt(path);
+    const responses = {
+      "200": jsonResponse("The state.", method?.answer.schema ?? {}),
+      ...(hasId(path) && { "404": failure }),
+    };
+    const parameters = hasId(path) ? { parameters: [idParameter] } : {};
+    const summary = method?.summary ?? `The state at ${path}`;
+    const described = describe("collector", pageId("view", path), summary, responses, parameters);
+    const access = allowed(method?.role ?? "viewer", method?.area ?? areaAt(path));
+    const serve = (call: Call): Promise<void> =>
+      typeof view === "function" ? sendView(call, path, view) : sendList(call, view);
+    return page(path, access, serve, described);
   });
-  const metrics = new SharedPage(
-    () => parts.metrics.pieces(),
-    { ...fresh, "content-type": "text/plain; version=0.0.4; charset=utf-8" },
-    parts.metricsAge,
-    parts.clock,
-  );
-  pages.set("/metrics", (call) => metrics.serve(call));
-  const openApi = new SharedPage(
-    () => [JSON.stringify(parts.openApi())],
-    { ...fresh, "content-type": "application/json" },
-    Infinity,
-    parts.clock,
-  );
-  pages.set("/openapi.json", (call) => openApi.serve(call));
-  for (const [path, view] of parts.views) {
-    if (typeof view !== "function") {
-      pages.set(path, (call) => sendList(call, view, fresh));
-      continue;
-    }
-    const isLast = path.endsWith(idSegment);
-    if (!isLast && !path.includes(`${idSegment}/`)) {
-      json(path, view);
-      continue;
-    }
-    pages.set(path, async (call) => {
-      const id = idIn(path, call.path);
-      const shown = id === undefined ? undefined : await view(id);
-      if (shown !== undefined) return sendJson(call, 200, shown, fresh);
-      throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
-    });
-  }
-  return pages;
+}
+
+async function sendView(call: Call, path: string, view: View): Promise<void> {
+  const id = hasId(path) ? idIn(path, call.path) : "";
+  const shown = id === undefined ? undefined : await view(id);
+  if (shown !== undefined || !hasId(path)) return sendJson(call, 200, shown, fresh);
+  throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
+}
+
+/** Returns the rows of what goes on. */
+export function streamEndpoints(streams: ReadonlyMap<string, StreamPage>): readonly Endpoint[] {
+  return Array.from(streams, ([path, stream]) => {
+    const parameters = Object.entries(stream.parameters).map(([name, description]) =>
+      parameter(name, description, { type: "string" }),
+    );
+    const content = { "application/x-ndjson": { schema: anyObject }, "text/event-stream": { schema: anyObject } };
+    const responses = { "200": { description: "A line for each.", content }, ...refusals };
+    return page(
+      path,
+      allowed("viewer", areaAt(path)),
+      (call) => serveStream(call, stream),
+      describe("collector", pageId("stream", path), stream.summary, responses, { parameters }),
+    );
+  });
+}
+
+function areaAt(path: string): Area {
+  if (path.startsWith("/api/v1/flow/")) return "flow";
+  if (path.startsWith("/api/v1/snmp/")) return "snmp";
+  return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";
 }
 
 /** Elements of a list are made in pieces of this many. */
 const elementsAtOnce = 100;
 
-async function sendList(call: Call, view: ListView, headers: Readonly<Record<string, string>>): Promise<void> {
+async function sendList(call: Call, view: ListView): Promise<void> {
   const pieces = listPieces(view);
   // Once it is there, a fault of the view can still be answered as one.
   const first = pieces.next();
-  call.begin(200, { ...headers, "content-type": "application/json" }, { hasTrailers: false });
+  call.begin(200, { ...fresh, "content-type": "application/json" }, { hasTrailers: false });
   if (call.method !== "HEAD" && first.done !== true) {
     await writePieces(call, [first.value]);
     await writePieces(call, pieces);
@@ -165,15 +230,6 @@ function* listPieces(view: ListView): Generator<Uint8Array> {
     text = "";
   }
   yield Buffer.from(`${text}]}`);
-}
-
-/** @returns undefined when the escapes are broken. */
-function decodeSegment(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What was rendered at one time, in pieces. */
@@ -234,15 +290,15 @@ class SharedPage {
     const now = this.#clock.monotonic();
     const newest = this.#kept.at(-1);
     if (newest !== undefined && now - newest.since < this.#maxAge) return newest;
-    const fresh: Rendering = { since: now, plain: encoded(this.#render()), readers: new Set() };
+    const made: Rendering = { since: now, plain: encoded(this.#render()), readers: new Set() };
     // A fault is for those who ask now.
-    fresh.plain.catch(() => {
-      this.#kept = this.#kept.filter((one) => one !== fresh);
+    made.plain.catch(() => {
+      this.#kept = this.#kept.filter((one) => one !== made);
     });
-    this.#kept = [...this.#kept.filter(({ readers }) => readers.size > 0), fresh];
+    this.#kept = [...this.#kept.filter(({ readers }) => readers.size > 0), made];
     const oldest = this.#kept[0];
     if (this.#kept.length > mostKept) for (const reader of oldest?.readers ?? []) reader.breakOff();
-    return fresh;
+    return made;
   }
 }
 

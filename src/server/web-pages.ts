@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { extname, join, relative, sep } from "node:path";
 import { type Call, headerOf, sendBytes, sendJson } from "./http/call.ts";
+import { anybody, anyObject, describe, jsonResponse, page, type Endpoint } from "./methods/endpoint.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
 /** A file of the pages, compressed as the build left it. */
@@ -116,13 +117,6 @@ export const pagePaths: readonly string[] = [
   "settings",
 ];
 
-export interface WebParts {
-  /** Where the built pages are; undefined: there are none. */
-  readonly folder: string | undefined;
-  /** What programs get at `/`. */
-  readonly index: () => unknown;
-}
-
 const htmlType = "text/html; charset=utf-8";
 
 const notBuilt = `<!doctype html><html lang="en"><title>netgloss</title>
@@ -132,51 +126,61 @@ const notBuilt = `<!doctype html><html lang="en"><title>netgloss</title>
 const noPage = (up: string): string => `<!doctype html><html lang="en"><title>netgloss</title>
 <h1>There is no such page</h1><p><a href="${up}">Go to the Overview</a>`;
 
-export interface WebRoutes {
-  /** What the pages consist of, by path: one document at each page's path, and its files. At `/` programs get a list of paths instead. */
-  readonly routes: ReadonlyMap<string, (call: Call) => Promise<void>>;
-  /** @returns what answers a browser at a path where nothing is: undefined for programs. */
-  noPage(call: Call): ((call: Call) => Promise<void>) | undefined;
-}
+const described = describe("collector", "index", "For programs a list of paths, for browsers the pages", {
+  "200": jsonResponse("The list.", anyObject),
+});
+// Without data: whoever may not see any has to see how to sign in.
+const row = (path: string, serve: Endpoint["serve"]): Endpoint => page(path, anybody, serve, undefined, "pages");
 
-export function webRoutes({ folder, index }: WebParts): WebRoutes {
-  const files = folder === undefined ? undefined : readPageFiles(folder);
-  const document = files?.get("index.html");
-  const plainDocument = document && gunzipSync(document.gzip);
-  const serveDocument = (call: Call): Promise<void> => {
-    if (document !== undefined) return servePageFile(call, document, false);
+/** What the pages consist of: one document at each page's path, and its files. At `/` programs get a list of paths instead. */
+export class WebPages {
+  readonly endpoints: readonly Endpoint[];
+  /** The row of `/`. */
+  readonly index: Endpoint;
+  readonly #files: ReadonlyMap<string, PageFile> | undefined;
+  readonly #document: PageFile | undefined;
+
+  /**
+   * @param folder where the built pages are; undefined: there are none.
+   * @param index what programs get at `/`.
+   */
+  constructor(folder: string | undefined, index: () => unknown) {
+    this.#files = folder === undefined ? undefined : readPageFiles(folder);
+    this.#document = this.#files?.get("index.html");
+    const serveDocument = (call: Call): Promise<void> => this.#serveDocument(call);
+    const paths = this.#files === undefined ? [] : pagePaths.filter((path) => path !== "");
+    const files = [...(this.#files ?? [])].filter(([path]) => path !== "index.html");
+    this.endpoints = [
+      ...paths.map((path) => row(`/${path}`, serveDocument)),
+      ...files.map(([path, file]) => row(`/${path}`, (call) => servePageFile(call, file, true))),
+    ];
+    const serveIndex = (call: Call): Promise<void> => {
+      if (this.#files !== undefined && wantsHtml(headerOf(call.headers, "accept"))) return serveDocument(call);
+      return sendJson(call, 200, index(), { "cache-control": "no-store", vary: "accept", ...pageHeader });
+    };
+    this.index = { ...row("/", serveIndex), described };
+  }
+
+  /** Returns what answers a browser at a path where nothing is: undefined for programs. */
+  noPage({ method, headers }: Call): Endpoint | undefined {
+    const isReading = method === "GET" || method === "HEAD";
+    if (this.#files === undefined || !isReading || !wantsHtml(headerOf(headers, "accept"))) return undefined;
+    return row("", (call) => this.#serveNoPage(call));
+  }
+
+  #serveDocument(call: Call): Promise<void> {
+    if (this.#document !== undefined) return servePageFile(call, this.#document, false);
     const header = { ...pageHeader, "cache-control": "no-store", "content-type": htmlType };
     return sendBytes(call, 503, header, notBuilt);
-  };
-  const routes = new Map<string, (call: Call) => Promise<void>>();
-  if (files !== undefined) {
-    for (const path of pagePaths) routes.set(`/${path}`, serveDocument);
-    for (const [path, file] of files) {
-      if (path !== "index.html") routes.set(`/${path}`, (call) => servePageFile(call, file, true));
-    }
   }
-  routes.set("/", (call) => {
-    if (files !== undefined && wantsHtml(headerOf(call.headers, "accept"))) return serveDocument(call);
-    return sendJson(call, 200, index(), { "cache-control": "no-store", vary: "accept", ...pageHeader });
-  });
-  const serveNoPage = (call: Call): Promise<void> => {
+
+  #serveNoPage(call: Call): Promise<void> {
     call.code = "not_found";
     const depth = call.path.split("/").length - 2;
-    const body = (depth === 0 && plainDocument) || noPage("../".repeat(depth) || ".");
-    return sendBytes(
-      call,
-      404,
-      { ...pageHeader, "cache-control": "no-store", vary: "accept", "content-type": htmlType },
-      body,
-    );
-  };
-  return {
-    routes,
-    noPage({ method, headers }) {
-      const isReading = method === "GET" || method === "HEAD";
-      return files !== undefined && isReading && wantsHtml(headerOf(headers, "accept")) ? serveNoPage : undefined;
-    },
-  };
+    const body = (depth === 0 && this.#document?.plain()) || noPage("../".repeat(depth) || ".");
+    const header = { ...pageHeader, "cache-control": "no-store", vary: "accept", "content-type": htmlType };
+    return sendBytes(call, 404, header, body);
+  }
 }
 
 /** A browser names text/html; programs say nothing, or that they take anything. */

@@ -72,7 +72,8 @@ export type {
   DiscoveryStart,
   DiscoveryView,
 } from "./operations/network-discovery.ts";
-export { readNetworks, type NetworksFile } from "./sweep/networks.ts";
+export { definitionFormat } from "./definitions/definition-formats.ts";
+export { networksShape, readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
 export { waitFor } from "./operations/discoveries.ts";
@@ -85,7 +86,7 @@ export type {
   RediscoveryOutcome,
   SnmpOptions,
 } from "./operations/snmp-options.ts";
-export { readTrapRules, type CompileCondition } from "./traps/trap-rules.ts";
+export { readTrapRules, trapRulesShape, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";
 export { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./operations/interface-directory.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { overlaps } from "../../src/app/doctor/twice-findings.ts";
-import { createSeenFlows } from "../../src/flow/exporters/exporter.ts";
+import { SeenFlows } from "../../src/flow/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import type { ExporterView } from "../../src/flow/index.ts";
@@ -20,7 +20,7 @@ function hash(value: number): number {
 }
 
 function exporter(address: string, first: number, end: number): ExporterView {
-  const seen = createSeenFlows();
+  const seen = new SeenFlows();
   for (let i = first; i < end; i++) seen.note(hash(i), 0, 1_700_000_000_000);
   return { ...(view as ExporterView), address, seenFlows: seen.windows() };
 }

@@ -5,17 +5,17 @@ import * as fc from "fast-check";
 import { create } from "@bufbuild/protobuf";
 import { explainObject, type ExplainedEnrichers } from "../../src/app/enrichment/explain-objects.ts";
 import { explainAddress, rawFields } from "../../src/server/tools/explain-address.ts";
-import { createToolsContext } from "../../src/server/tools/tools-context.ts";
+import { ToolsContext } from "../../src/server/tools/tools-context.ts";
 import {
   ExplainAddressRequestSchema,
   type ExplainAddressRequest,
   type ExplainAddressResponse,
 } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import {
-  createAddressEnricher,
-  createAppEnds,
-  createNameEnricher,
-  createNetifEnricher,
+  AddressEnricher,
+  AppEnds,
+  NameEnricher,
+  NetifEnricher,
   knownPortNames,
   readAppEnds,
   readNetifs,
@@ -44,7 +44,7 @@ async function started(people: readonly UdmEntry[], layer: readonly UdmEntry[] =
   );
   store.layers.setNames(["netbox"]);
   await store.layers.replace("netbox", layer);
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     watch: store.watchAddresses,
     ttlMs: 1_000_000,
     invalidate: true,
@@ -66,8 +66,7 @@ function explain(
   ip: string,
   question: Question = {},
 ): Promise<ExplainAddressResponse> {
-  const tools = createToolsContext({
-    source: store,
+  const tools = new ToolsContext(store, {
     maxBatchSize: 1000,
     explainObject: async () => (asked) => explainObject(enrichers, asked),
   });
@@ -109,7 +108,7 @@ function createLineOf(options: Parameters<typeof createFlowRig>[0]): LineOf {
 
 const device = "203.0.113.9";
 const metrics = createMetrics();
-const apps = createAppEnds({ privateAddresses: true, publicAddresses: true, metrics });
+const apps = new AppEnds({ private: true, public: true }, metrics);
 apps.use(
   readAppEnds(
     Buffer.from(
@@ -126,10 +125,10 @@ directory.change({
   known: { ip: device, addresses: [], names: new Map([1, 2, 3].map((index) => [index, `if${index}`])) },
 });
 const known: ExplainedEnrichers = {
-  netifs: createNetifEnricher({ exporters: () => netifs, metrics }),
+  netifs: new NetifEnricher(() => netifs, metrics),
   interfaces: createInterfaceEnricher(directory, metrics),
-  names: createNameEnricher({ ports: () => portNames, dscp: false, metrics }),
-  apps: apps.enricher,
+  names: new NameEnricher(() => portNames, false, metrics),
+  apps,
 };
 
 /** As flows are decoded with them. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { DeliveringOutput } from "../../src/app/threads/delivering-output.ts";
 import { outputsView } from "../../src/app/views/outputs-view.ts";
 import { collectorMethods } from "../../src/server/index.ts";
-import { createOutputMetrics } from "../../src/output/index.ts";
+import { OutputMetrics } from "../../src/output/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import { violations } from "../support/schema-violations.ts";
 
@@ -27,7 +27,7 @@ const restarting = { name: "output loki", state: async () => undefined } as unkn
 
 test("outputs: what was lost before it reached the output's thread counts, and outputs to files have their counts", async () => {
   const metrics = createMetrics();
-  const reports = createOutputMetrics(metrics);
+  const reports = new OutputMetrics(metrics);
   reports.output("http", () => 5000).dropped("queue_full", 40, 4000);
   const file = reports.output("file", () => 77);
   file.written(12, 1200);

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRingSwitch } from "../../src/app/threads/flow-thread-data.ts";
-import { createRing, createRingReader, createRingWriter } from "../../src/flow/index.ts";
+import { createRing, RingReader, RingWriter } from "../../src/flow/index.ts";
 import { createMetrics, type Labels } from "../../src/base/report/index.ts";
 
 test("drops are counted by reason and by exporter; forged senders leave half of the places to those that decode well", async () => {
   const ring = createRing(1 << 20);
   const metrics = createMetrics();
   const told: string[] = [];
-  const ringSwitch = createRingSwitch([createRingWriter(ring, () => {})], metrics, (thread, exporter, reason) => {
+  const ringSwitch = createRingSwitch([new RingWriter(ring, () => {})], metrics, (thread, exporter, reason) => {
     told.push(`${thread} ${exporter} ${reason}`);
   });
   let now = 0;
-  const reader = createRingReader(ring, {
-    standing: (address) => (address === "192.0.2.1" ? "good" : "unknown"),
+  const reader = new RingReader(ring, {
+    reputation: (address) => (address === "192.0.2.1" ? "good" : "unknown"),
     monotonic: () => now,
   });
   const put = (address: string, times: number): void => {

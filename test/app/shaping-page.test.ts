@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { anonymizeTexts, cutAddresses, rollupSink } from "../../src/output/index.ts";
+import { anonymizeTexts, cutAddresses, RollupSink } from "../../src/output/index.ts";
 import { runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -32,7 +32,7 @@ test("addresses of the page become what it says", () => {
 
 test("a rollup writes the record of the page", async () => {
   const written: string[] = [];
-  const sink = rollupSink(
+  const sink = new RollupSink(
     {
       name: "page",
       write: (lines: Uint8Array, _count: number) => void written.push(Buffer.from(lines).toString()),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import * as fc from "fast-check";
-import { superviseThread, type SupervisedThread, type Thread, type Timers } from "../../src/app/threads/thread.ts";
+import { SupervisedThread, type Thread, type Timers } from "../../src/app/threads/thread.ts";
 import { silentLog } from "../../src/base/report/index.ts";
 import { runs } from "../support/runs.ts";
 
@@ -36,32 +36,38 @@ function createRig(): Rig {
   const made: FakeThread[] = [];
   const changes: boolean[] = [];
   const begins = new Map<Thread, Promise<void>>();
-  const supervision = superviseThread({
-    make(onDeath) {
-      let begun: FakeThread["begun"] = { resolve() {}, reject() {} };
-      const promise = new Promise<void>((resolve, reject) => (begun = { resolve, reject }));
-      promise.catch(() => {});
-      const fake: FakeThread = {
-        thread: { call: () => assert.fail(), post: () => assert.fail(), end: async () => void (fake.isLiving = false) },
-        die() {
-          // What it was to begin fails with it, as calls of a real thread do.
-          if (!fake.isLiving) return;
-          fake.isLiving = false;
-          begun.reject(new Error("died"));
-          onDeath();
-        },
-        begun,
-        isLiving: true,
-      };
-      begins.set(fake.thread, promise);
-      made.push(fake);
-      return fake.thread;
+  const supervision = new SupervisedThread(
+    {
+      make(onDeath) {
+        let begun: FakeThread["begun"] = { resolve() {}, reject() {} };
+        const promise = new Promise<void>((resolve, reject) => (begun = { resolve, reject }));
+        promise.catch(() => {});
+        const fake: FakeThread = {
+          thread: {
+            call: () => assert.fail(),
+            post: () => assert.fail(),
+            end: async () => void (fake.isLiving = false),
+          },
+          die() {
+            // What it was to begin fails with it, as calls of a real thread do.
+            if (!fake.isLiving) return;
+            fake.isLiving = false;
+            begun.reject(new Error("died"));
+            onDeath();
+          },
+          begun,
+          isLiving: true,
+        };
+        begins.set(fake.thread, promise);
+        made.push(fake);
+        return fake.thread;
+      },
+      begin: (thread) => begins.get(thread) ?? assert.fail(),
+      onChange: (isAlive) => changes.push(isAlive),
+      log: silentLog,
     },
-    begin: (thread) => begins.get(thread) ?? assert.fail(),
-    onChange: (isAlive) => changes.push(isAlive),
-    log: silentLog,
     timers,
-  });
+  );
   return {
     supervision,
     made,

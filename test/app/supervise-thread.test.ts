@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { superviseThread, startThread } from "../../src/app/threads/thread.ts";
+import { startThread, SupervisedThread } from "../../src/app/threads/thread.ts";
 import { silentLog, type Log } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 
@@ -22,7 +22,7 @@ const entry = new URL(
 
 function supervised(options: { failing?: () => boolean; log?: Log; onNote?: (note: unknown) => void } = {}) {
   const changes: boolean[] = [];
-  const supervision = superviseThread({
+  const supervision = new SupervisedThread({
     make: (onDeath) =>
       startThread({
         name: "t",

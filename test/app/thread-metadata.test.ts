@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { createThreadMetadata } from "../../src/app/threads/decode-loop.ts";
-import { createAddressEnricher, type AddressEnricher, type WatchAddresses } from "../../src/enrich/index.ts";
+import { ThreadMetadata } from "../../src/app/threads/decode-loop.ts";
+import { AddressEnricher, type WatchAddresses } from "../../src/enrich/index.ts";
 import { formatAddress, type Address } from "../../src/base/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
-import { createSharedIndex, openSharedIndex, type UdmEdit } from "../../src/metadata/index.ts";
+import { SharedIndex, SharedIndexReader, type UdmEdit } from "../../src/metadata/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { buildState } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
@@ -14,10 +14,10 @@ import { runs } from "../support/runs.ts";
 
 /** A store, and three that follow it: as a thread does, as the thread of the store does, and without keeping anything. */
 async function setUp(maxCached = 30) {
-  const shared = createSharedIndex({ maxEntries: 10_000 });
+  const shared = new SharedIndex({ maxEntries: 10_000 });
   let index = shared.empty();
   shared.publish(index);
-  const reader = createThreadMetadata(openSharedIndex(shared.handle()));
+  const reader = new ThreadMetadata(new SharedIndexReader(shared.handle()));
   const listeners = new Set<Parameters<WatchAddresses>[0]>();
   const watch: WatchAddresses = (listener) => {
     listeners.add(listener);
@@ -30,7 +30,7 @@ async function setUp(maxCached = 30) {
   ): Promise<{ enricher: AddressEnricher; metrics: Metrics }> => {
     const metrics = createMetrics();
     const clock = { now: () => 0, monotonic: () => 0 };
-    const enricher = createAddressEnricher({
+    const enricher = new AddressEnricher({
       watch: watched,
       ttlMs,
       invalidate: true,
@@ -77,7 +77,7 @@ function additionsOf(enricher: AddressEnricher, address: Address): string {
   const from = new DataView(Uint8Array.from(Buffer.from(hex, "hex")).buffer);
   const { lines } = enricher;
   lines?.begin();
-  const end = lines?.addresses[0]?.append(1, from, 0, from.byteLength, false, into, 0) ?? 0;
+  const end = lines?.addresses[0]?.append(1, from, into) ?? 0;
   const record: RecordFields = new Map([["flow.dst.ip.addr", formatAddress(address)]]);
   enricher.enrich(record);
   return `${Buffer.from(into.buffer, 0, end).toString()} ${JSON.stringify([...record])}`;
@@ -158,8 +158,8 @@ test("a change makes only what it concerns again, also where many changes come b
 });
 
 test("a listener that comes late learns of all changes", async (t: TestContext) => {
-  const shared = createSharedIndex({ maxEntries: 10 });
-  const reader = openSharedIndex(shared.handle());
+  const shared = new SharedIndex({ maxEntries: 10 });
+  const reader = new SharedIndexReader(shared.handle());
   cleanUp(t, () => reader.close());
   const { version, changed } = reader.changes();
   assert.deepEqual([version, changed], [0, undefined]);

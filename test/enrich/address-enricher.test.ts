@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createAddressEnricher, type AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
+import { AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Log, type Metrics } from "../../src/base/report/index.ts";
 import type { UdmEntry } from "../../src/metadata/index.ts";
@@ -21,7 +21,7 @@ async function setUp(entries?: readonly UdmEntry[], options: Partial<AddressEnri
   const watch = manualWatch(entries);
   const metrics = createMetrics();
   const setup: Setup = {
-    enricher: createAddressEnricher({
+    enricher: new AddressEnricher({
       watch: watch.watch,
       ttlMs: 1000,
       invalidate: true,
@@ -328,7 +328,7 @@ test("one look-up of an address serves records and lines", async () => {
   assert.ok(additions !== undefined);
   const from = new DataView(Uint8Array.of(10, 0, 0, 9).buffer);
   enricher.lines?.begin();
-  assert.ok(additions.append(0, from, 0, 4, false, new DataView(new ArrayBuffer(additions.maxLength + 16)), 0) > 0);
+  assert.ok(additions.append(0, from, new DataView(new ArrayBuffer(additions.maxLength + 16))) > 0);
   assert.equal(await count("cache_misses_total"), 1);
   assert.equal(await count("cache_hits_total"), 1);
 });

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { setWords } from "../../src/enrich/address/address-limbs.ts";
 import {
   addressTableBytes,
-  createAddressEnricher,
+  AddressEnricher,
   type AddressEnricherOptions,
   type AddressSource,
 } from "../../src/enrich/index.ts";
@@ -46,29 +46,24 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnric
   const memory = createWorkspaceMemory(addressTableBytes(maxCached) + spaceFor(maxListed * listedBytes));
   const workspace = createWorkspace(memory);
   const used = { ...make(), workspace };
-  const byLines = createAddressEnricher(used);
-  const byFields = createAddressEnricher(make());
+  const byLines = new AddressEnricher(used);
+  const byFields = new AddressEnricher(make());
   await byLines.start();
   await byFields.start();
   const into = new DataView(new ArrayBuffer(70_000));
-  const [{ table } = assert.fail("no lines")] = byLines.lines?.addresses ?? [];
+  const [additions = assert.fail("no lines")] = byLines.lines?.addresses ?? [];
   const listAt = workspace.allocate(maxListed * listedBytes);
 
   /** What the bytes are that an address adds to a line; undefined when it has to go the way of fields. */
-  const line = (object: number, address: string, hasVlan = false): string | undefined => {
-    const from = addressBytes(address);
-    const [additions] = byLines.lines?.addresses ?? [];
-    assert.ok(additions !== undefined);
+  const line = (object: number, address: string): string | undefined => {
     byLines.lines?.begin();
-    const end = additions.append(object, from, 3, from.byteLength - 3, hasVlan, into, 5);
-    assert.ok(end <= 5 + additions.maxLength);
-    return end < 0 ? undefined : Buffer.from(into.buffer, 5, end - 5).toString();
+    const end = additions.append(object, addressBytes(address), into);
+    assert.ok(end <= additions.maxLength);
+    return end < 0 ? undefined : Buffer.from(into.buffer, 0, end).toString();
   };
   /** The same by the fields of a record. */
-  const model = (object: number, address: string, hasVlan = false): string => {
-    const name = objects[object] ?? "";
-    const own: [string, Value][] = [[`${name}.ip.addr`, address]];
-    if (hasVlan) own.push([`${name}.vlan.tag.id`, 7]);
+  const model = (object: number, address: string): string => {
+    const own: [string, Value][] = [[`${objects[object] ?? ""}.ip.addr`, address]];
     const record: RecordFields = new Map(own);
     const rendered: RenderedFields[] = [];
     byFields.enrich(record, rendered);
@@ -80,7 +75,7 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnric
     const words = list.flatMap(({ object, address }) => [object, ...wordsOf(address)]);
     new Int32Array(workspace.memory.buffer, listAt).set(words);
     byLines.lines?.begin();
-    return table?.locateAll(listAt, list.length) ?? assert.fail("no table");
+    return additions.locateAll(listAt, list.length);
   };
   return {
     watch,
@@ -104,14 +99,13 @@ function wordsOf(text: string): Int32Array {
   return words;
 }
 
-/** The bytes of an address, behind three others. */
+/** The bytes of an address. */
 function addressBytes(text: string): DataView {
   const address = parseAddress(text);
   assert.ok(address !== undefined);
   const length = address.family === 4 ? 4 : 16;
   const hex = address.value.toString(16).padStart(2 * length, "0");
-  const bytes = Buffer.concat([Buffer.from("abc"), Buffer.from(hex, "hex")]);
-  return new DataView(Uint8Array.from(bytes).buffer);
+  return new DataView(Uint8Array.from(Buffer.from(hex, "hex")).buffer);
 }
 
 test("the bytes of an address are those that its fields become", async () => {
@@ -123,9 +117,7 @@ test("the bytes of an address are those that its fields become", async () => {
   ]);
   for (const address of ["10.0.0.9", "10.0.0.10", "10.1.2.3", "11.0.0.1", "2001:db8::1", "::1", "::ffff:10.0.0.9"]) {
     for (const object of Object.values(lineObjects)) {
-      for (const hasVlan of [false, true]) {
-        assert.equal(line(object, address, hasVlan), model(object, address, hasVlan), address);
-      }
+      assert.equal(line(object, address), model(object, address), address);
     }
   }
   assert.match(line(0, "10.0.0.9") ?? "", /"flow.src.vlan.tag.id":20$/);
@@ -170,7 +162,7 @@ test("age and invalidation hold for bytes as for fields", async () => {
 
 test("before the first state of the store nothing is added", async () => {
   const watch = manualWatch();
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     watch: watch.watch,
     ttlMs: 1000,
     invalidate: true,
@@ -182,7 +174,7 @@ test("before the first state of the store nothing is added", async () => {
   await enricher.start();
   const bytes = addressBytes("10.0.0.1");
   const [additions] = enricher.lines?.addresses ?? [];
-  assert.equal(additions?.append(0, bytes, 3, 4, false, bytes, 1), 1);
+  assert.equal(additions?.append(0, bytes, bytes), 0);
 });
 
 test("whatever is asked for in whatever order, it is what fields say, and memory keeps its bounds", async () => {
@@ -197,7 +189,6 @@ test("whatever is asked for in whatever order, it is what fields say, and memory
   const ask = fc.record({
     object: fc.nat(2),
     address: key,
-    hasVlan: fc.boolean(),
     wait: fc.constantFrom(0, 0, 0, 400),
   });
   const list = fc.record({
@@ -232,9 +223,9 @@ test("whatever is asked for in whatever order, it is what fields say, and memory
             if (step.list.length > maxCached / 2) assert.equal(looked, 0);
             for (const { object, address } of step.list) assert.equal(line(object, address), model(object, address));
           } else {
-            const { object, address, hasVlan, wait } = step;
+            const { object, address, wait } = step;
             clock.time += wait;
-            assert.equal(line(object, address, hasVlan), model(object, address, hasVlan));
+            assert.equal(line(object, address), model(object, address));
           }
         }
         assert.ok(((await count("cached_addresses")) ?? 0) <= 2 * Math.max(1, maxCached));

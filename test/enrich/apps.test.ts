@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAppEnds, FileFindings, formatFinding, readAppEnds, readAppIds } from "../../src/enrich/index.ts";
+import { AppEnds, FileFindings, formatFinding, readAppEnds, readAppIds } from "../../src/enrich/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import { runs } from "../support/runs.ts";
@@ -20,13 +20,13 @@ function errorsOf(read: typeof readAppEnds | typeof readAppIds, text: string): s
   }
 }
 
-function appsOf(text: string, scopes = { privateAddresses: true, publicAddresses: true }) {
+function appsOf(text: string, scopes = { private: true, public: true }) {
   const metrics = createMetrics();
-  const apps = createAppEnds({ ...scopes, metrics });
+  const apps = new AppEnds(scopes, metrics);
   apps.use(hostsOf(text));
   const add = (fields: Readonly<Record<string, Value>>): Record<string, Value> => {
     const record: RecordFields = new Map(Object.entries(fields));
-    apps.enricher.enrich(record);
+    apps.enrich(record);
     return Object.fromEntries([...record].filter(([name]) => !(name in fields)));
   };
   const flow = (source: string, from: number, destination: string, to: number): Record<string, Value> =>
@@ -81,8 +81,8 @@ test("what the exporter says stays; records without ports or addresses get nothi
   assert.deepEqual(add({ "flow.dst.ip.addr": "192.168.1.5" }), {});
   assert.deepEqual(add({}), {});
   const inside = appsOf("192.0.2.1: {1: {name: a}}\n10.0.0.1: {1: {name: b}}", {
-    privateAddresses: true,
-    publicAddresses: false,
+    private: true,
+    public: false,
   });
   assert.deepEqual(inside.flow("192.0.2.1", 1, "198.51.100.1", 1), {});
   assert.deepEqual(inside.flow("10.0.0.1", 1, "192.0.2.1", 1), { "app.name": "b" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { setWords } from "../../src/enrich/address/address-limbs.ts";
-import { createChangeHistory, isLater, type ChangeHistory } from "../../src/enrich/address/change-history.ts";
+import { ChangeHistory, isLater } from "../../src/enrich/address/change-history.ts";
 import { parseKey, type Address } from "../../src/base/ip/index.ts";
 import { denseAddress, denseKeyText } from "../support/udm-entry.ts";
 import { runs } from "../support/runs.ts";
@@ -20,7 +20,7 @@ test("each address has the stamp of the last change that covers it", () => {
   );
   fc.assert(
     fc.property(steps, fc.constantFrom(0, 2 ** 29 - 10, -5), (changes, start) => {
-      const history = createChangeHistory();
+      const history = new ChangeHistory();
       history.note(start, undefined);
       const asked = families.flatMap((family) => Array.from({ length: 65 }, (_, n) => denseAddress(family, n - 1)));
       for (const text of edges) asked.push({ family: parseKey(text).family, value: parseKey(text).first });
@@ -40,7 +40,7 @@ test("each address has the stamp of the last change that covers it", () => {
 });
 
 test("more changes than it keeps make everything as if changed, and later ones are told apart again", () => {
-  const history = createChangeHistory();
+  const history = new ChangeHistory();
   let stamp = 0;
   const at = (text: string): number => lastChangeAt(history, { family: 4, value: parseKey(text).first });
   const changeMany = (count: number): void => {
@@ -72,7 +72,7 @@ test("stamps wrap around", () => {
 });
 
 test("a change costs a place, not one for each address of it", () => {
-  const history: ChangeHistory = createChangeHistory();
+  const history: ChangeHistory = new ChangeHistory();
   for (let n = 0; n < 30_000; n++) history.note(n, [parseKey("10.0.0.0/8"), parseKey("2001:db8::/32")]);
   assert.equal(lastChangeAt(history, denseAddress(4, 3)), 29_999);
   assert.equal(lastChangeAt(history, { family: 4, value: 0n }), 0);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
+import { AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
 import { parseAddress } from "../../src/base/ip/index.ts";
 import { renderFields, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
-import { createSharedIndex, openSharedIndex, type UdmEntry } from "../../src/metadata/index.ts";
+import { SharedIndex, SharedIndexReader, type UdmEntry } from "../../src/metadata/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { buildIndex } from "../support/shared-index.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
@@ -70,7 +70,7 @@ const places = {
 
 async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnricherOptions> = {}) {
   const metrics = createMetrics();
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     watch: manualWatch(entries).watch,
     ttlMs: 1000,
     invalidate: true,
@@ -90,7 +90,7 @@ async function setUp(entries: readonly UdmEntry[], options: Partial<AddressEnric
     const length = found.family === 4 ? 4 : 16;
     const bytes = Buffer.from(found.value.toString(16).padStart(2 * length, "0"), "hex");
     enricher.lines?.begin();
-    const end = additions.append(object, new DataView(Uint8Array.from(bytes).buffer), 0, length, false, into, 0);
+    const end = additions.append(object, new DataView(Uint8Array.from(bytes).buffer), into);
     return end < 0 ? undefined : Buffer.from(into.buffer, 0, end).toString();
   };
   return { enricher, line, count: (name: string) => metrics.value(`netgloss_enrich_udm_${name}`) };
@@ -219,8 +219,8 @@ test("a text that is too long to keep is added to records all the same", async (
 });
 
 test("a reader in a thread gives texts, and none before the first state", () => {
-  const shared = createSharedIndex({ maxEntries: 10 });
-  const reader = openSharedIndex(shared.handle());
+  const shared = new SharedIndex({ maxEntries: 10 });
+  const reader = new SharedIndexReader(shared.handle());
   const address = Int32Array.of(0x20010db8, 0, 0, 1);
   const count = (): number => reader.texts(address, 1, (read) => read(0).count);
   assert.equal(count(), 0);

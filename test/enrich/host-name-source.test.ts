@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import {
-  createHostNameSource,
-  createResolver,
-  type HostNameOptions,
-  type HostNameSource,
-} from "../../src/enrich/index.ts";
-import { formatAddress, type Address } from "../../src/base/ip/index.ts";
+import { HostNameSource, createResolver, type HostNameOptions } from "../../src/enrich/index.ts";
+import { formatAddress } from "../../src/base/ip/index.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -32,7 +27,7 @@ async function setUp(t: TestContext, options: Partial<HostNameOptions> = {}): Pr
   const metrics = createMetrics();
   const facts = (text: string): TestFacts => askFacts(setup.source, text);
   const setup: Setup = {
-    source: createHostNameSource({
+    source: new HostNameSource({
       resolver: createResolver([server.address], 200),
       resolvePrivate: true,
       resolvePublic: true,
@@ -161,7 +156,7 @@ test("so many at a time, so many wait, the others are counted and asked for late
   let most = 0;
   const waiting: (() => void)[] = [];
   const resolver = {
-    async reverse(): Promise<string[]> {
+    async resolvePtr(): Promise<string[]> {
       most = Math.max(most, ++running);
       await new Promise<void>((resolve) => waiting.push(resolve));
       running--;
@@ -192,8 +187,8 @@ test("each of many addresses is asked for once, however often it is seen", async
   const asked: string[] = [];
   const waiting: (() => void)[] = [];
   const resolver = {
-    async reverse(address: Address): Promise<string[]> {
-      asked.push(formatAddress(address));
+    async resolvePtr(name: string): Promise<string[]> {
+      asked.push(name);
       await new Promise<void>((resolve) => waiting.push(resolve));
       return [];
     },
@@ -209,7 +204,8 @@ test("each of many addresses is asked for once, however often it is seen", async
     return reported.length === addresses.length;
   });
   for (const address of addresses) name(address);
-  assert.deepEqual(asked.toSorted(), addresses.toSorted());
+  assert.equal(asked.length, addresses.length);
+  assert.equal(new Set(asked).size, addresses.length);
 });
 
 test("nothing is asked before the start, and the stop ends what is under way", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createKeyConflicts, createNameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
+import { createKeyConflicts, NameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
 import { checkMetadataFile } from "../../src/metadata/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
 import { findBy } from "../support/address-facts.ts";
@@ -81,7 +81,7 @@ test("whatever the keys are, no name of a record is there twice or a value and a
     fc.asyncProperty(metadata, metadata, metadata, async (wide, narrow, exporter) => {
       const twins = await createFlowTwins({
         addresses: { sources: [place], locality: true },
-        more: (metrics) => [createNameEnricher({ ports: () => portNames, dscp: true, metrics })],
+        more: (metrics) => [new NameEnricher(() => portNames, true, metrics)],
       });
       twins.setMetadata([
         udmEntry("0.0.0.0/0", { name: "all", vlan: 7n, internal: true, metadata: wide }),

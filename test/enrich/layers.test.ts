@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher } from "../../src/enrich/index.ts";
+import { AddressEnricher } from "../../src/enrich/index.ts";
 import { formatAddress, parseKey, type Address } from "../../src/base/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
@@ -55,7 +55,7 @@ suite("layers", () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), fc.nat(63), async (steps, n) => {
       const { store } = await startStore();
       store.layers.setNames(names);
-      const enricher = createAddressEnricher({
+      const enricher = new AddressEnricher({
         watch: store.watchAddresses,
         ttlMs: 1_000_000,
         invalidate: true,

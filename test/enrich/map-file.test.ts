@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMapFile, readPortNames, registerMapFiles, type PortNames } from "../../src/enrich/index.ts";
+import { MapFile, readPortNames, registerMapFiles } from "../../src/enrich/index.ts";
 import { createMetrics, type Log } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
@@ -12,7 +12,7 @@ test("a file is followed; a broken or missing one leaves what was read before, a
   const metrics = createMetrics();
   const logged: unknown[] = [];
   const log: Log = { debug() {}, info() {}, warn() {}, error: (fields) => void logged.push(fields["errors"] ?? "io") };
-  const file = createMapFile<PortNames>({ label: "port names", path, pollMs: 5, read: readPortNames, io, log });
+  const file = new MapFile("port names", path, 5, readPortNames, log, undefined, io);
   registerMapFiles(metrics, [file]);
   const name = (): string | undefined => file.current()?.get(6)?.get(80);
   const count = (what: string): Promise<number | undefined> =>
@@ -51,7 +51,7 @@ test("a refused file is not read again until it changes", async (t) => {
   };
   io.put(path, "nonsense");
   const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
-  const file = createMapFile({ label: "port names", path, pollMs: 1, read: readPortNames, io: counting, log });
+  const file = new MapFile("port names", path, 1, readPortNames, log, undefined, counting);
   await file.start();
   cleanUp(t, () => file.stop());
   const before = looks;

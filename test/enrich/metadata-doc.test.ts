@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { createAddressEnricher } from "../../src/enrich/index.ts";
+import { AddressEnricher } from "../../src/enrich/index.ts";
 import { KeyError, parseKey } from "../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
@@ -46,7 +46,7 @@ test("the renamings that docs/metadata.md shows are true", async () => {
 
 async function enriched(yaml: string, fields: Readonly<Record<string, Value>>): Promise<unknown[][]> {
   const { index } = await readFileText(yaml);
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     watch: (listener) => {
       listener(index);
       return () => {};

@@ -5,16 +5,7 @@ import { gzipSync } from "node:zlib";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { Reader, type Response } from "maxmind";
-import type { FoundValues, Wanted } from "../../src/enrich/mmdb/data-reader.ts";
-import type { Database } from "../../src/enrich/mmdb/mmdb-source.ts";
-import {
-  createMmdbSource,
-  geoValues,
-  judgeDatabase,
-  readDatabase,
-  type MmdbOptions,
-  type MmdbSource,
-} from "../../src/enrich/index.ts";
+import { MmdbSource, geoValues, judgeDatabase, Database, type MmdbOptions } from "../../src/enrich/index.ts";
 import { formatAddress, keyContains, addressKey, parseKey } from "../../src/base/ip/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { setWords } from "../../src/enrich/address/address-limbs.ts";
@@ -36,7 +27,7 @@ const amsterdam: MmdbValue = {
 
 async function setUp(t: TestContext, options: Partial<MmdbOptions>): Promise<{ source: MmdbSource; metrics: Metrics }> {
   const metrics = createMetrics();
-  const source = createMmdbSource({ pollMs: 0, clock: systemClock, metrics, log: silentLog, ...options });
+  const source = new MmdbSource({ pollMs: 0, clock: systemClock, metrics, log: silentLog, ...options });
   await source.start();
   cleanUp(t, () => source.stop());
   return { source, metrics };
@@ -250,10 +241,10 @@ test("a file that is missing at the start is waited for", async (t) => {
 });
 
 test("a database of IPv4 says nothing of IPv6", () => {
-  const database = readDatabase(mmdbFile({ "198.51.100.0/24": "here" }, { ipVersion: 4 }));
-  const at = database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7);
+  const database = new Database(mmdbFile({ "198.51.100.0/24": "here" }, { ipVersion: 4 }));
+  const at = database.tree.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7);
   assert.equal(readAll(database, at, "value"), "here");
-  assert.equal(database.find(0xc6336400, 0, 0, 0), 0);
+  assert.equal(database.tree.find(0xc6336400, 0, 0, 0), 0);
 });
 
 test("a look-up finds the narrowest network, at every record size", () => {
@@ -271,7 +262,7 @@ test("a look-up finds the narrowest network, at every record size", () => {
       ),
       fc.constantFrom<24 | 28 | 32>(24, 28, 32),
       (cidrs, recordSize) => {
-        const database = readDatabase(mmdbFile(Object.fromEntries(cidrs.map((cidr) => [cidr, cidr])), { recordSize }));
+        const database = new Database(mmdbFile(Object.fromEntries(cidrs.map((cidr) => [cidr, cidr])), { recordSize }));
         const keys = cidrs.map((cidr) => ({ cidr, key: parseKey(cidr) }));
         const places = new Map<number, unknown>();
         const words = new Int32Array(4);
@@ -283,7 +274,7 @@ test("a look-up finds the narrowest network, at every record size", () => {
               .toSorted((a, b) => Number(a.key.last - a.key.first - (b.key.last - b.key.first)));
             setWords(words, asked);
             const [a = 0, b = 0, c = 0, d = 0] = words;
-            const at = database.find(a, b, c, d);
+            const at = database.tree.find(a, b, c, d);
             assert.equal(
               at === 0 ? undefined : readAll(database, at, "value"),
               covering[0]?.cidr,
@@ -300,10 +291,10 @@ test("a look-up finds the narrowest network, at every record size", () => {
 });
 
 test("a file that is no database says so, and what to do with a compressed one", () => {
-  assert.throws(() => readDatabase(Buffer.alloc(0)), { message: "is no MaxMind database" });
-  assert.throws(() => readDatabase(Buffer.from("<html>404</html>")), { message: "is no MaxMind database" });
+  assert.throws(() => new Database(Buffer.alloc(0)), { message: "is no MaxMind database" });
+  assert.throws(() => new Database(Buffer.from("<html>404</html>")), { message: "is no MaxMind database" });
   const packed = gzipSync(mmdbFile({ "198.51.100.0/24": "here" }));
-  assert.throws(() => readDatabase(packed), {
+  assert.throws(() => new Database(packed), {
     message: "is no MaxMind database: it is compressed, unpack the .mmdb file",
   });
 });
@@ -311,10 +302,13 @@ test("a file that is no database says so, and what to do with a compressed one",
 /** What is wanted of a value: the value itself, or of a map some of its keys. */
 type Asked = "value" | readonly (readonly [key: string, asked: Asked])[];
 
+type Wanted = Parameters<Database["reader"]>[0];
+type Reading = ReturnType<Database["reader"]>;
+
 /** Reads what is asked for, each value by a slot of its own. */
 function readAll(database: Database, at: number, asked: Asked): unknown {
   let slots = 0;
-  const give = (one: Asked): { wanted: Wanted; value: (found: FoundValues) => unknown } => {
+  const give = (one: Asked): { wanted: Wanted; value: (found: Reading) => unknown } => {
     const slot = slots++;
     if (one === "value") {
       return { wanted: { slot }, value: (found) => textIn(found, slot) ?? found.number(slot) };
@@ -327,10 +321,12 @@ function readAll(database: Database, at: number, asked: Asked): unknown {
     };
   };
   const { wanted, value } = give(asked);
-  return value(database.reader(wanted, slots)(at));
+  const reader = database.reader(wanted, slots);
+  reader.read(at - database.base);
+  return value(reader);
 }
 
-function textIn(found: FoundValues, slot: number): string | undefined {
+function textIn(found: Reading, slot: number): string | undefined {
   const start = found.start(slot);
   if (found.has(slot) && found.number(slot) === undefined)
     return found.bytes.toString("utf8", start, start + found.length(slot));
@@ -353,10 +349,10 @@ test("networks beyond those whose walks are remembered are found, in any order",
     networks[`${start}.0/25`] = `${start} lower`;
     networks[`${start}.192/26`] = `${start} upper`;
   }
-  const database = readDatabase(mmdbFile(networks));
+  const database = new Database(mmdbFile(networks));
   const starts = [...new Set(Object.keys(networks).map((key) => key.slice(0, key.lastIndexOf("."))))];
   const find = (start: string, last: number): string | undefined => {
-    const at = database.find(0, 0, 0xffff, Number(parseKey(`${start}.${last}`).first));
+    const at = database.tree.find(0, 0, 0xffff, Number(parseKey(`${start}.${last}`).first));
     return at === 0 ? undefined : String(readAll(database, at, "value"));
   };
   for (const order of [starts, starts.toReversed()]) {
@@ -399,10 +395,10 @@ test("what is wanted of data is read as the library reads it, pointers or not", 
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), wanted, fc.boolean(), (values, asked, pointers) => {
       const file = mmdbFile(Object.fromEntries(values.map((one, i) => [`198.51.${i}.0/24`, one])), { pointers });
-      const database = readDatabase(file);
+      const database = new Database(file);
       const library = new Reader<Response>(file);
       values.forEach((_, i) => {
-        const at = database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (i << 8) | 7);
+        const at = database.tree.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (i << 8) | 7);
         assert.deepEqual(readAll(database, at, asked), pruned(library.get(`198.51.${i}.7`), asked));
       });
     }),
@@ -422,10 +418,10 @@ test("whatever bytes a file has, it is refused or answers, and a damaged one is 
         for (const [at, value] of changes) bytes[at] = value;
         for (const hostile of [bytes, bytes.subarray(0, length)]) {
           try {
-            const database = readDatabase(hostile);
+            const database = new Database(hostile);
             for (const at of [
-              database.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7),
-              database.find(0x20010db8, 0, 0, 1),
+              database.tree.find(0, 0, 0xffff, (198 << 24) | (51 << 16) | (100 << 8) | 7),
+              database.tree.find(0x20010db8, 0, 0, 1),
             ]) {
               if (at !== 0) readAll(database, at, wanted);
             }

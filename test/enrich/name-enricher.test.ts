@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  createNameEnricher,
+  NameEnricher,
   FileFindings,
   formatFinding,
   joinPortNames,
@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, Value>>;
 
 function setUp(ports: PortNames | undefined = knownPortNames()) {
   const metrics = createMetrics();
-  const enricher = createNameEnricher({ ports: () => ports, dscp: true, metrics });
+  const enricher = new NameEnricher(() => ports, true, metrics);
   const added = (fields: Fields): Fields => {
     const record: RecordFields = new Map(Object.entries(fields));
     enricher.enrich(record);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAddressEnricher } from "../../src/enrich/index.ts";
+import { AddressEnricher } from "../../src/enrich/index.ts";
 import { parseAddress, type Address } from "../../src/base/ip/index.ts";
 import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
@@ -260,7 +260,7 @@ async function enrich(
   const clock = { now: () => 0, monotonic: () => 0 };
   const { watch } = manualWatch(entries);
   const options = { watch, ttlMs: 1000, invalidate: true, maxCached: 10, clock, metrics, log: silentLog };
-  const enricher = createAddressEnricher(options);
+  const enricher = new AddressEnricher(options);
   await enricher.start();
   const record: RecordFields = new Map(Object.entries(fields));
   enricher.enrich(record, rendered);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createNetifEnricher, FileFindings, formatFinding, readNetifs } from "../../src/enrich/index.ts";
+import { NetifEnricher, FileFindings, formatFinding, readNetifs } from "../../src/enrich/index.ts";
 import { addressKey, compareSpecificity, formatAddress, keyContains, parseKey } from "../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../src/record/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, Value>>;
 function setUp(text: string) {
   const metrics = createMetrics();
   const file = { current: readNetifs(Buffer.from(text)).value };
-  const enricher = createNetifEnricher({ exporters: () => file.current, metrics });
+  const enricher = new NetifEnricher(() => file.current, metrics);
   const added = (fields: Fields): Fields => {
     const record: RecordFields = new Map(Object.entries(fields));
     enricher.enrich(record);

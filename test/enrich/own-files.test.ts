@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import {
-  createAddressSelection,
-  createSelectedSource,
-  createUserHostNames,
+  AddressSelection,
+  SelectedSource,
+  UserHostNames,
   FileFindings,
   formatFinding,
   readHostNames,
@@ -83,7 +83,7 @@ test("an address is selected when it is included, by no list or by one, and not 
     fc.property(keys, keys, (included, excluded) => {
       const include = included.map((text) => parseKey(text));
       const exclude = excluded.map((text) => parseKey(text));
-      const selection = createAddressSelection(include, exclude);
+      const selection = new AddressSelection(include, exclude);
       for (const family of [4, 6] as const) {
         for (let n = 0; n < 64; n++) {
           const address: Address = denseAddress(family, n);
@@ -110,13 +110,13 @@ test("names of a file count before name servers, which are asked about selected 
       return () => void listeners.splice(0);
     },
   };
-  const selected = createSelectedSource(servers);
-  const named = createUserHostNames(selected);
+  const selected = new SelectedSource(servers);
+  const named = new UserHostNames(selected);
   const end = named.watch((address) => reported.push(address));
   const nameOf = (text: string): unknown => askFacts(named, text).fields[0]?.[1];
   assert.equal(nameOf("192.0.2.1"), "by-dns");
   named.use(readHostNames(Buffer.from("192.0.2.1: own\n2001:db8::1: six")).value);
-  selected.use(createAddressSelection([parseKey("192.0.2.0/24")], [parseKey("192.0.2.3")]));
+  selected.use(new AddressSelection([parseKey("192.0.2.0/24")], [parseKey("192.0.2.3")]));
   assert.deepEqual(reported, [undefined, undefined]);
   assert.deepEqual(
     ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.3.1", "2001:db8::1"].map((text) => nameOf(text)),

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { createEmbeddedExplore, type EmbeddedExplore, type EmbeddedExploreConfig } from "../../src/explore/index.ts";
+import { EmbeddedExplore, type EmbeddedExploreConfig } from "../../src/explore/index.ts";
 import { createSamplingMemory, setOpen, type LineSampler } from "../../src/explore/sampling/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp, type Owner } from "../support/clean-up.ts";
@@ -22,25 +22,21 @@ export const exploreDirectory = (t: Owner): string => tempDirectory(t);
 export async function openExplore(t: TestContext, options: FixtureOptions = {}): Promise<EmbeddedExplore> {
   const sampling = createSamplingMemory(1);
   const rates = options.config?.rates ?? { whole: 0, sampled: 0 };
-  const explore = createEmbeddedExplore({
-    config: {
-      directory: options.directory ?? tempDirectory(t),
-      maxBytes: 2 ** 30,
-      maxHours: 24,
-      rates,
-      rollups: { maxDays: 0, maxBytes: 2 ** 30, fields: [] },
-      memoryBytes: 256 * 2 ** 20,
-      fields: ["flow.src.site.name"],
-      maxMetadataFields: 8,
-      timeoutMs: 10_000,
-      ...options.config,
-    },
-    clock: { monotonic: () => systemClock.monotonic(), now: options.clockNow ?? (() => systemClock.now()) },
-    sampling,
-    log: silentLog,
-    metrics: options.metrics ?? createMetrics(),
-    onFault: options.onFault ?? (() => {}),
-  });
+  const config = {
+    directory: options.directory ?? tempDirectory(t),
+    maxBytes: 2 ** 30,
+    maxHours: 24,
+    rates,
+    rollups: { maxDays: 0, maxBytes: 2 ** 30, fields: [] },
+    memoryBytes: 256 * 2 ** 20,
+    fields: ["flow.src.site.name"],
+    maxMetadataFields: 8,
+    timeoutMs: 10_000,
+    ...options.config,
+  };
+  const clock = { monotonic: () => systemClock.monotonic(), now: options.clockNow ?? (() => systemClock.now()) };
+  const reporting = { clock, log: silentLog, metrics: options.metrics ?? createMetrics() };
+  const explore = new EmbeddedExplore(config, sampling, reporting, options.onFault ?? (() => {}));
   cleanUp(t, () => explore.stop());
   await explore.start();
   setOpen(sampling, true);

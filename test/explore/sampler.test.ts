@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { array, assert as check, integer, property } from "fast-check";
 import {
-  createLineSampler,
-  createSamplingJudge,
+  LineSampler,
+  SamplingJudge,
   createSamplingMemory,
   lostRecords,
   setOpen,
-  type LineSampler,
   type SamplingMemory,
 } from "../../src/explore/sampling/index.ts";
 import { createDirectSampler } from "../support/direct-sampler.ts";
@@ -23,7 +22,7 @@ function rig(whole: number, memory = createSamplingMemory(1), chooser = 0, sampl
   const rates = { whole, sampled };
   const taken: Taken = { lines: [], weights: [] };
   setOpen(memory, true);
-  const judge = createSamplingJudge(memory, rates);
+  const judge = new SamplingJudge(memory, rates);
   const sampler = createDirectSampler(
     memory,
     rates,
@@ -50,7 +49,7 @@ function offer(sampler: LineSampler, count: number, piece = 25, text = "x"): voi
 
 /** Doubles the factor so often. */
 function lag(memory: SamplingMemory, times: number): void {
-  const judge = createSamplingJudge(memory, unlimited);
+  const judge = new SamplingJudge(memory, unlimited);
   for (let i = 0; i < times; i++) judge.adapt(1, 1000 * i);
 }
 
@@ -163,22 +162,16 @@ test("one of each group is taken, a whole line, each as often as the others, wha
 test("what nobody takes is lost and counted: all while Explore is closed, what a record stands for when there is no room", () => {
   const memory = createSamplingMemory(1);
   const drops: Record<string, number> = {};
-  const sampler = createLineSampler(
-    {
-      memory,
-      chooser: 0,
-      random: Math.random,
-      to: {
-        maxLength: 1000,
-        allocate: () => assert.fail("nothing is written"),
-        hasRoom: () => false,
-        part() {},
-        write: () => assert.fail("nothing is written"),
-      },
-      dropped: (reason, records) => (drops[reason] = (drops[reason] ?? 0) + records),
-    },
-    unlimited,
-  );
+  const to = {
+    maxLength: 1000,
+    allocate: () => assert.fail("nothing is written"),
+    hasRoom: () => false,
+    part() {},
+    write: () => assert.fail("nothing is written"),
+  };
+  const sampler = new LineSampler(memory, unlimited, 0, Math.random, to, (reason, records) => {
+    drops[reason] = (drops[reason] ?? 0) + records;
+  });
   offer(sampler, 100);
   assert.deepEqual(drops, { closed: 100 });
   setOpen(memory, true);
@@ -189,7 +182,7 @@ test("what nobody takes is lost and counted: all while Explore is closed, what a
 });
 
 test("a full inbox doubles the factor, a calm one halves it much later", () => {
-  const sampler = createSamplingJudge(createSamplingMemory(1), unlimited);
+  const sampler = new SamplingJudge(createSamplingMemory(1), unlimited);
   sampler.adapt(0.6, 0);
   assert.equal(sampler.factor, 2);
   sampler.adapt(0.9, 100);

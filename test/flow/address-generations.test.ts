@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
-import { createFlowPipeline } from "../../src/flow/index.ts";
+import { addressTableBytes, AddressEnricher } from "../../src/enrich/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
@@ -28,11 +28,11 @@ test("lines are right while the generations of the address table change", async 
   const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached)));
   const common = { clock: systemClock, metrics: createMetrics(), log: silentLog, workspace };
   const { watch } = manualWatch(entries);
-  const enricher = createAddressEnricher({ ...common, watch, ttlMs: 100_000, invalidate: true, maxCached });
+  const enricher = new AddressEnricher({ ...common, watch, ttlMs: 100_000, invalidate: true, maxCached });
   await enricher.start();
   const written: Uint8Array[] = [];
   const sink = { write: (bytes: Uint8Array) => void written.push(Buffer.from(bytes)) };
-  const pipeline = createFlowPipeline({ ...common, enricher, sink, communityId: false });
+  const pipeline = new FlowPipeline({ ...common, enricher, sink, communityId: false });
   for (let round = 0; round < 40; round++) {
     const hosts = Array.from({ length: 12 }, (_, i) => (round * 5 + i * 7) % 200);
     const records = hosts.map((n) => [ipv4(`10.1.${n}.9`), ipv4(`10.1.${n}.10`), uint(6, 1)]);

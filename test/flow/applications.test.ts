@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createAppEnds, readAppEnds, readAppIds } from "../../src/enrich/index.ts";
+import { AppEnds, readAppEnds, readAppIds } from "../../src/enrich/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import {
   dataSet,
@@ -42,8 +42,8 @@ const record = (source: string, from: number, destination: string, to: number): 
 ];
 
 test("by address and port: kernel and model write the same, and records become fields for metadata alone", async () => {
-  const apps = createAppEnds({ privateAddresses: true, publicAddresses: true, metrics: createMetrics() });
-  const twins = await createFlowTwins({ more: () => [apps.enricher] });
+  const apps = new AppEnds({ private: true, public: true }, createMetrics());
+  const twins = await createFlowTwins({ more: () => [apps] });
   const send = (): (string | undefined)[] =>
     parseLines(
       Buffer.from(
@@ -83,12 +83,12 @@ test("by address and port: kernel and model write the same, and records become f
 });
 
 test("fields below app that the record has already are not written twice", async () => {
-  const apps = createAppEnds({ privateAddresses: true, publicAddresses: true, metrics: createMetrics() });
+  const apps = new AppEnds({ private: true, public: true }, createMetrics());
   let applications: ReadonlyMap<string, readonly (readonly [string, string])[]> | undefined;
   const twins = await createFlowTwins({
     elements: [{ pen: 99_999, id: 1, name: "app.owner", type: "string" }],
     applications: () => applications,
-    more: () => [apps.enricher],
+    more: () => [apps],
   });
   const withOwner: PacketTemplate = { id: 301, fields: [...flow.fields, ...fields([1, 8, 99_999])] };
   const byId: PacketTemplate = { id: 302, fields: [...flow.fields, ...fields([95, 4])] };
@@ -182,15 +182,15 @@ test("whatever the file, the records and what else is known: kernel and model wr
   await fc.assert(
     fc.asyncProperty(file, fc.array(event, { minLength: 10, maxLength: 30 }), async (first, events) => {
       let applications: ReadonlyMap<string, readonly (readonly [string, string])[]> | undefined;
-      const twins: ReturnType<typeof createAppEnds>[] = [];
+      const twins: AppEnds[] = [];
       const use = (to: string): void => twins.forEach((apps) => apps.use(readAppEnds(Buffer.from(to)).value));
       const pipelines = await createFlowTwins({
         elements,
         applications: () => applications,
         more(metrics) {
-          const apps = createAppEnds({ privateAddresses: true, publicAddresses: true, metrics });
+          const apps = new AppEnds({ private: true, public: true }, metrics);
           twins.push(apps);
-          return [apps.enricher];
+          return [apps];
         },
       });
       use(first);

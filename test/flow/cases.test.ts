@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createReadStream, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { createDatagramReader, readCapture } from "../../src/flow/index.ts";
+import { DatagramReader, readCapture } from "../../src/flow/index.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 
 // Captures of what real exporters do and the standards do not say. Each has the values that are right.
@@ -18,7 +18,7 @@ interface Outcome {
 
 async function replay(name: string): Promise<Outcome> {
   const rig = createFlowRig({ optionsRecords: false });
-  const reader = createDatagramReader();
+  const reader = new DatagramReader();
   const flows: Json[] = [];
   seen.add(`${name}.pcap`);
   for await (const frame of readCapture(createReadStream(join(folder, `${name}.pcap`)))) {

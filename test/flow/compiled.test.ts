@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createNameEnricher,
-  createNetifEnricher,
-  knownPortNames,
-  readNetifs,
-  type AddressSource,
-} from "../../src/enrich/index.ts";
+import { NameEnricher, NetifEnricher, knownPortNames, readNetifs, type AddressSource } from "../../src/enrich/index.ts";
 import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
@@ -81,9 +75,9 @@ for (let first = 0; first < allCases.length; first += casesPerPipeline) {
         const directory = new InterfaceDirectory();
         directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
         return [
-          createNetifEnricher({ exporters: () => netifs, metrics }),
+          new NetifEnricher(() => netifs, metrics),
           createInterfaceEnricher(directory, metrics),
-          createNameEnricher({ ports: () => portNames, dscp: true, metrics }),
+          new NameEnricher(() => portNames, true, metrics),
         ];
       },
     });

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createNameEnricher,
-  createNetifEnricher,
-  knownPortNames,
-  readNetifs,
-  type AddressSource,
-} from "../../src/enrich/index.ts";
+import { NameEnricher, NetifEnricher, knownPortNames, readNetifs, type AddressSource } from "../../src/enrich/index.ts";
 import { ecsNames, findField, recordFields, type Value } from "../../src/record/index.ts";
 import {
   dataSet,
@@ -76,10 +70,7 @@ const netifs = readNetifs(
 test("every field that dashboards ask for is written, by kernel and model alike, with the type of the table", async () => {
   const twins = await createFlowTwins({
     addresses: { sources: [everything], locality: true },
-    more: (metrics) => [
-      createNetifEnricher({ exporters: () => netifs, metrics }),
-      createNameEnricher({ ports: () => portNames, dscp: true, metrics }),
-    ],
+    more: (metrics) => [new NetifEnricher(() => netifs, metrics), new NameEnricher(() => portNames, true, metrics)],
   });
   const send = (): Json[] => {
     const values = [uint(6, 1), uint(0x1a, 1), uint(0xb8, 1), uint(1500, 8), uint(3, 8)];

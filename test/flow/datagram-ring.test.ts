@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
-import {
-  createRing,
-  createRingReader,
-  createRingWriter,
-  type RingReader,
-  type RingWriter,
-} from "../../src/flow/index.ts";
+import { createRing, RingReader, RingWriter } from "../../src/flow/index.ts";
 import { runs } from "../support/runs.ts";
 
 interface Taken {
@@ -42,8 +36,8 @@ test("what is written is read in its order, however the two take turns", () => {
   fc.assert(
     fc.property(turns, (all) => {
       const ring = createRing(ringBytes);
-      const writer = createRingWriter(ring, () => {});
-      const reader = createRingReader(ring);
+      const writer = new RingWriter(ring, () => {});
+      const reader = new RingReader(ring);
       const model: Taken[] = [];
       let fill = 0;
       for (const { write, read } of all) {
@@ -64,8 +58,8 @@ test("what is written is read in its order, however the two take turns", () => {
 
 test("a full ring refuses and goes on when there is room again", () => {
   const ring = createRing(ringBytes);
-  const writer = createRingWriter(ring, () => {});
-  const reader = createRingReader(ring);
+  const writer = new RingWriter(ring, () => {});
+  const reader = new RingReader(ring);
   const bytes = Buffer.alloc(1400, 7);
   let count = 0;
   while (writer.write(bytes, "192.0.2.1", 2055, count)) count++;
@@ -76,14 +70,14 @@ test("a full ring refuses and goes on when there is room again", () => {
 });
 
 test("a datagram longer than the ring is refused", () => {
-  const writer = createRingWriter(createRing(ringBytes), () => {});
+  const writer = new RingWriter(createRing(ringBytes), () => {});
   assert.equal(writer.write(Buffer.alloc(ringBytes), "192.0.2.1", 1, 0), false);
 });
 
 test("addresses are numbered again when there are too many", () => {
   const ring = createRing(1 << 20);
-  const writer = createRingWriter(ring, () => {});
-  const reader = createRingReader(ring);
+  const writer = new RingWriter(ring, () => {});
+  const reader = new RingReader(ring);
   for (let i = 0; i < 70_000; i++) {
     const address = `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
     assert.equal(writer.write(Buffer.from([1]), address, 1, 0), true);
@@ -97,8 +91,8 @@ test("addresses are numbered again when there are too many", () => {
 test("a sleeping reader is woken once, at the next write", () => {
   const ring = createRing(ringBytes);
   let woken = 0;
-  const writer = createRingWriter(ring, () => woken++);
-  const reader = createRingReader(ring);
+  const writer = new RingWriter(ring, () => woken++);
+  const reader = new RingReader(ring);
   assert.equal(reader.sleep(), true);
   writer.write(Buffer.from([1]), "192.0.2.1", 1, 0);
   writer.write(Buffer.from([2]), "192.0.2.1", 1, 0);
@@ -111,26 +105,22 @@ test("a sleeping reader is woken once, at the next write", () => {
 
 test("either side may be followed by another: only what the old reader alone could understand is lost, and counted", () => {
   const ring = createRing(ringBytes);
-  const first = createRingWriter(ring, () => {});
+  const first = new RingWriter(ring, () => {});
   const write = (writer: RingWriter, ...numbers: number[]): void => {
     for (const number of numbers) {
       assert.equal(writer.write(Buffer.from([number]), addresses[number % 2] ?? "", number, 0), true);
     }
   };
   const portsOf = (reader: RingReader): number[] => readAll(reader).map(({ port }) => port);
-  const dead = createRingReader(ring);
+  const dead = new RingReader(ring);
   write(first, 1, 2);
   assert.deepEqual(portsOf(dead), [1, 2]);
   write(first, 3, 4);
-  const reader = createRingReader(ring);
+  const reader = new RingReader(ring);
   write(first, 5, 6);
   assert.deepEqual(portsOf(reader), [5, 6]);
   assert.equal(reader.lost, 2);
-  write(
-    createRingWriter(ring, () => {}),
-    8,
-    7,
-  );
+  write(new RingWriter(ring, () => {}), 8, 7);
   assert.deepEqual(
     readAll(reader).map(({ port, address }) => [port, address]),
     [
@@ -147,8 +137,8 @@ test("another thread reads what this one writes, bytes and order intact", async 
   const worker = new Worker(
     `import { workerData, parentPort } from "node:worker_threads";
      import { createHash } from "node:crypto";
-     const { createRingReader } = await import(${JSON.stringify(door)});
-     const reader = createRingReader(workerData.ring);
+     const { RingReader } = await import(${JSON.stringify(door)});
+     const reader = new RingReader(workerData.ring);
      const hash = createHash("sha256");
      let count = 0;
      while (count < workerData.count) {
@@ -160,7 +150,7 @@ test("another thread reads what this one writes, bytes and order intact", async 
   const digest = new Promise<string>((resolve, reject) => worker.once("message", resolve).once("error", reject));
   const { createHash } = await import("node:crypto");
   const hash = createHash("sha256");
-  const writer = createRingWriter(ring, () => {});
+  const writer = new RingWriter(ring, () => {});
   for (let i = 0; i < 20_000; i++) {
     const bytes = Buffer.alloc(1 + ((i * 7919) % 1500), i);
     const address = addresses[i % addresses.length] as string;
@@ -173,8 +163,8 @@ test("another thread reads what this one writes, bytes and order intact", async 
 
 test("connections leave half of a ring to datagrams", () => {
   const ring = createRing(ringBytes);
-  const writer = createRingWriter(ring, () => {});
-  const reader = createRingReader(ring);
+  const writer = new RingWriter(ring, () => {});
+  const reader = new RingReader(ring);
   const bytes = Buffer.alloc(1000);
   let ofStreams = 0;
   while (writer.hasRoomForStreams("192.0.2.1")) {
@@ -191,8 +181,8 @@ test("connections leave half of a ring to datagrams", () => {
 
 test("a read ends after so many bytes, and goes on there", () => {
   const ring = createRing(ringBytes);
-  const writer = createRingWriter(ring, () => {});
-  const reader = createRingReader(ring);
+  const writer = new RingWriter(ring, () => {});
+  const reader = new RingReader(ring);
   for (const length of [900, 200, 5000, 10]) writer.write(Buffer.alloc(length), "192.0.2.1", 2055, 0);
   const counts = Array.from({ length: 4 }, () => reader.read(() => {}, 16, 1000));
   assert.deepEqual(counts, [2, 1, 1, 0]);

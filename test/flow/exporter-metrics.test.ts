@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { maxListedExporters } from "../../src/flow/flow-listener.ts";
+import { maxListedExporters } from "../../src/flow/flow-metrics.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 

@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createRing,
-  createRingReader,
-  createRingWriter,
-  type RingReader,
-  type RingWriter,
-  type SenderStanding,
-} from "../../src/flow/index.ts";
+import { createRing, RingReader, RingWriter, type SenderReputation } from "../../src/flow/index.ts";
 
 /** A ring, a clock that only decoding moves, and what became of each sender's datagrams. */
 interface Rig {
@@ -25,17 +18,17 @@ const isGood = (address: string): boolean => address.startsWith("192.0.2.");
 
 interface RigOptions {
   readonly costMs?: (address: string) => number;
-  readonly standing?: (address: string) => SenderStanding;
+  readonly reputation?: (address: string) => SenderReputation;
 }
 
 function createRig({
   costMs = (address) => (isGood(address) ? 0.2 : 1),
-  standing = (address) => (isGood(address) ? "good" : "unknown"),
+  reputation = (address) => (isGood(address) ? "good" : "unknown"),
 }: RigOptions = {}): Rig {
   const ring = createRing(ringBytes);
-  const writer = createRingWriter(ring, () => {});
+  const writer = new RingWriter(ring, () => {});
   let now = 0;
-  const reader: RingReader = createRingReader(ring, { standing, monotonic: () => now });
+  const reader: RingReader = new RingReader(ring, { reputation, monotonic: () => now });
   const taken = new Map<string, number>();
   return {
     writer,
@@ -99,7 +92,7 @@ test("under a flood with forged addresses the good lose nothing", () => {
 });
 
 test("a sender that decodes well has its share, and no more, when others that do need theirs", () => {
-  const rig = createRig({ standing: () => "proven", costMs: () => 0.02 });
+  const rig = createRig({ reputation: () => "proven", costMs: () => 0.02 });
   const refused = { busy: 0, other: 0 };
   for (let round = 0; round < 4000; round++) {
     for (let i = 0; i < 10; i++) if (rig.offer(good(0), 1000) !== "") refused.busy++;
@@ -113,10 +106,10 @@ test("a sender that decodes well has its share, and no more, when others that do
 test("a sender that is alone loses nothing while there is room, whatever it is and becomes meanwhile", () => {
   for (const before of ["unknown", "good", "proven"] as const) {
     for (const after of ["unknown", "good", "proven"] as const) {
-      let standing: SenderStanding = before;
+      let reputation: SenderReputation = before;
       // The first datagrams take long: nothing is compiled yet.
       let costMs = 40;
-      const rig = createRig({ standing: () => standing, costMs: () => costMs });
+      const rig = createRig({ reputation: () => reputation, costMs: () => costMs });
       let waiting = 0;
       const fillTo = (bytes: number): void => {
         for (; (waiting + 1) * 1424 < bytes; waiting++)
@@ -124,7 +117,7 @@ test("a sender that is alone loses nothing while there is room, whatever it is a
       };
       fillTo(ringBytes / 2);
       waiting -= rig.read(100);
-      standing = after;
+      reputation = after;
       costMs = 0.2;
       for (let round = 0; round < 200; round++) {
         fillTo(ringBytes * 0.99);
@@ -156,7 +149,7 @@ test("one that sends beside others that have nothing waiting leaves them room", 
 test("a share is one of time: what takes long has fewer datagrams", () => {
   const slow = hostile(1);
   const quick = hostile(2);
-  const rig = createRig({ costMs: (address) => (address === slow ? 0.4 : 0.1), standing: () => "good" });
+  const rig = createRig({ costMs: (address) => (address === slow ? 0.4 : 0.1), reputation: () => "good" });
   for (let round = 0; round < 100_000; round++) {
     rig.offer(slow);
     rig.offer(quick);

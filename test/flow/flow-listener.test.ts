@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
-import {
-  createFlowListener,
-  FlowListenError,
-  type FlowListener,
-  type FlowListenerOptions,
-} from "../../src/flow/index.ts";
+import { FlowListener, FlowListenError, type FlowListenerOptions } from "../../src/flow/index.ts";
 import {
   createHealth,
   createMetrics,
@@ -51,7 +46,7 @@ async function listen(t: TestContext, options: Partial<FlowListenerOptions> = {}
   const records: Json[] = [];
   const writes: { count: number }[] = [];
   const log: LogLine[] = [];
-  const listener = createFlowListener({
+  const listener = new FlowListener({
     ip: "127.0.0.1",
     ports: [0],
     receiveBufferBytes: 65_536,
@@ -180,7 +175,7 @@ test("a port that is taken stops the start, names itself, and leaves nothing ope
   await once(taken, "listening");
   const { port } = taken.address();
   const health = createHealth();
-  const listener = createFlowListener({
+  const listener = new FlowListener({
     ip: "127.0.0.1",
     ports: [0, port],
     receiveBufferBytes: 65_536,
@@ -206,7 +201,7 @@ test("a port that is taken stops the start, names itself, and leaves nothing ope
 });
 
 test("an address that is not this host's stops the start", async () => {
-  const listener = createFlowListener({
+  const listener = new FlowListener({
     ip: "192.0.2.1",
     ports: [0],
     receiveBufferBytes: 65_536,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { createFlowReceiver, type FlowReceiver, type StreamOptions } from "../../src/flow/index.ts";
+import { FlowReceiver, type StreamOptions } from "../../src/flow/index.ts";
 import { createMetrics, systemClock, type Log, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { dataSet, fields, ipfix, ipfixTemplates, uint, type PacketTemplate } from "../../packages/testkit/index.ts";
@@ -41,7 +41,7 @@ async function run(t: TestContext, limits: Partial<StreamOptions> = {}): Promise
     (of: Readonly<Record<string, unknown>>, message: string): void =>
       void log.push({ level, message, fields: of });
   const state = { room: true };
-  const receiver = createFlowReceiver({
+  const receiver = new FlowReceiver({
     ip: "127.0.0.1",
     ports: [],
     receiveBufferBytes: 4096,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { trafficKey, trafficMinuteMs, type ExporterTraffic } from "../../src/flow/index.ts";
-import { createInterfaceTraffic, seenAt } from "../../src/flow/exporters/exporter.ts";
+import { InterfaceTraffic, seenAt } from "../../src/flow/exporters/exporter-traffic.ts";
 import { trafficCells } from "../../src/flow/kernel/layout.gen.ts";
 import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import {
@@ -36,8 +36,8 @@ const rowsOf = (traffic: ExporterTraffic | undefined, minute = -1): Map<number, 
     Array.from({ length: rows.length / 4 }, (_, i) => [rows[4 * i] ?? 0, Array.from(rows.slice(4 * i + 1, 4 * i + 4))]),
   );
 };
-const inKey = (index: number): number => trafficKey({ index, way: "in", seen: seenAt.unknown });
-const outKey = (index: number): number => trafficKey({ index, way: "out", seen: seenAt.unknown });
+const inKey = (index: number): number => trafficKey(index, "in", seenAt.unknown);
+const outKey = (index: number): number => trafficKey(index, "out", seenAt.unknown);
 
 test("bytes are added up by minute, interface and way, by the sampling rate", () => {
   const rig = createFlowRig({ isMeasured: () => true, samplingRates: new Map([[address, 100]]) });
@@ -139,19 +139,13 @@ test("datagrams that waited a little count in the minute at hand", () => {
 
 test("half an hour is kept and counted as memory, until the exporter is forgotten", () => {
   const rows = Float64Array.from([inKey(1), 1, 1, 1]);
-  const kept = createInterfaceTraffic(0);
+  const kept = new InterfaceTraffic(0);
   let bytes = 0;
   for (let minute = 1; minute <= 50; minute++) {
     bytes += kept.add({ start: minute * trafficMinuteMs, isPartial: false, rows });
   }
   assert.equal(bytes, kept.heldBytes);
-  assert.deepEqual([kept.minutes().length, kept.minutes()[0]?.start], [30, 21 * trafficMinuteMs]);
+  assert.deepEqual([kept.minutes.length, kept.minutes[0]?.start], [30, 21 * trafficMinuteMs]);
   kept.add({ start: 40 * trafficMinuteMs, isPartial: false, rows });
-  assert.deepEqual(
-    kept
-      .minutes()
-      .map(({ start }) => start / trafficMinuteMs)
-      .slice(-2),
-    [39, 40],
-  );
+  assert.deepEqual(kept.minutes.map(({ start }) => start / trafficMinuteMs).slice(-2), [39, 40]);
 });

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressTableBytes, createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
-import { parseFilter, recordVocabulary, createWorkspace, createWorkspaceMemory } from "../../src/record/index.ts";
+import { addressTableBytes, AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
+import {
+  parseFilter,
+  recordVocabulary,
+  createWorkspace,
+  createWorkspaceMemory,
+  type AddressAdditions,
+  type Enricher,
+} from "../../src/record/index.ts";
 import type { FlowPipelineOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
@@ -50,7 +57,7 @@ async function setUp(enrichment: Partial<AddressEnricherOptions>, flows: Partial
   const workspace = createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached)));
   const common = { clock: systemClock, metrics: createMetrics(), log: silentLog, workspace };
   const metadata = manualWatch();
-  const enricher = createAddressEnricher({
+  const enricher = new AddressEnricher({
     ...common,
     watch: metadata.watch,
     ttlMs: 100_000,
@@ -61,17 +68,25 @@ async function setUp(enrichment: Partial<AddressEnricherOptions>, flows: Partial
   await enricher.start();
   const { lines } = enricher;
   const [additions] = lines?.addresses ?? [];
-  assert.ok(lines !== undefined && additions?.table !== undefined);
-  const { table } = additions;
+  assert.ok(additions !== undefined);
   /** Of each time that the kernel had addresses looked up together: how many, and how many of them were new. */
   const together: (readonly [number, number])[] = [];
   const locateAll = (at: number, count: number): number => {
-    const looked = table.locateAll(at, count);
+    const looked = additions.locateAll(at, count);
     together.push([count, looked]);
     return looked;
   };
-  const counted = { ...lines, addresses: [{ ...additions, table: { ...table, locateAll } }] };
-  const rig = createFlowRig({ ...flows, workspace, enricher: { ...enricher, lines: counted } });
+  const addresses: AddressAdditions = {
+    ...additions,
+    append: (object, address, into) => additions.append(object, address, into),
+    keepFields: () => additions.keepFields(),
+    locateAll,
+  };
+  const counting: Enricher = {
+    enrich: (record, rendered) => enricher.enrich(record, rendered),
+    lines: { ...lines, addresses: [addresses] },
+  };
+  const rig = createFlowRig({ ...flows, workspace, enricher: counting });
   const count = async (name: string): Promise<number> =>
     (await common.metrics.value(`netgloss_enrich_udm_cache_${name}_total`)) ?? 0;
   return { metadata, together, send: (datagram: Buffer) => rig.send(datagram), count };

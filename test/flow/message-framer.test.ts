@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createMessageFramer } from "../../src/flow/intake/tcp-session.ts";
+import { MessageFramer } from "../../src/flow/intake/tcp-session.ts";
 import { runs } from "../support/runs.ts";
 
 function message(length: number, fill: number): Buffer {
@@ -13,7 +13,7 @@ function message(length: number, fill: number): Buffer {
 
 /** What comes out of a stream that is cut at these places: messages in hex, and the fault at the end. */
 function cut(stream: Buffer, cuts: readonly number[]): { messages: string[]; fault: string | undefined; held: number } {
-  const framer = createMessageFramer();
+  const framer = new MessageFramer();
   const messages: string[] = [];
   const places = [...cuts.map((place) => place % (stream.length + 1)), stream.length].toSorted((a, b) => a - b);
   let from = 0;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { createSharedStore, createStateStore } from "../../src/flow/index.ts";
+import { SharedStore, StateStore } from "../../src/flow/index.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { findElement } from "../../src/flow/elements/registry/registry.ts";
 import { counterLayouts } from "../../src/flow/wire/sflow/structures.gen.ts";
@@ -35,10 +35,10 @@ test("docs/life-of-a-flow.md names every metric of the room, and no other", asyn
   const named = new Set(text.match(/netgloss_flow_[a-z_]+/g));
   const { metrics } = createFlowRig();
   const files = { open: async () => [], read: async () => undefined, replace: async () => {}, rename: async () => {} };
-  createStateStore({ files, log: silentLog, metrics, clock: systemClock });
+  void new StateStore(files, { log: silentLog, metrics, clock: systemClock });
   const table = createMemoryExporterTables(() => 0).table("a");
   const { random } = Math;
-  createSharedStore({ table, after: () => () => {}, random, log: silentLog, metrics, clock: systemClock });
+  void new SharedStore({ table, after: () => () => {}, random, log: silentLog, metrics, clock: systemClock });
   const rendered = await metrics.render();
   const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
   // Those of sockets and threads are registered where these are made.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createNetifEnricher, readNetifs } from "../../src/enrich/index.ts";
+import { NetifEnricher, readNetifs } from "../../src/enrich/index.ts";
 import {
   dataSet,
   fields,
@@ -17,7 +17,7 @@ import {
   flowSample,
   sflow,
 } from "../../packages/testkit/index.ts";
-import { createStateKeeper, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
+import { StateKeeper, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
 import { readExporterState, writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import { createFlowRig, parseLines, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
@@ -39,7 +39,7 @@ test("records of a relay are those of the exporters that they name, each with it
   const twins = await createFlowTwins({
     relays,
     samplingRates: new Map([["10.0.0.2", 50]]),
-    more: (metrics) => [createNetifEnricher({ exporters: () => netifs, metrics })],
+    more: (metrics) => [new NetifEnricher(() => netifs, metrics)],
   });
   const send = (datagram: Buffer): Json[] => parseLines(Buffer.from(twins.send(datagram, { address: relay })));
   send(ipfix([ipfixTemplates(flow), ipfixTemplates(sampling), dataSet(sampling, [ipv4("10.0.0.1"), uint(10, 4)])]));
@@ -138,7 +138,7 @@ test("state by a relay goes to who decodes the relay, and is not that of the exp
   itself.send(ipfix([ipfixTemplates(sampling), rate(20)]), { address: "10.0.0.1" });
   const states = [byRelay, itself].flatMap((rig) => rig.pipeline.exportState("all").changed);
   const taken: string[][] = [[], []];
-  const keeper = createStateKeeper({
+  const keeper = new StateKeeper({
     store: { load: async () => states, put() {} },
     sources: taken.map((list) => ({
       exportState: () => ({ changed: [], forgotten: [], heard: [], asked: [] }),

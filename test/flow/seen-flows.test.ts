@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noFlow, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
-import { createSeenFlows } from "../../src/flow/exporters/exporter.ts";
+import { noFlow, SeenFlows, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
@@ -49,7 +48,7 @@ test("a reply is another flow, and a flow without ports is none", () => {
 });
 
 test("a cell keeps the least hash, and the directions of that flow alone", () => {
-  const seen = createSeenFlows();
+  const seen = new SeenFlows();
   const at = 7 * seenWindowMs + 5;
   seen.note((9 << 8) | 3, 1, at);
   seen.note((5 << 8) | 3, 2, at);
@@ -63,7 +62,7 @@ test("a cell keeps the least hash, and the directions of that flow alone", () =>
 });
 
 test("the ten minutes before are kept, older ones are not", () => {
-  const seen = createSeenFlows();
+  const seen = new SeenFlows();
   seen.note(1 << 8, 0, seenWindowMs);
   seen.note(2 << 8, 0, 2 * seenWindowMs);
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { accountSequence, createSequence } from "../../src/flow/exporters/sequence.ts";
+import { accountSequence, Sequence } from "../../src/flow/exporters/sequence.ts";
 import {
   dataSet,
   fields,
@@ -169,7 +169,7 @@ test("model: what is lost is counted exactly, and a restart never as more than c
   });
   fc.assert(
     fc.property(fc.array(event, { minLength: 2, maxLength: 60 }), (events) => {
-      const sequence = createSequence();
+      const sequence = new Sequence();
       /** All that was received, for a rate worked out from the whole history. */
       const received: { at: number; units: number }[] = [];
       let now = 1_700_000_000_000;

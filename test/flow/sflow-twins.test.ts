@@ -3,12 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import {
-  createAddressEnricher,
-  createNameEnricher,
-  knownPortNames,
-  type AddressSource,
-} from "../../src/enrich/index.ts";
+import { AddressEnricher, NameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
@@ -90,10 +85,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
               const directory = new InterfaceDirectory();
               const device = { ip: "192.0.2.254", addresses: [], names: interfaceNames };
               directory.change({ deviceId: "a", known: device });
-              return [
-                createInterfaceEnricher(directory, metrics),
-                createNameEnricher({ ports: () => portNames, dscp: true, metrics }),
-              ];
+              return [createInterfaceEnricher(directory, metrics), new NameEnricher(() => portNames, true, metrics)];
             },
           }),
         });
@@ -144,7 +136,7 @@ test("a line that the kernel leaves is completed before lines are handed over an
   const common = { metrics: createMetrics(), log: silentLog, clock: systemClock };
   const entry = udmEntry("0.0.0.0/0", { name: "net", metadata: { ".note": "n".repeat(7500) } });
   const watch = manualWatch([entry]);
-  const udm = createAddressEnricher({
+  const udm = new AddressEnricher({
     ...common,
     watch: watch.watch,
     ttlMs: 1_000_000,

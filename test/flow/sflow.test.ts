@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createMemoryShare } from "../../src/flow/exporters/limits.ts";
-import { createSampleSources, sourceKey } from "../../src/flow/exporters/sequence.ts";
+import { EntryShare, MemoryShare } from "../../src/flow/exporters/limits.ts";
+import { SampleSources, sourceKey } from "../../src/flow/exporters/sequence.ts";
 import type { Value } from "../../src/record/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import {
@@ -105,9 +105,10 @@ test("samples without loss, in any number of sources, miss none; lost ones are c
         maxLength: 60,
       }),
       (first, samples) => {
-        const sources = createSampleSources([{ used: 0, max: 100 }], createMemoryShare({ used: 0, max: 0 }), () =>
+        const share = new EntryShare([{ used: 0, max: 100 }], new MemoryShare({ used: 0, max: 0 }), () =>
           assert.fail("nothing gives way"),
         );
+        const sources = new SampleSources(share);
         const numbers = new Map<number, number>();
         const dropped = new Map<number, number>();
         // Per source: lost since the last that came, none before the first.
@@ -184,7 +185,7 @@ test("broken datagrams: no error, no value twice or below another, no more recor
 });
 
 const dropsOf = (...counts: readonly number[]): number => {
-  const sources = createSampleSources([], createMemoryShare({ used: 0, max: 1e9 }), () => {});
+  const sources = new SampleSources(new EntryShare([], new MemoryShare({ used: 0, max: 1e9 }), () => {}));
   counts.forEach((count, i) => sources.account(sourceKey(0, 0, 3), i + 1, count, 512));
   return sources.drops;
 };

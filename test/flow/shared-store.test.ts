@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSharedStore, type ExporterState, type SharedStoreOptions } from "../../src/flow/index.ts";
+import { SharedStore, type ExporterState, type SharedStoreOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, type Clock, type Metrics } from "../../src/base/report/index.ts";
 import { createMemoryExporterTables, type MemoryExporterTables } from "../support/memory-exporter-table.ts";
 
@@ -10,7 +10,7 @@ interface Rig {
   open(
     member: string,
     options?: Partial<SharedStoreOptions>,
-  ): ReturnType<typeof createSharedStore> & {
+  ): SharedStore & {
     readonly metrics: Metrics;
     value(name: string, labels?: Record<string, string>): Promise<number>;
   };
@@ -28,7 +28,7 @@ function createRig(): Rig {
     open(member, options = {}) {
       const metrics = createMetrics();
       const clock: Clock = { now: () => rig.time, monotonic: () => rig.time };
-      const store = createSharedStore({
+      const store = new SharedStore({
         table: rig.tables.table(member),
         after(run, ms) {
           const action = { at: rig.time + ms, run };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createStateFiles } from "../../src/app/parts/flow-parts.ts";
-import { createStateStore, type ExporterState, type StateStore } from "../../src/flow/index.ts";
+import { StateStore, type ExporterState } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import type { FileIo } from "../../src/base/file/index.ts";
 import { faultFileIo } from "../support/fault-file-io.ts";
@@ -18,7 +18,8 @@ let runs = 0;
 function createStore(io: FileIo, options: { maxFileBytes?: number; clock?: typeof systemClock } = {}): Running {
   const metrics = createMetrics();
   const files = createStateFiles("/memory", io, `run${++runs}`, async () => {});
-  const store = createStateStore({ files, log: silentLog, metrics, clock: systemClock, ...options });
+  const { clock = systemClock, maxFileBytes } = options;
+  const store = new StateStore(files, { log: silentLog, metrics, clock }, maxFileBytes);
   return {
     store,
     metrics,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createRelayRewriter, type RelayRewriterOptions } from "../../src/flow/relay/tee.ts";
+import type { RelayLimits } from "../../src/flow/relay/relay-scope.ts";
+import { RelayRewriter } from "../../src/flow/relay/tee.ts";
 import {
   dataSet,
   fields,
@@ -31,11 +32,11 @@ type From = typeof first;
 
 /** A collector that hears exporters themselves, and one that hears them by a tee, which has a port for each. */
 function createPair(
-  options: Partial<RelayRewriterOptions> = {},
+  { maxBytes = 1472, limits }: { maxBytes?: number; limits?: Partial<RelayLimits> } = {},
   rigs = { direct: createFlowRig(), behind: createFlowRig({ relays: [host] }) },
 ) {
   const dropped: string[] = [];
-  const rewriter = createRelayRewriter({ maxBytes: 1472, drop: (reason) => void dropped.push(reason), ...options });
+  const rewriter = new RelayRewriter(maxBytes, (reason) => void dropped.push(reason), limits);
   const { direct, behind } = rigs;
   const ports = new Map<string, number>();
   return {

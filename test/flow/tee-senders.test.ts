@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
-import { createTee, type TeeOptions } from "../../src/flow/index.ts";
+import { Tee, type TeeOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import {
@@ -47,7 +47,7 @@ async function startStage(t: TestContext, ip: string, given: Partial<TeeOptions>
   target.on("message", (bytes, from) => void arrived.push({ bytes, from }));
   const metrics = createMetrics();
   let monotonic = 0;
-  const tee = createTee({
+  const tee = new Tee({
     ip,
     port: 0,
     targets: [{ name: "target", address: ip, port: target.address().port }],

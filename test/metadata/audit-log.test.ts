@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { createSharedIndex, type UdmIndex, type UdmStore, type WriteOrigin } from "../../src/metadata/index.ts";
+import { SharedIndex, type UdmStore, type WriteOrigin } from "../../src/metadata/index.ts";
 import { applyBatches } from "../../src/metadata/store/commit-queue.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { leastEntries } from "../support/shared-index.ts";
@@ -101,25 +101,24 @@ suite("prefixes with host bits", () => {
 });
 
 test("an edit is given up when a batch fails by no refusal", async () => {
-  const index = createSharedIndex({ maxEntries: leastEntries }).empty();
+  const index = new SharedIndex({ maxEntries: leastEntries }).empty();
   let dropped = 0;
-  const counting: UdmIndex = {
-    ...index,
-    edit() {
-      const edit = index.edit();
-      const drop = (): void => {
-        dropped++;
-        edit.drop();
-      };
-      return { ...edit, drop };
-    },
+  const begin = index.edit.bind(index);
+  index.edit = () => {
+    const edit = begin();
+    const drop = edit.drop.bind(edit);
+    edit.drop = () => {
+      dropped++;
+      drop();
+    };
+    return edit;
   };
   const key = parseKey("10.0.0.1");
   const broken = { op: "create", key, values: { ...udmEntry("::"), tags: undefined } } as never;
   await assert.rejects(
-    applyBatches(counting, [
-      { writes: [{ op: "create", key: parseKey("10.0.0.2"), values: udmEntry("::") }] },
-      { writes: [broken] },
+    applyBatches(index, [
+      { writes: [{ op: "create", key: parseKey("10.0.0.2"), values: udmEntry("::") }], origin: {} },
+      { writes: [broken], origin: {} },
     ]),
     TypeError,
   );

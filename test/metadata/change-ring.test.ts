@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseKey, type Key } from "../../src/base/ip/index.ts";
-import { createChangeBuffer, createChangeReader, createChangeWriter } from "../../src/metadata/index/shared-reader.ts";
+import { createChangeBuffer, ChangeReader, ChangeWriter } from "../../src/metadata/index/shared-reader.ts";
 
 const range = ({ family, first, last }: Key): object => ({ family, first, last });
 
 function setUp() {
   const buffer = createChangeBuffer();
   const state = { version: 0 };
-  const read = createChangeReader(buffer, () => state.version);
-  return { state, read, note: createChangeWriter(buffer) };
+  const reader = new ChangeReader(buffer);
+  const writer = new ChangeWriter(buffer);
+  return {
+    state,
+    read: () => reader.next(() => state.version),
+    note: writer.write.bind(writer),
+  };
 }
 
 test("what is written for a version that is not published yet comes with that version", () => {

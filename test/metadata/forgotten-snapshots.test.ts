@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createSharedIndex, openSharedIndex, type SharedIndex, type UdmIndex } from "../../src/metadata/index.ts";
+import { SharedIndex, SharedIndexReader, type UdmIndex } from "../../src/metadata/index.ts";
 import { denseAddress, udmEntry } from "../support/udm-entry.ts";
 import { until } from "../support/until.ts";
 
@@ -32,8 +32,8 @@ async function untilCollected(what: string, isSo: () => boolean): Promise<void> 
 }
 
 test("states that were forgotten give their memory back, all but the published one", async () => {
-  const shared = createSharedIndex({ maxEntries: 100 });
-  const reader = openSharedIndex(shared.handle());
+  const shared = new SharedIndex({ maxEntries: 100 });
+  const reader = new SharedIndexReader(shared.handle());
   publishMany(shared, 50);
   assert.equal(shared.stats().heldSnapshots, 51);
   await untilCollected("no object is left", () => shared.stats().heldSnapshots === 0);
@@ -45,7 +45,7 @@ test("states that were forgotten give their memory back, all but the published o
 });
 
 test("edits that were forgotten give back what they made", async () => {
-  const shared = createSharedIndex({ maxEntries: 100 });
+  const shared = new SharedIndex({ maxEntries: 100 });
   const index = shared.empty();
   shared.publish(index);
   const before = inUse(shared);
@@ -59,7 +59,7 @@ test("edits that were forgotten give back what they made", async () => {
 });
 
 test("an iterator that is in the middle keeps its state, and gives it up with itself", async () => {
-  const shared = createSharedIndex({ maxEntries: 5000 });
+  const shared = new SharedIndex({ maxEntries: 5000 });
   const start = (): Generator<Uint8Array> => {
     const edit = shared.empty().edit();
     for (let n = 0; n < 1000; n++) edit.put(udmEntry(`10.0.${n >> 8}.${n & 255}`, { name: "kept" }));

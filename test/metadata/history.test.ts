@@ -313,7 +313,7 @@ test("edits by hand all over a long file are found, wherever they are", async ()
           }
         }
         // Of a key that comes again, the place is another one.
-        return new Map([...names].toSorted(([a], [b]) => keys.indexOf(a) - keys.indexOf(b)));
+        return new Map(keys.flatMap((key) => (names.has(key) ? [[key, names.get(key) ?? ""] as const] : [])));
       });
       const [before, after] = states as [Map<string, string>, Map<string, string>];
       const io = memoryFileIo();

@@ -3,7 +3,7 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { createRandom } from "../../bench/support/random.ts";
 import { compareSpecificity, formatAddress, parseKey, type Address, type Key } from "../../src/base/ip/index.ts";
-import { createSharedIndex, openSharedIndex, type SharedIndexReader, type UdmIndex } from "../../src/metadata/index.ts";
+import { SharedIndex, SharedIndexReader, type UdmIndex } from "../../src/metadata/index.ts";
 import { runs } from "../support/runs.ts";
 import { leastEntries } from "../support/shared-index.ts";
 import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
@@ -26,8 +26,8 @@ suite("layers in one index", () => {
         fc.array(step, { minLength: 1, maxLength: 6 }),
         fc.array(asked, { maxLength: 12 }),
         (steps, addresses) => {
-          const shared = createSharedIndex({ maxEntries: leastEntries });
-          const reader = openSharedIndex(shared.handle());
+          const shared = new SharedIndex({ maxEntries: leastEntries });
+          const reader = new SharedIndexReader(shared.handle());
           // One of them is always searched.
           const places = [undefined, shared.layerPlaces(), shared.layerPlaces(), undefined];
           const states: UdmIndex[] = [0, 1, 2, 3].map(() => shared.empty());
@@ -97,7 +97,7 @@ suite("layers in one index", () => {
         const to = from + (1n << BigInt(bits - length));
         return parseKey(to >> BigInt(bits) === 0n ? `${text(from)}-${text(to)}` : text(from));
       };
-      const shared = createSharedIndex({ maxEntries: leastEntries });
+      const shared = new SharedIndex({ maxEntries: leastEntries });
       const layers = [0, 1, 2].map((layer) => {
         const places = shared.layerPlaces();
         const keys = Array.from({ length: 100 }, anyKey);
@@ -109,7 +109,7 @@ suite("layers in one index", () => {
         return { index: edit.done(), places, keys: new Map(keys.map((key) => [key.text, key])) };
       });
       shared.publishLayers(layers, undefined);
-      const reader = openSharedIndex(shared.handle());
+      const reader = new SharedIndexReader(shared.handle());
       for (const value of layers.flatMap(({ keys }) =>
         [...keys.values()].flatMap(({ first, last }) => [first, last, last + 1n]),
       )) {
@@ -125,8 +125,8 @@ suite("layers in one index", () => {
   });
 
   test("give their memory back when nobody sees them any more", () => {
-    const shared = createSharedIndex({ maxEntries: leastEntries });
-    const reader = openSharedIndex(shared.handle());
+    const shared = new SharedIndex({ maxEntries: leastEntries });
+    const reader = new SharedIndexReader(shared.handle());
     let state = shared.empty();
     const used: number[] = [];
     for (let round = 0; round < 300; round++) {
@@ -148,7 +148,7 @@ suite("layers in one index", () => {
   });
 
   test("that are no longer held are refused, and so are too many", () => {
-    const shared = createSharedIndex({ maxEntries: leastEntries });
+    const shared = new SharedIndex({ maxEntries: leastEntries });
     const state = shared.empty();
     assert.throws(
       () =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { createSharedIndex, loadState, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
+import { SharedIndex, loadState, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
 import { YamlFault } from "../../src/base/yaml/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
@@ -20,7 +20,7 @@ async function written(entries: readonly UdmEntry[]): Promise<string> {
   return io.text(memoryPath) ?? "";
 }
 
-const shared = createSharedIndex({ maxEntries: 10_000 });
+const shared = new SharedIndex({ maxEntries: 10_000 });
 
 /** All that a file says, or why it cannot be used. */
 function load(text: string): { entries: unknown; texts?: string; isOurs?: boolean } {

@@ -8,13 +8,12 @@ import * as fc from "fast-check";
 import { startUdmFileThread } from "../../src/app/index.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import {
-  createSharedIndex,
+  SharedIndex,
   loadState,
   type IndexLoan,
   type LoadedState,
-  openSharedIndex,
+  SharedIndexReader,
   UdmError,
-  type SharedIndex,
   type UdmIndex,
 } from "../../src/metadata/index.ts";
 import { nodeFileIo } from "../../src/base/file/index.ts";
@@ -101,7 +100,7 @@ suite("loading a big file", () => {
     await writeFile(path, `${text("a")}10.200.0.0/16:\n  metadata:\n    a: b\n    c: d\n`);
     const { store } = threaded(path);
     await store.start();
-    const reader = openSharedIndex(store.readerHandle());
+    const reader = new SharedIndexReader(store.readerHandle());
     const first = store.current();
     await writeFile(path, `# the same\n10.200.0.0/16:\n  metadata:\n    c: d\n    a: "b"\n${text('"a"')}`);
     assert.equal(await store.load(), first);
@@ -159,7 +158,7 @@ suite("loading a big file", () => {
   });
 
   test("memory that was lent is all there again, whatever the result", async () => {
-    const shared = createSharedIndex({ maxEntries: 1000 });
+    const shared = new SharedIndex({ maxEntries: 1000 });
     const file = fc
       .uniqueArray(fc.tuple(denseKeyText, fc.nat(300)), { selector: ([key]) => parseKey(key).text, maxLength: 60 })
       .map((entries) => entries.map(([key, n]) => `"${key}":\n  name: "${"n".repeat(n)}"\n`).join(""));

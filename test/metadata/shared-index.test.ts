@@ -5,10 +5,9 @@ import { Worker } from "node:worker_threads";
 import * as fc from "fast-check";
 import { parseKey } from "../../src/base/ip/index.ts";
 import {
-  createSharedIndex,
-  openSharedIndex,
+  SharedIndex,
+  SharedIndexReader,
   UdmError,
-  type SharedIndex,
   type UdmEntry,
   type UdmIndex,
   type UdmSelection,
@@ -72,8 +71,8 @@ function makeEntry(parts: {
 
 suite("an index in shared memory", () => {
   test("gives entries back as they were put, in every thread, metadata in its order", () => {
-    const shared = createSharedIndex({ maxEntries: 100 });
-    const reader = openSharedIndex(shared.handle());
+    const shared = new SharedIndex({ maxEntries: 100 });
+    const reader = new SharedIndexReader(shared.handle());
     let index = shared.empty();
     fc.assert(
       fc.property(fc.array(anyEntry, { maxLength: 8 }), (entries) => {
@@ -99,7 +98,7 @@ suite("an index in shared memory", () => {
   });
 
   test("gives the texts of entries in pieces of whole entries, without making them", () => {
-    const shared = createSharedIndex({ maxEntries: 200 });
+    const shared = new SharedIndex({ maxEntries: 200 });
     let index = shared.empty();
     const separator = fc.constantFrom("", ",", ",\n");
     fc.assert(
@@ -146,7 +145,7 @@ suite("an index in shared memory", () => {
   });
 
   test("texts that are longer than a piece are given whole; a state that was given up gives no more", () => {
-    const shared = createSharedIndex({ maxEntries: 100 });
+    const shared = new SharedIndex({ maxEntries: 100 });
     const long = (n: number): string => `é${n}`.repeat(3000);
     const index = step(shared, shared.empty(), (edit) => {
       for (let n = 0; n < 5; n++) edit.put(udmEntry(`10.0.0.${n}`, { name: long(n) }));
@@ -164,8 +163,8 @@ suite("an index in shared memory", () => {
   });
 
   test("a reader looks up addresses given as bytes", () => {
-    const shared = createSharedIndex({ maxEntries: 100 });
-    const reader = openSharedIndex(shared.handle());
+    const shared = new SharedIndex({ maxEntries: 100 });
+    const reader = new SharedIndexReader(shared.handle());
     const index = step(shared, shared.empty(), (edit) => {
       for (const key of ["10.0.0.0/8", "200.1.2.3", "0.0.0.0/0", "2001:db8::/32", "ffff::1"]) edit.put(udmEntry(key));
     });
@@ -179,8 +178,8 @@ suite("an index in shared memory", () => {
   });
 
   test("a reader sees nothing before, and all of it after a publication; what was given up never", () => {
-    const shared = createSharedIndex({ maxEntries: 100 });
-    const reader = openSharedIndex(shared.handle());
+    const shared = new SharedIndex({ maxEntries: 100 });
+    const reader = new SharedIndexReader(shared.handle());
     const address = parseKey("10.0.0.1");
     const seen = (): string[] => reader.covering({ family: 4, value: address.first }).map((entry) => entry.name);
     assert.deepEqual([seen(), reader.version()], [[], 0]);
@@ -203,7 +202,7 @@ suite("an index in shared memory", () => {
   });
 
   test("memory is as before when all that was put is deleted, replaced, dropped or undone", async () => {
-    const shared = createSharedIndex({ maxEntries: 20_000 });
+    const shared = new SharedIndex({ maxEntries: 20_000 });
     let index = shared.empty();
     shared.publish(index);
     const inUse = (): number => shared.stats().tree + shared.stats().entries;
@@ -243,7 +242,7 @@ suite("an index in shared memory", () => {
   });
 
   test("a state that is held stays whole while others come and go", () => {
-    const shared = createSharedIndex({ maxEntries: 5000 });
+    const shared = new SharedIndex({ maxEntries: 5000 });
     let index = step(shared, shared.empty(), (edit) => {
       for (let n = 0; n < 2000; n++) edit.put(udmEntry(`10.0.${n >> 8}.${n & 255}`, { name: "old" }));
     });
@@ -266,7 +265,7 @@ suite("an index in shared memory", () => {
   });
 
   test("more entries than allowed, or than there is memory for, are refused and change nothing", () => {
-    const shared = createSharedIndex({ maxEntries: 3, limitName: "THE_LIMIT" });
+    const shared = new SharedIndex({ maxEntries: 3, limitName: "THE_LIMIT" });
     const index = step(shared, shared.empty(), (edit) => {
       for (const key of ["10.0.0.1", "10.0.0.2", "::1"]) edit.put(udmEntry(key));
     });
@@ -300,10 +299,10 @@ suite("an index in shared memory", () => {
   });
 
   test("has so many readers at most, and a place that a reader gave back goes to another", () => {
-    const shared = createSharedIndex({ maxEntries: 10, maxReaders: 2 });
+    const shared = new SharedIndex({ maxEntries: 10, maxReaders: 2 });
     const [one, two] = [shared.handle(), shared.handle()];
     assert.throws(() => shared.handle(), /2 readers at most/);
-    const reader = openSharedIndex(one);
+    const reader = new SharedIndexReader(one);
     reader.close();
     assert.throws(() => reader.covering(denseAddress(4, 1)), /closed/);
     const three = shared.handle();
@@ -315,7 +314,7 @@ suite("an index in shared memory", () => {
   });
 
   test("readers in other threads never see half a batch, nor memory that is used for something else", async () => {
-    const shared = createSharedIndex({ maxEntries: 5000 });
+    const shared = new SharedIndex({ maxEntries: 5000 });
     const readers = Array.from({ length: 2 }, () => {
       const handle = shared.handle();
       const worker = new Worker(new URL("../support/shared-index-reader.js", import.meta.url), { workerData: handle });
@@ -365,7 +364,7 @@ suite("an index in shared memory", () => {
   });
 
   test("a reader's thread that is killed keeps nothing for long", async () => {
-    const shared = createSharedIndex({ maxEntries: 5000, maxReaders: 1 });
+    const shared = new SharedIndex({ maxEntries: 5000, maxReaders: 1 });
     let index = step(shared, shared.empty(), (edit) => {
       for (let n = 0; n < 500; n++) edit.put(udmEntry(`10.0.0.0-10.0.${n >> 8}.${n & 255}`, { name: `n ${n}` }));
     });

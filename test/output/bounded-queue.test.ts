@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createBoundedQueue } from "../../src/output/index.ts";
+import { BoundedQueue } from "../../src/output/index.ts";
 import { runs } from "../support/runs.ts";
 
 const operation = fc.oneof(
@@ -13,7 +13,7 @@ const operation = fc.oneof(
 test("chunks come out whole, in order and unchanged, within the bound", () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 200 }), fc.integer({ min: 300, max: 3000 }), (operations, limit) => {
-      const queue = createBoundedQueue(limit);
+      const queue = new BoundedQueue(limit);
       const model: Buffer[] = [];
       let taken: { bytes: Uint8Array; expected: Buffer } | undefined;
       let serial = 0;
@@ -78,7 +78,7 @@ test("chunks come out whole, in order and unchanged, within the bound", () => {
 });
 
 test("a queue of several blocks drains completely", () => {
-  const queue = createBoundedQueue(8 * 1024 * 1024);
+  const queue = new BoundedQueue(8 * 1024 * 1024);
   const chunk = Buffer.alloc(300_000, 7);
   let put = 0;
   while (queue.put(chunk, 1)) put++;
@@ -93,7 +93,7 @@ test("a queue of several blocks drains completely", () => {
 });
 
 test("a chunk longer than a block is taken", () => {
-  const queue = createBoundedQueue(8 * 1024 * 1024);
+  const queue = new BoundedQueue(8 * 1024 * 1024);
   assert.ok(queue.put(Buffer.from("a\n"), 1));
   assert.ok(queue.put(Buffer.alloc(5_000_000, 1), 9));
   assert.ok(queue.put(Buffer.from("b\n"), 1));

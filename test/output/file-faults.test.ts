@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createFileSink } from "../../src/output/index.ts";
+import { FileSink } from "../../src/output/index.ts";
 import { systemClock, type Clock } from "../../src/base/report/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until } from "./output-fixture.ts";
 import { faultyOutputIo, type Fault, type FaultyOutputIo } from "./faulty-output-io.ts";
@@ -19,7 +19,7 @@ const hastyClock: Clock = { now: () => systemClock.now(), monotonic: () => 1000 
 async function scenario(t: TestContext, io: FaultyOutputIo): Promise<number[]> {
   const { folder, options, metrics } = await outputFixture(t);
   const path = join(folder, "sub/flows.ndjson");
-  const sink = createFileSink({ ...options, path, maxBytes: 300, maxFiles: 9, io, clock: hastyClock });
+  const sink = new FileSink({ ...options, path, maxBytes: 300, maxFiles: 9, io, clock: hastyClock });
   const written = async (): Promise<number> =>
     (await metrics.value("netgloss_output_records_total", { output: "file" })) ?? 0;
   await sink.start();

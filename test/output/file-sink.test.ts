@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readFile, readlink, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createFileSink, type FileSink, type FileSinkOptions } from "../../src/output/index.ts";
+import { FileSink, type FileSinkOptions } from "../../src/output/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until, type OutputFixture } from "./output-fixture.ts";
 import { faultyOutputIo, type Fault } from "./faulty-output-io.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -18,7 +18,7 @@ interface Case extends OutputFixture {
 async function fileCase(t: TestContext, given: Partial<FileSinkOptions> = {}): Promise<Case> {
   const fixture = await outputFixture(t, given);
   const path = given.path ?? join(fixture.folder, "flows.ndjson");
-  const sink = createFileSink({ ...fixture.options, path, maxBytes: 0, maxFiles: 1, ...given });
+  const sink = new FileSink({ ...fixture.options, path, maxBytes: 0, maxFiles: 1, ...given });
   cleanUp(t, () => sink.stop());
   return {
     ...fixture,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createOutputMetrics, type OutputOptions } from "../../src/output/index.ts";
+import { OutputMetrics, type OutputOptions } from "../../src/output/index.ts";
 import {
   createHealth,
   createMetrics,
@@ -32,7 +32,7 @@ export async function outputFixture(t: TestContext, given: Partial<OutputOptions
   const options: OutputOptions = {
     queueBytes: 1024 * 1024,
     log,
-    metrics: createOutputMetrics(metrics),
+    metrics: new OutputMetrics(metrics),
     clock: systemClock,
     health,
     retryMs: 1,

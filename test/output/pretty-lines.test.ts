@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { array, assert as hold, dictionary, jsonValue, property, string } from "fast-check";
-import { createMonitorSink, prettySink } from "../../src/output/index.ts";
+import { MonitorSink, prettySink } from "../../src/output/index.ts";
 
 function pretty(lines: string): string {
   let out = "";
@@ -29,11 +29,11 @@ test("the monitor logs records and their rate, at each interval and at the end",
   let now = 0;
   const said: unknown[] = [];
   const log = { debug() {}, warn() {}, error() {}, info: (fields: unknown) => void said.push(fields) };
-  const monitor = createMonitorSink({ intervalMs: 2000, log, clock: { now: () => now, monotonic: () => now } });
+  const monitor = new MonitorSink(2000, { log, clock: { now: () => now, monotonic: () => now } });
   await monitor.start();
   monitor.write(Buffer.from("{}\n{}\n"), 2);
   let isDone = false;
-  monitor.lend?.(Buffer.from("{}\n{}\n"), 2, () => (isDone = true));
+  monitor.lend(Buffer.from("{}\n{}\n"), 2, () => (isDone = true));
   now = 2000;
   t.mock.timers.tick(2000);
   now = 3000;

@@ -1,6 +1,6 @@
 // Writes numbered lines to its standard output through the sink until it is told to stop or the reader is gone, then says
 // on the standard error what happened to them; before that, `full` when the queue was full for the first time. Arguments: queue bytes, flush milliseconds, chunks (0 for no end).
-import { createOutputMetrics, createStdoutSink } from "../../src/output/index.ts";
+import { OutputMetrics, StdoutSink } from "../../src/output/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { lines } from "./output-fixture.ts";
 
@@ -9,12 +9,12 @@ const metrics = createMetrics();
 const health = createHealth();
 const warnings: string[] = [];
 const readerGone = new AbortController();
-const sink = createStdoutSink({
+const sink = new StdoutSink({
   queueBytes,
   flushMs,
   maxRate: 0,
   log: { ...silentLog, warn: (_, message) => void warnings.push(message) },
-  metrics: createOutputMetrics(metrics),
+  metrics: new OutputMetrics(metrics),
   clock: systemClock,
   health,
   onClosed: () => readerGone.abort(),

@@ -6,7 +6,7 @@ import { open, readFile, type FileHandle } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createStdoutSink } from "../../src/output/index.ts";
+import { StdoutSink } from "../../src/output/index.ts";
 import type { Check } from "../../src/base/report/index.ts";
 import { lines, numbers, outputFixture, range, until } from "./output-fixture.ts";
 import { cleanUp } from "../support/clean-up.ts";
@@ -155,7 +155,7 @@ test("a few a second: the others are left out, which is no loss", async (t) => {
   const fd = openSync(path, "a");
   cleanUp(t, () => closeSync(fd));
   const clock = { now: () => now, monotonic: () => now };
-  const sink = createStdoutSink({ ...options, clock, fd, maxRate: 3 });
+  const sink = new StdoutSink({ ...options, clock, fd, maxRate: 3 });
   await sink.start();
   for (let i = 0; i < 30; i++) {
     sink.write(lines(i * 2, 2), 2);

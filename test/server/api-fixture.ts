@@ -1,4 +1,4 @@
-import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/server/index.ts";
+import { ApiServer, type ApiServerOptions } from "../../src/server/index.ts";
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/base/report/index.ts";
 import { cleanUp, type Owner } from "../support/clean-up.ts";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.ts";
@@ -29,7 +29,7 @@ export async function startApi(
   const lines: ApiFixture["lines"] = [];
   const write = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
     void lines.push({ level, fields, message });
-  const server = createApiServer({
+  const server = new ApiServer({
     ip: "127.0.0.1",
     port: 0,
     authMetrics: false,

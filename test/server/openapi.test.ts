@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UdmService } from "../../src/server/gen/udm/v1/udm_pb.ts";
-import { createSignIn } from "../../src/server/index.ts";
+import { SignIn } from "../../src/server/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { oidcTestConfig } from "../support/oidc-issuer.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
@@ -53,7 +53,7 @@ test("the document is whole: references resolve, operations have names and respo
 });
 
 test("sign-in at an issuer is in it, and what proves who asks", async (t) => {
-  const signIn = createSignIn(oidcTestConfig("http://127.0.0.1:1"), systemClock);
+  const signIn = new SignIn(oidcTestConfig("http://127.0.0.1:1"), systemClock);
   const open = await startApi(t, {});
   const withPassword = await startApi(t, { signIn, basicAuth });
   const alone = await documentOf(open.url);

@@ -104,6 +104,6 @@ test("lists are written as the protobuf library writes them, at once and in piec
         }
       }
     }),
-    runs(100),
+    runs(30),
   );
 });

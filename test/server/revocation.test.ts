@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { createClient, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { createIdentities, createSignIn, createToken, parseAccessFile } from "../../src/server/index.ts";
+import { Identities, SignIn, createToken, parseAccessFile } from "../../src/server/index.ts";
 import { cheapHash } from "../support/cheap-hash.ts";
 import { UdmToolsService } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import type { StreamPage } from "../../src/server/index.ts";
@@ -31,7 +31,7 @@ const tail: StreamPage = {
 
 async function start(t: TestContext, file: string) {
   const time = { now: systemClock.now() };
-  const identities = createIdentities({ ...systemClock, now: () => time.now });
+  const identities = new Identities({ ...systemClock, now: () => time.now });
   identities.replace(parseAccessFile("users.yml", file));
   const { api } = await startTools(t, "", {
     identities,
@@ -148,7 +148,7 @@ suite("who loses what they may, loses what is open", { concurrency: true }, () =
   test("a session's streams end when its user signs out", async (t) => {
     const issuer = await startIssuer(t);
     issuer.claims = (right) => ({ ...right, preferred_username: "nora", groups: ["noc"] });
-    const signIn = createSignIn(oidcTestConfig(issuer.url, {}), systemClock);
+    const signIn = new SignIn(oidcTestConfig(issuer.url, {}), systemClock);
     const { api } = await startTools(t, "", { signIn });
     const get = (path: string, cookie = ""): Promise<Response> =>
       fetch(api.url + path, { redirect: "manual", headers: { cookie } });

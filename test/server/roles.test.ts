@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { before, test, type TestContext } from "node:test";
-import { createToken, createIdentities, parseAccessFile, type Identities } from "../../src/server/index.ts";
+import { createToken, Identities, parseAccessFile } from "../../src/server/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import type { UdmStore, WriteOrigin } from "../../src/metadata/index.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
@@ -30,7 +30,7 @@ const basic = (user: string, password: string): Record<string, string> => ({
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
 function identities(): Identities {
-  const known = createIdentities(systemClock);
+  const known = new Identities(systemClock);
   known.replace(parseAccessFile("users.yml", file));
   return known;
 }

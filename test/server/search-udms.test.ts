@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createToolsContext } from "../../src/server/tools/tools-context.ts";
+import { ToolsContext } from "../../src/server/tools/tools-context.ts";
 import { matcherOf, readFilter, searchUdms } from "../../src/server/tools/search-udms.ts";
-import { createTagKeys } from "../../src/server/tools/scan-entries.ts";
+import { TagKeys } from "../../src/server/tools/scan-entries.ts";
 import { compareKeys } from "../../src/base/ip/index.ts";
 import type { UdmEntry, UdmWrite } from "../../src/metadata/index.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
@@ -85,8 +85,8 @@ test("pages of any search are those of the model, and the keys of tags follow ch
     const { store } = storeOn(io, { stateDirectory: io.folder });
     await store.start();
     store.layers.setNames(["netbox", "ipam"]);
-    const context = createToolsContext({ source: store, maxBatchSize: 1000 });
-    const tagKeys = createTagKeys(() => store);
+    const context = new ToolsContext(store, { maxBatchSize: 1000 });
+    const tagKeys = new TagKeys(() => store);
     for (const { entries, question: asked, layer, layered } of all) {
       await store.layers.replace(layer, layered, "RunSource");
       await store.submit(entries.map(put));
@@ -133,8 +133,8 @@ test("a page token stays good when entries come and go", async () => {
   const io = memoryFileIo();
   const { store } = storeOn(io, { stateDirectory: io.folder });
   await store.start();
-  const context = createToolsContext({ source: store, maxBatchSize: 1000 });
-  const tagKeys = createTagKeys(() => store);
+  const context = new ToolsContext(store, { maxBatchSize: 1000 });
+  const tagKeys = new TagKeys(() => store);
   await store.submit(
     ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"].map((key) => put(udmEntry(key, { tags: ["t"] }))),
   );

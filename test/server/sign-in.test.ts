@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createSignIn, type OidcConfig } from "../../src/server/index.ts";
+import { SignIn, type OidcConfig } from "../../src/server/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { oidcTestConfig, startIssuer, type TestIssuer } from "../support/oidc-issuer.ts";
 import { contractPath, postJson, startApi } from "./api-fixture.ts";
@@ -8,7 +8,7 @@ import { contractPath, postJson, startApi } from "./api-fixture.ts";
 async function start(t: TestContext, more: Partial<OidcConfig> = {}) {
   const issuer = await startIssuer(t);
   issuer.claims = (right) => ({ ...right, preferred_username: "nora", groups: ["noc"] });
-  const api = await startApi(t, { signIn: createSignIn(oidcTestConfig(issuer.url, more), systemClock) });
+  const api = await startApi(t, { signIn: new SignIn(oidcTestConfig(issuer.url, more), systemClock) });
   return { issuer, ...api };
 }
 
@@ -113,7 +113,7 @@ test("while the issuer is away a sign-in says so, and everything else goes on", 
   const { url, issuer, lines } = await start(t);
   const { cookie } = await signInAt(url, issuer);
   await issuer.stop();
-  const api = await startApi(t, { signIn: createSignIn(oidcTestConfig(issuer.url), systemClock) });
+  const api = await startApi(t, { signIn: new SignIn(oidcTestConfig(issuer.url), systemClock) });
   const [status, code, message] = (await errorOf(await get(`${api.url}/login`))) as [number, string, string];
   assert.deepEqual([status, code], [503, "unavailable"]);
   assert.match(message, /^the issuer http:\S+ cannot be used: connect ECONNREFUSED/);

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { create, fromBinary, toBinary, type JsonValue } from "@bufbuild/protobuf";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { createProgress, systemClock, type Progress } from "../../src/base/report/index.ts";
+import { Progress, systemClock } from "../../src/base/report/index.ts";
 import { ExportUdmsRequestSchema, ExportUdmsResponseSchema } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import { countTurns } from "../support/count-turns.ts";
 import { runs } from "../support/runs.ts";
@@ -627,9 +627,10 @@ test("an upsert that expects an entry as it was is refused when others have chan
 
 test("what imports and replacements do is shown while they do it", async (t) => {
   const seen: string[] = [];
-  const progress = createProgress(systemClock);
-  const begin: Progress["begin"] = (task) => {
-    const begun = progress.begin(task);
+  const progress = new Progress(systemClock);
+  const begin = progress.begin.bind(progress);
+  progress.begin = (task) => {
+    const begun = begin(task);
     return {
       ...begun,
       step: (name, unit, total) => (
@@ -638,7 +639,7 @@ test("what imports and replacements do is shown while they do it", async (t) => 
       ),
     };
   };
-  const { ask, call } = await startTools(t, plan, { progress: { ...progress, begin } });
+  const { ask, call } = await startTools(t, plan, { progress });
   await ask("importUdms", { text: "key,name\n10.2.0.1,a\n", format: "csv" });
   await ask("replaceUdms", { udms: [{ key: "10.2.0.1" }], scope: { within: "10.2.0.0/16" }, dryRun: true });
   assert.equal((await call("importUdms", { text: "key\nx\n", format: "csv" })).code, "invalid_argument");

@@ -9,8 +9,9 @@ import {
   type WatchUdmsResponse,
 } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import { isLong } from "../../src/server/rpc/codec.ts";
-import { createChangeFeed, type FollowedChange, watchAnswer } from "../../src/server/tools/watch-udms.ts";
+import { ChangeFeed, type FollowedChange, watchAnswer } from "../../src/server/tools/watch-udms.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
+import { createMetrics } from "../../src/base/report/index.ts";
 import type { UdmHistory } from "../../src/metadata/index.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { startTools, type ToolsFixture } from "./tools-fixture.ts";
@@ -30,6 +31,18 @@ async function protoOf(followed: FollowedChange | undefined): Promise<Buffer> {
   assert.ok(isLong(encoded));
   await encoded.size(() => true);
   return Buffer.concat([...encoded.pieces()]);
+}
+
+/** A feed, and why it has ended who follows. */
+function feedOf(history: () => UdmHistory, limits: ConstructorParameters<typeof ChangeFeed>[1]) {
+  const metrics = createMetrics();
+  const feed = new ChangeFeed(history, limits, metrics, { reject: () => {} });
+  const ends = async (): Promise<unknown[]> => {
+    const families = await metrics.everything();
+    const ended = families.find(({ name }) => name === "netgloss_api_change_watchers_ended_total");
+    return [...(ended?.samples ?? [])].flatMap(([{ reason }, count]) => (count > 0 ? [reason] : []));
+  };
+  return { feed, ends };
 }
 
 const shown = ({ change, last }: WatchUdmsResponse): unknown[] => [
@@ -85,12 +98,7 @@ suite("a stream of changes", { concurrency: true }, () => {
 
   test("a client that reads too slowly is ended when it is too far behind, and has to list again", async (t) => {
     const tools = await startTools(t, "");
-    const ends: string[] = [];
-    const feed = createChangeFeed(() => tools.store.history, {
-      maxFollowers: 1,
-      maxHeldBytes: 1e6,
-      onEnd: (reason) => ends.push(reason),
-    });
+    const { feed, ends } = feedOf(() => tools.store.history, { maxWatchers: 1, maxWatchedBytes: 1e6 });
     const slow = feed.follow({ after: undefined, filter: undefined, signal: new AbortController().signal });
     await slow.next();
     const first = slow.next();
@@ -112,7 +120,7 @@ suite("a stream of changes", { concurrency: true }, () => {
     await assert.rejects(readOn(), (error) =>
       /failed_precondition.* changes behind: list the entries again/.test(ConnectError.from(error).message),
     );
-    assert.deepEqual(ends, ["behind"]);
+    assert.deepEqual(await ends(), ["behind"]);
     assert.equal(feed.followers, 0);
   });
 
@@ -132,9 +140,7 @@ suite("a stream of changes", { concurrency: true }, () => {
       lastOf: (keys) => store.history.lastOf(keys),
       watch: (listener) => store.history.watch(listener),
     };
-    const ends: string[] = [];
-    const options = { maxFollowers: 100, maxHeldBytes: 500_000, onEnd: (reason: string) => ends.push(reason) };
-    const feed = createChangeFeed(() => history, options);
+    const { feed, ends } = feedOf(() => history, { maxWatchers: 100, maxWatchedBytes: 500_000 });
     const follow = async (after?: number): Promise<AsyncGenerator<FollowedChange>> => {
       const followed = feed.follow({ after, filter: undefined, signal: new AbortController().signal });
       await followed.next();
@@ -177,7 +183,7 @@ suite("a stream of changes", { concurrency: true }, () => {
     );
     const newest = await follow(3);
     assert.equal((await newest.next()).value.last, 4, "what is newest is for everybody");
-    assert.deepEqual(ends, ["bytes"]);
+    assert.deepEqual(await ends(), ["bytes"]);
     for (const followed of [...current, second, newest]) await followed.return(undefined);
     assert.equal(feed.heldBytes, 0);
   });

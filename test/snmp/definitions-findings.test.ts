@@ -18,24 +18,24 @@ const cases: readonly [string, Files, readonly string[]][] = [
     "an unknown syntax",
     inIf("syntax: Counter64", "syntax: Counter46"),
     [
-      'error: objects/if.yml:37:15: IF-MIB::ifXTable: attribute ifHCInOctets: unknown syntax "Counter46" (did you mean "Counter64"?)',
+      'error: objects/if.yml:37:15: IF-MIB::ifXTable: attribute ifHCInOctets: syntax: expected a syntax, such as Counter64; found "Counter46" (did you mean "Counter64"?)',
     ],
   ],
   [
     "a misspelt setting of an attribute",
     inIf("      tag: true\n    ifOperStatus", "      tags: true\n    ifOperStatus"),
-    ['error: objects/if.yml:14:7: IF-MIB::ifTable: attribute ifDescr: unknown setting "tags" (did you mean "tag"?)'],
+    ['error: objects/if.yml:14:7: IF-MIB::ifTable: attribute ifDescr: tags: unknown key (did you mean "tag"?)'],
   ],
   [
     "a setting of another program",
     inIf("  type: dynamic\n  augments", "  type: dynamic\n  poller_hint: fast\n  augments"),
-    ['warning: objects/if.yml:27:3: IF-MIB::ifXTable: unknown setting "poller_hint" is ignored'],
+    ["warning: objects/if.yml:27:3: IF-MIB::ifXTable: poller_hint: unknown key is ignored"],
   ],
   [
     "an OID with a mistake",
     inIf("oid: .1.3.6.1.2.1.31.1.1.1.6", "oid: .1.3.6.1..6"),
     [
-      'error: objects/if.yml:35:12: IF-MIB::ifXTable: attribute ifHCInOctets: oid: ".1.3.6.1..6" is not an OID such as .1.3.6.1.2.1.1.5',
+      'error: objects/if.yml:35:12: IF-MIB::ifXTable: attribute ifHCInOctets: oid: expected an OID such as .1.3.6.1.2.1.1.5, found ".1.3.6.1..6"',
     ],
   ],
   [
@@ -55,12 +55,12 @@ const cases: readonly [string, Files, readonly string[]][] = [
       ].join("\n"),
     },
     [
-      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model: descr: "(" is not a regular expression of RE2: missing closing ): `(`',
-      'error: autodiscover/identities/mine.yml:5:13: .1.3.6.1.4.1.5: model: oid: ".1.3.6.1..4" is not an OID such as .1.3.6.1.2.1.1.5',
-      'error: autodiscover/identities/mine.yml:6:16: .1.3.6.1.4.1.5: model: entity: expected one of model, serial, software, manufacturer, descr; found "modle" (did you mean "model"?)',
-      "error: autodiscover/identities/mine.yml:7:7: .1.3.6.1.4.1.5: model: expected one of oid, descr and entity",
-      'error: autodiscover/identities/mine.yml:8:3: .1.3.6.1.4.1.5: unknown setting "serail" (did you mean "serial"?)',
-      'error: autodiscover/identities/mine.yml:9:12: .1.3.6.1.4.1.5: models: "abc" is not the end of an OID, such as 1208',
+      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model 1: descr: "(" is not a regular expression of RE2: missing closing ): `(`',
+      'error: autodiscover/identities/mine.yml:5:13: .1.3.6.1.4.1.5: model 2: oid: expected an OID such as .1.3.6.1.2.1.1.5, found ".1.3.6.1..4"',
+      'error: autodiscover/identities/mine.yml:6:16: .1.3.6.1.4.1.5: model 3: entity: expected one of model, serial, software, manufacturer, descr; found "modle" (did you mean "model"?)',
+      "error: autodiscover/identities/mine.yml:7:7: .1.3.6.1.4.1.5: model 4: expected one of oid, descr and entity",
+      'error: autodiscover/identities/mine.yml:8:3: .1.3.6.1.4.1.5: serail: unknown key (did you mean "serial"?)',
+      'error: autodiscover/identities/mine.yml:9:12: .1.3.6.1.4.1.5: models: abc: expected the end of an OID, such as 1208; found "abc"',
     ],
   ],
   [
@@ -70,16 +70,16 @@ const cases: readonly [string, Files, readonly string[]][] = [
         ".1.3.6.1.4.1.5:\n  model:\n    - {descr: '(?!x)y'}\n    - {descr: '(x)\\1'}\n    - {descr: 'a{1000}b{1000}c{1000}'}\n    - {descr: '(a+)+$'}\n",
     },
     [
-      'error: autodiscover/identities/mine.yml:3:15: .1.3.6.1.4.1.5: model: descr: "(?!x)y" is not a regular expression of RE2: invalid or unsupported Perl syntax: `(?!`',
-      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model: descr: "(x)\\\\1" is not a regular expression of RE2: invalid escape sequence: `\\1`',
-      'error: autodiscover/identities/mine.yml:5:15: .1.3.6.1.4.1.5: model: descr: the regular expression "a{1000}b{1000}c{1000}" is too large: repeat less in it',
+      'error: autodiscover/identities/mine.yml:3:15: .1.3.6.1.4.1.5: model 1: descr: "(?!x)y" is not a regular expression of RE2: invalid or unsupported Perl syntax: `(?!`',
+      'error: autodiscover/identities/mine.yml:4:15: .1.3.6.1.4.1.5: model 2: descr: "(x)\\\\1" is not a regular expression of RE2: invalid escape sequence: `\\1`',
+      'error: autodiscover/identities/mine.yml:5:15: .1.3.6.1.4.1.5: model 3: descr: the regular expression "a{1000}b{1000}c{1000}" is too large: repeat less in it',
     ],
   ],
   [
     "fixed fields with faults",
     inIf("  attributes:\n    ifDescr", "  fields: {a b: x, c.d: [1]}\n  attributes:\n    ifDescr"),
     [
-      'error: objects/if.yml:9:12: IF-MIB::ifTable: fields: "a b" is not a field name such as netif.bytes.in',
+      'error: objects/if.yml:9:12: IF-MIB::ifTable: fields: "a b": expected a field name such as netif.bytes.in, found "a b"',
       "error: objects/if.yml:9:25: IF-MIB::ifTable: fields: c.d: expected a text, found a list",
     ],
   ],
@@ -93,12 +93,14 @@ const cases: readonly [string, Files, readonly string[]][] = [
   [
     "one name for two attributes",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.descr\n      syntax: Counter32"),
-    ["warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: ifDescr has the same name netif.descr"],
+    [
+      "warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name: ifDescr has the same name netif.descr",
+    ],
   ],
   [
     "the name of the index for an attribute",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.index\n      syntax: Counter32"),
-    ["error: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: index 1 has the same name netif.index"],
+    ["error: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name: index 1 has the same name netif.index"],
   ],
   [
     "a range of readings that is none",
@@ -114,7 +116,7 @@ const cases: readonly [string, Files, readonly string[]][] = [
     "a name below another",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.descr.in\n      syntax: Counter32"),
     [
-      "error: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name netif.descr.in lies below the name of ifDescr",
+      "error: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name: netif.descr.in lies below the name of ifDescr",
     ],
   ],
   [
@@ -141,7 +143,7 @@ const cases: readonly [string, Files, readonly string[]][] = [
       "    - type: ImplicitOctetString\n      oid: .1.3.6.1\n      name: a\n      syntax: OctetString\n    - type: Integer\n",
     ),
     [
-      "error: objects/if.yml:4:13: IF-MIB::ifTable: index 1: ImplicitOctetString takes all that follows, so it can only be the last part",
+      "error: objects/if.yml:4:13: IF-MIB::ifTable: index 1: type: ImplicitOctetString takes all that follows, so it can only be the last part",
     ],
   ],
   [
@@ -157,7 +159,7 @@ const cases: readonly [string, Files, readonly string[]][] = [
       "  augments: IF-MIB::ifTable\n",
       "  augments: IF-MIB::ifTable\n  index:\n    - {type: Integer, oid: .1.3.6, name: x, syntax: Integer32}\n",
     ),
-    ["error: objects/if.yml:27:3: IF-MIB::ifXTable: either index or augments, not both"],
+    ["error: objects/if.yml:27:3: IF-MIB::ifXTable: augments: either index or augments, not both"],
   ],
   [
     "augments of what does not exist",
@@ -260,11 +262,11 @@ const cases: readonly [string, Files, readonly string[]][] = [
       "enums/oid/sys.yml": ".1.3.6.1.3:\n  linux: x\nsysObjectID:\n  .1.3: x\n",
     },
     [
-      'error: enums/bitmap/sys.yml:2:3: .1.3.6.1.2: expected a bit number, found "-1"',
-      'error: enums/integer/if.yml:3:3: .1.3.6.1.2.1.2.2.1.8: expected a whole number, found "two"',
-      "error: enums/integer/if.yml:4:6: .1.3.6.1.2.1.2.2.1.8: 3: expected a label, found a list",
-      'error: enums/oid/sys.yml:2:3: .1.3.6.1.3: "linux" is not an OID such as .1.3.6.1.2.1.1.5',
-      'error: enums/oid/sys.yml:3:1: sysObjectID: "sysObjectID" is not an OID such as .1.3.6.1.2.1.2.2.1.3',
+      'error: enums/bitmap/sys.yml:2:3: .1.3.6.1.2: -1: expected a bit number, found "-1"',
+      'error: enums/integer/if.yml:3:3: .1.3.6.1.2.1.2.2.1.8: two: expected a whole number, found "two"',
+      "error: enums/integer/if.yml:4:6: .1.3.6.1.2.1.2.2.1.8: 3: expected a text, found a list",
+      'error: enums/oid/sys.yml:2:3: .1.3.6.1.3: linux: expected an OID such as .1.3.6.1.2.1.1.5, found "linux"',
+      'error: enums/oid/sys.yml:3:1: sysObjectID: expected an OID such as .1.3.6.1.2.1.1.5, found "sysObjectID"',
       "warning: objects/if.yml:18:15: IF-MIB::ifTable: attribute ifOperStatus: no enumeration has the labels of .1.3.6.1.2.1.2.2.1.8",
     ],
   ],
@@ -293,8 +295,8 @@ const cases: readonly [string, Files, readonly string[]][] = [
     "a device without an address",
     { "devices/lab.yml": "r1:\n  communities: [x]\nr2:\n  ip: router.example\n  communities: [x]\nr3:\n" },
     [
-      "error: devices/lab.yml:1:1: r1: ip is missing",
-      'error: devices/lab.yml:4:7: r2: ip: "router.example" is not an IP address',
+      "error: devices/lab.yml:1:1: r1: ip is missing: expected an IP address",
+      'error: devices/lab.yml:4:7: r2: ip: expected an IP address, found "router.example"',
       "error: devices/lab.yml:6:1: r3: expected a mapping, found nothing",
     ],
   ],
@@ -332,7 +334,7 @@ r3:
       "error: devices/lab.yml:3:1: r2: version 3 needs v3_credentials, and there are none",
       'error: devices/lab.yml:11:32: r3: v3_credentials 1: authentication_protocol: expected one of noauth, md5, sha, sha224, sha256, sha384, sha512; found "sha265" (did you mean "sha256"?)',
       "error: devices/lab.yml:14:34: r3: v3_credentials 2: authentication_passphrase: expected at least 8 characters",
-      "error: devices/lab.yml:16:25: r3: v3_credentials 3: privacy needs an authentication_protocol",
+      "error: devices/lab.yml:16:25: r3: v3_credentials 3: privacy_protocol: privacy needs an authentication_protocol",
       "error: devices/lab.yml:18:7: r3: v3_credentials 4: username is missing",
       "error: devices/lab.yml:18:7: r3: v3_credentials 4: authentication_passphrase is missing",
       "error: devices/lab.yml:19:7: r3: v3_credentials 5: expected a mapping, found a text",
@@ -346,8 +348,8 @@ r3:
     },
     [
       'error: defaults/device.yml:2:12: default: timeout: expected a whole number from 1 to 600000, found "-1"',
-      'warning: defaults/object_types.yml:2:3: dynamic: unknown setting "interval" is ignored',
-      "error: defaults/object_types.yml:1:1: dynamic: poll_interval is missing",
+      "warning: defaults/object_types.yml:2:3: dynamic: interval: unknown key is ignored",
+      "error: defaults/object_types.yml:1:1: dynamic: poll_interval is missing: expected a whole number from 1 to 1728000",
       'warning: objects/if.yml:2:9: IF-MIB::ifTable: type: no object type "dynamic", so the device\'s poll_interval counts',
       'warning: objects/if.yml:26:9: IF-MIB::ifXTable: type: no object type "dynamic", so the device\'s poll_interval counts',
       'warning: objects/sys.yaml:2:9: SNMPv2-MIB::system: type: no object type "stable", so the device\'s poll_interval counts',

@@ -144,7 +144,7 @@ test("the check names contexts that are there twice, and objects that nobody kno
   });
   const findings = tree.format(await tree.load());
   assert.ok(
-    findings.some((finding) => /bridge\.yml:3:18.*contexts: "10" is there twice/.test(finding)),
+    findings.some((finding) => /bridge\.yml:3:18.*contexts 2: "10" is there twice/.test(finding)),
     findings.join("\n"),
   );
   assert.ok(

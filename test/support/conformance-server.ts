@@ -16,7 +16,7 @@ import {
 } from "@bufbuild/protobuf";
 import { anyPack, FileDescriptorSetSchema, type Any } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
-import { createApiServer } from "../../src/server/index.ts";
+import { ApiServer } from "../../src/server/index.ts";
 import { encode, type Encodable } from "../../src/server/rpc/codec.ts";
 import { serverStream, unary, type CallContext, type RpcService } from "../../src/server/rpc/method.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
@@ -56,7 +56,7 @@ const wanted = readRequest();
 const { useTls, messageReceiveLimit } = wanted as unknown as { useTls: boolean; messageReceiveLimit: number };
 const after: (() => unknown)[] = [];
 const tls = useTls ? selfSignedFiles({ after: (work: () => unknown) => void after.push(work) }) : undefined;
-const server = createApiServer({
+const server = new ApiServer({
   ip: "127.0.0.1",
   port: 0,
   ...(tls === undefined ? {} : { tls }),

@@ -1,9 +1,4 @@
-import {
-  createLineSampler,
-  type LineSampler,
-  type SamplingMemory,
-  type SamplingRates,
-} from "../../src/explore/sampling/index.ts";
+import { LineSampler, type SamplingMemory, type SamplingRates } from "../../src/explore/sampling/index.ts";
 
 /** Chooses in the thread that takes, without a queue between. */
 export function createDirectSampler(
@@ -20,5 +15,5 @@ export function createDirectSampler(
     write: (lines: Uint8Array, records: number) =>
       take(Buffer.from(lines.buffer, lines.byteOffset, lines.length), records),
   };
-  return createLineSampler({ memory, chooser, random: Math.random, to, dropped() {} }, rates);
+  return new LineSampler(memory, rates, chooser, Math.random, to, () => {});
 }

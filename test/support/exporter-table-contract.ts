@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ExporterRow, ExporterTable } from "../../src/fleet/index.ts";
+import type { SharedStateTable, StateRow } from "../../src/flow/index.ts";
 
 /** What holds for the table of exporters of every fleet, in memory or in a database. */
-export function runExporterTableContract(open: () => Promise<(member: string) => Promise<ExporterTable>>): void {
+export function runExporterTableContract(open: () => Promise<(member: string) => Promise<SharedStateTable>>): void {
   const minute = 60_000;
-  const row = (sender: string, text: string, more: Partial<ExporterRow> = {}): ExporterRow => {
+  const row = (sender: string, text: string, more: Partial<StateRow> = {}): StateRow => {
     return { sender, exporter: sender, text, madeMsAgo: 0, silentMs: 0, clock: 1_700_000_000_123, ...more };
   };
-  const textsOf = async (table: ExporterTable, senders: readonly string[], maxSilentMs = minute): Promise<string[]> =>
-    (await table.find(senders, maxSilentMs)).map(({ text }) => text);
+  const textsOf = async (
+    table: SharedStateTable,
+    senders: readonly string[],
+    maxSilentMs = minute,
+  ): Promise<string[]> => (await table.find(senders, maxSilentMs)).map(({ text }) => text);
 
   test("what a member writes all find, by sender, those it names as a relay included", async () => {
     const tables = await open();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import type { FleetMember, MembershipTables, ShareTables, Standing } from "../../src/fleet/index.ts";
+import type { FleetMember, MembershipTables, ShareTables, LeaseState } from "../../src/fleet/index.ts";
 
 export interface TablesUnderTest {
   /** Those of another collector with each call, of a fleet that nobody is a member of yet. */
@@ -11,7 +11,7 @@ export interface TablesUnderTest {
 }
 
 const member = (name: string): FleetMember => ({ name, session: randomUUID() });
-const names = (standing: Standing): readonly string[] | string =>
+const names = (standing: LeaseState): readonly string[] | string =>
   standing.state === "held" ? standing.members.map(({ name }) => name) : standing.state;
 
 /** What holds for the tables of every fleet, in memory or in a database. Leases are of 300 ms. */

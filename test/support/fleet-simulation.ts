@@ -1,14 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
-import { createExporterTable, type ExporterTable, Fleet } from "../../src/fleet/index.ts";
-import {
-  createFlowPipeline,
-  createSharedStore,
-  createStateKeeper,
-  type FlowPipeline,
-  type StateKeeper,
-} from "../../src/flow/index.ts";
+import { PostgresqlExporterTable, Fleet } from "../../src/fleet/index.ts";
+import { FlowPipeline, SharedStore, StateKeeper } from "../../src/flow/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import {
@@ -259,16 +253,18 @@ function startMember(
     member: memberName,
     leaseMs: 15_000,
   });
-  const table = createExporterTable(fleet.connection, name, memberName);
-  const store = createSharedStore({ ...shared, table: mortal(table, () => member.isDead) });
-  const pipeline = createFlowPipeline({
+  const table = new PostgresqlExporterTable(fleet.connection, name, memberName);
+  // A dead collector does not reach it.
+  const isThere = (): boolean => !member.isDead && fleet.connection.isThere();
+  const store = new SharedStore({ ...shared, table: Object.assign(table, { isThere }) });
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (member.isDead || take(lines)) },
     communityId: false,
     isShared: true,
     ...shared,
   });
-  const keeper = createStateKeeper({
+  const keeper = new StateKeeper({
     shared: store,
     sources: [pipeline],
     responsible: () => 0,
@@ -284,9 +280,4 @@ async function endMember({ keeper, store, fleet }: Member): Promise<void> {
   await keeper.stop();
   await store.stop();
   await fleet.stop();
-}
-
-/** A table that a dead collector does not reach. */
-function mortal(table: ExporterTable, isDead: () => boolean): ExporterTable {
-  return { ...table, isThere: () => !isDead() && table.isThere() };
 }

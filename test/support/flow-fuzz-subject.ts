@@ -8,7 +8,7 @@ import {
   joinLineEnrichers,
   type Workspace,
 } from "../../src/record/index.ts";
-import { addressTableBytes, createAddressEnricher } from "../../src/enrich/index.ts";
+import { addressTableBytes, AddressEnricher } from "../../src/enrich/index.ts";
 import assert from "node:assert/strict";
 import { manualWatch } from "./udm-watch.ts";
 import { udmEntry } from "./udm-entry.ts";
@@ -110,7 +110,7 @@ async function enricherOfEntries(metrics: Metrics, clock: Clock, workspace: Work
     udmEntry("2001:db8::/32", { name: "sechs – six", metadata: { "l4.proto.name": "mine" } }),
     udmEntry("0.0.0.0-9.255.255.255", { tags: ["low"] }),
   ]);
-  const udm = createAddressEnricher({
+  const udm = new AddressEnricher({
     watch: watch.watch,
     ttlMs: 1_000_000,
     invalidate: true,

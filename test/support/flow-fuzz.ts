@@ -4,7 +4,7 @@ import { createRandom } from "./mutate.ts";
 import assert from "node:assert/strict";
 import { receivedAt } from "./flow-rig.ts";
 import { createSubject } from "./flow-fuzz-subject.ts";
-import { createFlowPipeline, type FlowPipeline } from "../../src/flow/index.ts";
+import { FlowPipeline } from "../../src/flow/index.ts";
 import { createModelPipeline } from "../flow/model/model-pipeline.ts";
 import { createLineChecker } from "./check-lines.ts";
 import type { Metrics } from "../../src/base/report/index.ts";
@@ -78,7 +78,7 @@ async function fuzzRound({ next, random, count, name, number }: Round): Promise<
     splitBiflows: number % 3 === 0,
     clock: { now: () => time, monotonic: () => time },
   };
-  const subject = await createSubject(settings, createFlowPipeline);
+  const subject = await createSubject(settings, (options) => new FlowPipeline(options));
   const isCompared = number % 4 === 0;
   const model = isCompared ? await createSubject(settings, createModelPipeline) : undefined;
   const checker = createLineChecker();

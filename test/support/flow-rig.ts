@@ -1,5 +1,5 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
-import { createFlowPipeline, type FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { FlowPipeline, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, type Clock, type Metrics } from "../../src/base/report/index.ts";
 
@@ -29,7 +29,7 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
   let written: Json[] = [];
   const rig = { time: receivedAt };
   const clock: Clock = { now: () => rig.time, monotonic: () => rig.time };
-  const pipeline = createFlowPipeline({
+  const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (written = written.concat(parseLines(lines))) },
     communityId: false,
@@ -68,11 +68,14 @@ export function createFlowRig(options: Partial<FlowPipelineOptions> = {}): FlowR
   });
 }
 
+/** An integer of JSON, outside its texts, that may be beyond 2^53. */
+const longNumber = /(?<=[:,[])(-?[0-9]{16,})(?=[,\]}])/g;
+
 /** Lines of NDJSON; numbers beyond 2^53 as text, so that no digit is lost. */
 export function parseLines(lines: Uint8Array): Json[] {
   return Buffer.from(lines)
     .toString()
     .split("\n")
     .filter((text) => text !== "")
-    .map((text) => JSON.parse(text.replaceAll(/(?<=[:,[])(-?[0-9]{16,})(?=[,\]}])/g, '"$1n"')) as Json);
+    .map((text) => JSON.parse(/[0-9]{16}/.test(text) ? text.replaceAll(longNumber, '"$1n"') : text) as Json);
 }

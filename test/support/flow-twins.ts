@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createAddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
-import { createFlowPipeline, trafficMinuteMs, type FlowPipelineOptions } from "../../src/flow/index.ts";
+import { AddressEnricher, type AddressEnricherOptions } from "../../src/enrich/index.ts";
+import { FlowPipeline, trafficMinuteMs, type FlowPipelineOptions } from "../../src/flow/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Log, type Metrics } from "../../src/base/report/index.ts";
 import type { UdmEntry } from "../../src/metadata/index.ts";
@@ -52,7 +52,7 @@ export async function createFlowTwins(
       (fields: object, message: string): void =>
         void logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
     const log: Log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-    const udm = createAddressEnricher({
+    const udm = new AddressEnricher({
       watch: watch.watch,
       ttlMs: 1_000_000,
       invalidate: true,
@@ -90,7 +90,7 @@ export async function createFlowTwins(
     return { metrics, pieces, logged, pipeline, count: () => records };
   };
   const model = await createTwin(createModelPipeline);
-  const tested = await createTwin(createFlowPipeline);
+  const tested = await createTwin((given) => new FlowPipeline(given));
 
   let isWaiting = false;
   /** What came out since the last call must be the same. */

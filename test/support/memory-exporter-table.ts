@@ -1,9 +1,9 @@
-import type { ExporterRow, ExporterTable, FoundExporterRow } from "../../src/fleet/index.ts";
+import type { FoundState, SharedStateTable, StateRow } from "../../src/flow/index.ts";
 
 /** The table of exporters of a fleet in memory, with the clock of a database. */
 export interface MemoryExporterTables {
   /** The table as one member has it. */
-  table(member: string): ExporterTable;
+  table(member: string): SharedStateTable;
   /** Calls fail while it is away. */
   isAway: boolean;
   /** Calls so far, by name. */
@@ -13,7 +13,7 @@ export interface MemoryExporterTables {
   comeBack(): void;
 }
 
-interface StoredRow extends ExporterRow {
+interface StoredRow extends StateRow {
   readonly member: string;
   readonly written: number;
   readonly seen: number;
@@ -73,7 +73,7 @@ export function createMemoryExporterTables(now: () => number): MemoryExporterTab
                 places.set(`${sender} ${exporter}`, place);
                 return place <= 8;
               })
-              .map(({ sender, exporter, text, clock, written, seen }): FoundExporterRow => {
+              .map(({ sender, exporter, text, clock, written, seen }): FoundState => {
                 return { sender, exporter, text, clock, ageMs: now() - written, silentMs: now() - seen };
               });
           }),

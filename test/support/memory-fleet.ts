@@ -1,4 +1,4 @@
-import type { FleetMember, MembershipTables, Share, ShareTables, Standing } from "../../src/fleet/index.ts";
+import type { FleetMember, MembershipTables, Share, ShareTables, LeaseState } from "../../src/fleet/index.ts";
 
 type Call = keyof MembershipTables | keyof ShareTables;
 
@@ -30,7 +30,7 @@ export function createMemoryFleet(now: () => number): MemoryFleet {
       changed();
     }
   };
-  const held = (): Standing => ({
+  const held = (): LeaseState => ({
     state: "held",
     members: Array.from(rows, ([name, { session, devices: list }]): FleetMember => ({
       name,

@@ -2,7 +2,7 @@ import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import postgres from "postgres";
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/base/report/index.ts";
 import {
-  createUdmPostgresqlStore,
+  UdmPostgresqlStore,
   type CollectorUdmStore,
   type UdmPostgresqlStoreOptions,
 } from "../../src/metadata/index.ts";
@@ -54,7 +54,7 @@ export function storeOnDatabase(url: string, options: Partial<UdmPostgresqlStore
   const metrics = createMetrics();
   const health = createHealth();
   const { log, lines } = createRecordedLog();
-  const store = createUdmPostgresqlStore({
+  const store = new UdmPostgresqlStore({
     address: parseServerAddress(url),
     tls: {},
     timeoutMs: 5000,

@@ -2,10 +2,10 @@
 // every change.
 import { parentPort, workerData } from "node:worker_threads";
 import { parseKey } from "../../src/base/ip/index.ts";
-import { openSharedIndex, type SharedIndexHandle } from "../../src/metadata/index.ts";
+import { SharedIndexReader, type SharedIndexHandle } from "../../src/metadata/index.ts";
 import { denseAddress } from "./udm-entry.ts";
 
-const reader = openSharedIndex(workerData as SharedIndexHandle);
+const reader = new SharedIndexReader(workerData as SharedIndexHandle);
 const faults: string[] = [];
 const generations = new Set<string>();
 let looks = 0;

@@ -1,10 +1,4 @@
-import {
-  createLentBuilder,
-  createSharedIndex,
-  type SharedIndex,
-  type UdmEntry,
-  type UdmIndex,
-} from "../../src/metadata/index.ts";
+import { LentBuilder, SharedIndex, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
 
 /**
  * This many entries take more memory than malloc keeps at hand (32 MB), so that it comes zeroed from the system, and untouched: what is kept
@@ -14,14 +8,14 @@ export const leastEntries = 40_000;
 
 /** An index in memory of its own, of entries in any order. @throws Error when two entries have one key. */
 export function buildIndex(entries: readonly UdmEntry[], version = 1): UdmIndex {
-  return buildState(createSharedIndex({ maxEntries: 2 * entries.length + leastEntries }), entries, version);
+  return buildState(new SharedIndex({ maxEntries: 2 * entries.length + leastEntries }), entries, version);
 }
 
 /** A state of an index. @throws Error when two entries have one key, UdmError when there is no room. */
 export function buildState(shared: SharedIndex, entries: Iterable<UdmEntry>, version = 1): UdmIndex {
   const loan = { ...shared.lend(), version };
   try {
-    const builder = createLentBuilder(loan);
+    const builder = new LentBuilder(loan);
     for (const entry of entries) builder.add(entry);
     if (!builder.sort()) throw new Error("two entries have one key");
     const built = builder.finish();
@@ -34,5 +28,5 @@ export function buildState(shared: SharedIndex, entries: Iterable<UdmEntry>, ver
 }
 
 export function emptyIndex(): UdmIndex {
-  return createSharedIndex({ maxEntries: leastEntries }).empty();
+  return new SharedIndex({ maxEntries: leastEntries }).empty();
 }

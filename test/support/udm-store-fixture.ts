@@ -1,7 +1,7 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/base/report/index.ts";
 import {
-  createUdmFileStore,
+  UdmFileStore,
   type UdmEntry,
   type UdmFileStoreOptions,
   type UdmIndex,
@@ -27,7 +27,7 @@ export function storeOn(io: FileIo, options: Partial<UdmFileStoreOptions> = {}):
   const { log, lines } = createRecordedLog();
   const defaults = { path: memoryPath, owned: true, refreshMs: 0, maxEntries: leastEntries };
   const reporting = { io, log, metrics, clock: systemClock, health };
-  return { store: createUdmFileStore({ ...defaults, ...reporting, ...options }), metrics, health, lines };
+  return { store: new UdmFileStore({ ...defaults, ...reporting, ...options }), metrics, health, lines };
 }
 
 /** What a store makes of a file with this content. @throws UdmError when it cannot use it. */

@@ -4,10 +4,10 @@ import { writeSync } from "node:fs";
 import { argv, exit, stderr } from "node:process";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { createHealth, createLog, createMetrics, systemClock } from "../../src/base/report/index.ts";
-import { createUdmFileStore, type UdmWrite } from "../../src/metadata/index.ts";
+import { UdmFileStore, type UdmWrite } from "../../src/metadata/index.ts";
 
 const [path = "", round = "", stateDirectory = ""] = argv.slice(2);
-const store = createUdmFileStore({
+const store = new UdmFileStore({
   path,
   owned: true,
   refreshMs: 0,

@@ -33,7 +33,7 @@ test("clickhouse: records arrive once through all faults, with the types of the 
 
   const numbers = async (): Promise<number[]> =>
     (await ask("SELECT toInt32(other['n']) AS n FROM default.netgloss_flow")).map(({ n }) => Number(n));
-  const ledger = { records: 20_000, step: 50, faultMs: 200, config: { timeoutMs: 10_000, batchBytes: 200_000 } };
+  const ledger = { records: 20_000, step: 50, faultMs: 200, config: { TIMEOUT: 10, BATCH_MAX_BYTES: 200_000 } };
   // First contact comes before the faults, or it would take all of their time.
   const faulted = adapterTo({ COMPRESSION: "gzip", TABLE_TTL: 0 });
   await faulted.open(signal);

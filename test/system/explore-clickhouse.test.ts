@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  answerTable,
-  createClickHouseExplore,
-  ExploreError,
-  readQuery,
-  tableParquet,
-} from "../../src/explore/index.ts";
+import { answerTable, ClickHouseExplore, ExploreError, readQuery, tableParquet } from "../../src/explore/index.ts";
 import { clickHouseColumns } from "../../src/output/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
 import { checkAnswers, now, sampleRecords } from "../explore/query-cases.ts";
@@ -23,7 +17,7 @@ test("answers of ClickHouse are those of a slow model over the records that the 
   await adapter.open(never);
   await adapter.send(batchOf(sampleRecords.map((record) => lineOf(record).trimEnd())), never);
   await adapter.close();
-  const explore = createClickHouseExplore({
+  const explore = new ClickHouseExplore({
     async ask(statement, parameters, signal) {
       const query = new URLSearchParams({ user: "netgloss", password: "secret", ...parameters });
       const answer = await fetch(`${String(url)}/?${query.toString()}`, { method: "POST", body: statement, signal });

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { performance } from "node:perf_hooks";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createExporterTable } from "../../src/fleet/index.ts";
+import { PostgresqlExporterTable } from "../../src/fleet/index.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess, type CollectorProcess } from "../support/collector-process.ts";
 import { runExporterTableContract } from "../support/exporter-table-contract.ts";
@@ -38,7 +38,7 @@ suite("exporters of a fleet", async () => {
     const fleet = randomUUID();
     const connection = await openFleetConnection(database.url, "contract");
     cleanUp(all, () => connection.stop());
-    return (member) => Promise.resolve(createExporterTable(connection, fleet, member));
+    return (member) => Promise.resolve(new PostgresqlExporterTable(connection, fleet, member));
   });
 
   for (const poolSize of ["main", "2"]) {

@@ -208,7 +208,12 @@ test("kafka: records arrive once through all faults; every way to connect, and w
         const numbers = async (): Promise<number[]> => (await readTopic(partner, topic)).map(({ n }) => n);
         const moods = compression === "lz4" ? [() => {}, restart] : [];
         const store = { adapter, proxy, isExactlyOnce: true, numbers, moods };
-        const options = { records: 100_000, step: 200, faultMs: 150, config: { timeoutMs: 1500, batchBytes: 100_000 } };
+        const options = {
+          records: 100_000,
+          step: 200,
+          faultMs: 150,
+          config: { TIMEOUT: 1.5, BATCH_MAX_BYTES: 100_000 },
+        };
         await keepLedger(t, store, options);
         await adapter.close();
       },

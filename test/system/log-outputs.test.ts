@@ -21,7 +21,7 @@ test("an OpenTelemetry collector takes records by OTLP, Splunk HEC, through all 
   const partner = await startPartner(t, "otelcol");
   const { otlpHttp, hec, hecTls, ca, otlpFile, hecFile } = partner;
   const portOf = (url: unknown): number => Number(new URL(String(url)).port);
-  const ledger = { records: 30_000, step: 100, faultMs: 100, config: { timeoutMs: 2000, batchBytes: 50_000 } };
+  const ledger = { records: 30_000, step: 100, faultMs: 100, config: { TIMEOUT: 2, BATCH_MAX_BYTES: 50_000 } };
   /** What is on disk after the receivers' exporters have written it. */
   const settled = () => new Promise((resolve) => setTimeout(resolve, 1500));
 

@@ -131,7 +131,7 @@ test("nats: each record in its subject, once through all faults; what the server
       await late.close();
       return held.map(({ line }) => (JSON.parse(line) as { n: number }).n);
     };
-    const options = { records: 100_000, step: 200, faultMs: 150, config: { timeoutMs: 1000, batchBytes: 100_000 } };
+    const options = { records: 100_000, step: 200, faultMs: 150, config: { TIMEOUT: 1, BATCH_MAX_BYTES: 100_000 } };
     let kills = 2;
     const restart = async (): Promise<void> => {
       if (kills-- <= 0) return;

@@ -3,12 +3,7 @@ import assert from "node:assert/strict";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { runAfter } from "../../src/base/file/index.ts";
-import {
-  createFollower,
-  openSession,
-  parseServerAddress,
-  type DatabaseAccess,
-} from "../../src/base/postgresql/index.ts";
+import { Follower, openSession, parseServerAddress, type DatabaseAccess } from "../../src/base/postgresql/index.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startDatabase } from "../support/postgresql.ts";
@@ -47,7 +42,7 @@ test("a session of which only the beginning of a statement came is ended if it h
   ]);
 
   let ended = 0;
-  const other = createFollower({
+  const other = new Follower({
     access: accessTo(database.port, "other"),
     what: "the database",
     connected: () => Promise.resolve(),

@@ -103,7 +103,7 @@ for (const [script, word, env] of servers) {
         ...names,
         COMPRESSION: period === "daily" ? "gzip" : "none",
       });
-      const ledger = { records: 20_000, step: 100, faultMs: 150, config: { timeoutMs: 5000, batchBytes: 200_000 } };
+      const ledger = { records: 20_000, step: 100, faultMs: 150, config: { TIMEOUT: 5, BATCH_MAX_BYTES: 200_000 } };
       await keepLedger(t, { adapter, proxy, isExactlyOnce: true, numbers: () => numbersIn(partner, index) }, ledger);
       const mapping = JSON.stringify(await ask(partner, "GET", `/${index}/_mapping/field/flow.export.ip.addr`));
       assert.match(mapping, /"type":"ip"/, `${period}: the index is of the template`);

@@ -87,7 +87,7 @@ test("an OpenTelemetry collector takes records by syslog over TCP, TLS and UDP",
     const proxy = await startFaultProxy(u, host, Number(port));
     const adapter = adapterOf("SYSLOG", syslogServer(`127.0.0.1:${proxy.port}`));
     const held = async () => (await numbers()).filter((n) => n < 1_000_000);
-    const options = { records: 30_000, step: 100, faultMs: 100, config: { timeoutMs: 2000, batchBytes: 50_000 } };
+    const options = { records: 30_000, step: 100, faultMs: 100, config: { TIMEOUT: 2, BATCH_MAX_BYTES: 50_000 } };
     await keepLedger(u, { adapter, proxy, isExactlyOnce: false, numbers: held }, options);
   });
 });
@@ -105,6 +105,6 @@ test("rsyslog takes records by syslog over TCP, through all faults", async (t) =
       .filter((line) => line.endsWith("}"));
     return whole.map((line) => (JSON.parse(line.slice(line.indexOf("{"))) as { n: number }).n);
   };
-  const options = { records: 30_000, step: 100, faultMs: 100, config: { timeoutMs: 2000, batchBytes: 50_000 } };
+  const options = { records: 30_000, step: 100, faultMs: 100, config: { TIMEOUT: 2, BATCH_MAX_BYTES: 50_000 } };
   await keepLedger(t, { adapter, proxy, isExactlyOnce: false, numbers }, options);
 });

@@ -18,7 +18,14 @@ import { compileTrapCondition } from "../shaping.ts";
 import { droppedFieldWarnings } from "../shaping.ts";
 import { enrichmentFiles, judgeFile } from "../enrichment/enrichment-files.ts";
 import { checkKernel } from "../../flow/index.ts";
-import { formatFinding, readNetworks, readTrapRules } from "../../snmp/index.ts";
+import {
+  definitionFormat,
+  formatFinding,
+  networksShape,
+  readNetworks,
+  readTrapRules,
+  trapRulesShape,
+} from "../../snmp/index.ts";
 import { shapingProblems } from "../shaping.ts";
 import type { Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
@@ -34,6 +41,31 @@ const formats: readonly (readonly [title: string, setting: string, shape: Shape<
   ["Host names", "SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH", hostNamesShape],
   ["Sampling rates", "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF_PATH", sampleRatesShape],
   ["Addresses that are looked up", "SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH", selectionShape],
+  ["Networks that are searched for devices", "SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH", networksShape],
+  ["Rules of traps", "SVC_INPUT_TRAP_RULES_PATH", trapRulesShape],
+  ["SNMP devices", "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH", definitionFormat("device")],
+  ["SNMP device groups", "SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH", definitionFormat("device_group")],
+  ["SNMP object groups", "SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH", definitionFormat("object_group")],
+  ["SNMP objects", "SVC_INPUT_SNMP_OBJECT_DEFINITIONS_DIRECTORY_PATH", definitionFormat("object")],
+  [
+    "Defaults of SNMP devices, `device.yml`",
+    "SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH",
+    definitionFormat("device_default"),
+  ],
+  ["Object types, `object_types.yml`", "SVC_INPUT_SNMP_DEFAULTS_DIRECTORY_PATH", definitionFormat("object_type")],
+  ["Groups by sysObjectID, `sysoids/`", "SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH", definitionFormat("sysoid")],
+  [
+    "Identities by sysObjectID, `identities/`",
+    "SVC_INPUT_SNMP_AUTODISCOVER_DIRECTORY_PATH",
+    definitionFormat("identity"),
+  ],
+  [
+    "Labels of numbers, `integer/`",
+    "SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH",
+    definitionFormat("enum_integer"),
+  ],
+  ["Labels of bits, `bitmap/`", "SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH", definitionFormat("enum_bitmap")],
+  ["Labels of OIDs, `oid/`", "SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH", definitionFormat("enum_oid")],
 ];
 
 /** Renders the page of all formats. */

@@ -167,9 +167,9 @@ function checkTls(settings: Settings, now: number): Findings {
   const issuerCa = settings.SVC_API_OIDC_CA_CERT_FILEPATH;
   if (settings.SVC_API_OIDC_ENABLE && issuerCa !== "") attempt("OpenID Connect", () => readAuthorities(issuerCa));
   checkDatabase(settings, attempt, checkPair);
-  for (const { delivery, tls } of storeOutputs(settings)) {
+  for (const { context, tls } of storeOutputs(settings)) {
     if (tls === undefined) continue;
-    const subject = `output ${delivery.name}`;
+    const subject = `output ${context.name}`;
     const { caPath, certPath, keyPath } = tls;
     if (caPath !== "") attempt(subject, () => readAuthorities(caPath));
     if (certPath !== "" && keyPath !== "") checkPair(subject, certPath, keyPath);

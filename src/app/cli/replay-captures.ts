@@ -2,13 +2,11 @@ import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   CaptureError,
-  createDatagramReader,
+  DatagramReader,
   readCapture,
-  type DatagramReader,
   type FrameKind,
-  createFlowPipeline,
+  FlowPipeline,
   protocolOf,
-  type FlowPipeline,
 } from "../../flow/index.ts";
 import { fanOut, type DeliveryState } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
@@ -21,6 +19,7 @@ import {
   systemClock,
   type Reporting,
   type Metrics,
+  type Component,
 } from "../../base/report/index.ts";
 import { createMetadata } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
@@ -64,7 +63,7 @@ export async function replayCaptures(
   const taker = options.outputs === true ? configuredOutputs(settings, reporting) : standardOutput(terminal);
   const components = [...(metadata === undefined ? [] : [metadata]), ...enrichment.components, ...taker.components];
   const { elements } = flowElements(settings);
-  const pipeline = createFlowPipeline(
+  const pipeline = new FlowPipeline(
     decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink: taker.sink }),
   );
   const counts = newCounts();
@@ -114,7 +113,7 @@ async function replayFile(
   keepsUp: () => Promise<boolean>,
   terminal: Terminal,
 ): Promise<boolean> {
-  const reader: DatagramReader = createDatagramReader();
+  const reader: DatagramReader = new DatagramReader();
   let since = 0;
   try {
     for await (const frame of readCapture(file === "-" ? terminal.input : createReadStream(file))) {
@@ -145,7 +144,7 @@ async function replayFile(
 /** Who takes the records. */
 interface Taker {
   readonly sink: Sink;
-  readonly components: ReturnType<typeof createOutputs>["outputs"];
+  readonly components: readonly Component[];
   /** Waits until there is room for more. @returns false when nobody takes them any more. */
   keepsUp(): Promise<boolean>;
   /** Waits until all that was taken has arrived. @returns what has not, a line for each output. */
@@ -162,8 +161,8 @@ function standardOutput(terminal: Terminal): Taker {
 }
 
 function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
-  const { outputs, stores } = createOutputs(settings, reporting);
-  const components = [...outputs, ...stores];
+  const { sinks, local, toStores, stores } = createOutputs(settings, reporting);
+  const components = [...local, ...toStores];
   if (components.length === 0) {
     throw new CommandError("usage", "no output is on: the settings of --config or of the environment have none");
   }
@@ -174,7 +173,7 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
   };
   let isGivenUp = false;
   return {
-    sink: fanOut(components),
+    sink: fanOut(sinks),
     components,
     async keepsUp() {
       if (isGivenUp) return false;

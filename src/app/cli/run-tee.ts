@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { createTee } from "../../flow/index.ts";
+import { Tee } from "../../flow/index.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import {
   createLog,
@@ -25,7 +25,7 @@ export async function runTee(options: TeeCommandOptions, terminal: Terminal): Pr
   const targets = await Promise.all(to.map(resolveTarget));
   const log = createLog({ level: logLevel, format: logFormat, destination: { write: (line) => terminal.err(line) } });
   const metrics = createMetrics();
-  const tee = createTee({
+  const tee = new Tee({
     ip: listen.host,
     port: listen.port,
     targets,

@@ -83,8 +83,7 @@ function compareCounters({ traffic, counters }: MeasuredExporter, now: number): 
       ({ start, isPartial }) => isPartial && start < last.at && start + trafficMinuteMs > first.at,
     );
     if (isCut) return [];
-    const of = (seen: SeenAt, from = first.at, to = last.at): FlowSums =>
-      sums(trafficKey({ index, way, seen }), from, to);
+    const of = (seen: SeenAt, from = first.at, to = last.at): FlowSums => sums(trafficKey(index, way, seen), from, to);
     const [unknown, ingress, egress] = [of(seenAt.unknown), of(seenAt.ingress), of(seenAt.egress)];
     const isExported = way === "in" ? unknown.bytes + ingress.bytes > 0 : egress.bytes > 0;
     if (!isExported) return [];

@@ -1,17 +1,17 @@
 import {
   addressTableBytes,
-  createAppEnds,
-  createAddressSelection,
-  createHostNameSource,
-  createMapFile,
-  createMmdbSource,
-  createNameEnricher,
-  createNetifEnricher,
+  AppEnds,
+  AddressSelection,
+  HostNameSource,
+  MapFile,
+  MmdbSource,
+  NameEnricher,
+  NetifEnricher,
   createPrivateSystems,
   createResolver,
-  createAddressEnricher,
-  createSelectedSource,
-  createUserHostNames,
+  AddressEnricher,
+  SelectedSource,
+  UserHostNames,
   joinPortNames,
   knownPortNames,
   readAppEnds,
@@ -22,11 +22,8 @@ import {
   readSampleRates,
   readSelection,
   registerMapFiles,
-  type AddressSelection,
   type AddressSource,
-  type MapFile,
   type MmdbOptions,
-  type MmdbSource,
   type ReadFile,
   type WatchAddresses,
 } from "../../enrich/index.ts";
@@ -94,8 +91,7 @@ export function createEnrichment(
     read: (bytes: Uint8Array) => ReadFile<T>,
     use?: (value: T) => void,
   ): MapFile<T> => {
-    const pollMs = refreshMinutes * 60_000;
-    const file = createMapFile<T>({ label, path, pollMs, read, ...(use !== undefined && { use }), log: reporting.log });
+    const file = new MapFile<T>(label, path, refreshMinutes * 60_000, read, reporting.log, use);
     files.push(file);
     return file;
   };
@@ -115,7 +111,7 @@ export function createEnrichment(
       : undefined;
   const databases: MmdbSource | undefined =
     mmdb &&
-    createMmdbSource({
+    new MmdbSource({
       ...reporting,
       asn: mmdb.asn,
       geoip: mmdb.geoip && { ...mmdb.geoip, selection: places && (() => places.current()) },
@@ -136,7 +132,7 @@ export function createEnrichment(
   const addresses =
     metadata === undefined && sources.length === 0 && !locality
       ? undefined
-      : createAddressEnricher({
+      : new AddressEnricher({
           ...reporting,
           watch: metadata && ((listener) => metadata.watch(listener)),
           sources,
@@ -176,16 +172,12 @@ export function createEnrichment(
   const registry = hasPorts ? knownPortNames() : undefined;
   if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
-    netifs: netifFile && createNetifEnricher({ ...reporting, exporters: () => netifFile.current() }),
+    netifs: netifFile && new NetifEnricher(() => netifFile.current(), reporting.metrics),
     names:
       hasPorts || dscp
-        ? createNameEnricher({
-            ...reporting,
-            ports: registry && (() => portFile?.current() ?? registry),
-            dscp,
-          })
+        ? new NameEnricher(registry && (() => portFile?.current() ?? registry), dscp, reporting.metrics)
         : undefined,
-    apps: apps?.enricher,
+    apps,
     addresses,
     applications: appFile && (() => appFile.current()),
     samplingFile: ratesFile && (() => ratesFile.current()),
@@ -208,13 +200,13 @@ function appEnds(
   settings: PlainSettings,
   { metrics }: { readonly metrics: Metrics },
   follow: Follow,
-): ReturnType<typeof createAppEnds> | undefined {
+): AppEnds | undefined {
   if (!settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE) return undefined;
-  const apps = createAppEnds({
-    privateAddresses: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PRIVATE,
-    publicAddresses: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PUBLIC,
-    metrics,
-  });
+  const scopes = {
+    private: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PRIVATE,
+    public: settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PUBLIC,
+  };
+  const apps = new AppEnds(scopes, metrics);
   const refresh = settings.SVC_PROCESSOR_ENRICH_APP_REFRESH_RATE;
   const path = settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH;
   follow("applications", path, refresh, readAppEnds, (hosts) => apps.use(hosts));
@@ -243,7 +235,7 @@ function hostNames(
   follow: Follow,
 ): { readonly source: AddressSource; readonly components: readonly Component[] } | undefined {
   const servers = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_ENABLE
-    ? createHostNameSource({
+    ? new HostNameSource({
         ...reporting,
         resolver: createResolver(
           settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_NAMESERVER_IP,
@@ -261,14 +253,14 @@ function hostNames(
   let source: AddressSource | undefined = servers;
   const selectionPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH;
   if (servers !== undefined && selectionPath !== "") {
-    const selected = createSelectedSource(servers);
+    const selected = new SelectedSource(servers);
     const refresh = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_REFRESH_RATE;
     follow("addresses for DNS", selectionPath, refresh, readAddressSelection, (value) => selected.use(value));
     source = selected;
   }
   const namesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH;
   if (namesPath !== "") {
-    const named = createUserHostNames(source);
+    const named = new UserHostNames(source);
     const refresh = settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_REFRESH_RATE;
     follow("host names", namesPath, refresh, readHostNames, (value) => named.use(value));
     source = named;
@@ -278,7 +270,7 @@ function hostNames(
 
 function readAddressSelection(bytes: Uint8Array): ReadFile<AddressSelection> {
   const { value, warnings } = readSelection(bytes);
-  return { value: createAddressSelection(value.include, value.exclude), warnings };
+  return { value: new AddressSelection(value.include, value.exclude), warnings };
 }
 
 function mmdbOptions(settings: PlainSettings): Pick<MmdbOptions, "asn" | "geoip"> | undefined {

@@ -1,10 +1,4 @@
-import {
-  createClickHouseExplore,
-  ExploreError,
-  tableParquet,
-  type AskClickHouse,
-  type ClickHouseExplore,
-} from "../../explore/index.ts";
+import { ClickHouseExplore, ExploreError, tableParquet, type AskClickHouse } from "../../explore/index.ts";
 import { clickHouseColumns, createClickHouseClient, DeliveryError, type SettingsOf } from "../../output/index.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
@@ -37,7 +31,7 @@ export function createClickHouseQuestions(settings: Settings, clock: Clock): Cli
     if (known !== undefined) throw new ExploreError(known[1], `${known[2]}: ${advice}`);
     throw new ExploreError("unavailable", `ClickHouse refuses the question: ${text.trim().slice(0, 500)}`);
   };
-  return createClickHouseExplore({
+  return new ClickHouseExplore({
     ask,
     parquet: tableParquet,
     database: store.DATABASE,

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { reveal } from "../../base/settings/index.ts";
-import type { DeliveryConfig, SettingsOf, StoreWord, TlsConfig } from "../../output/index.ts";
+import type { DeliveryContext, SettingsOf, StoreWord, TlsConfig } from "../../output/index.ts";
 import { storesOf, type Settings, type StoreSettings } from "../settings/index.ts";
 
 /** An output to a store, as the settings want it; plain data, with secrets. */
 export interface StoreOutput {
   readonly word: StoreWord;
   readonly settings: SettingsOf<StoreWord>;
-  readonly delivery: DeliveryConfig;
+  readonly context: DeliveryContext;
   /** The setting that has its addresses, by its full name. */
   readonly addressSetting: string;
   readonly addresses: readonly string[];
@@ -47,56 +47,25 @@ function configure(
 ): StoreOutput & { readonly before: BeforeStore } {
   const own = reveal(values) as SettingsOf<StoreWord>;
   const tlsOf = kind.tls as (settings: SettingsOf<StoreWord>) => TlsConfig | undefined;
-  const addresses = (own as unknown as Record<string, readonly string[]>)[kind.addresses] ?? [];
-  const delivery = deliveryConfig({ kind, name, values }, settings);
+  const ownLimit = kind.maxBatchRecords as ((settings: unknown) => number) | undefined;
+  const state = settings.SVC_STATE_DIRECTORY_PATH;
   const output = {
     word: kind.word,
-    settings: own,
+    context: {
+      name,
+      stateDirectory: state === "" ? "" : join(state, "output", name),
+      maxBatchRecords: Math.min(maxBatchRecords, ownLimit?.(values) ?? maxBatchRecords),
+      hasScaledCounters: settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE,
+    },
     addressSetting: show(kind.addresses),
-    addresses,
+    addresses: (own as unknown as Record<string, readonly string[]>)[kind.addresses] ?? [],
     tls: tlsOf(own),
   };
-  const fields = values.ROLLUP_FIELDS;
-  if (fields.length === 0) return { ...output, delivery, before: { rollupFields: [], filter: "", thinRate: 0 } };
+  const { ROLLUP_FIELDS: rollupFields, FILTER: filter, THIN_RATE: thinRate } = values;
   // Filters and rates are about the records before they are added up.
-  const { filter, thinRate } = delivery;
-  return {
-    ...output,
-    delivery: { ...delivery, filter: "", thinRate: 0 },
-    before: { rollupFields: fields, filter, thinRate },
-  };
+  return rollupFields.length === 0
+    ? { ...output, settings: own, before: { rollupFields, filter: "", thinRate: 0 } }
+    : { ...output, settings: { ...own, FILTER: "", THIN_RATE: 0 }, before: { rollupFields, filter, thinRate } };
 }
 
 const maxBatchRecords = 50_000;
-
-function deliveryConfig(
-  { kind, name, values }: Pick<StoreSettings, "kind" | "name" | "values">,
-  settings: Settings,
-): DeliveryConfig {
-  const state = settings.SVC_STATE_DIRECTORY_PATH;
-  const { TIMESTAMP_SOURCE: source } = values;
-  const ownLimit = kind.maxBatchRecords as ((settings: unknown) => number) | undefined;
-  return {
-    name,
-    recordTypes: values.ALLOWED_RECORD_TYPES,
-    filter: values.FILTER,
-    thinRate: values.THIN_RATE,
-    hasScaledCounters: settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE,
-    dropFields: values.DROP_FIELDS,
-    isEcs: values.ECS_ENABLE,
-    ...(source !== "collect" && { timestampField: `flow.${source}.timestamp` }),
-    batchBytes: values.BATCH_MAX_BYTES,
-    batchRecords: Math.min(maxBatchRecords, ownLimit?.(values) ?? maxBatchRecords),
-    batchDeadlineMs: values.BATCH_DEADLINE,
-    queueBytes: values.QUEUE_SIZE,
-    spoolMode: values.SPOOL_MODE,
-    stateDirectory: state === "" ? "" : join(state, "output", name),
-    spoolBytes: values.SPOOL_MAX_SIZE,
-    spoolWhenFull: values.SPOOL_WHEN_FULL,
-    deadLetterBytes: values.DEAD_LETTER_MAX_SIZE,
-    maxInFlight: values.REQUESTS_IN_FLIGHT,
-    timeoutMs: 1000 * values.TIMEOUT,
-    retryMs: values.RETRY_BACKOFF,
-    maxRetryMs: values.RETRY_BACKOFF_MAX,
-  };
-}

@@ -16,7 +16,7 @@ export interface OutputTest {
 
 /** Sends one record to an output, also to one that is off. It is a connection of its own: what waits for the store stays as it is. */
 export async function testOutput(output: StoreOutput, clock: Clock): Promise<OutputTest> {
-  const { addressSetting, addresses, delivery, word, settings } = output;
+  const { addressSetting, addresses, word, settings } = output;
   const startedAt = clock.monotonic();
   const steps: OutputTest["steps"][number][] = [];
   const warnings: string[] = [];
@@ -26,15 +26,15 @@ export async function testOutput(output: StoreOutput, clock: Clock): Promise<Out
   };
   if (addresses.length === 0) return result(`there is no address to send to: set ${addressSetting}`);
   // Nothing but outputs needs what talks to stores.
-  const { createAdapter, createTimedCalls, fieldNames } = await import("../../output/index.ts");
-  const calls = createTimedCalls(delivery.timeoutMs);
+  const { createAdapter, TimedCalls, fieldNames } = await import("../../output/index.ts");
+  const calls = new TimedCalls(1000 * settings.TIMEOUT);
   let adapter: OutputAdapter | undefined;
   try {
     const opened = await createAdapter(word, settings, { clock });
     adapter = opened;
     warnings.push(...(await calls.call((signal) => opened.open(signal))));
     steps.push("connected");
-    const batch = testBatch(clock.now(), fieldNames(delivery.isEcs));
+    const batch = testBatch(clock.now(), fieldNames(settings.ECS_ENABLE));
     const {
       refused,
       unclear = [],

@@ -1,15 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import {
-  type OidcConfig,
-  AccessFileError,
-  createIdentities,
-  parseAccessFile,
-  type Identities,
-} from "../../server/index.ts";
+import { type OidcConfig, AccessFileError, Identities, parseAccessFile } from "../../server/index.ts";
 import type { Settings } from "../settings/index.ts";
-import { createWatchedFile, type WatchedFile } from "../../base/file/index.ts";
-import { limitLog, type Clock, type Health, type Log, type Metrics } from "../../base/report/index.ts";
+import { WatchedFile } from "../../base/file/index.ts";
+import { limitLog, type Reporting } from "../../base/report/index.ts";
 
 /** Certificates in PEM of authorities. @throws Error naming the file that has no certificate. */
 export function readAuthorities(path: string): Buffer {
@@ -48,46 +42,43 @@ export function oidcConfig(settings: Settings): OidcConfig | undefined {
 const pollMs = 1_000;
 const checkName = "users";
 
-interface UsersFile extends WatchedFile {
-  readonly identities: Identities;
-}
-
 /**
  * The users and tokens of a file, which is read again when it changes. While it never could be read nobody of it can sign in; a file that is
  * broken later leaves what was read before in use.
  */
-export function createUsersFile(
-  path: string,
-  { log, clock, metrics, health }: { log: Log; clock: Clock; metrics: Metrics; health: Health },
-): UsersFile {
-  const identities = createIdentities(clock);
-  const limited = limitLog(log, clock, 60_000);
-  const count = { user: 0, token: 0 };
-  let isRead = false;
-  const failures = metrics.counter("netgloss_api_users_failures_total", "Readings of SVC_API_USERS_PATH that failed.");
-  failures.add(0);
-  metrics.gaugeFrom("netgloss_api_users", "Users and tokens of SVC_API_USERS_PATH.", ["kind"], () =>
-    Object.entries(count).map(([kind, number]) => [{ kind }, number] as const),
-  );
-  const file = createWatchedFile({
-    path,
-    pollMs,
-    take(bytes) {
-      const list = parseAccessFile(path, Buffer.from(bytes).toString("utf8"));
-      identities.replace(list);
-      [count.user, count.token] = [list.users.size, list.tokens.size];
-      isRead = true;
-      health.set({ name: checkName, ready: true });
-      log.info({ path, users: count.user, tokens: count.token }, "users read");
-    },
-    failed(error) {
-      failures.add();
-      const state = isRead ? "those read before stay" : "nobody of it can sign in";
-      const detail = error instanceof AccessFileError ? (error.faults[0] ?? "") : (error as Error).message;
-      health.set({ name: checkName, ready: true, degraded: true, detail: `${detail}: ${state}` });
-      // A file that is gone is looked for again and again.
-      limited.error({ error }, `the file of users cannot be used, ${state}`);
-    },
-  });
-  return { ...file, identities };
+export class UsersFile extends WatchedFile {
+  readonly identities: Identities;
+
+  constructor(path: string, { log, clock, metrics, health }: Reporting) {
+    const identities = new Identities(clock);
+    const limited = limitLog(log, clock, 60_000);
+    const count = { user: 0, token: 0 };
+    let isRead = false;
+    const failures = metrics.counter(
+      "netgloss_api_users_failures_total",
+      "Readings of SVC_API_USERS_PATH that failed.",
+    );
+    metrics.gaugeFrom("netgloss_api_users", "Users and tokens of SVC_API_USERS_PATH.", ["kind"], () =>
+      Object.entries(count).map(([kind, number]) => [{ kind }, number] as const),
+    );
+    super(path, pollMs, {
+      take(bytes) {
+        const list = parseAccessFile(path, Buffer.from(bytes).toString("utf8"));
+        identities.replace(list);
+        [count.user, count.token] = [list.users.size, list.tokens.size];
+        isRead = true;
+        health.set({ name: checkName, ready: true });
+        log.info({ path, users: count.user, tokens: count.token }, "users read");
+      },
+      failed(error) {
+        failures.add();
+        const state = isRead ? "those read before stay" : "nobody of it can sign in";
+        const detail = error instanceof AccessFileError ? (error.faults[0] ?? "") : (error as Error).message;
+        health.set({ name: checkName, ready: true, degraded: true, detail: `${detail}: ${state}` });
+        // A file that is gone is looked for again and again.
+        limited.error({ error }, `the file of users cannot be used, ${state}`);
+      },
+    });
+    this.identities = identities;
+  }
 }

@@ -1,17 +1,9 @@
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import {
-  type StateFiles,
-  createFlowListener,
-  createSharedStore,
-  createStateStore,
-  type FlowListener,
-  type SharedExporters,
-  type StateStore,
-} from "../../flow/index.ts";
+import { type StateFiles, FlowListener, SharedStore, StateStore, type SharedExporters } from "../../flow/index.ts";
 import { makeFolder, replaceContent, type FileIo, nodeFileIo, runAfter } from "../../base/file/index.ts";
-import { createExporterTable, type Fleet } from "../../fleet/index.ts";
+import { PostgresqlExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
@@ -24,8 +16,8 @@ import { flowStreams } from "./flow-streams.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
-import { createFlowThreads, type FlowThreads } from "../threads/flow-threads.ts";
-import { createSampledSink } from "../threads/explore-feed.ts";
+import { FlowThreads } from "../threads/flow-threads.ts";
+import { SampledSink } from "../threads/explore-feed.ts";
 
 /** What a save that was cut off has left behind. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
@@ -67,7 +59,7 @@ export function createStateFiles(
 }
 
 /** Flows, wherever they are decoded. */
-type Flows = FlowListener & Partial<Pick<FlowThreads, "reload">>;
+type Flows = Pick<FlowListener, keyof FlowListener> & Partial<Pick<FlowThreads, "reload">>;
 
 /** What exporters say once, kept over a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
@@ -78,7 +70,7 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
     return undefined;
   }
   const run = randomBytes(6).toString("hex");
-  return createStateStore({ ...reporting, files: createStateFiles(join(directory, "flow"), nodeFileIo, run) });
+  return new StateStore(createStateFiles(join(directory, "flow"), nodeFileIo, run), reporting);
 }
 
 /** What exporters say, shared with the other collectors of the fleet; undefined where it is not. */
@@ -88,8 +80,8 @@ export function createSharedExporters(
   reporting: Reporting,
 ): (SharedExporters & Component) | undefined {
   if (fleet === undefined || !sharesExporters(settings) || !receivesFlows(settings)) return undefined;
-  const table = createExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
-  return createSharedStore({ ...reporting, table, after: runAfter, random: Math.random });
+  const table = new PostgresqlExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
+  return new SharedStore({ ...reporting, table, after: runAfter, random: Math.random });
 }
 
 /** What decoding gets from the other parts, in whichever thread it runs. */
@@ -120,22 +112,14 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
   if (count > 0) {
     const named = snmp && ((listener: (change: InterfaceChange) => void) => snmp.watchInterfaces(listener));
     const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
-    return createFlowThreads({
-      ...reporting,
-      settings: plain,
-      elements,
-      count,
-      streams,
-      metadata,
-      sink,
-      explore: explore?.feed,
-      watchInterfaces,
-      state,
-      shared,
-    });
+    return new FlowThreads(
+      plain,
+      { elements, count, streams, metadata, sink, explore: explore?.feed, watchInterfaces, state, shared },
+      reporting,
+    );
   }
-  const sampled = explore && createSampledSink({ ...explore, sink, number: 0, random: Math.random });
-  const listener = createFlowListener({
+  const sampled = explore && new SampledSink(sink, explore.feed, explore.report);
+  return new FlowListener({
     ...reporting,
     ...decodingOptions(plain, {
       ...reporting,
@@ -149,16 +133,10 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
     ports: settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [],
     streams,
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
-    ...(state !== undefined && { state }),
+    state,
     shared,
+    stopped: () => sampled?.flush(),
   });
-  return {
-    ...listener,
-    async stop() {
-      await listener.stop();
-      sampled?.flush();
-    },
-  };
 }
 
 /**

@@ -3,11 +3,10 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import {
   type Select,
-  createLastCopies,
-  createSources,
-  type Sources,
-  createUdmFileStore,
-  createUdmPostgresqlStore,
+  LastCopies,
+  Sources,
+  UdmFileStore,
+  UdmPostgresqlStore,
   type CollectorUdmStore,
 } from "../../metadata/index.ts";
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
@@ -27,11 +26,11 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
   if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) return undefined;
   const owned = missingForMetadataApi(settings).length === 0;
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql") {
-    return createUdmPostgresqlStore({ ...reporting, ...metadataDatabaseOptions(settings), owned });
+    return new UdmPostgresqlStore({ ...reporting, ...metadataDatabaseOptions(settings), owned });
   }
   const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (path === "") return undefined;
-  return createUdmFileStore({
+  return new UdmFileStore({
     ...reporting,
     path,
     owned,
@@ -60,8 +59,8 @@ export function createSourcesPart(
     reporting.log.info({}, "last good copies of sources are not kept: SVC_STATE_DIRECTORY_PATH is empty");
   }
   const copies =
-    state === "" ? undefined : createLastCopies(join(state, "sources"), nodeFileIo, randomBytes(6).toString("hex"));
-  return createSources({
+    state === "" ? undefined : new LastCopies(join(state, "sources"), nodeFileIo, randomBytes(6).toString("hex"));
+  return new Sources({
     ...reporting,
     path,
     readFile: (file) => nodeFileIo.read(file),

@@ -1,134 +1,139 @@
 import { resolve } from "node:path";
-import { compileLineFilter, type Filter, type Sink } from "../../record/index.ts";
+import { compileLineFilter, type Sink } from "../../record/index.ts";
 import {
-  type OutputMetrics,
-  createFileSink,
   createLineFilter,
-  createMonitorSink,
-  createOutputMetrics,
-  createStdoutSink,
+  FileSink,
   filteredSink,
-  rollupSink,
+  MonitorSink,
+  OutputMetrics,
+  RollupSink,
+  StdoutSink,
 } from "../../output/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import { filterOf } from "../shaping.ts";
-import { storeOutputs } from "../outputs/store-outputs.ts";
+import { type BeforeStore, storeOutputs } from "../outputs/store-outputs.ts";
 import { rollupFields } from "../shaping.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
-import { createDeliveringOutput, type DeliveringOutput } from "../threads/delivering-output.ts";
+import { DeliveringOutput } from "../threads/delivering-output.ts";
 import { createExploreFeed } from "../threads/explore-feed.ts";
-import { createExploreOutput, type ExploreOutput } from "../threads/explore-output.ts";
+import { ExploreOutput } from "../threads/explore-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
-/** A part that takes records and has a life. */
-export type Output = Sink & Component & { reopen?(): void };
-
-/** Those to files and pipes, and those to stores. */
-export function createOutputs(
-  settings: Settings,
-  reporting: Reporting,
-): {
-  readonly outputs: readonly Output[];
+/** Those to files and pipes, and those to stores, with what is done to records before them. */
+export interface Outputs {
+  /** Where records go. */
+  readonly sinks: readonly Sink[];
+  /** What is started and stopped: outputs of this host, and those to stores, which are stopped together. */
+  readonly local: readonly Component[];
+  readonly toStores: readonly Component[];
   readonly stores: readonly DeliveringOutput[];
   readonly explore?: ExploreOutput;
-} {
-  const outputs: Output[] = [];
-  const outputMetrics = createOutputMetrics(reporting.metrics);
-  const shared = { ...reporting, metrics: outputMetrics };
-  const filtered = <T extends Output>(output: T, name: string, filter: Filter | undefined, thinRate = 0): T => {
+  /** Opens files again, because they may have been renamed. */
+  reopen(): void;
+}
+
+export function createOutputs(settings: Settings, reporting: Reporting): Outputs {
+  const sinks: Sink[] = [];
+  const metrics = new OutputMetrics(reporting.metrics);
+  const shared = { ...reporting, metrics };
+  /** Takes an output among the sinks, behind its rollup and its filter. @returns what is started and stopped for it. */
+  const take = (output: Sink & Component, name: string, before: BeforeStore, filterName = name): Component => {
+    const { rollupFields: names, filter, thinRate } = before;
+    const rolledUp =
+      names.length === 0
+        ? output
+        : new RollupSink(output, {
+            fields: rollupFields(name, names),
+            maxGroups: settings.SVC_PROCESSOR_ROLLUP_MAX_GROUPS,
+            intervalMs: 1000 * settings.SVC_PROCESSOR_ROLLUP_INTERVAL,
+            clock: reporting.clock,
+            report: metrics.rollup(name),
+          });
+    const parsed = filterOf(filterName, filter);
     const lineFilter = createLineFilter({
-      matches: filter && compileLineFilter(filter),
-      filtered: (records) => outputMetrics.filtered(name, records),
+      matches: parsed && compileLineFilter(parsed),
+      filtered: (records) => metrics.filtered(name, records),
       thinning: thinningOf(settings, {
         maxRate: thinRate,
         byExporter: false,
         clock: reporting.clock,
-        thinned: (records) => outputMetrics.thinned(name, records),
+        thinned: (records) => metrics.thinned(name, records),
       }),
     });
-    return lineFilter === undefined ? output : filteredSink(output, lineFilter);
+    sinks.push(lineFilter === undefined ? rolledUp : filteredSink(rolledUp, lineFilter));
+    return rolledUp;
   };
-  const rolledUp = <T extends Output>(output: T, name: string, names: readonly string[]): T => {
-    if (names.length === 0) return output;
-    const fields = rollupFields(name, names);
-    return rollupSink(output, {
-      fields,
-      maxGroups: settings.SVC_PROCESSOR_ROLLUP_MAX_GROUPS,
-      intervalMs: 1000 * settings.SVC_PROCESSOR_ROLLUP_INTERVAL,
-      clock: reporting.clock,
-      report: outputMetrics.rollup(name),
-    });
-  };
+  const local: Component[] = [];
+  let file: FileSink | undefined;
   if (settings.SVC_OUTPUT_FILE_ENABLE) {
-    const file = createFileSink({
+    file = new FileSink({
       ...shared,
       path: settings.SVC_OUTPUT_FILE_PATH,
       maxBytes: settings.SVC_OUTPUT_FILE_MAX_SIZE,
       maxFiles: settings.SVC_OUTPUT_FILE_MAX_BACKUPS,
       queueBytes: settings.SVC_OUTPUT_FILE_QUEUE_SIZE,
     });
-    const filter = filterOf("SVC_OUTPUT_FILE_FILTER", settings.SVC_OUTPUT_FILE_FILTER);
-    const fields = settings.SVC_OUTPUT_FILE_ROLLUP_FIELDS;
-    outputs.push(filtered(rolledUp(file, "file", fields), "file", filter, settings.SVC_OUTPUT_FILE_THIN_RATE));
+    const before = {
+      rollupFields: settings.SVC_OUTPUT_FILE_ROLLUP_FIELDS,
+      filter: settings.SVC_OUTPUT_FILE_FILTER,
+      thinRate: settings.SVC_OUTPUT_FILE_THIN_RATE,
+    };
+    local.push(take(file, "file", before, "SVC_OUTPUT_FILE_FILTER"));
   }
   if (settings.SVC_OUTPUT_STDOUT_ENABLE) {
-    const stdout = createStdoutSink({
+    const stdout = new StdoutSink({
       ...shared,
       isPretty: settings.SVC_OUTPUT_STDOUT_FORMAT === "json_pretty",
       maxRate: settings.SVC_OUTPUT_STDOUT_RATE,
       queueBytes: settings.SVC_OUTPUT_STDOUT_QUEUE_SIZE,
     });
-    const filter = filterOf("SVC_OUTPUT_STDOUT_FILTER", settings.SVC_OUTPUT_STDOUT_FILTER);
-    const fields = settings.SVC_OUTPUT_STDOUT_ROLLUP_FIELDS;
-    outputs.push(filtered(rolledUp(stdout, "stdout", fields), "stdout", filter));
+    const before = {
+      rollupFields: settings.SVC_OUTPUT_STDOUT_ROLLUP_FIELDS,
+      filter: settings.SVC_OUTPUT_STDOUT_FILTER,
+      thinRate: 0,
+    };
+    local.push(take(stdout, "stdout", before, "SVC_OUTPUT_STDOUT_FILTER"));
   }
   if (settings.SVC_OUTPUT_MONITOR_ENABLE) {
-    outputs.push(createMonitorSink({ ...reporting, intervalMs: 1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL }));
+    const monitor = new MonitorSink(1000 * settings.SVC_OUTPUT_MONITOR_INTERVAL, reporting);
+    sinks.push(monitor);
+    local.push(monitor);
   }
-  const stores = storeOutputs(settings).map(({ before, delivery, word, settings: own }) => {
-    const logLevel = settings.SVC_LOG_LEVEL;
-    const output = createDeliveringOutput({
-      ...reporting,
-      delivery,
-      word,
-      settings: own,
-      outputMetrics,
-      logLevel,
-    });
-    const { name } = delivery;
-    const filter = filterOf(name, before.filter);
-    return filtered(rolledUp(output, name, before.rollupFields), name, filter, before.thinRate);
+  const stores: DeliveringOutput[] = [];
+  const toStores = storeOutputs(settings).map(({ before, ...own }) => {
+    const store = new DeliveringOutput(own, metrics, settings.SVC_LOG_LEVEL, reporting);
+    stores.push(store);
+    return take(store, own.context.name, before);
   });
   return {
-    outputs,
+    sinks,
+    local,
+    toStores,
     stores,
+    reopen: () => file?.reopen(),
     ...(settings.SVC_EXPLORE_ENABLE &&
-      settings.SVC_EXPLORE_STORE === "duckdb" && { explore: createExplore(settings, reporting, outputMetrics) }),
+      settings.SVC_EXPLORE_STORE === "duckdb" && { explore: createExplore(settings, reporting, metrics) }),
   };
 }
 
 function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
   const rates = { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE };
-  return createExploreOutput({
-    ...reporting,
-    outputMetrics,
-    logLevel: settings.SVC_LOG_LEVEL,
-    feed: createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates),
-    config: {
-      directory: resolve(settings.SVC_EXPLORE_PATH),
-      maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
-      maxHours: settings.SVC_EXPLORE_MAX_AGE,
-      rates,
-      rollups: {
-        maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
-        maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
-        fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
-      },
-      memoryBytes: settings.SVC_EXPLORE_MEMORY,
-      fields: settings.SVC_EXPLORE_FIELDS,
-      maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
-      timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+  const feed = createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates);
+  const config = {
+    directory: resolve(settings.SVC_EXPLORE_PATH),
+    maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
+    maxHours: settings.SVC_EXPLORE_MAX_AGE,
+    rates,
+    rollups: {
+      maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
+      maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
+      fields: settings.SVC_EXPLORE_ROLLUP_FIELDS,
     },
-  });
+    memoryBytes: settings.SVC_EXPLORE_MEMORY,
+    fields: settings.SVC_EXPLORE_FIELDS,
+    maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
+    timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
+  };
+  return new ExploreOutput(config, feed, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
 }

@@ -3,23 +3,11 @@ import { type RingReader } from "../../flow/index.ts";
 import type { WatchAddresses } from "../../enrich/index.ts";
 import { type AddressIndex, type SharedIndexReader } from "../../metadata/index.ts";
 
-interface DecodeLoopOptions {
-  readonly reader: RingReader;
-  readonly outbox: Pick<LineOutbox, "hasRoom" | "flush">;
-  /** Decodes a datagram. */
-  readonly take: (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
+/** What decodes the datagrams of the loop. */
+interface DatagramDecoder {
+  take(this: void, bytes: Buffer, address: string, port: number, receivedAt: number): void;
   /** The lines of the datagrams taken are with the outbox when the call returns. */
-  readonly handOver: () => void;
-  /** Milliseconds, for how long the loop keeps the thread to itself. */
-  readonly monotonic: () => number;
-}
-
-export interface DecodeLoop {
-  start(): void;
-  /** The ring has something again. */
-  wake(): void;
-  /** Takes what is in the ring and ends. */
-  drain(): Promise<void>;
+  handOver(this: void): void;
 }
 
 /** Datagrams taken before the loop looks whether there is room for more lines. */
@@ -39,97 +27,123 @@ const drainMs = 2;
  * Takes datagrams from the ring for as long as there are some. A ring found empty is looked at again after a millisecond:
  * under load that gathers datagrams, and nobody needs to wake the thread; without load it sleeps.
  */
-export function createDecodeLoop({ reader, outbox, take, handOver, monotonic }: DecodeLoopOptions): DecodeLoop {
-  let isAsleep = false;
-  let isEnded = false;
+export class DecodeLoop {
+  readonly #reader: RingReader;
+  readonly #outbox: Pick<LineOutbox, "hasRoom" | "flush">;
+  readonly #decoder: DatagramDecoder;
+  readonly #monotonic: () => number;
+  #isAsleep = false;
+  #isEnded = false;
   /** Looks since there was something in the ring, and since lines left. */
-  let empty = 0;
-  let unflushed = 0;
+  #empty = 0;
+  #unflushed = 0;
 
-  const flush = (): void => {
-    unflushed = 0;
-    outbox.flush();
-  };
-  const later = (): void => void setTimeout(run, 1);
+  /** @param monotonic milliseconds, for how long the loop keeps the thread to itself. */
+  constructor(
+    reader: RingReader,
+    outbox: Pick<LineOutbox, "hasRoom" | "flush">,
+    decoder: DatagramDecoder,
+    monotonic: () => number,
+  ) {
+    this.#reader = reader;
+    this.#outbox = outbox;
+    this.#decoder = decoder;
+    this.#monotonic = monotonic;
+  }
 
-  /** @returns whether the ring is empty; else the turn is over, or there is no room for lines. */
-  const takeSome = (): boolean => {
-    const until = monotonic() + turnMs;
-    while (outbox.hasRoom()) {
-      const count = reader.read(take, batch, batchBytes);
-      if (count === 0) return true;
-      handOver();
-      empty = 0;
-      if (monotonic() >= until) return false;
+  start(): void {
+    setImmediate(this.#run);
+  }
+
+  /** The ring has something again. */
+  wake(): void {
+    if (!this.#isAsleep) return;
+    this.#isAsleep = false;
+    this.#empty = 0;
+    this.#run();
+  }
+
+  /** Takes what is in the ring and ends. */
+  async drain(): Promise<void> {
+    this.#isEnded = true;
+    while (!this.#takeSome()) {
+      this.#outbox.flush();
+      await new Promise((resolve) => setTimeout(resolve, drainMs));
     }
-    return false;
-  };
+    this.#outbox.flush();
+  }
 
-  const run = (): void => {
-    if (isEnded) return;
-    const isEmpty = takeSome();
-    if (!isEmpty) {
-      if (outbox.hasRoom()) setImmediate(run);
+  readonly #run = (): void => {
+    if (this.#isEnded) return;
+    if (!this.#takeSome()) {
+      if (this.#outbox.hasRoom()) setImmediate(this.#run);
       else {
-        flush();
-        later();
+        this.#flush();
+        setTimeout(this.#run, 1);
       }
       return;
     }
-    if (++unflushed >= looksBeforeFlush) flush();
-    if (++empty < looks) later();
-    else if (reader.sleep()) isAsleep = true;
-    else setImmediate(run);
+    if (++this.#unflushed >= looksBeforeFlush) this.#flush();
+    if (++this.#empty < looks) setTimeout(this.#run, 1);
+    else if (this.#reader.sleep()) this.#isAsleep = true;
+    else setImmediate(this.#run);
   };
 
-  return {
-    start: () => void setImmediate(run),
-    wake() {
-      if (!isAsleep) return;
-      isAsleep = false;
-      empty = 0;
-      run();
-    },
-    async drain() {
-      isEnded = true;
-      while (!takeSome()) {
-        outbox.flush();
-        await new Promise((resolve) => setTimeout(resolve, drainMs));
-      }
-      outbox.flush();
-    },
-  };
+  /** @returns whether the ring is empty; else the turn is over, or there is no room for lines. */
+  #takeSome(): boolean {
+    const { take, handOver } = this.#decoder;
+    const until = this.#monotonic() + turnMs;
+    while (this.#outbox.hasRoom()) {
+      const count = this.#reader.read(take, batch, batchBytes);
+      if (count === 0) return true;
+      handOver();
+      this.#empty = 0;
+      if (this.#monotonic() >= until) return false;
+    }
+    return false;
+  }
+
+  #flush(): void {
+    this.#unflushed = 0;
+    this.#outbox.flush();
+  }
 }
 
 /** The metadata as a thread sees it that has a reader only. */
-interface ThreadMetadata {
-  /** As that of a store: calls the listener with what is now, and from `look` with each change. */
-  watch: WatchAddresses;
-  /** Looks whether the metadata has changed; to be called before each datagram. What was answered to a writer before is seen. */
-  look(): void;
-}
+export class ThreadMetadata {
+  readonly #reader: SharedIndexReader;
+  readonly #listeners = new Set<Parameters<WatchAddresses>[0]>();
+  #version: number;
+  #index: AddressIndex;
 
-export function createThreadMetadata(reader: SharedIndexReader): ThreadMetadata {
-  const listeners = new Set<Parameters<WatchAddresses>[0]>();
-  let { version } = reader.changes();
-  // Another object for each version: that is how a listener knows them apart.
-  const makeIndex = (): AddressIndex => ({
-    covering: (address) => reader.covering(address),
-    texts: reader.texts,
-  });
-  let index = makeIndex();
-  return {
-    watch(listener) {
-      listeners.add(listener);
-      listener(index);
-      return () => void listeners.delete(listener);
-    },
-    look() {
-      if (reader.version() === version) return;
-      const changes = reader.changes();
-      version = changes.version;
-      index = makeIndex();
-      for (const listener of listeners) listener(index, changes.changed);
-    },
-  };
+  constructor(reader: SharedIndexReader) {
+    this.#reader = reader;
+    this.#version = reader.changes().version;
+    this.#index = this.#makeIndex();
+  }
+
+  /** As that of a store: calls the listener with what is now, and from `look` with each change. */
+  watch(listener: Parameters<WatchAddresses>[0]): () => void {
+    this.#listeners.add(listener);
+    listener(this.#index);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Looks whether the metadata has changed; to be called before each datagram. What was answered to a writer before is seen. */
+  look(): void {
+    if (this.#reader.version() === this.#version) return;
+    const { version, changed } = this.#reader.changes();
+    this.#version = version;
+    this.#index = this.#makeIndex();
+    for (const listener of this.#listeners) listener(this.#index, changed);
+  }
+
+  /** Another object for each version: that is how a listener knows them apart. */
+  #makeIndex(): AddressIndex {
+    const reader = this.#reader;
+    return {
+      covering: (address) => reader.covering(address),
+      texts: (addresses, count, use) => reader.texts(addresses, count, use),
+    };
+  }
 }

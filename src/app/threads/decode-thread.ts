@@ -1,14 +1,8 @@
 import { workerData } from "node:worker_threads";
-import { createLineOutbox, createOutputMetrics } from "../../output/index.ts";
-import {
-  createFlowPipeline,
-  createRingReader,
-  tidyEveryMs,
-  type ExporterState,
-  type SharedAnswer,
-} from "../../flow/index.ts";
-import { openSharedIndex } from "../../metadata/index.ts";
-import { createSampledSink } from "./explore-feed.ts";
+import { createLineOutbox, OutputMetrics } from "../../output/index.ts";
+import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
+import { SharedIndexReader } from "../../metadata/index.ts";
+import { SampledSink } from "./explore-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
@@ -16,7 +10,7 @@ import { decodingOptions, hasInterfaceNames } from "../parts/decoding-options.ts
 import { createEnrichment } from "../enrichment/enrichment.ts";
 import type { DecodeThreadData, LinesNote } from "./flow-thread-data.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
-import { createDecodeLoop, createThreadMetadata } from "./decode-loop.ts";
+import { DecodeLoop, ThreadMetadata } from "./decode-loop.ts";
 
 // A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
 
@@ -54,17 +48,16 @@ const outbox = createLineOutbox({
 });
 const sampled =
   explore &&
-  createSampledSink({
-    sink: outbox,
-    feed: explore,
+  new SampledSink(
+    outbox,
+    explore,
+    new OutputMetrics(metrics).output("explore", () => 0),
     number,
-    random: Math.random,
-    report: createOutputMetrics(metrics).output("explore", () => 0),
-  });
+  );
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
-const metadata = handle && createThreadMetadata(openSharedIndex(handle));
+const metadata = handle && new ThreadMetadata(new SharedIndexReader(handle));
 const enrichment = createEnrichment(
   settings,
   metadata,
@@ -84,9 +77,9 @@ const options = decodingOptions(settings, {
   metrics,
   clock: systemClock,
 });
-const pipeline = createFlowPipeline(options);
-const reader = createRingReader(ring, {
-  standing: (address) => pipeline.standing(address),
+const pipeline = new FlowPipeline(options);
+const reader = new RingReader(ring, {
+  reputation: (address) => pipeline.reputation(address),
   monotonic: () => systemClock.monotonic(),
 });
 metrics.counterFrom(
@@ -95,16 +88,14 @@ metrics.counterFrom(
   [],
   () => reader.lost,
 );
-const loop = createDecodeLoop({
-  reader,
-  outbox,
-  take(bytes, address, port, receivedAt) {
+const decoder = {
+  take(bytes: Buffer, address: string, port: number, receivedAt: number) {
     metadata?.look();
     pipeline.take(bytes, address, port, receivedAt);
   },
   handOver: () => pipeline.flush(),
-  monotonic: () => systemClock.monotonic(),
-});
+};
+const loop = new DecodeLoop(reader, outbox, decoder, () => systemClock.monotonic());
 const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);
 
 serveThread({

@@ -1,12 +1,14 @@
 import { randomInt } from "node:crypto";
-import type { LogLevel, Component, Health, Log, MetricFamily, Metrics } from "../../base/report/index.ts";
+import type { Component, Health, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
 import type { StoreOutput } from "../outputs/store-outputs.ts";
-import { createLineLender, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
+import { LineLessor, type DeliveryState, type OutputMetrics } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import { superviseThread, startThread } from "./thread.ts";
+import { startThread, SupervisedThread } from "./thread.ts";
+
+type OwnOutput = Pick<StoreOutput, "context" | "word" | "settings">;
 
 /** What the thread of an output to a store is given. */
-export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
+export interface OutputThreadData extends OwnOutput {
   /** Begins the identities of the records that it delivers. */
   readonly instance: string;
   readonly logLevel: LogLevel;
@@ -14,111 +16,121 @@ export interface OutputThreadData extends Pick<StoreOutput, "delivery" | "word" 
 
 /** What it reports by itself. */
 export type OutputNote =
-  /** Loans of lines that it needs no more. */
+  /** Leases of lines that it needs no more. */
   | { readonly returned: readonly number[] }
   /** What is wrong with the store; null: it works. */
   | { readonly fault: string | null };
 
-interface DeliveringOutputOptions extends Pick<StoreOutput, "delivery" | "word" | "settings"> {
-  readonly log: Log;
-  readonly logLevel: LogLevel;
-  readonly metrics: Metrics;
-  readonly outputMetrics: OutputMetrics;
-  readonly health: Health;
-}
-
-/** An output to a store, which works in a thread of its own. */
-export interface DeliveringOutput extends Sink, Component {
-  /** Undefined while its thread is being started again. */
-  state(): Promise<DeliveryState | undefined>;
-  /** Begins to send the dead letters again. @returns how many there are; undefined while its thread is being started again. */
-  resend(): Promise<number | undefined>;
-}
-
 /** How long lines may wait for others on their way to the thread, milliseconds. */
 const gatherMs = 50;
 /** Small enough that batches become nearly full. */
-const loanBytes = 1024 * 1024;
+const leaseBytes = 1024 * 1024;
 
 /** How long what waits is sent when all ends, and how long the rest may take to be put on disk. */
 const drainMs = 3000;
 const spoolMs = 2000;
 
 /**
- * Lines in shared memory are lent to the thread, not copied: neither the threads that decode nor the calling one spend
- * time on a store that is slow or away. When more is lent than the output's queue may hold, lines are dropped and counted.
+ * An output to a store, which works in a thread of its own. Lines in shared memory are leased to the thread, not copied: neither the
+ * threads that decode nor the calling one spend time on a store that is slow or away. When more is leased than the output's queue may
+ * hold, lines are dropped and counted.
  */
-export function createDeliveringOutput(options: DeliveringOutputOptions): DeliveringOutput {
-  const { delivery, word, settings, log, logLevel, metrics, outputMetrics, health } = options;
-  const name = `output ${delivery.name}`;
-  const lender = createLineLender({
-    maxBytes: delivery.queueBytes,
-    maxLoanBytes: Math.min(loanBytes, delivery.batchBytes),
-    gatherMs: Math.min(gatherMs, delivery.batchDeadlineMs),
-    // A message brings the lines of a batch.
-    gatherBytes: delivery.batchBytes,
-    report: outputMetrics.output(delivery.name, () => lender.byteLength),
-    post(lines) {
-      const thread = supervised.thread();
-      if (thread === undefined) lender.reset();
-      else thread.post("lines", lines);
-    },
-  });
+export class DeliveringOutput implements Sink, Component {
+  readonly name: string;
+  readonly #health: Health;
+  readonly #lessor: LineLessor;
+  readonly #supervised: SupervisedThread;
 
-  const take = (note: OutputNote): void => {
-    if ("returned" in note) lender.returned(note.returned);
-    else if (note.fault === null) health.set({ name, ready: true });
-    else health.set({ name, ready: true, degraded: true, detail: note.fault });
-  };
+  constructor(
+    { context, word, settings }: OwnOutput,
+    outputMetrics: OutputMetrics,
+    logLevel: LogLevel,
+    { log, metrics, health }: Reporting,
+  ) {
+    const name = `output ${context.name}`;
+    this.name = name;
+    this.#health = health;
+    const lessor: LineLessor = new LineLessor(
+      {
+        maxBytes: settings.QUEUE_SIZE,
+        maxLeaseBytes: Math.min(leaseBytes, settings.BATCH_MAX_BYTES),
+        gatherMs: Math.min(gatherMs, settings.BATCH_DEADLINE),
+        // A message brings the lines of a batch.
+        gatherBytes: settings.BATCH_MAX_BYTES,
+      },
+      outputMetrics.output(context.name, () => lessor.byteLength),
+      (lines) => {
+        const thread = this.#supervised.thread();
+        if (thread === undefined) lessor.reset();
+        else thread.post("lines", lines);
+      },
+    );
+    this.#lessor = lessor;
+    this.#supervised = new SupervisedThread({
+      make: (onDeath) =>
+        startThread({
+          name,
+          entry: new URL("./output-thread.js", import.meta.url),
+          data: { context, word, settings, instance: newInstance(), logLevel } satisfies OutputThreadData,
+          log,
+          onNote: (note) => this.#take(note as OutputNote),
+          onDeath,
+        }),
+      begin: (thread) => thread.call("start"),
+      onChange: (isAlive) => {
+        if (!isAlive) lessor.reset();
+        this.#report(isAlive ? undefined : "its thread died and is being started again");
+      },
+      log,
+    });
+    metrics.addSource(async () => (await this.#ask<readonly MetricFamily[]>("metrics")) ?? []);
+  }
 
-  const supervised = superviseThread({
-    make: (onDeath) =>
-      startThread({
-        name,
-        entry: new URL("./output-thread.js", import.meta.url),
-        data: { delivery, word, settings, instance: newInstance(), logLevel } satisfies OutputThreadData,
-        log,
-        onNote: (note) => take(note as OutputNote),
-        onDeath,
-      }),
-    begin: (thread) => thread.call("start"),
-    onChange(isAlive) {
-      if (!isAlive) lender.reset();
-      const detail = "its thread died and is being started again";
-      health.set(isAlive ? { name, ready: true } : { name, ready: true, degraded: true, detail });
-    },
-    log,
-  });
+  write(lines: Uint8Array, count: number): void {
+    this.#lessor.write(lines, count);
+  }
 
-  metrics.addSource(async () => {
-    const families = supervised.thread()?.call<readonly MetricFamily[]>("metrics");
-    return (await families?.catch(() => undefined)) ?? [];
-  });
+  lend(lines: Uint8Array, count: number, done: () => void): void {
+    this.#lessor.lend(lines, count, done);
+  }
 
-  return {
-    name,
-    write: (lines, count) => lender.write(lines, count),
-    lend: (lines, count, done) => lender.lend(lines, count, done),
-    async start() {
-      health.set({ name, ready: true, degraded: true, detail: "not connected yet" });
-      await supervised.start();
-    },
-    async stop() {
-      lender.flush();
-      await supervised.stop((thread) => thread.call("stop", drainMs), drainMs + spoolMs);
-      lender.reset();
-    },
-    state: async () =>
-      supervised
-        .thread()
-        ?.call<DeliveryState>("state")
-        .catch(() => undefined),
-    resend: async () =>
-      supervised
-        .thread()
-        ?.call<number>("resend")
-        .catch(() => undefined),
-  };
+  async start(): Promise<void> {
+    this.#report("not connected yet");
+    await this.#supervised.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#lessor.flush();
+    await this.#supervised.stop((thread) => thread.call("stop", drainMs), drainMs + spoolMs);
+    this.#lessor.reset();
+  }
+
+  /** Undefined while its thread is being started again. */
+  state(): Promise<DeliveryState | undefined> {
+    return this.#ask("state");
+  }
+
+  /** Begins to send the dead letters again. @returns how many there are; undefined while its thread is being started again. */
+  resend(): Promise<number | undefined> {
+    return this.#ask("resend");
+  }
+
+  async #ask<T>(call: string): Promise<T | undefined> {
+    return this.#supervised
+      .thread()
+      ?.call<T>(call)
+      .catch(() => undefined);
+  }
+
+  #take(note: OutputNote): void {
+    if ("returned" in note) this.#lessor.returned(note.returned);
+    else this.#report(note.fault ?? undefined);
+  }
+
+  #report(detail: string | undefined): void {
+    const { name } = this;
+    this.#health.set(detail === undefined ? { name, ready: true } : { name, ready: true, degraded: true, detail });
+  }
 }
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";

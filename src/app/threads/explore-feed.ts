@@ -1,12 +1,19 @@
 import type { EmbeddedExploreConfig, ExploreErrorCode } from "../../explore/index.ts";
 import type { LogLevel } from "../../base/report/index.ts";
 import {
-  createLineSampler,
+  LineSampler,
+  type SampledLines,
   createSamplingMemory,
   type SamplingMemory,
   type SamplingRates,
 } from "../../explore/sampling/index.ts";
-import { createLineOutbox, type LineMemory, type OutputReport, createLineMemory } from "../../output/index.ts";
+import {
+  createLineOutbox,
+  type LineMemory,
+  type LineOutbox,
+  type OutputReport,
+  createLineMemory,
+} from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 
 /** What the thread of Explore is given. */
@@ -33,66 +40,55 @@ export interface ExploreNote {
   readonly fault: string | null;
 }
 
-interface SampledSinkOptions {
-  /** Gets all lines. */
-  readonly sink: Sink;
-  readonly feed: ExploreFeed;
-  /** Which of the threads that decode this one is. */
-  readonly number: number;
-  readonly random: () => number;
-  readonly report: Pick<OutputReport, "dropped">;
-}
-
-interface SampledSink extends Sink {
-  /** Passes on what waits for others. */
-  flush(): void;
-}
-
 /** How long chosen lines wait for others, milliseconds. */
 const gatherMs = 100;
 
 /** A sink that passes on all lines, and copies those that it chooses to where Explore finds them. */
-export function createSampledSink({ sink, feed, number, random, report }: SampledSinkOptions): SampledSink {
-  const memory = feed.lines[number] as LineMemory;
-  const dropped: OutputReport["dropped"] = (reason, records, bytes) => report.dropped(reason, records, bytes);
-  // Nobody sleeps there: its thread looks by itself.
-  const outbox = createLineOutbox({
-    memory,
-    wake() {},
-    dropped: (records, bytes) => dropped("queue_full", records, bytes),
-  });
-  let timer: NodeJS.Timeout | undefined;
-  const flush = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    outbox.flush();
-  };
-  const sampler = createLineSampler(
-    {
-      memory: feed.sampling,
-      chooser: number,
-      random,
-      to: {
-        maxLength: memory.slabBytes,
-        allocate: (bytes) => outbox.allocate(bytes),
-        hasRoom: () => outbox.hasRoom(),
-        part: () => outbox.flush(),
-        write(lines, records) {
-          outbox.write(lines, records);
-          timer ??= setTimeout(flush, gatherMs);
-        },
+export class SampledSink implements Sink {
+  readonly #sink: Sink;
+  readonly #outbox: LineOutbox;
+  readonly #sampler: LineSampler;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param sink gets all lines.
+   * @param number which of the threads that decode this one is.
+   */
+  constructor(sink: Sink, feed: ExploreFeed, report: Pick<OutputReport, "dropped">, number = 0) {
+    this.#sink = sink;
+    const memory = feed.lines[number] as LineMemory;
+    const dropped: OutputReport["dropped"] = (reason, records, bytes) => report.dropped(reason, records, bytes);
+    // Nobody sleeps there: its thread looks by itself.
+    const outbox = createLineOutbox({
+      memory,
+      wake() {},
+      dropped: (records, bytes) => dropped("queue_full", records, bytes),
+    });
+    const to: SampledLines = {
+      maxLength: memory.slabBytes,
+      allocate: (bytes) => outbox.allocate(bytes),
+      hasRoom: () => outbox.hasRoom(),
+      part: () => outbox.flush(),
+      write: (lines, records) => {
+        outbox.write(lines, records);
+        this.#timer ??= setTimeout(() => this.flush(), gatherMs);
       },
-      dropped,
-    },
-    feed.rates,
-  );
-  return {
-    write(lines, count) {
-      sampler.look(lines, count);
-      sink.write(lines, count);
-    },
-    flush,
-  };
+    };
+    this.#outbox = outbox;
+    this.#sampler = new LineSampler(feed.sampling, feed.rates, number, Math.random, to, dropped);
+  }
+
+  write(lines: Buffer, count: number): void {
+    this.#sampler.look(lines, count);
+    this.#sink.write(lines, count);
+  }
+
+  /** Passes on what waits for others. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#outbox.flush();
+  }
 }
 
 /** What lies between the threads that decode and the one of Explore; plain data that goes through `postMessage`. */

@@ -10,21 +10,9 @@ import {
 } from "../../explore/index.ts";
 import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
 import { createNoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
-import type { Component, Health, Log, LogLevel, MetricFamily, Metrics } from "../../base/report/index.ts";
+import type { Component, Health, Log, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
 import type { ExploreFeed, Answered, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
-import { superviseThread, type SupervisedThread, startThread, systemTimers, type Timers } from "./thread.ts";
-
-export interface ExploreOutputOptions {
-  readonly config: EmbeddedExploreConfig;
-  /** Where it finds records. */
-  readonly feed: ExploreFeed;
-  readonly log: Log;
-  readonly logLevel: LogLevel;
-  readonly metrics: Metrics;
-  readonly outputMetrics: OutputMetrics;
-  readonly health: Health;
-  readonly timers?: Timers;
-}
+import { startThread, SupervisedThread, systemTimers, type Timers } from "./thread.ts";
 
 /** What can be asked of flow records, wherever they are kept. */
 export interface ExploreQuestions {
@@ -38,125 +26,151 @@ export interface ExploreQuestions {
   parquet(table: AnswerTable): Promise<Uint8Array>;
 }
 
-/** Explore's own store, which works in a thread of its own. */
-export interface ExploreOutput extends ExploreQuestions, Component {
-  /** For those who decode: where records go. */
-  readonly feed: ExploreFeed;
-  readonly report: OutputReport;
-}
-
 const name = "explore";
 const drainMs = 10_000;
 /** How long to wait before a store that could not be opened is tried again: longer each time, up to the last. */
 const reopenMs = [1000, 5000, 15_000, 60_000] as const;
 
 /**
- * The collector runs without Explore: while its store cannot be opened, it is degraded, says why, and tries again. Records of that time are
- * not kept.
+ * Explore's own store, which works in a thread of its own. The collector runs without Explore: while its store cannot be opened, it is
+ * degraded, says why, and tries again. Records of that time are not kept.
  */
-export function createExploreOutput(options: ExploreOutputOptions): ExploreOutput {
-  const { config, feed, log, logLevel, metrics, outputMetrics, health, timers = systemTimers } = options;
-  let asked = 0;
+export class ExploreOutput implements ExploreQuestions, Component {
+  readonly name = name;
+  /** For those who decode: where records go. */
+  readonly feed: ExploreFeed;
+  readonly report: OutputReport;
+  readonly #config: EmbeddedExploreConfig;
+  readonly #logLevel: LogLevel;
+  readonly #log: Log;
+  readonly #health: Health;
+  readonly #timers: Timers;
+  #supervised: SupervisedThread;
+  #asked = 0;
   /** Why there is no store. */
-  let fault: string | undefined = "Explore is being opened";
-  let failures = 0;
-  let isStopped = false;
-  let cancelWait = (): void => {};
-  let opening: Promise<void> = Promise.resolve();
-  const queues = feed.lines.map(createNoteReader);
-  const report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
+  #fault: string | undefined = "Explore is being opened";
+  #failures = 0;
+  #isStopped = false;
+  #cancelWait = (): void => {};
+  #opening: Promise<void> = Promise.resolve();
 
-  const setFault = (found: string | undefined): void => {
-    fault = found;
-    health.set({ name, ready: true, ...(found !== undefined && { degraded: true, detail: found }) });
-  };
+  constructor(
+    config: EmbeddedExploreConfig,
+    feed: ExploreFeed,
+    outputMetrics: OutputMetrics,
+    logLevel: LogLevel,
+    { log, metrics, health }: Reporting,
+    timers = systemTimers,
+  ) {
+    this.feed = feed;
+    this.#config = config;
+    this.#logLevel = logLevel;
+    this.#log = log;
+    this.#health = health;
+    this.#timers = timers;
+    const queues = feed.lines.map(createNoteReader);
+    this.report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
+    this.#supervised = this.#supervise();
+    metrics.addSource(async () => {
+      const families = this.#supervised.thread()?.call<readonly MetricFamily[]>("metrics");
+      return (await families?.catch(() => undefined)) ?? [];
+    });
+  }
 
-  const supervise = (): SupervisedThread =>
-    superviseThread({
+  async start(): Promise<void> {
+    this.#opening = this.#open();
+    await this.#opening;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelWait();
+    setOpen(this.feed.sampling, false);
+    await this.#supervised.stop((thread) => thread.call("stop"), drainMs);
+    await this.#opening;
+  }
+
+  async status(): Promise<ExploreStatus> {
+    const status = await this.#call<Omit<ExploreStatus, "droppedRows">>("status");
+    return { ...status, droppedRows: lostRecords(this.feed.sampling) };
+  }
+
+  query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
+    return this.#ask("query", query, signal);
+  }
+
+  flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
+    return this.#ask("flows", query, signal);
+  }
+
+  async parquet(table: AnswerTable): Promise<Uint8Array> {
+    return this.#call("parquet", table);
+  }
+
+  #supervise(): SupervisedThread {
+    const { feed } = this;
+    return new SupervisedThread({
       make: (onDeath) =>
         startThread({
           name,
           entry: new URL("./explore-thread.js", import.meta.url),
-          data: { explore: config, feed, logLevel } satisfies ExploreThreadData,
-          log,
-          onNote: (note) => setFault((note as ExploreNote).fault ?? undefined),
+          data: { explore: this.#config, feed, logLevel: this.#logLevel } satisfies ExploreThreadData,
+          log: this.#log,
+          onNote: (note) => this.#setFault((note as ExploreNote).fault ?? undefined),
           onDeath,
         }),
       begin: (thread) => thread.call("start"),
-      onChange(isAlive) {
+      onChange: (isAlive) => {
         setOpen(feed.sampling, isAlive);
-        setFault(isAlive ? undefined : "its thread died and is being started again");
+        this.#setFault(isAlive ? undefined : "its thread died and is being started again");
       },
-      log,
+      log: this.#log,
     });
-  let supervised = supervise();
+  }
 
-  const open = async (): Promise<void> => {
+  async #open(): Promise<void> {
     try {
-      await supervised.start();
-      setOpen(feed.sampling, true);
-      if (failures > 0) log.info({}, "Explore could be opened");
-      failures = 0;
-      setFault(undefined);
+      await this.#supervised.start();
+      setOpen(this.feed.sampling, true);
+      if (this.#failures > 0) this.#log.info({}, "Explore could be opened");
+      this.#failures = 0;
+      this.#setFault(undefined);
     } catch (error) {
-      if (isStopped) return;
+      if (this.#isStopped) return;
       const message = error instanceof Error ? error.message : String(error);
       // The same reason again is no news.
-      if (message !== fault)
-        log.error({ error }, "Explore cannot be opened: the collector runs without it and tries again");
-      setFault(message);
-      supervised = supervise();
-      const ms = reopenMs[Math.min(failures++, reopenMs.length - 1)] ?? 0;
-      cancelWait = timers.after(ms, () => void (opening = open()));
+      if (message !== this.#fault)
+        this.#log.error({ error }, "Explore cannot be opened: the collector runs without it and tries again");
+      this.#setFault(message);
+      this.#supervised = this.#supervise();
+      const ms = reopenMs[Math.min(this.#failures++, reopenMs.length - 1)] ?? 0;
+      this.#cancelWait = this.#timers.after(ms, () => void (this.#opening = this.#open()));
     }
-  };
+  }
 
-  metrics.addSource(async () => {
-    const families = supervised.thread()?.call<readonly MetricFamily[]>("metrics");
-    return (await families?.catch(() => undefined)) ?? [];
-  });
+  #setFault(found: string | undefined): void {
+    this.#fault = found;
+    this.#health.set({ name, ready: true, ...(found !== undefined && { degraded: true, detail: found }) });
+  }
 
-  const callThread = <T>(called: string, argument?: unknown): Promise<T> => {
-    const thread = supervised.thread();
-    if (thread === undefined) throw new ExploreError("unavailable", fault ?? "Explore is not open");
+  async #call<T>(called: string, argument?: unknown): Promise<T> {
+    const thread = this.#supervised.thread();
+    if (thread === undefined) throw new ExploreError("unavailable", this.#fault ?? "Explore is not open");
     return thread.call<T>(called, argument);
-  };
-  const ask = async <Answer>(called: "query" | "flows", query: unknown, signal: AbortSignal): Promise<Answer> => {
+  }
+
+  async #ask<Answer>(called: "query" | "flows", query: unknown, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
-    const number = asked++;
-    const cancel = (): void => supervised.thread()?.post("cancel", number);
+    const number = this.#asked++;
+    const cancel = (): void => this.#supervised.thread()?.post("cancel", number);
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      const answered = await callThread<Answered<Answer>>(called, { number, query });
+      const answered = await this.#call<Answered<Answer>>(called, { number, query });
       if ("answer" in answered) return answered.answer;
       const { code, message, field } = answered.refused;
       throw new ExploreError(code, message, field);
     } finally {
       signal.removeEventListener("abort", cancel);
     }
-  };
-
-  return {
-    name,
-    feed,
-    report,
-    async start() {
-      opening = open();
-      await opening;
-    },
-    async stop() {
-      isStopped = true;
-      cancelWait();
-      setOpen(feed.sampling, false);
-      await supervised.stop((thread) => thread.call("stop"), drainMs);
-      await opening;
-    },
-    status: async () => ({
-      ...(await callThread<Omit<ExploreStatus, "droppedRows">>("status")),
-      droppedRows: lostRecords(feed.sampling),
-    }),
-    query: (query, signal) => ask("query", query, signal),
-    flows: (query, signal) => ask("flows", query, signal),
-    parquet: async (table) => callThread("parquet", table),
-  };
+  }
 }

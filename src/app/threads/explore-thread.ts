@@ -2,7 +2,7 @@ import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 import { createNoteReader, type LineMemory } from "../../output/index.ts";
 import {
-  createEmbeddedExplore,
+  EmbeddedExplore,
   ExploreError,
   type AnswerTable,
   type ExploreQuery,
@@ -67,14 +67,9 @@ const muchBacklog = 1 / 16;
 const { explore: config, feed, logLevel } = workerData as ExploreThreadData;
 const metrics = createMetrics();
 const log = threadLog(logLevel);
-const explore = createEmbeddedExplore({
-  config,
-  sampling: feed.sampling,
-  clock: systemClock,
-  log,
-  metrics,
-  onFault: (fault) => postNote({ fault: fault ?? null } satisfies ExploreNote),
-});
+const explore = new EmbeddedExplore(config, feed.sampling, { clock: systemClock, log, metrics }, (fault) =>
+  postNote({ fault: fault ?? null } satisfies ExploreNote),
+);
 const inbox = createExploreInbox(
   feed.lines,
   (lines, records) => explore.take(lines, records),

@@ -2,14 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   checkKernel,
   createRing,
-  createStateKeeper,
+  StateKeeper,
   type CustomElement,
   type ExporterTraffic,
   type ExporterView,
   type RingHandle,
   type SharedAnswer,
   type SharedExporters,
-  type StateKeeper,
   type StateReport,
   type StateStore,
   type StreamCredentials,
@@ -17,7 +16,7 @@ import {
 } from "../../flow/index.ts";
 import { createLineInbox } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component, Health, Log, MetricFamily, Metrics } from "../../base/report/index.ts";
+import type { Component, Counter, Health, Log, MetricFamily, Reporting } from "../../base/report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
@@ -31,46 +30,27 @@ import {
   threadFor,
 } from "./flow-thread-data.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
-import { superviseThread, type SupervisedThread, startThread, type Thread } from "./thread.ts";
+import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 
-export interface FlowThreadsOptions {
-  readonly settings: PlainSettings;
+/** What the threads get from other parts of the collector. */
+interface FlowThreadSources {
   /** The user's information elements. */
   readonly elements: readonly CustomElement[];
   /** How many threads decode, 1 or more. */
   readonly count: number;
   /** Connections of exporters; absent: none. */
-  readonly streams?: StreamOptions | undefined;
+  readonly streams: StreamOptions | undefined;
   /** Gives each thread a look into the metadata; absent: there is none. */
-  readonly metadata?: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
+  readonly metadata: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
   /** Where records for Explore go; absent: there is none. */
-  readonly explore?: ExploreFeed | undefined;
+  readonly explore: ExploreFeed | undefined;
   /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
-  readonly watchInterfaces?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
+  readonly watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
   /** Where what exporters say once outlives a restart; absent: it does not. */
-  readonly state?: StateStore | undefined;
+  readonly state: StateStore | undefined;
   /** Where the collectors of a fleet share what exporters say; absent: this one is alone. */
-  readonly shared?: SharedExporters | undefined;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
-}
-
-/** Flows, received and decoded outside the main thread. */
-export interface FlowThreads extends Component {
-  /** The ports that are open, in the order of the settings. */
-  ports(): readonly number[];
-  /** Those of TCP and TLS. */
-  streamPorts(): readonly number[];
-  /** For TLS handshakes from now on. */
-  setCredentials(credentials: StreamCredentials): void;
-  /** Those of a thread that is being started again are missing. */
-  exporters(): Promise<readonly ExporterView[]>;
-  /** What passed the interfaces of those that SNMP polls, by whole minutes. */
-  traffic(): Promise<readonly ExporterTraffic[]>;
-  /** Has the enrichers read their files again. */
-  reload(): Promise<void>;
+  readonly shared: SharedExporters | undefined;
 }
 
 const nothingChanged: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };
@@ -80,6 +60,8 @@ const drainMs = 4000;
 const closeMs = 1000;
 
 /**
+ * Flows, received and decoded outside the main thread.
+ *
  *     receiving thread ─ ring ─→ decoding thread 0 ─ slabs ─→ sink, in the calling thread
  *                      └ ring ─→ decoding thread 1 ─ slabs ─┘
  *
@@ -87,138 +69,190 @@ const closeMs = 1000;
  * All of an exporter is decoded by one thread, chosen by its address. A thread that dies is started again on the ring that
  * it had; what was lost by that is counted. Its start fails when a port cannot be opened; the message says why.
  */
-export function createFlowThreads(options: FlowThreadsOptions): FlowThreads {
-  const { settings, count, metrics, health, log } = options;
-  const rings = Array.from({ length: count }, () => createRing(ringBytes));
-  const restarts = metrics.counter("netgloss_thread_restarts_total", "Threads that died and were started again.", {
-    thread: ["decode", "receive"],
-  });
-  let dead = 0;
-  let ports: readonly number[] = settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [];
-  let { streams } = options;
-  let isOpen = false;
+export class FlowThreads implements Component {
+  readonly name = "flow threads";
+  readonly #settings: PlainSettings;
+  readonly #sources: FlowThreadSources;
+  readonly #log: Log;
+  readonly #health: Health;
+  readonly #restarts: Counter;
+  readonly #rings: readonly RingHandle[];
+  readonly #decoders: readonly SupervisedThread[];
+  readonly #receiver: SupervisedThread;
+  readonly #keeper: StateKeeper | undefined;
+  readonly #unwatch: ((() => void) | undefined)[] = [];
+  #dead = 0;
+  #ports: readonly number[];
+  #streams: StreamOptions | undefined;
+  #isOpen = false;
 
-  const reportHealth = (): void => {
-    const detail = isOpen ? "a thread died and is being started again" : "not listening";
-    health.set(isOpen && dead === 0 ? { name: checkName, ready: true } : { name: checkName, ready: false, detail });
-  };
-  const onChange = (thread: string) => (isAlive: boolean) => {
-    dead += isAlive ? -1 : 1;
-    if (isAlive) restarts.add(1, { thread });
-    reportHealth();
-  };
-  reportHealth();
+  constructor(settings: PlainSettings, sources: FlowThreadSources, { log, metrics, health }: Reporting) {
+    this.#settings = settings;
+    this.#sources = sources;
+    this.#log = log;
+    this.#health = health;
+    this.#ports = settings.SVC_FLOW_SERVER_UDP_ENABLE ? settings.SVC_FLOW_SERVER_UDP_PORT : [];
+    this.#streams = sources.streams;
+    this.#rings = Array.from({ length: sources.count }, () => createRing(ringBytes));
+    this.#restarts = metrics.counter("netgloss_thread_restarts_total", "Threads that died and were started again.", {
+      thread: ["decode", "receive"],
+    });
+    this.#reportHealth();
+    this.#decoders = this.#rings.map((ring, number) => this.#superviseDecoder(ring, number));
+    this.#receiver = this.#superviseReceiver();
+    this.#keeper = sources.state === undefined && sources.shared === undefined ? undefined : this.#createKeeper();
+    metrics.addSource(async () =>
+      (await askAll<readonly MetricFamily[]>([this.#receiver, ...this.#decoders], "metrics")).flat(),
+    );
+  }
 
-  const unwatch: ((() => void) | undefined)[] = [];
-  const decoders = rings.map((ring, number) =>
-    superviseThread({
-      make: (onDeath) => startDecoder(options, ring, number, onDeath),
-      async begin(thread) {
+  async start(): Promise<void> {
+    // Said here, once, and not by every thread.
+    checkKernel();
+    const started: SupervisedThread[] = [];
+    try {
+      for (const part of [...this.#decoders, this.#receiver]) {
+        await part.start();
+        started.push(part);
+      }
+    } catch (error) {
+      await Promise.all(started.map((part) => part.stop(async () => {}, 0)));
+      throw error;
+    }
+    await this.#keeper?.start();
+    this.#isOpen = true;
+    this.#reportHealth();
+  }
+
+  async stop(): Promise<void> {
+    this.#isOpen = false;
+    this.#reportHealth();
+    await this.#receiver.stop((thread) => thread.call("stop"), closeMs);
+    await within(askAll(this.#decoders, "drain"), drainMs);
+    await within(this.#keeper?.stop(), closeMs);
+    await Promise.all(this.#decoders.map((decoder) => decoder.stop((thread) => thread.call("stop"), closeMs)));
+    for (const end of this.#unwatch) end?.();
+  }
+
+  /** The ports that are open, in the order of the settings. */
+  ports(): readonly number[] {
+    return this.#isOpen ? this.#ports : [];
+  }
+
+  /** Those of TCP and TLS. */
+  streamPorts(): readonly number[] {
+    return this.#isOpen ? (this.#streams?.ports.map(({ port }) => port) ?? []) : [];
+  }
+
+  /** For TLS handshakes from now on. */
+  setCredentials(credentials: StreamCredentials): void {
+    const streams = this.#streams;
+    const renewed = streams?.ports.map((each) => (each.tls === undefined ? each : { ...each, tls: credentials }));
+    this.#streams = streams && { ...streams, ports: renewed ?? [] };
+    this.#receiver.thread()?.post("credentials", credentials);
+  }
+
+  /** Those of a thread that is being started again are missing. */
+  async exporters(): Promise<readonly ExporterView[]> {
+    const views = await askAll<readonly ExporterView[]>(this.#decoders, "exporters");
+    return views.flat().toSorted((a, b) => a.lastSeen - b.lastSeen);
+  }
+
+  /** What passed the interfaces of those that SNMP polls, by whole minutes. */
+  async traffic(): Promise<readonly ExporterTraffic[]> {
+    return (await askAll<readonly ExporterTraffic[]>(this.#decoders, "traffic")).flat();
+  }
+
+  /** Has the enrichers read their files again. */
+  async reload(): Promise<void> {
+    await askAll(this.#decoders, "reload");
+  }
+
+  #superviseDecoder(ring: RingHandle, number: number): SupervisedThread {
+    return new SupervisedThread({
+      make: (onDeath) => startDecoder(this.#settings, this.#sources, this.#log, ring, number, onDeath),
+      begin: async (thread) => {
         // The calls arrive in order: the thread knows the interfaces before it takes the first datagram.
-        unwatch[number]?.();
-        unwatch[number] = options.watchInterfaces?.((change) => thread.post("interfaces", change));
-        if (keeper !== undefined) await thread.call("importState", await keeper.statesFor(number));
+        this.#unwatch[number]?.();
+        this.#unwatch[number] = this.#sources.watchInterfaces?.((change) => thread.post("interfaces", change));
+        if (this.#keeper !== undefined) await thread.call("importState", await this.#keeper.statesFor(number));
         await thread.call("start");
       },
-      onChange(isAlive) {
-        onChange("decode")(isAlive);
-        if (isAlive) receiver.thread()?.post("forgotten", number);
+      onChange: (isAlive) => {
+        this.#changed("decode", isAlive);
+        if (isAlive) this.#receiver.thread()?.post("forgotten", number);
       },
-      log,
-    }),
-  );
-  const receiver = superviseThread({
-    make: (onDeath) =>
-      startThread({
-        name: "receive",
-        entry: new URL("./receive-thread.js", import.meta.url),
-        data: {
-          ip: settings.SVC_FLOW_SERVER_UDP_IP,
-          ports,
-          receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
-          streams,
-          rings,
-          logLevel: settings.SVC_LOG_LEVEL,
-        } satisfies ReceiveThreadData,
-        log,
-        // A decoder that is just being started again looks into its ring by itself.
-        onNote: (note) => decoders[(note as WakeNote).wake]?.thread()?.post("wake"),
-        onDeath,
-      }),
-    async begin(thread) {
-      const open = await thread.call<OpenPorts>("start");
-      ({ ports } = open);
-      // A thread that takes its place opens the same.
-      const opened = streams?.ports.map((each, index) => ({ ...each, port: open.streamPorts[index] ?? each.port }));
-      streams = streams && { ...streams, ports: opened ?? [] };
-    },
-    onChange: onChange("receive"),
-    log,
-  });
+      log: this.#log,
+    });
+  }
 
-  const keeper: StateKeeper | undefined =
-    options.state === undefined && options.shared === undefined
-      ? undefined
-      : createStateKeeper({
-          store: options.state,
-          shared: options.shared,
-          sources: decoders.map((decoder) => ({
-            exportState: async (which) =>
-              (await decoder.thread()?.call<StateReport>("exportState", which)) ?? nothingChanged,
-            // Done before the thread started.
-            importState() {},
-            importShared: async (answer: SharedAnswer) => void (await decoder.thread()?.call("importShared", answer)),
-          })),
-          responsible: (address) => threadFor(address, count),
-          failed: (error) => log.error({ error }, "the state of exporters could not be restored"),
-        });
+  #superviseReceiver(): SupervisedThread {
+    const settings = this.#settings;
+    return new SupervisedThread({
+      make: (onDeath) =>
+        startThread({
+          name: "receive",
+          entry: new URL("./receive-thread.js", import.meta.url),
+          data: {
+            ip: settings.SVC_FLOW_SERVER_UDP_IP,
+            ports: this.#ports,
+            receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
+            streams: this.#streams,
+            rings: this.#rings,
+            logLevel: settings.SVC_LOG_LEVEL,
+          } satisfies ReceiveThreadData,
+          log: this.#log,
+          // A decoder that is just being started again looks into its ring by itself.
+          onNote: (note) => this.#decoders[(note as WakeNote).wake]?.thread()?.post("wake"),
+          onDeath,
+        }),
+      begin: async (thread) => {
+        const open = await thread.call<OpenPorts>("start");
+        this.#ports = open.ports;
+        // A thread that takes its place opens the same.
+        const streams = this.#streams;
+        const opened = streams?.ports.map((each, index) => ({ ...each, port: open.streamPorts[index] ?? each.port }));
+        this.#streams = streams && { ...streams, ports: opened ?? [] };
+      },
+      onChange: (isAlive) => this.#changed("receive", isAlive),
+      log: this.#log,
+    });
+  }
 
-  metrics.addSource(async () => (await askAll<readonly MetricFamily[]>([receiver, ...decoders], "metrics")).flat());
+  #createKeeper(): StateKeeper {
+    const { state, shared, count } = this.#sources;
+    return new StateKeeper({
+      store: state,
+      shared,
+      sources: this.#decoders.map((decoder) => ({
+        exportState: async (which) =>
+          (await decoder.thread()?.call<StateReport>("exportState", which)) ?? nothingChanged,
+        // Done before the thread started.
+        importState() {},
+        importShared: async (answer: SharedAnswer) => void (await decoder.thread()?.call("importShared", answer)),
+      })),
+      responsible: (address) => threadFor(address, count),
+      failed: (error) => this.#log.error({ error }, "the state of exporters could not be restored"),
+    });
+  }
 
-  return {
-    name: "flow threads",
-    async start() {
-      // Said here, once, and not by every thread.
-      checkKernel();
-      const started: SupervisedThread[] = [];
-      try {
-        for (const part of [...decoders, receiver]) {
-          await part.start();
-          started.push(part);
-        }
-      } catch (error) {
-        await Promise.all(started.map((part) => part.stop(async () => {}, 0)));
-        throw error;
-      }
-      await keeper?.start();
-      isOpen = true;
-      reportHealth();
-    },
-    async stop() {
-      isOpen = false;
-      reportHealth();
-      await receiver.stop((thread) => thread.call("stop"), closeMs);
-      await within(askAll(decoders, "drain"), drainMs);
-      await within(keeper?.stop(), closeMs);
-      await Promise.all(decoders.map((decoder) => decoder.stop((thread) => thread.call("stop"), closeMs)));
-      for (const end of unwatch) end?.();
-    },
-    ports: () => (isOpen ? ports : []),
-    streamPorts: () => (isOpen ? (streams?.ports.map(({ port }) => port) ?? []) : []),
-    setCredentials(credentials) {
-      const renewed = streams?.ports.map((each) => (each.tls === undefined ? each : { ...each, tls: credentials }));
-      streams = streams && { ...streams, ports: renewed ?? [] };
-      receiver.thread()?.post("credentials", credentials);
-    },
-    traffic: async () => (await askAll<readonly ExporterTraffic[]>(decoders, "traffic")).flat(),
-    reload: async () => void (await askAll(decoders, "reload")),
-    exporters: async () =>
-      (await askAll<readonly ExporterView[]>(decoders, "exporters")).flat().toSorted((a, b) => a.lastSeen - b.lastSeen),
-  };
+  #changed(thread: "decode" | "receive", isAlive: boolean): void {
+    this.#dead += isAlive ? -1 : 1;
+    if (isAlive) this.#restarts.add(1, { thread });
+    this.#reportHealth();
+  }
+
+  #reportHealth(): void {
+    const detail = this.#isOpen ? "a thread died and is being started again" : "not listening";
+    const isReady = this.#isOpen && this.#dead === 0;
+    this.#health.set(isReady ? { name: checkName, ready: true } : { name: checkName, ready: false, detail });
+  }
 }
 
 function startDecoder(
-  { settings, elements, count, metadata, sink, explore, log }: FlowThreadsOptions,
+  settings: PlainSettings,
+  { elements, count, metadata, sink, explore }: FlowThreadSources,
+  log: Log,
   ring: RingHandle,
   number: number,
   onDeath: () => void,

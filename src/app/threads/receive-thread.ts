@@ -1,11 +1,6 @@
 // The thread that reads the flow ports: it copies each datagram and message into the ring of the thread that decodes its exporter.
 import { workerData } from "node:worker_threads";
-import {
-  createFlowReceiver,
-  createRingWriter,
-  senderAddress,
-  type StreamCredentials,
-} from "../../flow/intake/index.ts";
+import { FlowReceiver, RingWriter, senderAddress, type StreamCredentials } from "../../flow/intake/index.ts";
 import { createMetrics, limitLog, systemClock } from "../../base/report/index.ts";
 import {
   type OpenPorts,
@@ -20,13 +15,11 @@ const { rings, logLevel, ...options } = workerData as ReceiveThreadData;
 const metrics = createMetrics();
 const log = threadLog(logLevel);
 const limited = limitLog(log, systemClock);
-const writers = rings.map((ring, thread) =>
-  createRingWriter(ring, () => postNote({ wake: thread } satisfies WakeNote)),
-);
+const writers = rings.map((ring, thread) => new RingWriter(ring, () => postNote({ wake: thread } satisfies WakeNote)));
 const ringSwitch = createRingSwitch(writers, metrics, (thread, exporter, reason) => {
   limited.warn({ thread, exporter, reason }, "flow datagram dropped: the queue of its decoding thread is full");
 });
-const receiver = createFlowReceiver({
+const receiver = new FlowReceiver({
   ...options,
   take: (bytes, address, port) => ringSwitch.put(bytes, address, port, systemClock.now()),
   offer: (bytes, address, port) => ringSwitch.offer(bytes, address, port, systemClock.now()),

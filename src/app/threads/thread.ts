@@ -8,22 +8,12 @@ interface Call {
   readonly argument: unknown;
 }
 
-/** From a thread: the answer to a call. */
-type Reply = { readonly reply: number } & ({ readonly result: unknown } | { readonly error: Error });
-
-/** From a thread: a line for the log. */
-interface LogMessage {
-  readonly log: Exclude<LogLevel, "silent">;
-  readonly fields: LogFields;
-  readonly message: string;
-}
-
-/** From a thread: something that the one who started it understands. */
-interface Note {
-  readonly note: unknown;
-}
-
-type FromThread = Reply | LogMessage | Note;
+/** From a thread: the answer to a call, a line for the log, or a note that the one who started it understands. */
+type FromThread =
+  | { readonly reply: number; readonly result: unknown }
+  | { readonly reply: number; readonly error: Error }
+  | { readonly log: Exclude<LogLevel, "silent">; readonly fields: LogFields; readonly message: string }
+  | { readonly note: unknown };
 
 /** Time that passes, for what waits. Tests pass their own. */
 export interface Timers {
@@ -42,7 +32,8 @@ export const systemTimers: Timers = {
   },
 };
 
-interface SupervisionOptions {
+/** How a thread is made, and made again. */
+interface Supervision {
   /** Makes a new thread. It must call `onDeath` in a later turn, once, when it has ended without being asked to. */
   readonly make: (onDeath: () => void) => Thread;
   /** Has the thread do its work. What it throws at the first start fails that. */
@@ -50,20 +41,6 @@ interface SupervisionOptions {
   /** Called when the working thread has died, and when another one works in its place. */
   readonly onChange: (isAlive: boolean) => void;
   readonly log: Log;
-  readonly timers?: Timers;
-}
-
-/** A thread that is started again should it die. */
-export interface SupervisedThread {
-  /** Starts it for the first time; called once. @throws what `begin` throws, or Error when the thread was stopped meanwhile. */
-  start(): Promise<void>;
-  /** Undefined while it does not work. */
-  thread(): Thread | undefined;
-  /**
-   * Ends it, after it has done what `finish` asks of it or `ms` have passed. A thread that only begins is ended at once.
-   * When the promise resolves, no thread is left and none will be started.
-   */
-  stop(finish: (thread: Thread) => Promise<void>, ms: number): Promise<void>;
 }
 
 /** How long to wait before a thread that died is started again: longer each time, up to the last. */
@@ -85,6 +62,8 @@ type State =
   | { readonly name: "stopped" };
 
 /**
+ * A thread that is started again should it die.
+ *
  *     idle ─ start ─→ beginning ── begin resolves ──→ working
  *                      ↑  │  └─ begin rejects → ending   │
  *                      │  │ dies                  │      │ dies
@@ -94,89 +73,109 @@ type State =
  * What arrives for a thread that is not the one of the state (a `begin` that settles late, a death after the end) changes
  * nothing. At the first start, a failure leads to `stopped`.
  */
-export function superviseThread(options: SupervisionOptions): SupervisedThread {
-  const { make, begin, onChange, log, timers = systemTimers } = options;
-  let state: State = { name: "idle" };
-  let failures = 0;
-  // Calls change the state: TypeScript must not believe what it saw before.
-  const current = (): State => state;
+export class SupervisedThread {
+  readonly #supervision: Supervision;
+  readonly #timers: Timers;
+  #state: State = { name: "idle" };
+  #failures = 0;
 
-  const makeOne = (isFirst: boolean): Thread => {
-    const thread = make(() => died(thread));
-    state = { name: "beginning", thread, isFirst };
+  constructor(supervision: Supervision, timers = systemTimers) {
+    this.#supervision = supervision;
+    this.#timers = timers;
+  }
+
+  /** Starts it for the first time; called once. @throws what `begin` throws, or Error when the thread was stopped meanwhile. */
+  async start(): Promise<void> {
+    try {
+      const thread = this.#make(true);
+      await this.#supervision.begin(thread);
+      if (!this.#works(thread)) throw new Error("a thread was stopped before it had begun its work");
+    } catch (error) {
+      const failed = this.#current();
+      this.#state = { name: "stopped" };
+      if (failed.name === "beginning") await failed.thread.end();
+      throw error;
+    }
+  }
+
+  /** Undefined while it does not work. */
+  thread(): Thread | undefined {
+    const state = this.#state;
+    return state.name === "working" || state.name === "finishing" ? state.thread : undefined;
+  }
+
+  /**
+   * Ends it, after it has done what `finish` asks of it or `ms` have passed. A thread that only begins is ended at once.
+   * When the promise resolves, no thread is left and none will be started.
+   */
+  async stop(finish: (thread: Thread) => Promise<void>, ms: number): Promise<void> {
+    const last = this.#state;
+    if (last.name === "working") {
+      this.#state = { name: "finishing", thread: last.thread };
+      await finishing(finish(last.thread), ms, this.#timers, this.#supervision.log);
+    }
+    this.#state = { name: "stopped" };
+    if (last.name === "waiting") last.cancel();
+    else if (last.name === "ending") await last.ended;
+    else if ("thread" in last) await last.thread.end();
+  }
+
+  /** Calls change the state: TypeScript must not believe what it saw before. */
+  #current(): State {
+    return this.#state;
+  }
+
+  #make(isFirst: boolean): Thread {
+    const thread = this.#supervision.make(() => this.#died(thread));
+    this.#state = { name: "beginning", thread, isFirst };
     return thread;
-  };
+  }
 
   /** @returns false when the thread is not wanted any more. */
-  const works = (thread: Thread): boolean => {
-    if (state.name !== "beginning" || state.thread !== thread) return false;
-    state = { name: "working", thread, since: timers.now() };
+  #works(thread: Thread): boolean {
+    if (this.#state.name !== "beginning" || this.#state.thread !== thread) return false;
+    this.#state = { name: "working", thread, since: this.#timers.now() };
     return true;
-  };
+  }
 
-  const died = (thread: Thread): void => {
+  #died(thread: Thread): void {
+    const state = this.#state;
     if (!("thread" in state) || state.thread !== thread) return;
     if (state.name === "finishing") {
-      state = { name: "stopped" };
+      this.#state = { name: "stopped" };
     } else if (state.name === "beginning") {
-      if (state.isFirst) state = { name: "stopped" };
-      else waitToBegin();
+      if (state.isFirst) this.#state = { name: "stopped" };
+      else this.#waitToBegin();
     } else {
-      if (timers.now() - state.since > healthyMs) failures = 0;
-      waitToBegin();
-      onChange(false);
+      if (this.#timers.now() - state.since > healthyMs) this.#failures = 0;
+      this.#waitToBegin();
+      this.#supervision.onChange(false);
     }
-  };
+  }
 
-  const waitToBegin = (): void => {
-    const ms = restartMs[Math.min(failures++, restartMs.length - 1)] ?? 0;
-    state = { name: "waiting", cancel: timers.after(ms, () => void beginAgain()) };
-  };
+  #waitToBegin(): void {
+    const ms = restartMs[Math.min(this.#failures++, restartMs.length - 1)] ?? 0;
+    this.#state = { name: "waiting", cancel: this.#timers.after(ms, () => void this.#beginAgain()) };
+  }
 
-  const beginAgain = async (): Promise<void> => {
+  async #beginAgain(): Promise<void> {
     let thread: Thread | undefined;
     try {
-      thread = makeOne(false);
-      await begin(thread);
+      thread = this.#make(false);
+      await this.#supervision.begin(thread);
     } catch (error) {
       // When it died or was stopped, that has been dealt with.
+      const state = this.#current();
       if (thread !== undefined && (state.name !== "beginning" || state.thread !== thread)) return;
-      log.error({ error }, "a thread could not be started again, trying again");
+      this.#supervision.log.error({ error }, "a thread could not be started again, trying again");
       const ending = { name: "ending", ended: thread?.end() ?? Promise.resolve() } as const;
-      state = ending;
+      this.#state = ending;
       await ending.ended;
-      if (current() === ending) waitToBegin();
+      if (this.#current() === ending) this.#waitToBegin();
       return;
     }
-    if (works(thread)) onChange(true);
-  };
-
-  return {
-    async start() {
-      try {
-        const thread = makeOne(true);
-        await begin(thread);
-        if (!works(thread)) throw new Error("a thread was stopped before it had begun its work");
-      } catch (error) {
-        const failed = current();
-        state = { name: "stopped" };
-        if (failed.name === "beginning") await failed.thread.end();
-        throw error;
-      }
-    },
-    thread: () => (state.name === "working" || state.name === "finishing" ? state.thread : undefined),
-    async stop(finish, ms) {
-      const last = state;
-      if (last.name === "working") {
-        state = { name: "finishing", thread: last.thread };
-        await finishing(finish(last.thread), ms, timers, log);
-      }
-      state = { name: "stopped" };
-      if (last.name === "waiting") last.cancel();
-      else if (last.name === "ending") await last.ended;
-      else if ("thread" in last) await last.thread.end();
-    },
-  };
+    if (this.#works(thread)) this.#supervision.onChange(true);
+  }
 }
 
 /** Waits until it has finished, whatever the result, or this many milliseconds have passed. */
@@ -266,11 +265,6 @@ export interface Thread {
  */
 const youngGenerationMb = 64;
 
-interface Waiting {
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 export function startThread(options: ThreadOptions): Thread {
   const { name, entry, data, log, onNote, onDeath } = options;
   const worker = new Worker(entry, {
@@ -278,7 +272,7 @@ export function startThread(options: ThreadOptions): Thread {
     workerData: data,
     resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
   });
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   let number = 0;
   let death: Error | undefined;
   let isEnding = false;
@@ -296,7 +290,7 @@ export function startThread(options: ThreadOptions): Thread {
   const died = (error: Error): void => {
     if (death !== undefined) return;
     death = error;
-    for (const { reject } of waiting.values()) reject(error);
+    for (const call of waiting.values()) call.reject(error);
     waiting.clear();
     if (isEnding) return;
     log.error({ thread: name, error }, "a thread has ended unexpectedly");

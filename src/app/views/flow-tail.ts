@@ -18,7 +18,7 @@ const noteMs = 1_000;
 export function createFlowTail(tap: RecordTap, { metrics, clock }: { metrics: Metrics; clock: Clock }): StreamPage {
   const sent = metrics.counter("netgloss_flow_tail_records_total", "Records sent to those who watch flows.");
   sent.add(0);
-  metrics.gaugeFrom("netgloss_flow_tail_listeners", "Clients that watch flows.", [], () => [[{}, tap.listeners()]]);
+  metrics.gaugeFrom("netgloss_flow_tail_listeners", "Clients that watch flows.", [], () => [[{}, tap.listeners]]);
 
   return {
     summary: "Flows as they leave, a part of them when they are many: one JSON object a line",
@@ -31,7 +31,7 @@ export function createFlowTail(tap: RecordTap, { metrics, clock }: { metrics: Me
       const matches = filterOf(query.get("filter") ?? "");
       const rate = rateOf(query.get("rate"));
       const hasNotes = query.get("notes") === "true";
-      if (tap.listeners() >= maxListeners) {
+      if (tap.listeners >= maxListeners) {
         throw apiError(
           "resource_exhausted",
           "TOO_MANY_WATCHERS",

@@ -26,4 +26,4 @@ export {
 } from "./save-file.ts";
 export { LockedError, takeFileLock, type FileLock } from "./file-lock.ts";
 export { removeImage, replaceFile, replayImage } from "./overwrite-file.ts";
-export { createWatchedFile, readSettled, runAfter, type WatchedFile, type WatchedFileOptions } from "./watched-file.ts";
+export { readSettled, runAfter, WatchedFile } from "./watched-file.ts";

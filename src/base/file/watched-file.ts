@@ -35,69 +35,75 @@ export function runAfter(action: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-export interface WatchedFileOptions {
-  readonly path: string;
-  /** How often to look whether the file is another one, in milliseconds; 0 for never. */
-  readonly pollMs: number;
-  readonly io?: Pick<FileIo, "state" | "read">;
+/** What a watched file is handed to. */
+interface FileTaker {
   /** Takes the content; throws when it is of no use, and then what was taken before stays. */
-  readonly take: (bytes: Uint8Array) => void;
+  take(this: void, bytes: Uint8Array): void;
   /** The content could not be read, or not be used. */
-  readonly failed: (error: unknown) => void;
-}
-
-export interface WatchedFile extends Component {
-  /** Looks at once. @param force reads a file that seems unchanged, too. */
-  reload(force: boolean): Promise<void>;
+  failed(this: void, error: unknown): void;
 }
 
 /**
  * Hands over a file's content at the start and whenever its size, time or inode changed. Content that was refused is not
  * tried again until the file changes; neither that nor a missing file makes `start` fail.
  */
-export function createWatchedFile(options: WatchedFileOptions): WatchedFile {
-  const { path, pollMs, io = nodeFileIo, take, failed } = options;
-  let seen: FileStamp | undefined;
-  let isRunning = false;
-  let cancel: () => void = () => {};
-  let last: Promise<void> = Promise.resolve();
+export class WatchedFile implements Component {
+  readonly name: string;
+  readonly #path: string;
+  readonly #pollMs: number;
+  readonly #taker: FileTaker;
+  readonly #io: Pick<FileIo, "state" | "read">;
+  #seen: FileStamp | undefined;
+  #isRunning = false;
+  #cancel = (): void => {};
+  #last: Promise<void> = Promise.resolve();
 
-  const read = async (force: boolean): Promise<void> => {
+  /** @param pollMs how often to look whether the file is another one, in milliseconds; 0 for never. */
+  constructor(path: string, pollMs: number, taker: FileTaker, io: Pick<FileIo, "state" | "read"> = nodeFileIo) {
+    this.name = `file ${path}`;
+    this.#path = path;
+    this.#pollMs = pollMs;
+    this.#taker = taker;
+    this.#io = io;
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    await this.reload(true);
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#cancel();
+    await this.#last;
+  }
+
+  /** Looks at once. @param force reads a file that seems unchanged, too. */
+  reload(force: boolean): Promise<void> {
+    this.#last = this.#last.then(() => this.#read(force));
+    return this.#last;
+  }
+
+  async #read(force: boolean): Promise<void> {
+    const path = this.#path;
     try {
-      const before = await io.state(path);
-      if (!force && sameStamp(seen, before)) return;
-      const { bytes, state } = await readSettled(io, path, before).catch((error: unknown) => {
+      const before = await this.#io.state(path);
+      if (!force && sameStamp(this.#seen, before)) return;
+      const { bytes, state } = await readSettled(this.#io, path, before).catch((error: unknown) => {
         throw new Error(`${path} ${messageOf(error)}`, { cause: error });
       });
-      seen = state;
-      take(bytes);
+      this.#seen = state;
+      this.#taker.take(bytes);
     } catch (error) {
-      failed(error);
+      this.#taker.failed(error);
     }
-  };
-  const reload = (force: boolean): Promise<void> => {
-    last = last.then(() => read(force));
-    return last;
-  };
-  const schedule = (): void => {
-    if (!isRunning || pollMs <= 0) return;
-    cancel = runAfter(() => void reload(false).then(schedule), pollMs);
-  };
+  }
 
-  return {
-    name: `file ${path}`,
-    async start() {
-      isRunning = true;
-      await reload(true);
-      schedule();
-    },
-    async stop() {
-      isRunning = false;
-      cancel();
-      await last;
-    },
-    reload,
-  };
+  #schedule(): void {
+    if (!this.#isRunning || this.#pollMs <= 0) return;
+    this.#cancel = runAfter(() => void this.reload(false).then(() => this.#schedule()), this.#pollMs);
+  }
 }
 
 function messageOf(error: unknown): string {

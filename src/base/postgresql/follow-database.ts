@@ -49,110 +49,119 @@ export interface FollowerOptions {
   readonly log: Log;
 }
 
-/** Keeps one session with the database, and makes it again when it breaks. */
-export interface Follower {
-  /** Begins. Resolves when the first attempt is over, however it was. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** The session, once it is of use. */
-  session(): Session | undefined;
-  /** Why there is none. */
-  reason(): string;
-}
-
 /** A connection that was cut in silence is found after this time and the one that an answer may take. */
 const heartbeatMs = 5000;
 
-export function createFollower(options: FollowerOptions): Follower {
-  const { access, what, connected, notified, beat, lost, after, random, log } = options;
-  let stopping = new AbortController();
-  let session: Session | undefined;
-  let running: Promise<void> | undefined;
-  let reason = "it has not been asked yet";
+/** Keeps one session with the database, and makes it again when it breaks. */
+export class Follower {
+  readonly #options: FollowerOptions;
+  #stopping = new AbortController();
+  #session: Session | undefined;
+  #running: Promise<void> | undefined;
+  #reason = "it has not been asked yet";
 
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const cancel = after(end, ms);
-      function end(): void {
-        stopping.signal.removeEventListener("abort", end);
-        cancel();
-        resolve();
-      }
-      stopping.signal.addEventListener("abort", end);
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins. Resolves when the first attempt is over, however it was. */
+  start(): Promise<void> {
+    this.#stopping = new AbortController();
+    return new Promise((resolve) => {
+      this.#running = this.#run(resolve);
     });
+  }
 
-  /** They may hold locks that this collector waits for. */
-  const endStalled = async (open: Session): Promise<void> => {
-    const sessions = await open.ask(endStalledSessions);
-    if (sessions > 0) log.warn({ sessions }, `sessions of collectors that fell silent were ended in ${what}`);
-  };
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the collector stops"));
+    this.#session?.close();
+    await this.#running;
+  }
 
-  const beats = async (open: Session): Promise<void> => {
-    try {
-      await endStalled(open);
-      await beat(open);
-    } catch (error) {
-      open.close(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
+  /** The session, once it is of use. */
+  session(): Session | undefined {
+    return this.#session;
+  }
 
-  /** Resolves when the session is over. @throws Error when it never was of use. */
-  const follow = async (ready: () => void): Promise<string> => {
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => (end = resolve));
-    const open = await openSession(access, stopping.signal, {
-      onNotify: (channel, payload) => notified(open, payload, channel),
-      onEnd: () => end(),
-    });
-    try {
-      await endStalled(open);
-      await connected(open);
-      session = open;
-      ready();
-      while (open.isOpen() && !stopping.signal.aborted) {
-        await Promise.race([ended, pause(heartbeatMs)]);
-        if (open.isOpen() && !stopping.signal.aborted) await beats(open);
-      }
-      return "the connection was closed";
-    } finally {
-      session = undefined;
-      open.close();
-    }
-  };
+  /** Why there is none. */
+  reason(): string {
+    return this.#reason;
+  }
 
-  const run = async (firstIsOver: () => void): Promise<void> => {
-    for (let attempt = 0; !stopping.signal.aborted; attempt++) {
+  async #run(firstIsOver: () => void): Promise<void> {
+    const { what, lost, random, log } = this.#options;
+    const { signal } = this.#stopping;
+    for (let attempt = 0; !signal.aborted; attempt++) {
       const ready = (): void => {
         attempt = 0;
         firstIsOver();
       };
       try {
-        reason = await follow(ready);
+        this.#reason = await this.#follow(ready);
       } catch (error) {
-        reason = messageOf(error);
+        this.#reason = messageOf(error);
         if (!isExpected(error)) log.debug({ error }, `an attempt to follow ${what} failed`);
       }
-      if (stopping.signal.aborted) break;
-      lost(reason);
+      if (signal.aborted) break;
+      lost(this.#reason);
       firstIsOver();
-      await pause(nextDelay(attempt, random));
+      await this.#pause(nextDelay(attempt, random));
     }
     firstIsOver();
-  };
+  }
 
-  return {
-    start() {
-      stopping = new AbortController();
-      return new Promise((resolve) => {
-        running = run(resolve);
-      });
-    },
-    async stop() {
-      stopping.abort(new Error("the collector stops"));
-      session?.close();
-      await running;
-    },
-    session: () => session,
-    reason: () => reason,
-  };
+  /** Resolves when the session is over. @throws Error when it never was of use. */
+  async #follow(ready: () => void): Promise<string> {
+    const { access, connected, notified } = this.#options;
+    const { signal } = this.#stopping;
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const open = await openSession(access, signal, {
+      onNotify: (channel, payload) => notified(open, payload, channel),
+      onEnd: () => end(),
+    });
+    try {
+      await this.#endStalled(open);
+      await connected(open);
+      this.#session = open;
+      ready();
+      while (open.isOpen() && !signal.aborted) {
+        await Promise.race([ended, this.#pause(heartbeatMs)]);
+        if (open.isOpen() && !signal.aborted) await this.#beat(open);
+      }
+      return "the connection was closed";
+    } finally {
+      this.#session = undefined;
+      open.close();
+    }
+  }
+
+  async #beat(open: Session): Promise<void> {
+    try {
+      await this.#endStalled(open);
+      await this.#options.beat(open);
+    } catch (error) {
+      open.close(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** They may hold locks that this collector waits for. */
+  async #endStalled(open: Session): Promise<void> {
+    const { log, what } = this.#options;
+    const sessions = await open.ask(endStalledSessions);
+    if (sessions > 0) log.warn({ sessions }, `sessions of collectors that fell silent were ended in ${what}`);
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      const cancel = this.#options.after(end, ms);
+      function end(): void {
+        signal.removeEventListener("abort", end);
+        cancel();
+        resolve();
+      }
+      signal.addEventListener("abort", end);
+    });
+  }
 }

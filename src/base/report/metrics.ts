@@ -6,12 +6,6 @@ interface MetricHead {
   readonly labelNames: readonly string[];
 }
 
-/** A metric that is kept elsewhere and read when it is asked for. */
-interface ReadMetric extends MetricHead {
-  readonly type: "counter" | "gauge";
-  readonly read: () => Reading;
-}
-
 type Sample = readonly [Labels, number, name?: string];
 
 /**
@@ -35,11 +29,6 @@ function checkNames({ name, labelNames }: Pick<MetricHead, "name" | "labelNames"
   for (const label of labelNames) {
     if (!/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/.test(label)) throw new Error(`${name}: ${label} is no name of a label`);
   }
-}
-
-function readFamily({ read, ...head }: ReadMetric): FamilyReading {
-  const reading = read();
-  return { ...head, samples: typeof reading === "number" ? [[{}, reading]] : reading };
 }
 
 /**
@@ -184,16 +173,22 @@ interface Instrument {
   read(): FamilyReading;
 }
 
-/** Values by their labels, in the order in which these came first. */
-interface Series<T> {
-  of(labels: Labels): T;
-  all(): Iterable<readonly [Labels, T]>;
-}
+/** Values by their labels, in the order in which these came first. Without label names the one series is there from the start. */
+class Series<T> {
+  readonly #head: MetricHead;
+  readonly #make: () => T;
+  readonly #series = new Map<string, readonly [Labels, T]>();
 
-/** @throws Error for labels that the metric does not have. Without label names the one series is there from the start. */
-function createSeries<T>({ name, labelNames }: Pick<MetricHead, "name" | "labelNames">, make: () => T): Series<T> {
-  const series = new Map<string, readonly [Labels, T]>();
-  const of = (labels: Labels): T => {
+  constructor(head: MetricHead, make: () => T) {
+    checkNames(head);
+    this.#head = head;
+    this.#make = make;
+    if (head.labelNames.length === 0) this.of({});
+  }
+
+  /** @throws Error for labels that the metric does not have. */
+  of(labels: Labels): T {
+    const { name, labelNames } = this.#head;
     let key = "";
     let count = 0;
     for (const label of labelNames) {
@@ -204,85 +199,79 @@ function createSeries<T>({ name, labelNames }: Pick<MetricHead, "name" | "labelN
     if (count !== labelNames.length || count !== Object.keys(labels).length) {
       throw new Error(`${name} has the labels ${labelNames.join(", ")}, not ${Object.keys(labels).join(", ")}`);
     }
-    const known = series.get(key);
+    const known = this.#series.get(key);
     if (known !== undefined) return known[1];
-    const value = make();
-    series.set(key, [{ ...labels }, value]);
+    const value = this.#make();
+    this.#series.set(key, [{ ...labels }, value]);
     return value;
-  };
-  if (labelNames.length === 0) of({});
-  return { of, all: () => series.values() };
+  }
+
+  all(): Iterable<readonly [Labels, T]> {
+    return this.#series.values();
+  }
 }
 
-interface CountingInstrument extends Instrument {
-  add(by: number, labels: Labels): void;
+/** A counter, which goes up only, or a gauge. */
+class ValueInstrument implements Instrument, Counter, Gauge {
+  readonly #head: MetricHead;
+  readonly #type: "counter" | "gauge";
+  readonly #series: Series<{ value: number }>;
+
+  constructor(type: "counter" | "gauge", head: MetricHead) {
+    this.#type = type;
+    this.#head = head;
+    this.#series = new Series(head, () => ({ value: 0 }));
+  }
+
+  add(by = 1, labels: Labels = {}): void {
+    if (!(by >= 0)) throw new Error(`${this.#head.name} cannot count ${by}`);
+    this.#series.of(labels).value += by;
+  }
+
+  set(value: number, labels: Labels = {}): void {
+    this.#series.of(labels).value = value;
+  }
+
+  read(): FamilyReading {
+    const samples = Array.from(this.#series.all(), ([labels, { value }]) => [labels, value] as const);
+    return { ...this.#head, type: this.#type, samples };
+  }
 }
 
-/** Goes up only. */
-function createCounter(head: MetricHead): CountingInstrument {
-  checkNames(head);
-  const series = createSeries(head, () => ({ value: 0 }));
-  return {
-    add(by, labels) {
-      if (!(by >= 0)) throw new Error(`${head.name} cannot count ${by}`);
-      series.of(labels).value += by;
-    },
-    read: () => ({
-      ...head,
-      type: "counter",
-      samples: Array.from(series.all(), ([labels, { value }]) => [labels, value]),
-    }),
-  };
-}
+class HistogramInstrument implements Instrument, Histogram {
+  readonly #head: MetricHead;
+  readonly #bounds: readonly number[];
+  readonly #series: Series<{ readonly counts: number[]; sum: number; count: number }>;
 
-interface GaugeInstrument extends Instrument {
-  set(value: number, labels: Labels): void;
-}
+  /** @param bounds upper bounds of the buckets, ascending; the one without an upper bound is added. */
+  constructor(head: MetricHead, bounds: readonly number[]) {
+    this.#head = head;
+    this.#bounds = bounds;
+    this.#series = new Series(head, () => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }));
+  }
 
-function createGauge(head: MetricHead): GaugeInstrument {
-  checkNames(head);
-  const series = createSeries(head, () => ({ value: 0 }));
-  return {
-    set: (value, labels) => void (series.of(labels).value = value),
-    read: () => ({
-      ...head,
-      type: "gauge",
-      samples: Array.from(series.all(), ([labels, { value }]) => [labels, value]),
-    }),
-  };
-}
+  observe(value: number, labels: Labels = {}): void {
+    const one = this.#series.of(labels);
+    one.sum += value;
+    one.count++;
+    const bucket = this.#bounds.findIndex((bound) => value <= bound);
+    if (bucket >= 0) one.counts[bucket] = (one.counts[bucket] ?? 0) + 1;
+  }
 
-interface HistogramInstrument extends Instrument {
-  observe(value: number, labels: Labels): void;
-}
-
-/** @param bounds upper bounds of the buckets, ascending; the one without an upper bound is added. */
-function createHistogram(head: MetricHead, bounds: readonly number[]): HistogramInstrument {
-  checkNames(head);
-  const { name } = head;
-  const series = createSeries(head, () => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }));
-  return {
-    observe(value, labels) {
-      const one = series.of(labels);
-      one.sum += value;
-      one.count++;
-      const bucket = bounds.findIndex((bound) => value <= bound);
-      if (bucket >= 0) one.counts[bucket] = (one.counts[bucket] ?? 0) + 1;
-    },
-    read() {
-      const samples: [Labels, number, string][] = [];
-      for (const [labels, { counts, sum, count }] of series.all()) {
-        let below = 0;
-        for (const [i, bound] of bounds.entries()) {
-          below += counts[i] ?? 0;
-          samples.push([{ le: bound, ...labels }, below, `${name}_bucket`]);
-        }
-        samples.push([{ le: "+Inf", ...labels }, count, `${name}_bucket`]);
-        samples.push([labels, sum, `${name}_sum`], [labels, count, `${name}_count`]);
+  read(): FamilyReading {
+    const { name, labelNames } = this.#head;
+    const samples: [Labels, number, string][] = [];
+    for (const [labels, { counts, sum, count }] of this.#series.all()) {
+      let below = 0;
+      for (const [i, bound] of this.#bounds.entries()) {
+        below += counts[i] ?? 0;
+        samples.push([{ le: bound, ...labels }, below, `${name}_bucket`]);
       }
-      return { ...head, labelNames: ["le", ...head.labelNames], type: "histogram", samples };
-    },
-  };
+      samples.push([{ le: "+Inf", ...labels }, count, `${name}_bucket`]);
+      samples.push([labels, sum, `${name}_sum`], [labels, count, `${name}_count`]);
+    }
+    return { ...this.#head, labelNames: ["le", ...labelNames], type: "histogram", samples };
+  }
 }
 
 export type Labels = Readonly<Record<string, string | number>>;
@@ -371,28 +360,29 @@ export function createMetrics(): Metrics {
     yield* formatFamilies(await readEverything(), afterEach);
   }
   const registerRead =
-    (type: ReadMetric["type"]) =>
+    (type: "counter" | "gauge") =>
     (name: string, help: string, labelNames: readonly string[], read: () => Reading): void =>
       void register(name, () => {
         checkNames({ name, labelNames });
-        return { read: () => readFamily({ name, type, help, labelNames, read }) };
+        return {
+          read() {
+            const reading = read();
+            return { name, type, help, labelNames, samples: typeof reading === "number" ? [[{}, reading]] : reading };
+          },
+        };
       });
 
   return {
     counter(name, help, labels = []) {
       const labelNames = isLabelList(labels) ? labels : Object.keys(labels);
-      const counter = register(name, () => createCounter({ name, help, labelNames }));
+      const counter = register(name, () => new ValueInstrument("counter", { name, help, labelNames }));
       if (!isLabelList(labels)) for (const known of combinations(labels)) counter.add(0, known);
-      return { add: (by = 1, of = {}) => counter.add(by, of) };
+      return counter;
     },
-    gauge(name, help, labelNames = []) {
-      const gauge = register(name, () => createGauge({ name, help, labelNames }));
-      return { set: (value, labels = {}) => gauge.set(value, labels) };
-    },
-    histogram(name, help, buckets, labelNames = []) {
-      const histogram = register(name, () => createHistogram({ name, help, labelNames }, buckets));
-      return { observe: (value, labels = {}) => histogram.observe(value, labels) };
-    },
+    gauge: (name, help, labelNames = []) =>
+      register(name, () => new ValueInstrument("gauge", { name, help, labelNames })),
+    histogram: (name, help, buckets, labelNames = []) =>
+      register(name, () => new HistogramInstrument({ name, help, labelNames }, buckets)),
     counterFrom: registerRead("counter"),
     gaugeFrom: registerRead("gauge"),
     addSource: (read) => void sources.push(read),

@@ -39,51 +39,39 @@ export interface Task {
   end(): void;
 }
 
-/** What is under way that takes more than a second now and then. */
-export interface Progress {
-  begin(task: Pick<TaskView, "kind" | "subject" | "by">): Task;
-  /** The oldest first. */
-  tasks(): readonly TaskView[];
-}
-
 type Changing = { -readonly [Name in keyof TaskView]: TaskView[Name] };
 
-export function createProgress(clock: Clock): Progress {
-  const running = new Map<number, Changing>();
-  let last = 0;
-  return {
-    begin({ kind, subject, by }) {
-      const id = ++last;
-      const startedAt = clock.now();
-      const view: Changing = {
-        id,
-        kind,
-        subject,
-        ...(by !== undefined && { by }),
-        step: "",
-        done: 0,
-        unit: "",
-        startedAt,
-      };
-      running.set(id, view);
-      return {
-        step(name, unit, total) {
-          const { total: _total, ...rest } = running.get(id) ?? view;
-          running.set(id, { ...rest, step: name, unit, done: 0, ...(total !== undefined && { total }) });
-        },
-        reached(done) {
-          const task = running.get(id);
-          if (task !== undefined) task.done = done;
-        },
-        end: () => void running.delete(id),
-      };
-    },
-    tasks: () => Array.from(running.values(), (task) => ({ ...task })),
-  };
+/** What is under way that takes more than a second now and then. */
+export class Progress {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #running = new Map<number, Changing>();
+  #last = 0;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  begin({ kind, subject, by }: Pick<TaskView, "kind" | "subject" | "by">): Task {
+    const id = ++this.#last;
+    const whose = by === undefined ? {} : { by };
+    const task: Changing = { id, kind, subject, ...whose, step: "", done: 0, unit: "", startedAt: this.#clock.now() };
+    this.#running.set(id, task);
+    return {
+      step(name, unit, total) {
+        Object.assign(task, { step: name, unit, done: 0 });
+        if (total === undefined) delete task.total;
+        else task.total = total;
+      },
+      reached: (done) => void (task.done = done),
+      end: () => void this.#running.delete(id),
+    };
+  }
+
+  /** The oldest first. */
+  tasks(): readonly TaskView[] {
+    return Array.from(this.#running.values(), (task) => ({ ...task }));
+  }
 }
 
 /** Where nobody looks. */
-export const silentProgress: Progress = {
-  begin: () => ({ step() {}, reached() {}, end() {} }),
-  tasks: () => [],
-};
+export const silentProgress = new Progress({ now: () => 0 });

@@ -28,9 +28,12 @@ export class ShapeReport {
   /** Counts those that are not kept, too. */
   errors = 0;
   #warnings = 0;
+  readonly #most: number;
 
-  constructor(text: string) {
+  /** @param most more errors, or warnings, than these are counted only. */
+  constructor(text: string, most = maxFindings) {
     this.#positionOf = createPositions(text);
+    this.#most = most;
   }
 
   add(
@@ -41,7 +44,7 @@ export class ShapeReport {
     suggestion?: string,
   ): void {
     const count = severity === "error" ? ++this.errors : ++this.#warnings;
-    if (count <= maxFindings) this.#findings.push({ severity, at, about, message, suggestion });
+    if (count <= this.#most) this.#findings.push({ severity, at, about, message, suggestion });
   }
 
   /** Returns all findings in the order of the text. */
@@ -119,9 +122,18 @@ export class FileNode {
     this.#add("warning", message, suggestion, side);
   }
 
-  #add(severity: ShapeFinding["severity"], message: string, suggestion: string | undefined, side: string): void {
-    const at = side === "key" ? this.#keyAt : this.#valueAt;
-    this.report.add(severity, at, this.about(), message, suggestion);
+  #add(
+    severity: ShapeFinding["severity"],
+    message: string,
+    suggestion: string | undefined,
+    side: "key" | "value",
+  ): void {
+    this.report.add(severity, this.offset(side), this.about(), message, suggestion);
+  }
+
+  /** Gives the offset in the text that a message about it names. */
+  offset(side: "key" | "value"): number {
+    return side === "key" ? this.#keyAt : this.#valueAt;
   }
 
   /** Reports that something else stands here. Says the kind of it; never what it says, which may be a secret. */
@@ -435,6 +447,8 @@ interface RecordOptions<F extends Fields> {
   readonly unknown?: "error" | "warning" | "hint";
   /** Whether null and an empty text are errors, and do not count as not given. */
   readonly isStrict?: boolean;
+  /** Tells which values count as not given, in place of null and the empty text. */
+  readonly isAbsent?: (at: FileNode) => boolean;
   /** Reports what is wrong between several keys; is given those that are right in themselves. */
   readonly check?: (given: Partial<Values<F>>, at: FileNode) => void;
 }
@@ -445,11 +459,10 @@ const fewKeys = 12;
 /** A mapping with known keys. It gives nothing when anything in it is wrong. */
 export function mapping<F extends Fields>(
   fields: F,
-  { unknown = "error", isStrict = false, check }: RecordOptions<F> = {},
+  { unknown = "error", isStrict = false, isAbsent, check }: RecordOptions<F> = {},
 ): Shape<Values<F>> {
-  const names = new Map(
-    Object.entries(fields).flatMap(([name, { also }]) => [name, ...also].map((one) => [one, name] as const)),
-  );
+  const rows = Object.entries(fields);
+  const names = new Map(rows.flatMap(([name, { also }]) => [name, ...also].map((one) => [one, name] as const)));
   const read = (at: FileNode): Values<F> | undefined => {
     if (at.node.kind !== "mapping") return at.expected("a mapping");
     const { errors } = at.report;
@@ -457,12 +470,12 @@ export function mapping<F extends Fields>(
     for (const child of at.children()) {
       const name = names.get(String(child.step));
       if (name === undefined) reportUnknown(child, names, unknown);
-      else if (!isStrict && fields[name]?.shape.isAbsent(child)) continue;
+      else if (!isStrict && (isAbsent?.(child) ?? fields[name]?.shape.isAbsent(child))) continue;
       else if (given.has(name)) child.error(`${name} is there twice`, undefined, "key");
       else given.set(name, child);
     }
     const values: Record<string, unknown> = {};
-    for (const [name, { shape, isRequired, absent }] of Object.entries(fields)) {
+    for (const [name, { shape, isRequired, absent }] of rows) {
       const child = given.get(name);
       const value = child === undefined ? absent : shape.read(child);
       if (value !== undefined) values[name] = value;
@@ -474,7 +487,7 @@ export function mapping<F extends Fields>(
   return new Shape(
     "a mapping",
     read,
-    Object.entries(fields).flatMap(([name, field]) => rowsOf(name, field)),
+    rows.flatMap(([name, field]) => rowsOf(name, field)),
   );
 }
 

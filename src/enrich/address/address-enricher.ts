@@ -1,41 +1,11 @@
-import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../base/report/index.ts";
-import { type AddressTable, addressTableBytes, createAddressTable } from "./address-table.ts";
-import { createWorkspace, createWorkspaceMemory, type Enricher, type Workspace } from "../../record/index.ts";
+import type { Enricher, LineEnricher, RecordFields, RenderedFields, Workspace } from "../../record/index.ts";
+import { createWorkspace, createWorkspaceMemory } from "../../record/index.ts";
+import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import type { AddressIndex, AddressRange } from "../../metadata/index.ts";
+import { AddressTable, addressTableBytes } from "./address-table.ts";
 import type { AddressSource } from "./address-source.ts";
-import { createChangeHistory } from "./change-history.ts";
-import { createFindAddressText } from "./find-fragment.ts";
-import { createLineAddresses, createReadAddress, createRecordAddresses } from "./apply-addresses.ts";
-import { quote } from "../../base/text/index.ts";
-
-/** What is counted while addresses are added to lines and records. */
-interface AddressCounts {
-  readonly matches: () => number;
-  readonly renamed: () => number;
-  readonly badAddresses: () => number;
-}
-
-/** Registers the metrics of enriching by address. */
-function registerAddressMetrics(metrics: Metrics, table: AddressTable, counts: AddressCounts): void {
-  const count = (name: string, help: string, read: () => number): void =>
-    metrics.counterFrom(`netgloss_enrich_udm_${name}_total`, help, [], read);
-  count("cache_hits", "Look-ups of an address that the metadata cache answered.", () => table.hits());
-  count("cache_misses", "Look-ups of an address that went to the metadata index.", () => table.misses());
-  count("cache_evictions", "Addresses dropped from the metadata cache to make room.", () => table.evictions());
-  count(
-    "matches",
-    "Addresses of records that metadata was found for, an exporter's once a datagram.",
-    () => table.matches() + counts.matches(),
-  );
-  count("renamed", "Metadata fields renamed because of a conflict with another name.", counts.renamed);
-  count("bad_addresses", "Addresses of records that could not be read, so not looked up.", counts.badAddresses);
-  metrics.gaugeFrom(
-    "netgloss_enrich_udm_cached_addresses",
-    "Addresses in the metadata cache, once for each object that has them.",
-    [],
-    () => table.size(),
-  );
-}
+import { ChangeHistory } from "./change-history.ts";
+import { RecordAddresses } from "./apply-addresses.ts";
 
 /**
  * Calls the listener with what is known now, if anything is, and with another object after each change, together with where
@@ -67,87 +37,104 @@ export interface AddressEnricherOptions {
   readonly log: Log;
 }
 
-/** Follows the store and the sources from `start` to `stop`; records that come before the store's first state go without it. */
-export type AddressEnricher = Enricher & Component;
-
 /**
  * Puts user-defined metadata, and what the sources know, on the addresses of lines and records: `flow.src`, `flow.dst`,
- * `flow.export` and `system`, each by its `.ip.addr`. An IPv4-mapped address is looked up as IPv4. {@link AddressText} says what
+ * `flow.export` and `system`, each by its `.ip.addr`. An IPv4-mapped address is looked up as IPv4. {@link Fragment} says what
  * is added; both ways use one table of addresses.
+ *
+ * Follows the store and the sources from `start` to `stop`; records that come before the store's first state go without it.
  */
-export function createAddressEnricher(options: AddressEnricherOptions): AddressEnricher {
-  const { ttlMs, invalidate, maxCached, sources = [], locality = false, internal = "internal", clock } = options;
-  const log = limitLog(options.log, clock);
-  const workspace = options.workspace ?? createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached)));
-  const knowsMore = locality || sources.length > 0;
-  const history = createChangeHistory();
+export class AddressEnricher implements Enricher, Component {
+  readonly name = "address enricher";
+  readonly lines: LineEnricher;
+  readonly #watch: WatchAddresses | undefined;
+  readonly #sources: readonly AddressSource[];
+  readonly #invalidate: boolean;
+  readonly #knowsMore: boolean;
+  readonly #clock: Clock;
+  readonly #history = new ChangeHistory();
+  readonly #table: AddressTable;
+  readonly #records: RecordAddresses;
   /** The metadata of now; undefined before there is any. */
-  let index: AddressIndex | undefined;
+  #index: AddressIndex | undefined;
   /** Grows with each change that is to show at once. */
-  let stamp = 0;
-  let unwatch: (() => void)[] = [];
+  #stamp = 0;
+  #unwatch: (() => void)[] = [];
 
-  const isOn = (): boolean => index !== undefined || knowsMore;
-  const table = createAddressTable({
-    workspace,
-    locality,
-    maxCached,
-    ttlMs,
-    lastChange: (a, b, c, d) => history.last(a, b, c, d),
-    texts: (store) =>
-      createFindAddressText({ index: () => index, sources, locality, internal, view: workspace.view, store }),
-  });
-  const lines = createLineAddresses(table, workspace, locality, isOn);
-  const read = createReadAddress(log);
-  const records = createRecordAddresses({
-    table,
-    read,
-    locality,
-    renamed({ name, as }) {
-      log.warn({ name: quote(name), as: quote(as) }, "a metadata key conflicts with another name of a record");
-    },
-  });
-  registerAddressMetrics(options.metrics, table, {
-    matches: () => lines.matches() + records.counts.matches,
-    renamed: () => records.counts.renamed,
-    badAddresses: () => read.counts.badAddresses,
-  });
+  constructor(options: AddressEnricherOptions) {
+    const { watch, ttlMs, invalidate, maxCached, sources = [], locality = false, internal = "internal" } = options;
+    const workspace = options.workspace ?? createWorkspace(createWorkspaceMemory(addressTableBytes(maxCached)));
+    this.#watch = watch;
+    this.#sources = sources;
+    this.#invalidate = invalidate;
+    this.#knowsMore = locality || sources.length > 0;
+    this.#clock = options.clock;
+    const known = { index: () => this.#index, sources, locality, internal };
+    this.#table = new AddressTable(workspace, known, this.#history, maxCached, ttlMs);
+    this.#records = new RecordAddresses(this.#table, locality, limitLog(options.log, options.clock));
+    this.lines = { begin: () => this.#setTime(), workspace, numbers: [], addresses: [this.#table] };
+    registerMetrics(options.metrics, this.#table, this.#records);
+  }
 
-  const noteChange = (changed: readonly AddressRange[] | undefined): void => {
-    stamp++;
-    history.note(stamp, changed);
-  };
+  async start(): Promise<void> {
+    this.#unwatch = this.#sources.map((source) =>
+      source.watch((address) => {
+        if (address === undefined) this.#noteChange(undefined);
+        else this.#table.forget(address);
+      }),
+    );
+    if (this.#watch === undefined) return;
+    const end = this.#watch((current, changed) => {
+      if (current === this.#index) return;
+      // What was made before there was any metadata would else stay without it for as long as it is kept.
+      if (this.#invalidate || this.#index === undefined) this.#noteChange(this.#index && changed);
+      this.#index = current;
+    });
+    this.#unwatch.push(end);
+  }
 
-  const setTime = (): void => table.setTime(clock.monotonic(), stamp, isOn());
+  async stop(): Promise<void> {
+    for (const end of this.#unwatch) end();
+    this.#unwatch = [];
+  }
 
-  return {
-    name: "address enricher",
-    async start() {
-      unwatch = sources.map((source) =>
-        source.watch((address) => {
-          if (address === undefined) noteChange(undefined);
-          else table.forget(address);
-        }),
-      );
-      if (options.watch === undefined) return;
-      unwatch.push(
-        options.watch((current, changed) => {
-          if (current === index) return;
-          // What was made before there was any metadata would else stay without it for as long as it is kept.
-          if (invalidate || index === undefined) noteChange(index && changed);
-          index = current;
-        }),
-      );
-    },
-    async stop() {
-      for (const end of unwatch) end();
-      unwatch = [];
-    },
-    lines: { begin: setTime, workspace, numbers: [], addresses: [lines] },
-    enrich(record, rendered) {
-      if (!isOn()) return;
-      setTime();
-      records.add(record, rendered);
-    },
-  };
+  enrich(record: RecordFields, rendered?: RenderedFields[]): void {
+    if (!this.#isOn()) return;
+    this.#setTime();
+    this.#records.add(record, rendered);
+  }
+
+  #isOn(): boolean {
+    return this.#index !== undefined || this.#knowsMore;
+  }
+
+  #setTime(): void {
+    this.#table.setTime(this.#clock.monotonic(), this.#stamp, this.#isOn());
+  }
+
+  #noteChange(changed: readonly AddressRange[] | undefined): void {
+    this.#stamp++;
+    this.#history.note(this.#stamp, changed);
+  }
+}
+
+function registerMetrics(metrics: Metrics, table: AddressTable, records: RecordAddresses): void {
+  const count = (name: string, help: string, read: () => number): void =>
+    metrics.counterFrom(`netgloss_enrich_udm_${name}_total`, help, [], read);
+  count("cache_hits", "Look-ups of an address that the metadata cache answered.", () => table.hits());
+  count("cache_misses", "Look-ups of an address that went to the metadata index.", () => table.misses());
+  count("cache_evictions", "Addresses dropped from the metadata cache to make room.", () => table.evictions());
+  count(
+    "matches",
+    "Addresses of records that metadata was found for, an exporter's once a datagram.",
+    () => table.matches() + records.matches,
+  );
+  count("renamed", "Metadata fields renamed because of a conflict with another name.", () => records.renamed);
+  count("bad_addresses", "Addresses of records that could not be read, so not looked up.", () => records.badAddresses);
+  metrics.gaugeFrom(
+    "netgloss_enrich_udm_cached_addresses",
+    "Addresses in the metadata cache, once for each object that has them.",
+    [],
+    () => table.size(),
+  );
 }

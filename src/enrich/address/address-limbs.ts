@@ -48,12 +48,6 @@ export function setWords(words: Int32Array, { family, value }: Address): void {
 /** How far an address means the same host. */
 export type AddressScope = "private" | "public" | "multicast";
 
-/** A prefix by words: an address is in it when its words, masked, are these. */
-interface Prefix {
-  readonly words: Int32Array;
-  readonly masks: Int32Array;
-}
-
 /**
  * Addresses that mean nothing beyond an organisation's network, or beyond a link or host: RFC 1918, RFC 6598 (shared by
  * customers of a carrier), RFC 4193 (unique local), RFC 3927 and RFC 4291 section 2.5.6 (link-local), loopback, `0.0.0.0/8`,
@@ -94,7 +88,7 @@ export function addressScope(a: number, b: number, c: number, d: number): Addres
   return isIn(multicastPrefixes, a, b, c, d) ? "multicast" : "public";
 }
 
-function isIn(list: readonly Prefix[], a: number, b: number, c: number, d: number): boolean {
+function isIn(list: ReturnType<typeof prefixes>, a: number, b: number, c: number, d: number): boolean {
   for (const { words, masks } of list) {
     if (
       (d & (masks[3] as number)) === words[3] &&
@@ -108,7 +102,8 @@ function isIn(list: readonly Prefix[], a: number, b: number, c: number, d: numbe
   return false;
 }
 
-function prefixes(...texts: readonly string[]): Prefix[] {
+/** Prefixes by words: an address is in one when its words, masked, are those. */
+function prefixes(...texts: readonly string[]): { readonly words: Int32Array; readonly masks: Int32Array }[] {
   return texts.map((text) => {
     const { family, first, last } = parseKey(text);
     const words = new Int32Array(4);
@@ -121,32 +116,28 @@ function prefixes(...texts: readonly string[]): Prefix[] {
   });
 }
 
-/** Addresses below objects that are looked up together. */
-export interface AddressList {
+/** Holds addresses below objects that are looked up together. */
+export class AddressList {
   /** The positions of the objects. */
   readonly objects: Int32Array;
   /** Four words of each address. */
   readonly words: Int32Array;
-  count: number;
-  add(object: number, a: number, b: number, c: number, d: number): void;
-}
+  count = 0;
 
-/** @param size how many there are at most. */
-export function createAddressList(size: number): AddressList {
-  const list = {
-    objects: new Int32Array(size),
-    words: new Int32Array(4 * size),
-    count: 0,
-    add(object: number, a: number, b: number, c: number, d: number) {
-      const at = 4 * list.count;
-      list.objects[list.count++] = object;
-      list.words[at] = a;
-      list.words[at + 1] = b;
-      list.words[at + 2] = c;
-      list.words[at + 3] = d;
-    },
-  };
-  return list;
+  /** @param size how many there are at most. */
+  constructor(size: number) {
+    this.objects = new Int32Array(size);
+    this.words = new Int32Array(4 * size);
+  }
+
+  add(object: number, a: number, b: number, c: number, d: number): void {
+    const at = 4 * this.count;
+    this.objects[this.count++] = object;
+    this.words[at] = a;
+    this.words[at + 1] = b;
+    this.words[at + 2] = c;
+    this.words[at + 3] = d;
+  }
 }
 
 /**
@@ -164,13 +155,14 @@ export function copyBytes(from: DataView, start: number, end: number, into: Data
   for (; i < end; i++) into.setUint8(i + move, from.getUint8(i));
 }
 
-/** Bytes that are copied again and again. */
-export interface Piece {
+/** Holds bytes that are copied again and again. */
+export class Literal {
   readonly view: DataView;
   /** Kept apart: a view takes many times longer to say it. */
   readonly length: number;
-}
 
-export function createPiece({ buffer, byteOffset, length }: Uint8Array): Piece {
-  return { view: new DataView(buffer, byteOffset, length), length };
+  constructor({ buffer, byteOffset, length }: Uint8Array) {
+    this.view = new DataView(buffer, byteOffset, length);
+    this.length = length;
+  }
 }

@@ -1,37 +1,33 @@
-import type { Key, Address } from "../../base/ip/index.ts";
+import type { Address, Family, Key } from "../../base/ip/index.ts";
 import { addressOf, isIpv4, addressScope } from "./address-limbs.ts";
 import { renderFields, type RenderedFields, type Value } from "../../record/index.ts";
 import { asLabel, enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 
-/** Which addresses something is asked about. */
-export interface AddressSelection {
+/** First and last addresses, ascending, without overlap. */
+type Intervals = readonly [firsts: readonly (number | bigint)[], lasts: readonly (number | bigint)[]];
+
+/** Selects addresses: those of `include`, all where it is empty, without those of `exclude`. */
+export class AddressSelection {
+  readonly #isAll: boolean;
+  readonly #included: Readonly<Record<Family, Intervals>>;
+  readonly #excluded: Readonly<Record<Family, Intervals>>;
+
+  constructor(include: readonly Key[], exclude: readonly Key[]) {
+    this.#isAll = include.length === 0;
+    this.#included = { 4: intervalsOf(include, 4), 6: intervalsOf(include, 6) };
+    this.#excluded = { 4: intervalsOf(exclude, 4), 6: intervalsOf(exclude, 6) };
+  }
+
   /** @param a to d: the words of the address, IPv4 in its mapped form. */
-  has(a: number, b: number, c: number, d: number): boolean;
+  has(a: number, b: number, c: number, d: number): boolean {
+    const is4 = isIpv4(a, b, c);
+    const address = is4 ? d >>> 0 : addressOf(a, b, c, d).value;
+    const family = is4 ? 4 : 6;
+    return (this.#isAll || isIn(this.#included[family], address)) && !isIn(this.#excluded[family], address);
+  }
 }
 
-interface Intervals {
-  /** First and last addresses, ascending, without overlap. */
-  readonly firsts: readonly (number | bigint)[];
-  readonly lasts: readonly (number | bigint)[];
-}
-
-/**
- * Selects addresses: those of `include`, all where it is empty, without those of `exclude`.
- */
-export function createAddressSelection(include: readonly Key[], exclude: readonly Key[]): AddressSelection {
-  const includes = [intervalsOf(include, 4), intervalsOf(include, 6)] as const;
-  const excludes = [intervalsOf(exclude, 4), intervalsOf(exclude, 6)] as const;
-  return {
-    has(a, b, c, d) {
-      const is4 = isIpv4(a, b, c);
-      const address = is4 ? d >>> 0 : addressOf(a, b, c, d).value;
-      const family = is4 ? 0 : 1;
-      return (include.length === 0 || isIn(includes[family], address)) && !isIn(excludes[family], address);
-    },
-  };
-}
-
-function intervalsOf(keys: readonly Key[], family: Key["family"]): Intervals {
+function intervalsOf(keys: readonly Key[], family: Family): Intervals {
   const own = keys.filter((key) => key.family === family).toSorted((a, b) => (a.first < b.first ? -1 : 1));
   const merged: { first: bigint; last: bigint }[] = [];
   for (const { first, last } of own) {
@@ -40,10 +36,10 @@ function intervalsOf(keys: readonly Key[], family: Key["family"]): Intervals {
     else if (last > before.last) before.last = last;
   }
   const plain = (value: bigint): number | bigint => (family === 4 ? Number(value) : value);
-  return { firsts: merged.map(({ first }) => plain(first)), lasts: merged.map(({ last }) => plain(last)) };
+  return [merged.map(({ first }) => plain(first)), merged.map(({ last }) => plain(last))];
 }
 
-function isIn({ firsts, lasts }: Intervals, address: number | bigint): boolean {
+function isIn([firsts, lasts]: Intervals, address: number | bigint): boolean {
   let low = 0;
   let high = firsts.length;
   while (low < high) {
@@ -104,65 +100,60 @@ export interface AddressSource {
 /** The two ends of a flow. */
 export const endpointObjects: ReadonlySet<string> = new Set(["flow.src", "flow.dst"]);
 
-/** Listeners of a source. */
-interface Listeners {
-  readonly add: AddressSource["watch"];
-  readonly report: (address: Address | undefined) => void;
-}
+/** The listeners of a source. */
+export class Listeners {
+  readonly #listeners = new Set<(address: Address | undefined) => void>();
 
-export function createListeners(): Listeners {
-  const listeners = new Set<(address: Address | undefined) => void>();
-  return {
-    add(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    report(address) {
-      for (const listener of listeners) listener(address);
-    },
-  };
+  /** Adds a listener, and to the source behind this one, if there is any. @returns what ends that. */
+  add(listener: (address: Address | undefined) => void, next?: AddressSource): () => void {
+    this.#listeners.add(listener);
+    const end = next?.watch(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      end?.();
+    };
+  }
+
+  report(address: Address | undefined): void {
+    for (const listener of this.#listeners) listener(address);
+  }
 }
 
 /** A source that is asked about some addresses only. */
-interface SelectedSource extends AddressSource {
-  /** Takes the selection of a file that was read. Before the first all addresses are asked about. */
-  use(selection: AddressSelection): void;
-}
+export class SelectedSource implements AddressSource {
+  readonly objects: AddressSource["objects"];
+  readonly #source: AddressSource;
+  readonly #listeners = new Listeners();
+  #selection: AddressSelection | undefined;
 
-export function createSelectedSource(source: AddressSource): SelectedSource {
-  const listeners = createListeners();
-  let selection: AddressSelection | undefined;
-  return {
-    objects: source.objects,
-    find(a, b, c, d, found) {
-      if (selection?.has(a, b, c, d) === false) return Number.POSITIVE_INFINITY;
-      return source.find(a, b, c, d, found);
-    },
-    watch(changed) {
-      const ends = [listeners.add(changed), source.watch(changed)];
-      return () => {
-        for (const end of ends) end();
-      };
-    },
-    use(given) {
-      selection = given;
-      listeners.report(undefined);
-    },
-  };
+  constructor(source: AddressSource) {
+    this.objects = source.objects;
+    this.#source = source;
+  }
+
+  find(a: number, b: number, c: number, d: number, found: FoundFacts): number {
+    if (this.#selection?.has(a, b, c, d) === false) return Number.POSITIVE_INFINITY;
+    return this.#source.find(a, b, c, d, found);
+  }
+
+  watch(changed: (address: Address | undefined) => void): () => void {
+    return this.#listeners.add(changed, this.#source);
+  }
+
+  /** Takes the selection of a file that was read. Before the first all addresses are asked about. */
+  use(selection: AddressSelection): void {
+    this.#selection = selection;
+    this.#listeners.report(undefined);
+  }
 }
 
 /** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
 export type Fact = readonly [suffix: string, value: Value];
 
-interface AutonomousSystem {
-  readonly number: number;
-  readonly organisation: string | undefined;
-}
-
 /** What one source knows of an address. */
 export interface AddressFacts {
   readonly fields: readonly Fact[];
-  readonly as?: AutonomousSystem | undefined;
+  readonly as?: { readonly number: number; readonly organisation: string | undefined } | undefined;
   /** In place of the system's: the label where the exporter names no system. */
   readonly label?: string;
 }
@@ -200,7 +191,10 @@ function renderFacts({ fields, as, label }: AddressFacts, object: EnrichedObject
 }
 
 /** What names a system: its organisation, where that is known, and its label. */
-function renderSystem({ number, organisation }: AutonomousSystem, object: EnrichedObject): RenderedFields {
+function renderSystem(
+  { number, organisation }: NonNullable<AddressFacts["as"]>,
+  object: EnrichedObject,
+): RenderedFields {
   const label = [object.asLabelName, asLabel(number, organisation)] as const;
   return renderFields(organisation === undefined ? [label] : [[object.asOrganisationName, organisation], label]);
 }

@@ -1,136 +1,176 @@
-import { addressLayout, spaceFor, type Workspace, type AddressTableAccess } from "../../record/index.ts";
-import {
-  type AddressSlots,
-  addressSlotsBytes,
-  clearSlots,
-  copySlot,
-  createAddressSlots,
-  expiresWord,
-  fillSlot,
-  findSlot,
-  touchSlots,
-  lengthsWord,
-  startWord,
-  tagWord,
-  isLater,
-} from "./change-history.ts";
+import { addressLayout, spaceFor, type AddressAdditions, type Workspace } from "../../record/index.ts";
+import { type ChangeHistory, isLater } from "./change-history.ts";
 import { flowLocality, localities, renderedLocalities, enrichedObjects } from "./enriched-object.ts";
 import type { Address } from "../../base/ip/index.ts";
-import type { AddressText } from "./address-fragment.ts";
-import { createAddressList, setWords } from "./address-limbs.ts";
-import type { FindAddressText } from "./find-fragment.ts";
-import { createTextStore, leastArena, textStoreBytes, type TextStore } from "./fragment-store.ts";
+import type { Fragment } from "./address-fragment.ts";
+import { AddressList, hashOf, setWords } from "./address-limbs.ts";
+import { type AddressKnowledge, FragmentFinder } from "./find-fragment.ts";
+import { fragmentStoreBytes, FragmentStore, leastArena, maxLineLength } from "./fragment-store.ts";
 
-/** What the kernel of flows reads to find addresses by itself, laid out as {@link addressLayout} says, and what it counts. */
-interface ControlBlock {
+const { controlBytes, maxListed, maxProbes, metadataBit, objectBits, objectMask, slotBytes } = addressLayout;
+const slotWords = slotBytes / 4;
+const listedWords = addressLayout.listedBytes / 4;
+const tagWord = addressLayout.slotTag / 4;
+const startWord = addressLayout.slotStart / 4;
+const lengthsWord = addressLayout.slotLengths / 4;
+const expiresWord = addressLayout.slotExpires / 4;
+
+/** Returns how many slots a table of this many addresses has. */
+function slotsFor(addresses: number): number {
+  return 2 ** Math.ceil(Math.log2(1.5 * addresses + maxProbes));
+}
+
+/** A hash table of addresses below objects, by open addressing, where the kernel of flows reads it, too. */
+class AddressSlots {
+  /** Where it lies. */
   readonly at: number;
-  /** Shows the slots in use, and where their texts lie. */
-  show(slots: AddressSlots, arenaAt: number): void;
-  setTime(now: number, tagBase: number, isOn: boolean): void;
-  /** Says that texts have room for where their fields begin. */
-  setFields(): void;
-  hits(): number;
-  matches(): number;
+  /** Less one: how many slots there are, a power of two. */
+  readonly mask: number;
+  /** All slots; one begins at an offset. */
+  readonly words: Int32Array;
+  /** How many are in use. */
+  used = 0;
+
+  constructor(workspace: Workspace, addresses: number) {
+    const slots = slotsFor(addresses);
+    this.at = workspace.allocate(slots * slotBytes);
+    this.words = new Int32Array(workspace.memory.buffer, this.at, slots * slotWords);
+    this.mask = slots - 1;
+  }
+
+  /**
+   * Looks for an address.
+   *
+   * @returns its offset; when it is not there, the offset for it, less than 0 as its complement (`~`).
+   */
+  find(object: number, a: number, b: number, c: number, d: number): number {
+    const { words, mask } = this;
+    const home = hashOf(object, a, b, c, d) & mask;
+    for (let probe = 0; probe < maxProbes; probe++) {
+      const at = ((home + probe) & mask) * slotWords;
+      const tag = words[at + tagWord] as number;
+      if (tag === 0) return ~at;
+      if (
+        words[at + 3] === d &&
+        (tag & objectMask) === object + 1 &&
+        words[at + 2] === c &&
+        words[at + 1] === b &&
+        words[at] === a
+      ) {
+        return at;
+      }
+    }
+    return ~(home * slotWords);
+  }
+
+  /**
+   * Asks for the memory of the slots of addresses that are listed as {@link addressLayout} says: it comes side by side.
+   *
+   * @returns something that depends on all of it, because otherwise nothing would be read.
+   */
+  touch(list: Int32Array, start: number, count: number): number {
+    const { words, mask } = this;
+    let sum = 0;
+    for (let i = 0, at = start; i < count; i++, at += listedWords) {
+      const hash = hashOf(
+        list[at] as number,
+        list[at + 1] as number,
+        list[at + 2] as number,
+        list[at + 3] as number,
+        list[at + 4] as number,
+      );
+      sum |= words[(hash & mask) * slotWords + tagWord] as number;
+    }
+    return sum;
+  }
+
+  /** Puts an address at an offset. @param tag its stamp, shifted by `objectBits`. */
+  fill(at: number, tag: number, object: number, a: number, b: number, c: number, d: number): void {
+    const { words } = this;
+    if (words[at + tagWord] === 0) this.used++;
+    words[at] = a;
+    words[at + 1] = b;
+    words[at + 2] = c;
+    words[at + 3] = d;
+    words[at + tagWord] = tag | (object + 1);
+  }
+
+  /** Puts what other slots have at an offset at one that is free. */
+  copy(from: AddressSlots, at: number, to: number): void {
+    if (this.words[to + tagWord] === 0) this.used++;
+    for (let w = 0; w < slotWords; w++) this.words[to + w] = from.words[at + w] as number;
+  }
+
+  clear(): void {
+    if (this.used === 0) return;
+    this.words.fill(0);
+    this.used = 0;
+  }
 }
 
 /** Room for the text of a flow's locality. */
 const textBytes = 32;
-const controlBlockBytes = spaceFor(addressLayout.controlBytes) + 3 * spaceFor(textBytes);
 
-/** @param locality whether flows get a locality by both their ends. */
-function createControlBlock(workspace: Workspace, locality: boolean): ControlBlock {
-  const { view } = workspace;
-  const at = workspace.allocate(addressLayout.controlBytes);
-  if (locality) writeLocalities(workspace, at);
-  return {
-    at,
-    show(slots, arenaAt) {
-      view.setUint32(at + addressLayout.controlSlots, slots.at, true);
-      view.setUint32(at + addressLayout.controlMask, slots.mask, true);
-      view.setUint32(at + addressLayout.controlArena, arenaAt, true);
-    },
-    setTime(now, tagBase, isOn) {
-      view.setInt32(at + addressLayout.controlNow, now, true);
-      view.setInt32(at + addressLayout.controlTag, tagBase, true);
-      view.setUint32(at + addressLayout.controlIsOn, isOn ? 1 : 0, true);
-    },
-    setFields: () => view.setUint32(at + addressLayout.controlHasFields, 1, true),
-    hits: () => view.getFloat64(at + addressLayout.controlHits, true),
-    matches: () => view.getFloat64(at + addressLayout.controlMatches, true),
-  };
-}
+/** What the kernel of flows reads to find addresses by itself, laid out as {@link addressLayout} says, and what it counts. */
+class ControlBlock {
+  static readonly bytes = spaceFor(controlBytes) + 3 * spaceFor(textBytes);
+  readonly at: number;
+  readonly #view: DataView;
 
-/** Puts down what both ends of a flow add together, by their localities. */
-function writeLocalities(workspace: Workspace, control: number): void {
-  const { view, bytes } = workspace;
-  view.setUint32(control + addressLayout.controlHasFinish, 1, true);
-  const places = new Map(
-    Object.values(renderedLocalities).map((text) => {
-      const at = workspace.allocate(textBytes);
-      bytes.set(text, at);
-      return [text, at] as const;
-    }),
-  );
-  localities.forEach((source, i) => {
-    localities.forEach((destination, j) => {
-      const locality = flowLocality(source, destination);
-      if (locality === undefined) return;
-      const text = renderedLocalities[locality];
-      const at = control + addressLayout.controlFinish + 8 * (8 * i + j);
-      view.setUint32(at, places.get(text) as number, true);
-      view.setUint32(at + 4, text.length, true);
+  /** @param locality whether flows get a locality by both their ends. */
+  constructor(workspace: Workspace, locality: boolean) {
+    this.#view = workspace.view;
+    this.at = workspace.allocate(controlBytes);
+    if (locality) this.#writeLocalities(workspace);
+  }
+
+  /** Puts down what both ends of a flow add together, by their localities. */
+  #writeLocalities(workspace: Workspace): void {
+    this.#view.setUint32(this.at + addressLayout.controlHasFinish, 1, true);
+    const starts = new Map(
+      Object.values(renderedLocalities).map((text) => {
+        const at = workspace.allocate(textBytes);
+        workspace.bytes.set(text, at);
+        return [text, at] as const;
+      }),
+    );
+    localities.forEach((source, i) => {
+      localities.forEach((destination, j) => {
+        const locality = flowLocality(source, destination);
+        if (locality === undefined) return;
+        const text = renderedLocalities[locality];
+        const at = this.at + addressLayout.controlFinish + 8 * (8 * i + j);
+        this.#view.setUint32(at, starts.get(text) as number, true);
+        this.#view.setUint32(at + 4, text.length, true);
+      });
     });
-  });
-}
+  }
 
-export interface AddressTableOptions {
-  /** Where the table is to lie; {@link addressTableBytes} says how much it takes of it. */
-  readonly workspace: Workspace;
-  /** Most addresses to keep; one that is source and destination takes two places of twice as many. */
-  readonly maxCached: number;
-  /** Whether flows get a locality by both their ends. */
-  readonly locality: boolean;
-  /** How long what was made is used. Zero: it is made each time. */
-  readonly ttlMs: number;
-  readonly texts: (store: TextStore) => FindAddressText;
-  /** The stamp of the last change at an address, as {@link ChangeHistory} has it. */
-  readonly lastChange: (a: number, b: number, c: number, d: number) => number;
-}
+  /** Shows the slots in use, and where their fragments lie. */
+  show(slots: AddressSlots, arenaAt: number): void {
+    this.#view.setUint32(this.at + addressLayout.controlSlots, slots.at, true);
+    this.#view.setUint32(this.at + addressLayout.controlMask, slots.mask, true);
+    this.#view.setUint32(this.at + addressLayout.controlArena, arenaAt, true);
+  }
 
-/**
- * What addresses add below objects, by address: texts in memory of fixed size that the garbage collector does not look at. All
- * that is enriched by address is so by this table.
- */
-export interface AddressTable {
-  readonly access: AddressTableAccess;
-  /** What places lead to: the slots of addresses used lately, and where their texts lie, of which starts are offsets. */
-  readonly shown: { readonly words: Int32Array; readonly arenaAt: number };
-  /**
-   * Sets the time for the calls that follow.
-   *
-   * @param now milliseconds of a clock that never goes back.
-   * @param stamp what was made under an earlier one is made again where something has changed since.
-   * @param isOn whether anything is known of any address.
-   */
-  setTime(now: number, stamp: number, isOn: boolean): void;
-  /** The place of an address of four words in the table, looked up or made; right until something else is asked for. */
-  find(object: number, a: number, b: number, c: number, d: number): number;
-  /** A copy of the text of an address. @returns undefined when there is nothing to add. */
-  read(
-    object: number,
-    a: number,
-    b: number,
-    c: number,
-    d: number,
-  ): { readonly bytes: Uint8Array; readonly text: AddressText } | undefined;
-  /** What was made of an address is made again. @param address not IPv4-mapped. */
-  forget(address: Address): void;
-  hits(): number;
-  misses(): number;
-  /** Look-ups of the kernel that found metadata. */
-  matches(): number;
-  evictions(): number;
-  size(): number;
+  setTime(now: number, tagBase: number, isOn: boolean): void {
+    this.#view.setInt32(this.at + addressLayout.controlNow, now, true);
+    this.#view.setInt32(this.at + addressLayout.controlTag, tagBase, true);
+    this.#view.setUint32(this.at + addressLayout.controlIsOn, isOn ? 1 : 0, true);
+  }
+
+  /** Says that fragments have room for where their fields begin. */
+  setFields(): void {
+    this.#view.setUint32(this.at + addressLayout.controlHasFields, 1, true);
+  }
+
+  hits(): number {
+    return this.#view.getFloat64(this.at + addressLayout.controlHits, true);
+  }
+
+  matches(): number {
+    return this.#view.getFloat64(this.at + addressLayout.controlMatches, true);
+  }
 }
 
 /** Bytes kept for each address; those of few addresses are longer. */
@@ -138,141 +178,98 @@ const averageLength = 256;
 /** Expiry is kept in 32 bits of milliseconds: after this many the count begins again with an empty table. */
 const epochMs = 2 ** 29;
 const expired = -1;
-const { objectBits, objectMask, maxListed } = addressLayout;
-const listedWords = addressLayout.listedBytes / 4;
 
 /**
- * Two generations: what is used is kept in the young one; when that is full, or its texts are, it becomes the old one, and what
+ * What addresses add below objects, by address: fragments in memory of fixed size that the garbage collector does not look at. All
+ * that is enriched by address is so by this table.
+ *
+ * Two generations: what is used is kept in the young one; when that is full, or its fragments are, it becomes the old one, and what
  * the old one still holds is dropped.
  */
-export function createAddressTable(options: AddressTableOptions): AddressTable {
-  const { lastChange, workspace } = options;
-  const half = Math.max(1, options.maxCached);
-  const ttlMs = options.maxCached < 1 ? 0 : Math.min(options.ttlMs, epochMs);
-  let young = createAddressSlots(workspace, half);
-  let old = createAddressSlots(workspace, half);
-  const store = createTextStore(workspace, arenaBytes(options.maxCached), half);
-  const texts = options.texts(store);
-  const control = createControlBlock(workspace, options.locality);
-  let epochStart = Number.NEGATIVE_INFINITY;
-  let now = 0;
-  let expires = 0;
-  let tagBase = 0;
-  let hits = 0;
-  let misses = 0;
-  let evictions = 0;
+export class AddressTable implements AddressAdditions {
+  readonly maxLength = maxLineLength;
+  readonly control: number;
+  readonly #history: ChangeHistory;
+  readonly #half: number;
+  readonly #ttlMs: number;
+  #young: AddressSlots;
+  #old: AddressSlots;
+  readonly #store: FragmentStore;
+  readonly #finder: FragmentFinder;
+  readonly #block: ControlBlock;
+  #isOn = false;
+  #epochStart = Number.NEGATIVE_INFINITY;
+  #now = 0;
+  #expires = 0;
+  #tagBase = 0;
+  #hits = 0;
+  #matches = 0;
+  #misses = 0;
+  #evictions = 0;
   /** How many of the old generation the young one has, too. */
-  let takenOver = 0;
-  const ofForgotten = new Int32Array(4);
+  #takenOver = 0;
+  readonly #ofForgotten = new Int32Array(4);
   /** Those that are looked up. */
-  const list = createAddressList(maxListed);
-  const given = new Int32Array(workspace.memory.buffer);
-  /** The place of the one made last, and that for one alone. */
-  let made = 0;
+  readonly #list = new AddressList(maxListed);
+  readonly #given: Int32Array;
+  /** The offset of the one made last, and that for one alone. */
+  #made = 0;
   /** What is read ahead is read only if something follows from it. */
-  const reads = { sum: 0 };
-
-  const shown = { words: young.words, arenaAt: store.arenaAt };
-  const showYoung = (): void => {
-    control.show(young, store.arenaAt);
-    shown.words = young.words;
-    shown.arenaAt = store.arenaAt;
-  };
-  showYoung();
-
-  const rotate = (): void => {
-    evictions += old.used - takenOver;
-    takenOver = 0;
-    clearSlots(old);
-    [young, old] = [old, young];
-    store.rotate();
-    showYoung();
-  };
-
-  const isFresh = ({ words }: AddressSlots, at: number, a: number, b: number, c: number, d: number): boolean => {
-    if (now >= (words[at + expiresWord] as number)) return false;
-    const tag = words[at + tagWord] as number;
-    if ((tag & ~objectMask) === tagBase) return true;
-    if (isLater(lastChange(a, b, c, d), tag >>> objectBits)) return false;
-    words[at + tagWord] = tagBase | (tag & objectMask);
-    return true;
-  };
-
-  /** Takes over what the old generation has at a place. @returns whether there was room. */
-  const takeOver = (aged: number, place: number): boolean => {
-    if (young.used >= half) return false;
-    const from = old.words[aged + startWord] as number;
-    const start = from === 0 ? 0 : store.promote(from);
-    if (start === 0 && from !== 0) return false;
-    takenOver++;
-    copySlot(old, aged, young, place);
-    young.words[place + startWord] = start;
-    return true;
-  };
+  readonly #reads = { sum: 0 };
 
   /**
-   * Looks for an address in both generations.
-   *
-   * @returns its place in the young one; where nothing right is known of it, the place for it, less than 0 as its complement.
+   * @param workspace where the table is to lie; {@link addressTableBytes} says how much it takes of it.
+   * @param maxCached most addresses to keep; one that is source and destination takes two slots of twice as many.
+   * @param ttlMs how long what was made is used. Zero: it is made each time.
    */
-  const reuse = (object: number, a: number, b: number, c: number, d: number): number => {
-    const found = findSlot(young, object, a, b, c, d);
-    if (found >= 0) return isFresh(young, found, a, b, c, d) ? found : ~found;
-    const aged = findSlot(old, object, a, b, c, d);
-    const isOld = aged >= 0 && isFresh(old, aged, a, b, c, d);
-    return isOld && takeOver(aged, ~found) ? ~found : found;
-  };
+  constructor(workspace: Workspace, known: AddressKnowledge, history: ChangeHistory, maxCached: number, ttlMs: number) {
+    this.#history = history;
+    this.#half = Math.max(1, maxCached);
+    this.#ttlMs = maxCached < 1 ? 0 : Math.min(ttlMs, epochMs);
+    this.#young = new AddressSlots(workspace, this.#half);
+    this.#old = new AddressSlots(workspace, this.#half);
+    this.#store = new FragmentStore(workspace, arenaBytes(maxCached), this.#half);
+    this.#finder = new FragmentFinder(known, workspace.view, this.#store);
+    this.#block = new ControlBlock(workspace, known.locality);
+    this.control = this.#block.at;
+    this.#given = new Int32Array(workspace.memory.buffer);
+    this.#block.show(this.#young, this.#store.arenaAt);
+  }
 
-  /** Makes room for a further address and its text. @returns the place for it. */
-  const makeRoom = (place: number, object: number, a: number, b: number, c: number, d: number): number => {
-    misses++;
-    if (young.used < half && store.hasRoom()) return place;
-    rotate();
-    return ~findSlot(young, object, a, b, c, d);
-  };
-
-  const keep = (place: number, object: number, a: number, b: number, c: number, d: number): void => {
-    fillSlot(young, place, tagBase, object, a, b, c, d);
-    const { words } = young;
-    words[place + expiresWord] = Math.min(expires, Math.floor(now + texts.validMs));
-    words[place + lengthsWord] = texts.lengths;
-    words[place + startWord] = texts.start;
-  };
-
-  const makeListed = (find: (i: number) => void): void => {
-    const { objects, words } = list;
-    for (let i = 0; i < list.count; i++) {
-      const object = objects[i] as number;
-      const a = words[4 * i] as number;
-      const b = words[4 * i + 1] as number;
-      const c = words[4 * i + 2] as number;
-      const d = words[4 * i + 3] as number;
-      // One alone was just looked for; of several some are listed twice.
-      const known = list.count === 1 ? ~made : reuse(object, a, b, c, d);
-      if (known >= 0) continue;
-      made = makeRoom(~known, object, a, b, c, d);
-      find(i);
-      keep(made, object, a, b, c, d);
+  /**
+   * Sets the time for the calls that follow.
+   *
+   * @param time milliseconds of a clock that never goes back.
+   * @param stamp what was made under an earlier one is made again where something has changed since.
+   * @param isOn whether anything is known of any address.
+   */
+  setTime(time: number, stamp: number, isOn: boolean): void {
+    if (!(time - this.#epochStart < epochMs)) {
+      this.#young.clear();
+      this.#old.clear();
+      this.#takenOver = 0;
+      this.#store.clear();
+      this.#epochStart = time;
     }
+    this.#isOn = isOn;
+    this.#now = time - this.#epochStart;
+    this.#expires = Math.floor(this.#now + this.#ttlMs);
+    this.#tagBase = stamp << objectBits;
+    this.#block.setTime(this.#now, this.#tagBase, isOn);
+  }
+
+  readonly locate = (object: number, a: number, b: number, c: number, d: number): number => {
+    // The look-up may make another generation the young one.
+    const at = this.#find(object, a, b, c, d);
+    return this.#young.at + 4 * at;
   };
 
-  const find = (object: number, a: number, b: number, c: number, d: number): number => {
-    const known = reuse(object, a, b, c, d);
-    if (known >= 0) {
-      hits++;
-      return known;
-    }
-    made = ~known;
-    list.count = 0;
-    list.add(object, a, b, c, d);
-    texts.findAll(list, makeListed);
-    return made;
-  };
-
-  const locateAll = (at: number, count: number): number => {
+  readonly locateAll = (at: number, count: number): number => {
     // What is not kept, or would push the first ones out, is looked up when its turn comes, and so is one alone.
-    if (ttlMs === 0 || 2 * count > half) return 0;
-    reads.sum = touchSlots(old, given, at / 4, count);
+    if (this.#ttlMs === 0 || 2 * count > this.#half) return 0;
+    const list = this.#list;
+    const given = this.#given;
+    this.#reads.sum = this.#old.touch(given, at / 4, count);
     list.count = 0;
     for (let i = 0, from = at / 4; i < count; i++, from += listedWords) {
       const object = given[from] as number;
@@ -280,69 +277,182 @@ export function createAddressTable(options: AddressTableOptions): AddressTable {
       const b = given[from + 2] as number;
       const c = given[from + 3] as number;
       const d = given[from + 4] as number;
-      if (reuse(object, a, b, c, d) < 0) list.add(object, a, b, c, d);
+      if (this.#reuse(object, a, b, c, d) < 0) list.add(object, a, b, c, d);
     }
     if (list.count < 2) return 0;
-    const before = misses;
-    texts.findAll(list, makeListed);
-    return misses - before;
+    const before = this.#misses;
+    this.#finder.findAll(list, this.#makeListed);
+    return this.#misses - before;
   };
 
-  return {
-    access: {
-      control: control.at,
-      locate(object, a, b, c, d) {
-        // The look-up may make another generation the young one.
-        const place = find(object, a, b, c, d);
-        return young.at + 4 * place;
-      },
-      locateAll,
-      keepFields() {
-        if (store.keepFields()) control.setFields();
-      },
-    },
-    shown,
-    setTime(time, stamp, isOn) {
-      if (!(time - epochStart < epochMs)) {
-        clearSlots(young);
-        clearSlots(old);
-        takenOver = 0;
-        store.clear();
-        epochStart = time;
+  keepFields(): void {
+    if (this.#store.keepFields()) this.#block.setFields();
+  }
+
+  append(object: number, address: DataView, into: DataView): number {
+    if (!this.#isOn) return 0;
+    const isIpv6 = address.byteLength === 16;
+    const at = this.#find(
+      object,
+      isIpv6 ? address.getInt32(0) : 0,
+      isIpv6 ? address.getInt32(4) : 0,
+      isIpv6 ? address.getInt32(8) : 0xffff,
+      address.getInt32(isIpv6 ? 12 : 0),
+    );
+    const { words } = this.#young;
+    const lengths = words[at + lengthsWord] as number;
+    // What is open has to be placed among the fields of a record.
+    if (lengths <= 0) return lengths === 0 ? 0 : -1;
+    if ((lengths & metadataBit) !== 0) this.#matches++;
+    return this.#store.copy(words[at + startWord] as number, into);
+  }
+
+  /** Returns a copy of the fragment of an address; undefined when there is nothing to add. */
+  read(
+    object: number,
+    a: number,
+    b: number,
+    c: number,
+    d: number,
+  ): { readonly bytes: Uint8Array; readonly fragment: Fragment } | undefined {
+    const at = this.#find(object, a, b, c, d);
+    const { words } = this.#young;
+    if (words[at + lengthsWord] === 0) return undefined;
+    const start = words[at + startWord] as number;
+    return start === 0 ? this.#finder.make(object, a, b, c, d) : this.#store.read(start);
+  }
+
+  /** Has what was made of an address made again. @param address not IPv4-mapped. */
+  forget(address: Address): void {
+    setWords(this.#ofForgotten, address);
+    const [a, b, c, d] = this.#ofForgotten as unknown as readonly [number, number, number, number];
+    for (const object of enrichedObjects.keys()) {
+      for (const slots of [this.#young, this.#old]) {
+        const at = slots.find(object, a, b, c, d);
+        if (at >= 0) slots.words[at + expiresWord] = expired;
       }
-      now = time - epochStart;
-      expires = Math.floor(now + ttlMs);
-      tagBase = stamp << objectBits;
-      control.setTime(now, tagBase, isOn);
-    },
-    find,
-    read(object, a, b, c, d) {
-      const place = find(object, a, b, c, d);
-      if (young.words[place + lengthsWord] === 0) return undefined;
-      const start = young.words[place + startWord] as number;
-      return start === 0 ? texts.make(object, a, b, c, d) : store.read(start);
-    },
-    forget(address) {
-      setWords(ofForgotten, address);
-      const [a, b, c, d] = ofForgotten as unknown as readonly [number, number, number, number];
-      for (const object of enrichedObjects.keys()) {
-        for (const slots of [young, old]) {
-          const at = findSlot(slots, object, a, b, c, d);
-          if (at >= 0) slots.words[at + expiresWord] = expired;
-        }
-      }
-    },
-    hits: () => hits + control.hits(),
-    misses: () => misses,
-    matches: () => control.matches(),
-    evictions: () => evictions,
-    size: () => (ttlMs === 0 ? 0 : young.used + old.used - takenOver),
+    }
+  }
+
+  hits(): number {
+    return this.#hits + this.#block.hits();
+  }
+
+  misses(): number {
+    return this.#misses;
+  }
+
+  /** Look-ups for lines that found metadata. */
+  matches(): number {
+    return this.#matches + this.#block.matches();
+  }
+
+  evictions(): number {
+    return this.#evictions;
+  }
+
+  size(): number {
+    return this.#ttlMs === 0 ? 0 : this.#young.used + this.#old.used - this.#takenOver;
+  }
+
+  /** Returns the offset of an address of four words in the young slots, looked up or made; right until something else is asked for. */
+  #find(object: number, a: number, b: number, c: number, d: number): number {
+    const known = this.#reuse(object, a, b, c, d);
+    if (known >= 0) {
+      this.#hits++;
+      return known;
+    }
+    this.#made = ~known;
+    this.#list.count = 0;
+    this.#list.add(object, a, b, c, d);
+    this.#finder.findAll(this.#list, this.#makeListed);
+    return this.#made;
+  }
+
+  /**
+   * Looks for an address in both generations.
+   *
+   * @returns its offset in the young one; where nothing right is known of it, the offset for it, less than 0 as its complement.
+   */
+  #reuse(object: number, a: number, b: number, c: number, d: number): number {
+    const young = this.#young;
+    const found = young.find(object, a, b, c, d);
+    if (found >= 0) return this.#isFresh(young, found, a, b, c, d) ? found : ~found;
+    const aged = this.#old.find(object, a, b, c, d);
+    const isOld = aged >= 0 && this.#isFresh(this.#old, aged, a, b, c, d);
+    return isOld && this.#takeOver(aged, ~found) ? ~found : found;
+  }
+
+  #isFresh({ words }: AddressSlots, at: number, a: number, b: number, c: number, d: number): boolean {
+    if (this.#now >= (words[at + expiresWord] as number)) return false;
+    const tag = words[at + tagWord] as number;
+    if ((tag & ~objectMask) === this.#tagBase) return true;
+    if (isLater(this.#history.last(a, b, c, d), tag >>> objectBits)) return false;
+    words[at + tagWord] = this.#tagBase | (tag & objectMask);
+    return true;
+  }
+
+  /** Takes over what the old generation has at an offset. @returns whether there was room. */
+  #takeOver(aged: number, to: number): boolean {
+    const young = this.#young;
+    if (young.used >= this.#half) return false;
+    const from = this.#old.words[aged + startWord] as number;
+    const start = from === 0 ? 0 : this.#store.promote(from);
+    if (start === 0 && from !== 0) return false;
+    this.#takenOver++;
+    young.copy(this.#old, aged, to);
+    young.words[to + startWord] = start;
+    return true;
+  }
+
+  readonly #makeListed = (find: (i: number) => void): void => {
+    const { objects, words, count } = this.#list;
+    for (let i = 0; i < count; i++) {
+      const object = objects[i] as number;
+      const a = words[4 * i] as number;
+      const b = words[4 * i + 1] as number;
+      const c = words[4 * i + 2] as number;
+      const d = words[4 * i + 3] as number;
+      // One alone was just looked for; of several some are listed twice.
+      const known = count === 1 ? ~this.#made : this.#reuse(object, a, b, c, d);
+      if (known >= 0) continue;
+      this.#made = this.#makeRoom(~known, object, a, b, c, d);
+      find(i);
+      this.#keep(this.#made, object, a, b, c, d);
+    }
   };
+
+  /** Makes room for a further address and its fragment. @returns the offset for it. */
+  #makeRoom(at: number, object: number, a: number, b: number, c: number, d: number): number {
+    this.#misses++;
+    if (this.#young.used < this.#half && this.#store.hasRoom()) return at;
+    this.#rotate();
+    return ~this.#young.find(object, a, b, c, d);
+  }
+
+  #rotate(): void {
+    this.#evictions += this.#old.used - this.#takenOver;
+    this.#takenOver = 0;
+    this.#old.clear();
+    [this.#young, this.#old] = [this.#old, this.#young];
+    this.#store.rotate();
+    this.#block.show(this.#young, this.#store.arenaAt);
+  }
+
+  #keep(at: number, object: number, a: number, b: number, c: number, d: number): void {
+    const young = this.#young;
+    const finder = this.#finder;
+    young.fill(at, this.#tagBase, object, a, b, c, d);
+    young.words[at + expiresWord] = Math.min(this.#expires, Math.floor(this.#now + finder.validMs));
+    young.words[at + lengthsWord] = finder.lengths;
+    young.words[at + startWord] = finder.start;
+  }
 }
 
-/** The bytes of a workspace that a table of this many addresses takes. */
+/** Returns the bytes of a workspace that a table of this many addresses takes. */
 export function addressTableBytes(maxCached: number): number {
-  return 2 * addressSlotsBytes(Math.max(1, maxCached)) + textStoreBytes(arenaBytes(maxCached)) + controlBlockBytes;
+  const slots = spaceFor(slotsFor(Math.max(1, maxCached)) * slotBytes);
+  return 2 * slots + fragmentStoreBytes(arenaBytes(maxCached)) + ControlBlock.bytes;
 }
 
 function arenaBytes(maxCached: number): number {

@@ -1,36 +1,28 @@
 import { addressLayout, spaceFor, type Workspace } from "../../record/index.ts";
-import { lengthOf, type AddressText } from "./address-fragment.ts";
-
-/** All that a text follows from, as words: the same words mean the same text. Empty for a text that nobody else may have. */
-export interface TextKey {
-  readonly words: Int32Array;
-  readonly length: number;
-  readonly hash: number;
-  clear(): void;
-  /** More than the key has room for is refused: `length` then goes beyond {@link maxKeyWords}. */
-  put(word: number): void;
-}
+import { lengthOf, type Fragment } from "./address-fragment.ts";
+import { copyBytes } from "./address-limbs.ts";
 
 export const maxKeyWords = 96;
 
-export function createTextKey(): TextKey {
-  const key = {
-    words: new Int32Array(maxKeyWords),
-    length: 0,
-    hash: 0,
-    clear() {
-      key.length = 0;
-      key.hash = 0;
-    },
-    put(word: number) {
-      key.words[key.length++] = word;
-      key.hash = Math.imul(key.hash ^ word, 0x9e3779b1) ^ (key.hash >>> 15);
-    },
-  };
-  return key;
+/** All that a fragment follows from, as words: the same words mean the same fragment. Empty for one that nobody else may have. */
+export class FragmentKey {
+  readonly words = new Int32Array(maxKeyWords);
+  length = 0;
+  hash = 0;
+
+  clear(): void {
+    this.length = 0;
+    this.hash = 0;
+  }
+
+  /** More than the key has room for is refused: `length` then goes beyond {@link maxKeyWords}. */
+  put(word: number): void {
+    this.words[this.length++] = word;
+    this.hash = Math.imul(this.hash ^ word, 0x9e3779b1) ^ (this.hash >>> 15);
+  }
 }
 
-// A text in an arena, from where its fields begin; what stands before that is in words:
+// A fragment in an arena, from where its fields begin; what stands before that is in words:
 //   -8  where it has been copied to in the young arena; 0 when it has not
 //   -7  words of all of this, from its key to its end
 //   -6  words of its key
@@ -50,181 +42,213 @@ const [forward, allWords, keyWords, lengthsWord, systemWord, systemLengths, open
 const maxFields = addressLayout.lengthMask;
 const maxSystem = 1024;
 const maxOpen = 8192;
-/** No text takes more in a line, as long as nothing of it is open. */
+/** No fragment takes more in a line, as long as nothing of it is open. */
 export const maxLineLength = maxFields + 1 + maxSystem;
-/** Bytes that a text may have. */
-export const maxTextLength = maxFields + maxSystem + maxOpen;
-/** A text takes no more than this of an arena. */
-const maxStored = 4 * maxKeyWords + addressLayout.fieldsBytes + textHead + maxTextLength + 16;
+/** Bytes that a fragment may have. */
+export const maxFragment = maxFields + maxSystem + maxOpen;
+/** A fragment takes no more than this of an arena. */
+const maxStored = 4 * maxKeyWords + addressLayout.fieldsBytes + textHead + maxFragment + 16;
 
-/** The lengths of a text that is not kept: it is made each time. */
+/** The lengths of a fragment that is not kept: it is made each time. */
 export const notKept = -1;
 
-/** The texts of addresses in two arenas: new ones go to the young one; what is used of the old one is copied there. */
-export interface TextStore {
-  /** Where the young arena lies. */
-  readonly arenaAt: number;
-  /** Whether any text has room in the young arena. */
-  hasRoom(): boolean;
-  /**
-   * Finds the text of a key.
-   *
-   * @returns where it begins in the young arena; 0 when it is not there.
-   */
-  find(key: TextKey): number;
-  /** Asks for the memory that {@link TextStore.find} reads of the first `count` keys. */
-  readAhead(keys: readonly TextKey[], count: number): void;
-  /** Where the next text may be written in the workspace's memory: {@link maxTextLength} bytes. @param key of it; empty for none. */
-  begin(key: TextKey): number;
-  /** Keeps the text that was written there. @returns where it begins in the young arena; 0 when it cannot be kept. */
-  keep(key: TextKey, text: AddressText): number;
-  /** The lengths of a text in the young arena. */
-  lengths(start: number): number;
-  /** Copies a text of the old arena, once. @returns where it begins in the young one; 0 when there is no room. */
-  promote(start: number): number;
-  /** The bytes of a text in the young arena, and its parts. */
-  read(start: number): { readonly bytes: Uint8Array; readonly text: AddressText };
-  /** Makes room in front of texts for where their fields begin. @returns whether it has: not when there are texts already. */
-  keepFields(): boolean;
-  /** Drops the old arena; the young one becomes the old one. */
-  rotate(): void;
-  clear(): void;
-}
-
-interface Arena {
+class Arena {
   readonly at: number;
-  /** Where the next text's key begins. */
-  end: number;
-  /** Where texts begin, by the hash of their keys; of two with one hash the later. */
+  /** Where the next fragment's key begins. */
+  end = 0;
+  /** Where fragments begin, by the hash of their keys; of two with one hash the later. */
   readonly byKey: Int32Array;
+
+  constructor(at: number, slots: number) {
+    this.at = at;
+    this.byKey = new Int32Array(slots);
+  }
+
+  clear(): void {
+    this.end = 0;
+    this.byKey.fill(0);
+  }
+
+  /** The word at which a fragment begins. */
+  wordOf(start: number): number {
+    return (this.at + start) >>> 2;
+  }
 }
 
-/** @param maxTexts how many there are at most in an arena. */
-export function createTextStore(workspace: Workspace, arenaBytes: number, maxTexts: number): TextStore {
-  const { bytes } = workspace;
-  const words = new Int32Array(workspace.memory.buffer);
-  const slots = 2 ** Math.ceil(Math.log2(Math.max(2, maxTexts)));
-  const createArena = (): Arena => ({ at: workspace.allocate(arenaBytes), end: 0, byKey: new Int32Array(slots) });
-  let young = createArena();
-  let old = createArena();
-  /** Words of a text before its first byte, but for its key. */
-  let ahead = headWords;
-  const starts: number[] = [];
+/** The fragments of addresses in two arenas: new ones go to the young one; what is used of the old one is copied there. */
+export class FragmentStore {
+  readonly #arenaBytes: number;
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  readonly #words: Int32Array;
+  readonly #slots: number;
+  #young: Arena;
+  #old: Arena;
+  /** Words of a fragment before its first byte, but for its key. */
+  #ahead = headWords;
+  readonly #starts: number[] = [];
   /** What is read ahead is read only if something follows from it. */
-  const reads = { sum: 0 };
+  readonly #reads = { sum: 0 };
 
-  const slotOf = ({ hash }: TextKey): number => (hash ^ (hash >>> 13)) & (slots - 1);
+  /** @param maxFragments how many there are at most in an arena. */
+  constructor(workspace: Workspace, arenaBytes: number, maxFragments: number) {
+    this.#arenaBytes = arenaBytes;
+    this.#bytes = workspace.bytes;
+    this.#view = workspace.view;
+    this.#words = new Int32Array(workspace.memory.buffer);
+    this.#slots = 2 ** Math.ceil(Math.log2(Math.max(2, maxFragments)));
+    this.#young = new Arena(workspace.allocate(arenaBytes), this.#slots);
+    this.#old = new Arena(workspace.allocate(arenaBytes), this.#slots);
+  }
 
-  const wordOf = (arena: Arena, start: number): number => (arena.at + start) >>> 2;
+  /** Where the young arena lies. */
+  get arenaAt(): number {
+    return this.#young.at;
+  }
 
-  const hasKey = (arena: Arena, start: number, key: TextKey): boolean => {
-    const at = wordOf(arena, start);
-    if (words[at - keyWords] !== key.length) return false;
-    const from = at - ahead - evened(key.length);
-    for (let i = 0; i < key.length; i++) if (words[from + i] !== key.words[i]) return false;
-    return true;
-  };
+  /** Whether any fragment has room in the young arena. */
+  hasRoom(): boolean {
+    return this.#young.end + maxStored <= this.#arenaBytes;
+  }
 
-  const clear = (arena: Arena): void => {
-    arena.end = 0;
-    arena.byKey.fill(0);
-  };
+  /** Finds the fragment of a key. @returns where it begins in the young arena; 0 when it is not there. */
+  find(key: FragmentKey): number {
+    const slot = this.#slotOf(key);
+    const start = this.#young.byKey[slot] as number;
+    if (start !== 0 && this.#hasKey(this.#young, start, key)) return start;
+    const aged = this.#old.byKey[slot] as number;
+    if (aged === 0 || !this.#hasKey(this.#old, aged, key)) return 0;
+    const copied = this.promote(aged);
+    if (copied !== 0) this.#young.byKey[slot] = copied;
+    return copied;
+  }
 
-  const promote = (start: number): number => {
-    const from = wordOf(old, start);
+  /** Asks for the memory that {@link find} reads of the first `count` keys. */
+  readAhead(keys: readonly FragmentKey[], count: number): void {
+    const young = this.#young;
+    const starts = this.#starts;
+    const words = this.#words;
+    const key = this.#ahead + leastKey;
+    for (let i = 0; i < count; i++) starts[i] = young.byKey[this.#slotOf(keys[i] as FragmentKey)] as number;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      const at = young.wordOf(starts[i] as number);
+      sum |= (words[at - lengthsWord] as number) | (words[at - key] as number);
+    }
+    this.#reads.sum = sum;
+  }
+
+  /** Returns where the next fragment may be written in the workspace's memory: {@link maxFragment} bytes. @param key of it; empty for none. */
+  begin(key: FragmentKey): number {
+    return this.#young.at + this.#young.end + 4 * (this.#ahead + evened(key.length));
+  }
+
+  /** Keeps the fragment that was written there. @returns where it begins in the young arena; 0 when it cannot be kept. */
+  keep(key: FragmentKey, fragment: Fragment): number {
+    const { fields, vlan, number, organisation, open, system } = fragment;
+    if (fields + vlan > maxFields || number + organisation > maxSystem || key.length > maxKeyWords) return 0;
+    const words = this.#words;
+    const young = this.#young;
+    const before = this.#ahead + evened(key.length);
+    const start = young.end + 4 * before;
+    const at = young.wordOf(start);
+    for (let i = 0; i < key.length; i++) words[at - before + i] = key.words[i] as number;
+    const length = lengthOf(fragment);
+    // Zeros behind a fragment keep what is copied of it in words of eight bytes from being a NaN.
+    const after = young.at + start + length;
+    for (let i = 0; i < 8; i++) this.#bytes[after + i] = 0;
+    const count = before + 2 * ((length + 15) >>> 3);
+    words[at - forward] = 0;
+    words[at - allWords] = count;
+    words[at - keyWords] = key.length;
+    words[at - lengthsWord] = packLengths(fragment);
+    words[at - systemWord] = system;
+    words[at - systemLengths] = number | (organisation << 16);
+    words[at - openLength] = open;
+    if (this.#ahead > headWords) words[at - this.#ahead] = 0;
+    young.end += 4 * count;
+    if (key.length > 0) young.byKey[this.#slotOf(key)] = start;
+    return start;
+  }
+
+  /** Returns the lengths of a fragment in the young arena, as a slot has them. */
+  lengths(start: number): number {
+    return this.#words[this.#young.wordOf(start) - lengthsWord] as number;
+  }
+
+  /** Copies a fragment of the old arena, once. @returns where it begins in the young one; 0 when there is no room. */
+  promote(start: number): number {
+    const words = this.#words;
+    const young = this.#young;
+    const from = this.#old.wordOf(start);
     const known = words[from - forward] as number;
     if (known !== 0) return known;
     const count = words[from - allWords] as number;
-    if (young.end + 4 * count > arenaBytes) return 0;
-    const before = ahead + evened(words[from - keyWords] as number);
-    const to = wordOf(young, young.end);
+    if (young.end + 4 * count > this.#arenaBytes) return 0;
+    const before = this.#ahead + evened(words[from - keyWords] as number);
+    const to = young.wordOf(young.end);
     words.copyWithin(to, from - before, from - before + count);
     const copied = young.end + 4 * before;
     words[from - forward] = copied;
     young.end += 4 * count;
     return copied;
-  };
+  }
 
-  return {
-    get arenaAt() {
-      return young.at;
-    },
-    hasRoom: () => young.end + maxStored <= arenaBytes,
-    find(key) {
-      const slot = slotOf(key);
-      const start = young.byKey[slot] as number;
-      if (start !== 0 && hasKey(young, start, key)) return start;
-      const aged = old.byKey[slot] as number;
-      if (aged === 0 || !hasKey(old, aged, key)) return 0;
-      const copied = promote(aged);
-      if (copied !== 0) young.byKey[slot] = copied;
-      return copied;
-    },
-    readAhead(keys, count) {
-      for (let i = 0; i < count; i++) starts[i] = young.byKey[slotOf(keys[i] as TextKey)] as number;
-      let sum = 0;
-      for (let i = 0; i < count; i++) {
-        const at = wordOf(young, starts[i] as number);
-        sum |= (words[at - lengthsWord] as number) | (words[at - ahead - leastKey] as number);
-      }
-      reads.sum = sum;
-    },
-    begin: (key) => young.at + young.end + 4 * (ahead + evened(key.length)),
-    keep(key, text) {
-      const { fields, vlan, number, organisation, open, system } = text;
-      const length = lengthOf(text);
-      if (fields + vlan > maxFields || number + organisation > maxSystem || key.length > maxKeyWords) return 0;
-      const before = ahead + evened(key.length);
-      const start = young.end + 4 * before;
-      const at = wordOf(young, start);
-      for (let i = 0; i < key.length; i++) words[at - before + i] = key.words[i] as number;
-      // Zeros behind a text keep what is copied of it in words of eight bytes from being a NaN.
-      const after = young.at + start + length;
-      for (let i = 0; i < 8; i++) bytes[after + i] = 0;
-      const count = before + 2 * ((length + 15) >>> 3);
-      words[at - forward] = 0;
-      words[at - allWords] = count;
-      words[at - keyWords] = key.length;
-      words[at - lengthsWord] = packLengths(text);
-      words[at - systemWord] = system;
-      words[at - systemLengths] = number | (organisation << 16);
-      words[at - openLength] = open;
-      if (ahead > headWords) words[at - ahead] = 0;
-      young.end += 4 * count;
-      if (key.length > 0) young.byKey[slotOf(key)] = start;
-      return start;
-    },
-    lengths: (start) => words[wordOf(young, start) - lengthsWord] as number,
-    promote,
-    read(start) {
-      const at = wordOf(young, start);
-      const text = unpack(words, at);
-      return { bytes: bytes.slice(young.at + start, young.at + start + lengthOf(text)), text };
-    },
-    keepFields() {
-      if (young.end + old.end === 0) ahead = headWords + fieldsWords;
-      return ahead > headWords;
-    },
-    rotate() {
-      [young, old] = [old, young];
-      clear(young);
-    },
-    clear() {
-      clear(young);
-      clear(old);
-    },
-  };
+  /** Returns a fragment in the young arena, and its bytes. */
+  read(start: number): { readonly bytes: Uint8Array; readonly fragment: Fragment } {
+    const fragment = unpack(this.#words, this.#young.wordOf(start));
+    const at = this.#young.at + start;
+    return { bytes: this.#bytes.slice(at, at + lengthOf(fragment)), fragment };
+  }
+
+  /** Copies the bytes of a fragment in the young arena. @returns how many they are. */
+  copy(start: number, into: DataView): number {
+    const length = lengthOf(unpack(this.#words, this.#young.wordOf(start)));
+    const at = this.#young.at + start;
+    copyBytes(this.#view, at, at + length, into, 0);
+    return length;
+  }
+
+  /** Makes room in front of fragments for where their fields begin. @returns whether it has: not when there are some already. */
+  keepFields(): boolean {
+    if (this.#young.end + this.#old.end === 0) this.#ahead = headWords + fieldsWords;
+    return this.#ahead > headWords;
+  }
+
+  /** Drops the old arena; the young one becomes the old one. */
+  rotate(): void {
+    [this.#young, this.#old] = [this.#old, this.#young];
+    this.#young.clear();
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+  }
+
+  #slotOf({ hash }: FragmentKey): number {
+    return (hash ^ (hash >>> 13)) & (this.#slots - 1);
+  }
+
+  #hasKey(arena: Arena, start: number, key: FragmentKey): boolean {
+    const words = this.#words;
+    const at = arena.wordOf(start);
+    if (words[at - keyWords] !== key.length) return false;
+    const from = at - this.#ahead - evened(key.length);
+    for (let i = 0; i < key.length; i++) if (words[from + i] !== key.words[i]) return false;
+    return true;
+  }
 }
 
-/** The bytes of a workspace that a store of two such arenas takes. */
-export function textStoreBytes(arenaBytes: number): number {
+/** Returns the bytes of a workspace that a store of two such arenas takes. */
+export function fragmentStoreBytes(arenaBytes: number): number {
   return 2 * spaceFor(arenaBytes);
 }
 
 /** What one arena has to hold at least. */
 export const leastArena = 4 * maxStored;
 
-function packLengths({ fields, vlan, organisation, locality, hasMetadata, open }: AddressText): number {
+function packLengths({ fields, vlan, organisation, locality, hasMetadata, open }: Fragment): number {
   return (
     fields |
     (locality << localityShift) |
@@ -237,7 +261,7 @@ function packLengths({ fields, vlan, organisation, locality, hasMetadata, open }
 
 const openBit = 1 << 31;
 
-function unpack(words: Int32Array, at: number): AddressText {
+function unpack(words: Int32Array, at: number): Fragment {
   const lengths = words[at - lengthsWord] as number;
   const systems = words[at - systemLengths] as number;
   const fields = lengths & addressLayout.lengthMask;
@@ -254,7 +278,7 @@ function unpack(words: Int32Array, at: number): AddressText {
   };
 }
 
-/** Texts begin at multiples of eight bytes. */
+/** Fragments begin at multiples of eight bytes. */
 function evened(count: number): number {
   return count + (count & 1);
 }

@@ -1,5 +1,5 @@
 import { decodedSegments, createFindConflict, fieldGroups, recordFields } from "../../record/index.ts";
-import { createPiece, type Piece } from "./address-limbs.ts";
+import { Literal } from "./address-limbs.ts";
 import { enrichedObjects } from "./enriched-object.ts";
 import { quote } from "../../base/text/index.ts";
 import type { CoveringEntryTexts } from "../../metadata/index.ts";
@@ -21,26 +21,38 @@ export interface MetadataKey {
   /** Whether it has segments enough to lie below another key: `.site.name` below `.site`. */
   readonly isDeep: boolean;
   /** A comma, the name of the field, a colon, by the position of the object. */
-  readonly starts: readonly Piece[];
-}
-
-/** Metadata keys that are met again and again, each as one object. */
-interface MetadataKeys {
-  /** The key whose bytes, as JSON has them without quotes, lie here. */
-  find(bytes: Uint8Array, start: number, end: number): MetadataKey;
-  /** To be called when no key that was found is in use: it may forget them. */
-  limit(): void;
+  readonly starts: readonly Literal[];
 }
 
 /** Keys come from the metadata, which may have as many as entries: beyond this many all are forgotten and made again. */
 const maxKeys = 16_384;
 const firstSlots = 1024;
 
-export function createMetadataKeys(): MetadataKeys {
-  let table = Array<MetadataKey | undefined>(firstSlots).fill(undefined);
-  let count = 0;
+/** Metadata keys that are met again and again, each as one object. */
+class MetadataKeys {
+  #table = Array<MetadataKey | undefined>(firstSlots).fill(undefined);
+  #count = 0;
 
-  const slotOf = (bytes: Uint8Array, start: number, end: number): number => {
+  /** Returns the key whose bytes, as JSON has them without quotes, lie here. */
+  find(bytes: Uint8Array, start: number, end: number): MetadataKey {
+    const slot = this.#slotOf(bytes, start, end);
+    const known = this.#table[slot];
+    if (known !== undefined) return known;
+    const key = metadataKey(Buffer.from(bytes.slice(start, end)));
+    this.#table[slot] = key;
+    if (2 * ++this.#count > this.#table.length) this.#grow();
+    return key;
+  }
+
+  /** To be called when no key that was found is in use: it may forget them. */
+  limit(): void {
+    if (this.#count < maxKeys) return;
+    this.#table = Array<MetadataKey | undefined>(firstSlots).fill(undefined);
+    this.#count = 0;
+  }
+
+  #slotOf(bytes: Uint8Array, start: number, end: number): number {
+    const table = this.#table;
     const mask = table.length - 1;
     let hash = 0;
     for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0;
@@ -50,30 +62,13 @@ export function createMetadataKeys(): MetadataKeys {
       if (key === undefined || isSameKey(key.bytes, bytes, start, end)) return slot;
       slot = (slot + 1) & mask;
     }
-  };
+  }
 
-  const grow = (): void => {
-    const known = table;
-    table = Array<MetadataKey | undefined>(2 * known.length).fill(undefined);
-    for (const key of known) if (key !== undefined) table[slotOf(key.bytes, 0, key.bytes.length)] = key;
-  };
-
-  return {
-    find(bytes, start, end) {
-      const slot = slotOf(bytes, start, end);
-      const known = table[slot];
-      if (known !== undefined) return known;
-      const key = metadataKey(Buffer.from(bytes.slice(start, end)));
-      table[slot] = key;
-      if (2 * ++count > table.length) grow();
-      return key;
-    },
-    limit() {
-      if (count < maxKeys) return;
-      table = Array<MetadataKey | undefined>(firstSlots).fill(undefined);
-      count = 0;
-    },
-  };
+  #grow(): void {
+    const known = this.#table;
+    this.#table = Array<MetadataKey | undefined>(2 * known.length).fill(undefined);
+    for (const key of known) if (key !== undefined) this.#table[this.#slotOf(key.bytes, 0, key.bytes.length)] = key;
+  }
 }
 
 /** Whether one of two keys is a group that has the other: `.site` and `.site.name`. */
@@ -82,8 +77,8 @@ function isInTheWay(key: MetadataKey, other: MetadataKey): boolean {
 }
 
 /** The start of a field, as it stands in a line. */
-export function fieldStart(name: string): Piece {
-  return createPiece(Buffer.from(`,${JSON.stringify(name)}:`));
+export function fieldStart(name: string): Literal {
+  return new Literal(Buffer.from(`,${JSON.stringify(name)}:`));
 }
 
 function metadataKey(bytes: Buffer): MetadataKey {
@@ -117,127 +112,86 @@ function isSameKey(known: Uint8Array, bytes: Uint8Array, start: number, end: num
 }
 
 /**
- * What entries say of an address together, as places in their texts: values go out as JSON has them, because that is how they were
- * put in. A place that ends at 0 is not there.
+ * What entries say of an address together, as positions in their texts: values go out as JSON has them, because that is how they were
+ * put in. What ends at 0 is not there. Of what entries say, the most specific first, what is there already stays.
  */
-export interface FoldedEntries {
-  readonly nameStart: number;
-  readonly nameEnd: number;
+export class MergedEntries {
+  /** The texts of all entries. */
+  view: DataView = new DataView(new ArrayBuffer(0));
+  nameStart = 0;
+  nameEnd = 0;
   /** Digits. */
-  readonly vlanStart: number;
-  readonly vlanEnd: number;
-  readonly isInternal: boolean;
-  readonly tags: number;
-  readonly tagStarts: readonly number[];
-  readonly tagEnds: readonly number[];
+  vlanStart = 0;
+  vlanEnd = 0;
+  isInternal = false;
+  tags = 0;
+  readonly tagStarts: number[] = [];
+  readonly tagEnds: number[] = [];
   /** In the order of the keys' texts. */
-  readonly pairs: number;
-  readonly keys: readonly MetadataKey[];
-  readonly valueStarts: readonly number[];
-  readonly valueEnds: readonly number[];
+  pairs = 0;
+  readonly keys: MetadataKey[] = [];
+  readonly valueStarts: number[] = [];
+  readonly valueEnds: number[] = [];
   /** Whether a pair may meet other names: of the record, or of another pair. */
-  readonly isOpen: readonly boolean[];
-  readonly hasOpen: boolean;
-}
+  readonly isOpen: boolean[] = [];
+  hasOpen = false;
 
-/** Takes what entries say, the most specific first: what is there already stays. */
-interface Fold extends FoldedEntries {
-  clear(): void;
-  putName(start: number, end: number): void;
-  putVlan(start: number, end: number): void;
-  putInternal(): void;
+  clear(): void {
+    this.nameEnd = 0;
+    this.vlanEnd = 0;
+    this.isInternal = false;
+    this.tags = 0;
+    this.pairs = 0;
+    this.hasOpen = false;
+  }
+
+  putName(start: number, end: number): void {
+    if (this.nameEnd !== 0) return;
+    this.nameStart = start;
+    this.nameEnd = end;
+  }
+
+  putVlan(start: number, end: number): void {
+    if (this.vlanEnd !== 0) return;
+    this.vlanStart = start;
+    this.vlanEnd = end;
+  }
+
   /** @param bytes where the tag's JSON lies, and that of all others. */
-  putTag(bytes: Uint8Array, start: number, end: number): void;
-  putPair(key: MetadataKey, start: number, end: number): void;
-}
-
-function createFold(): Fold {
-  const tagStarts: number[] = [];
-  const tagEnds: number[] = [];
-  const keys: MetadataKey[] = [];
-  const valueStarts: number[] = [];
-  const valueEnds: number[] = [];
-  const isOpen: boolean[] = [];
-
-  const hasTag = (bytes: Uint8Array, start: number, length: number): boolean => {
-    for (let i = 0; i < fold.tags; i++) {
-      const tag = tagStarts[i] as number;
-      if ((tagEnds[i] as number) - tag === length && isSame(bytes, tag, start, length)) return true;
+  putTag(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    for (let i = 0; i < this.tags; i++) {
+      const tag = this.tagStarts[i] as number;
+      if ((this.tagEnds[i] as number) - tag === length && isSame(bytes, tag, start, length)) return;
     }
-    return false;
-  };
+    this.tagStarts[this.tags] = start;
+    this.tagEnds[this.tags++] = end;
+  }
 
-  const hasKey = (key: MetadataKey): boolean => {
-    for (let i = 0; i < fold.pairs; i++) if (keys[i] === key) return true;
-    return false;
-  };
-
-  const fold = {
-    nameStart: 0,
-    nameEnd: 0,
-    vlanStart: 0,
-    vlanEnd: 0,
-    isInternal: false,
-    tags: 0,
-    tagStarts,
-    tagEnds,
-    pairs: 0,
-    keys,
-    valueStarts,
-    valueEnds,
-    isOpen,
-    hasOpen: false,
-    clear() {
-      fold.nameEnd = 0;
-      fold.vlanEnd = 0;
-      fold.isInternal = false;
-      fold.tags = 0;
-      fold.pairs = 0;
-      fold.hasOpen = false;
-    },
-    putName(start: number, end: number) {
-      if (fold.nameEnd !== 0) return;
-      fold.nameStart = start;
-      fold.nameEnd = end;
-    },
-    putVlan(start: number, end: number) {
-      if (fold.vlanEnd !== 0) return;
-      fold.vlanStart = start;
-      fold.vlanEnd = end;
-    },
-    putInternal() {
-      fold.isInternal = true;
-    },
-    putTag(bytes: Uint8Array, start: number, end: number) {
-      if (hasTag(bytes, start, end - start)) return;
-      tagStarts[fold.tags] = start;
-      tagEnds[fold.tags++] = end;
-    },
-    putPair(key: MetadataKey, start: number, end: number) {
-      if (hasKey(key)) return;
-      let isMet = key.isOpen;
-      for (let i = 0; i < fold.pairs; i++) {
-        const other = keys[i] as MetadataKey;
-        if (!key.isDeep && !other.isDeep) continue;
-        if (!isInTheWay(key, other)) continue;
-        isMet = true;
-        isOpen[i] = true;
-      }
-      let to = fold.pairs++;
-      for (; to > 0 && isBefore(key, keys[to - 1] as MetadataKey); to--) {
-        keys[to] = keys[to - 1] as MetadataKey;
-        valueStarts[to] = valueStarts[to - 1] as number;
-        valueEnds[to] = valueEnds[to - 1] as number;
-        isOpen[to] = isOpen[to - 1] as boolean;
-      }
-      keys[to] = key;
-      valueStarts[to] = start;
-      valueEnds[to] = end;
-      isOpen[to] = isMet;
-      if (isMet) fold.hasOpen = true;
-    },
-  };
-  return fold;
+  putPair(key: MetadataKey, start: number, end: number): void {
+    const { keys, valueStarts, valueEnds, isOpen, pairs } = this;
+    for (let i = 0; i < pairs; i++) if (keys[i] === key) return;
+    let isMet = key.isOpen;
+    for (let i = 0; i < pairs; i++) {
+      const other = keys[i] as MetadataKey;
+      if (!key.isDeep && !other.isDeep) continue;
+      if (!isInTheWay(key, other)) continue;
+      isMet = true;
+      isOpen[i] = true;
+    }
+    let to = this.pairs++;
+    for (; to > 0 && isBefore(key, keys[to - 1] as MetadataKey); to--) {
+      keys[to] = keys[to - 1] as MetadataKey;
+      valueStarts[to] = valueStarts[to - 1] as number;
+      valueEnds[to] = valueEnds[to - 1] as number;
+      isOpen[to] = isOpen[to - 1] as boolean;
+    }
+    keys[to] = key;
+    valueStarts[to] = start;
+    valueEnds[to] = end;
+    isOpen[to] = isMet;
+    if (isMet) this.hasOpen = true;
+  }
 }
 
 function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolean {
@@ -279,16 +233,6 @@ export function createKeyConflicts(): (key: string) => string | undefined {
   };
 }
 
-/**
- * Folds entries, the most specific first. Of each field and each metadata key the first entry that sets it counts; a metadata
- * key with an empty value is set. Tags are united in the order of the entries, each once. An address is internal when any entry
- * says so.
- *
- * @param contextBit of {@link CoveringEntryTexts.contexts}: entries without it are left out.
- * @returns what may be read until the next call.
- */
-type FoldEntries = (texts: CoveringEntryTexts, contextBit: number) => FoldedEntries;
-
 const quoteByte = 0x22;
 const backslash = 0x5c;
 const closed = 0x5d;
@@ -300,75 +244,91 @@ const [nameHead, tagsHead, vlanHead] = [',"name":'.length, ',"tags":'.length, ',
 const internalHead = ',"internal":true'.length;
 const metadataHead = ',"metadata":'.length;
 
-export function createFoldEntries(known: MetadataKeys): FoldEntries {
-  const fold = createFold();
-  let bytes: Uint8Array = new Uint8Array();
+/**
+ * Merges entries, the most specific first. Of each field and each metadata key the first entry that sets it counts; a metadata
+ * key with an empty value is set. Tags are united in the order of the entries, each once. An address is internal when any entry
+ * says so.
+ */
+export class EntryMerger {
+  readonly #known = new MetadataKeys();
+  readonly #merged = new MergedEntries();
+  #bytes: Uint8Array = new Uint8Array();
 
-  /** Where the string ends that begins at a quote. */
-  const stringEnd = (start: number): number => {
-    // What a loop reads of a variable of the function around it, it reads each time.
-    const from = bytes;
-    let at = start + 1;
-    for (let byte = from[at]; byte !== quoteByte; byte = from[++at]) if (byte === backslash) at++;
-    return at + 1;
-  };
-
-  /** @returns where the list ends. */
-  const takeTags = (start: number): number => {
-    let at = start;
-    while (bytes[at] !== closed) {
-      const from = at + 1;
-      at = stringEnd(from);
-      fold.putTag(bytes, from, at);
+  /**
+   * @param contextBit of {@link CoveringEntryTexts.contexts}: entries without it are left out.
+   * @returns what may be read until the next call.
+   */
+  merge(texts: CoveringEntryTexts, contextBit: number): MergedEntries {
+    this.#known.limit();
+    const merged = this.#merged;
+    if (texts.bytes !== this.#bytes) {
+      this.#bytes = texts.bytes;
+      merged.view = new Literal(texts.bytes).view;
     }
-    return at + 1;
-  };
-
-  /** @returns where the object ends. */
-  const takePairs = (start: number): number => {
-    let at = start;
-    while (bytes[at] !== braceClosed) {
-      const keyEnd = stringEnd(at + 1);
-      const key = known.find(bytes, at + 2, keyEnd - 1);
-      const value = keyEnd + 1;
-      at = stringEnd(value);
-      fold.putPair(key, value, at);
+    merged.clear();
+    for (let i = 0; i < texts.count; i++) {
+      if (((texts.contexts[i] as number) & contextBit) === 0) continue;
+      this.#take(texts.starts[i] as number, texts.ends[i] as number);
     }
-    return at + 1;
-  };
+    return merged;
+  }
 
-  const take = (start: number, end: number): void => {
+  #take(start: number, end: number): void {
+    const bytes = this.#bytes;
+    const merged = this.#merged;
     const last = end - 1;
-    let at = stringEnd(start + keyStart);
+    let at = stringEnd(bytes, start + keyStart);
     while (at < last) {
       const letter = bytes[at + 2];
       if (letter === letterOfName) {
         const from = at + nameHead;
-        at = stringEnd(from);
-        fold.putName(from, at);
+        at = stringEnd(bytes, from);
+        merged.putName(from, at);
       } else if (letter === letterOfTags) {
-        at = takeTags(at + tagsHead);
+        at = this.#takeTags(at + tagsHead);
       } else if (letter === letterOfVlan) {
         const from = at + vlanHead;
-        at = stringEnd(from);
-        fold.putVlan(from + 1, at - 1);
+        at = stringEnd(bytes, from);
+        merged.putVlan(from + 1, at - 1);
       } else if (letter === letterOfInternal) {
         at += internalHead;
-        fold.putInternal();
+        merged.isInternal = true;
       } else {
-        at = takePairs(at + metadataHead);
+        at = this.#takePairs(at + metadataHead);
       }
     }
-  };
+  }
 
-  return (texts, contextBit) => {
-    known.limit();
-    ({ bytes } = texts);
-    fold.clear();
-    for (let i = 0; i < texts.count; i++) {
-      if (((texts.contexts[i] as number) & contextBit) === 0) continue;
-      take(texts.starts[i] as number, texts.ends[i] as number);
+  /** @returns where the list ends. */
+  #takeTags(start: number): number {
+    const bytes = this.#bytes;
+    let at = start;
+    while (bytes[at] !== closed) {
+      const from = at + 1;
+      at = stringEnd(bytes, from);
+      this.#merged.putTag(bytes, from, at);
     }
-    return fold;
-  };
+    return at + 1;
+  }
+
+  /** @returns where the object ends. */
+  #takePairs(start: number): number {
+    const bytes = this.#bytes;
+    let at = start;
+    while (bytes[at] !== braceClosed) {
+      const keyEnd = stringEnd(bytes, at + 1);
+      const key = this.#known.find(bytes, at + 2, keyEnd - 1);
+      const value = keyEnd + 1;
+      at = stringEnd(bytes, value);
+      this.#merged.putPair(key, value, at);
+    }
+    return at + 1;
+  }
+}
+
+/** Returns where the string ends that begins at a quote. */
+function stringEnd(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  for (let byte = bytes[at]; byte !== quoteByte; byte = bytes[++at]) if (byte === backslash) at++;
+  return at + 1;
 }

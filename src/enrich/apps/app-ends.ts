@@ -1,6 +1,13 @@
 import { addressKey, keyContains, type Key, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { renderFields, type AppText, type AppAdditions, type Enricher, type RecordFields } from "../../record/index.ts";
-import { createAddressSelection } from "../address/address-source.ts";
+import {
+  renderFields,
+  type AppText,
+  type AppAdditions,
+  type Enricher,
+  type LineEnricher,
+  type RecordFields,
+} from "../../record/index.ts";
+import { AddressSelection } from "../address/address-source.ts";
 import {
   addressNumber,
   addressOf,
@@ -9,7 +16,7 @@ import {
   addressScope,
   setWords,
 } from "../address/address-limbs.ts";
-import { createRecentCache } from "../recent-cache.ts";
+import { RecentCache } from "../recent-cache.ts";
 import { type App, type AppHost, maxRendered } from "./read-apps.ts";
 import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
@@ -19,14 +26,6 @@ interface FoundApp extends AppText {
   readonly app: App;
   /** Of the address's key among all: the most specific is first. */
   readonly rank: number;
-}
-
-/** Finds applications by address and port. It keeps what it found. */
-interface AppIndex {
-  /** A bit for each port that any address has an application at; undefined when none has. */
-  readonly ports: Uint8Array | undefined;
-  /** @param a to d: the words of the address, IPv4 in its mapped form. */
-  find(a: number, b: number, c: number, d: number, port: number): FoundApp | undefined;
 }
 
 interface RankedHost {
@@ -41,170 +40,181 @@ const maxHosts = 16_384;
 const allPorts = 65_536;
 const nowhere: readonly RankedHost[] = [];
 
-/**
- * @param hosts the most specific first.
- * @param isWanted whether an address of four words is to be looked at.
- */
-function createAppIndex(
-  hosts: readonly AppHost[],
-  isWanted: (a: number, b: number, c: number, d: number) => boolean,
-): AppIndex {
-  const all: FoundApp[] = [];
-  const single = new Map<AddressNumber, readonly RankedHost[]>();
-  const wide: RankedHost[] = [];
-  const bits = new Uint8Array(allPorts / 8);
-  const positions = new Map<FoundApp, number>();
-  hosts.forEach(({ key, ports }, rank) => {
+/** Finds applications by address and port. It keeps what it found. */
+class AppIndex {
+  /** A bit for each port that any address has an application at; undefined when none has. */
+  readonly ports: Uint8Array | undefined;
+  readonly #isWanted: (a: number, b: number, c: number, d: number) => boolean;
+  readonly #all: FoundApp[] = [];
+  readonly #single = new Map<AddressNumber, readonly RankedHost[]>();
+  readonly #wide: RankedHost[] = [];
+  readonly #positions = new Map<FoundApp, number>();
+  readonly #listed: AddressSelection;
+  readonly #words = new Int32Array(kept * keptWords);
+  readonly #byAddress = new RecentCache<readonly RankedHost[], AddressNumber>(maxHosts);
+
+  /**
+   * @param hosts the most specific first.
+   * @param isWanted whether an address of four words is to be looked at.
+   */
+  constructor(hosts: readonly AppHost[], isWanted: (a: number, b: number, c: number, d: number) => boolean) {
+    this.#isWanted = isWanted;
+    this.#listed = new AddressSelection(
+      hosts.map(({ key }) => key),
+      [],
+    );
+    const bits = new Uint8Array(allPorts / 8);
+    hosts.forEach((host, rank) => this.#add(host, rank, bits));
+    this.ports = this.#all.length === 0 ? undefined : bits;
+  }
+
+  #add({ key, ports }: AppHost, rank: number, bits: Uint8Array): void {
     const ranked = ports.map(({ first, last, app }) => {
       for (let port = first; port <= last; port++) bits[port >> 3] = (bits[port >> 3] as number) | (1 << (port & 7));
       const found = { app, rank, text: renderFields(app.fields), needsFields: app.metadata.length > 0 };
-      positions.set(found, all.push(found));
+      this.#positions.set(found, this.#all.push(found));
       return { first, last, found };
     });
     const host = { key, ports: ranked };
-    if (key.first !== key.last) wide.push(host);
+    if (key.first !== key.last) this.#wide.push(host);
     else {
       const number = key.family === 4 ? Number(key.first) | 0 : key.first;
-      single.set(number, [...(single.get(number) ?? []), host]);
+      this.#single.set(number, [...(this.#single.get(number) ?? []), host]);
     }
-  });
-  const listed = createAddressSelection(
-    hosts.map(({ key }) => key),
-    [],
-  );
-  const words = new Int32Array(kept * keptWords);
-  const byAddress = createRecentCache<readonly RankedHost[], AddressNumber>(maxHosts);
+  }
 
-  const hostsOf = (a: number, b: number, c: number, d: number): readonly RankedHost[] => {
-    // No selection of nothing: that would be all addresses.
-    if (hosts.length === 0 || !isWanted(a, b, c, d) || !listed.has(a, b, c, d)) return nowhere;
-    const number = addressNumber(a, b, c, d);
-    const known = byAddress.get(number);
-    if (known !== undefined) return known;
-    const key = addressKey(addressOf(a, b, c, d));
-    const found = [...(single.get(number) ?? []), ...wide.filter((host) => keyContains(host.key, key))];
-    byAddress.set(number, found);
+  /** @param a to d: the words of the address, IPv4 in its mapped form. */
+  find(a: number, b: number, c: number, d: number, port: number): FoundApp | undefined {
+    const words = this.#words;
+    const at = (hashOf(port, a, b, c, d) & (kept - 1)) * keptWords;
+    if (
+      words[at + 3] === d &&
+      words[at + 4] === port + 1 &&
+      words[at + 2] === c &&
+      words[at + 1] === b &&
+      words[at] === a
+    ) {
+      return this.#all[(words[at + 5] as number) - 1];
+    }
+    const found = this.#search(a, b, c, d, port);
+    words[at] = a;
+    words[at + 1] = b;
+    words[at + 2] = c;
+    words[at + 3] = d;
+    words[at + 4] = port + 1;
+    words[at + 5] = found === undefined ? 0 : (this.#positions.get(found) as number);
     return found;
-  };
+  }
 
-  const search = (a: number, b: number, c: number, d: number, port: number): FoundApp | undefined => {
-    for (const { ports } of hostsOf(a, b, c, d)) {
+  #search(a: number, b: number, c: number, d: number, port: number): FoundApp | undefined {
+    for (const { ports } of this.#hostsOf(a, b, c, d)) {
       const at = ports.find(({ first, last }) => first <= port && port <= last);
       if (at !== undefined) return at.found;
     }
     return undefined;
-  };
+  }
 
-  return {
-    ports: all.length === 0 ? undefined : bits,
-    find(a, b, c, d, port) {
-      const at = (hashOf(port, a, b, c, d) & (kept - 1)) * keptWords;
-      if (
-        words[at + 3] === d &&
-        words[at + 4] === port + 1 &&
-        words[at + 2] === c &&
-        words[at + 1] === b &&
-        words[at] === a
-      ) {
-        return all[(words[at + 5] as number) - 1];
-      }
-      const found = search(a, b, c, d, port);
-      words[at] = a;
-      words[at + 1] = b;
-      words[at + 2] = c;
-      words[at + 3] = d;
-      words[at + 4] = port + 1;
-      words[at + 5] = found === undefined ? 0 : (positions.get(found) as number);
-      return found;
-    },
-  };
+  #hostsOf(a: number, b: number, c: number, d: number): readonly RankedHost[] {
+    // No selection of nothing: that would be all addresses.
+    if (this.#all.length === 0 || !this.#isWanted(a, b, c, d) || !this.#listed.has(a, b, c, d)) return nowhere;
+    const number = addressNumber(a, b, c, d);
+    const known = this.#byAddress.get(number);
+    if (known !== undefined) return known;
+    const key = addressKey(addressOf(a, b, c, d));
+    const found = [...(this.#single.get(number) ?? []), ...this.#wide.filter((host) => keyContains(host.key, key))];
+    this.#byAddress.set(number, found);
+    return found;
+  }
 }
 
-interface AppEndsOptions {
-  /** Whether applications at private addresses, and at all others, count. */
-  readonly privateAddresses: boolean;
-  readonly publicAddresses: boolean;
-  readonly metrics: Metrics;
-}
+/** Names applications by the address and port of an end of the flow. What the exporter says of the application counts before it. */
+export class AppEnds implements Enricher, AppAdditions {
+  readonly maxLength = maxRendered;
+  readonly lines: LineEnricher = { begin() {}, numbers: [], apps: [this], addresses: [] };
+  readonly #isWanted: (a: number, b: number, c: number, d: number) => boolean;
+  #index: AppIndex;
+  readonly #words = new Int32Array(4);
+  #named = 0;
+  #renamed = 0;
 
-/** Names applications by the address and port of an end of the flow. */
-export interface AppEnds {
+  /** @param scopes whether applications at private addresses, and at all others, count. */
+  constructor(scopes: { readonly private: boolean; readonly public: boolean }, metrics: Metrics) {
+    this.#isWanted = (a, b, c, d) => (addressScope(a, b, c, d) === "private" ? scopes.private : scopes.public);
+    this.#index = new AppIndex([], this.#isWanted);
+    metrics.counterFrom(
+      "netgloss_enrich_app_ends_total",
+      "Flows whose application follows from address and port.",
+      [],
+      () => this.#named,
+    );
+    metrics.counterFrom(
+      "netgloss_enrich_app_renamed_total",
+      "Metadata of applications put under another name because the one asked for was in another's way.",
+      [],
+      () => this.#renamed,
+    );
+  }
+
   /** Takes what a file says now. */
-  use(hosts: readonly AppHost[]): void;
-  /** Adds the fields. What the exporter says of the application counts before it. */
-  readonly enricher: Enricher;
-}
+  use(hosts: readonly AppHost[]): void {
+    this.#index = new AppIndex(hosts, this.#isWanted);
+  }
 
-export function createAppEnds({ privateAddresses, publicAddresses, metrics }: AppEndsOptions): AppEnds {
-  const counts = { named: 0, renamed: 0 };
-  metrics.counterFrom(
-    "netgloss_enrich_app_ends_total",
-    "Flows whose application follows from address and port.",
-    [],
-    () => counts.named,
-  );
-  metrics.counterFrom(
-    "netgloss_enrich_app_renamed_total",
-    "Metadata of applications put under another name because the one asked for was in another's way.",
-    [],
-    () => counts.renamed,
-  );
+  enrich(record: RecordFields): void {
+    if (this.#index.ports === undefined || record.has("app.name")) return;
+    const best = better(this.#findEnd(record, "flow.dst"), this.#findEnd(record, "flow.src"));
+    if (best === undefined) return;
+    const { fields, metadata } = best.app;
+    if (fields.length + metadata.length === 0) return;
+    this.#named++;
+    for (const [name, value] of fields) record.set(name, value);
+    if (metadata.length > 0) this.#renamed += placeFields(record, gatherValues(metadata)).size;
+  }
 
-  const isWanted = (a: number, b: number, c: number, d: number): boolean =>
-    addressScope(a, b, c, d) === "private" ? privateAddresses : publicAddresses;
-  let index = createAppIndex([], isWanted);
+  ports(): Uint8Array | undefined {
+    return this.#index.ports;
+  }
 
-  const words = new Int32Array(4);
-  const findEnd = (record: RecordFields, end: string): FoundApp | undefined => {
+  find(
+    from: DataView,
+    source: number,
+    sourceLength: number,
+    sourcePort: number,
+    destination: number,
+    destinationLength: number,
+    destinationPort: number,
+  ): FoundApp | undefined {
+    return better(
+      this.#findIn(from, destination, destinationLength, destinationPort),
+      this.#findIn(from, source, sourceLength, sourcePort),
+    );
+  }
+
+  added(records: number): void {
+    this.#named += records;
+  }
+
+  #findEnd(record: RecordFields, end: string): FoundApp | undefined {
     const text = record.get(`${end}.ip.addr`);
     const port = record.get(`${end}.l4.port.id`);
     if (typeof text !== "string" || typeof port !== "number") return undefined;
     const address = parseAddress(text);
     if (address === undefined) return undefined;
-    setWords(words, unmapAddress(address));
-    const [a, b, c, d] = words as unknown as readonly [number, number, number, number];
-    return index.find(a, b, c, d, port);
-  };
+    setWords(this.#words, unmapAddress(address));
+    const [a, b, c, d] = this.#words as unknown as readonly [number, number, number, number];
+    return this.#index.find(a, b, c, d, port);
+  }
 
-  const findIn = (from: DataView, at: number, length: number, port: number): FoundApp | undefined => {
+  #findIn(from: DataView, at: number, length: number, port: number): FoundApp | undefined {
     if (port < 0) return undefined;
+    const index = this.#index;
     return length === 4
       ? index.find(0, 0, 0xffff, from.getInt32(at), port)
       : index.find(from.getInt32(at), from.getInt32(at + 4), from.getInt32(at + 8), from.getInt32(at + 12), port);
-  };
-
-  const additions: AppAdditions = {
-    maxLength: maxRendered,
-    ports: () => index.ports,
-    find: (from, source, sourceLength, sourcePort, destination, destinationLength, destinationPort) =>
-      better(
-        findIn(from, destination, destinationLength, destinationPort),
-        findIn(from, source, sourceLength, sourcePort),
-      ),
-    added: (records) => void (counts.named += records),
-  };
-
-  return {
-    use(hosts) {
-      index = createAppIndex(hosts, isWanted);
-    },
-    enricher: {
-      lines: { begin() {}, numbers: [], apps: [additions], addresses: [] },
-      enrich(record) {
-        if (index.ports === undefined || record.has("app.name")) return;
-        const best = better(findEnd(record, "flow.dst"), findEnd(record, "flow.src"));
-        if (best === undefined) return;
-        const { fields, metadata } = best.app;
-        if (fields.length + metadata.length === 0) return;
-        counts.named++;
-        for (const [name, value] of fields) record.set(name, value);
-        if (metadata.length > 0) counts.renamed += placeFields(record, gatherValues(metadata)).length;
-      },
-    },
-  };
+  }
 }
 
-/** What the more specific address has; where both are equal, the destination's. */
+/** Returns what the more specific address has; where both are equal, the destination's. */
 function better(destination: FoundApp | undefined, source: FoundApp | undefined): FoundApp | undefined {
   if (destination === undefined) return source;
   return source !== undefined && source.rank < destination.rank ? source : destination;

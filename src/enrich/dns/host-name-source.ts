@@ -1,14 +1,21 @@
 import { promises } from "node:dns";
-import { type AddressNumber, addressNumber, addressOfNumber, addressScope } from "../address/address-limbs.ts";
+import {
+  type AddressNumber,
+  addressNumber,
+  addressOfNumber,
+  addressScope,
+  type AddressScope,
+} from "../address/address-limbs.ts";
 import { type Address, formatAddress } from "../../base/ip/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
 import {
   createFactRenderer,
-  createListeners,
+  Listeners,
   type AddressSource,
   type FactRenderer,
+  type FoundFacts,
 } from "../address/address-source.ts";
-import { createRecentCache } from "../recent-cache.ts";
+import { RecentCache } from "../recent-cache.ts";
 
 /** The objects whose addresses get host names. */
 export const namedObjects: ReadonlySet<string> = new Set(["flow.src", "flow.dst", "flow.export"]);
@@ -25,47 +32,39 @@ export function readHostName(text: string): string | undefined {
   return name.split(".").every((label) => /^[a-z0-9_-]{1,63}$/.test(label)) ? name : undefined;
 }
 
-/**
- * Says of most addresses that are not among some, by one read of little memory, that they are not: a set of thousands takes many times
- * longer to say it. What was added more than once must be deleted as often.
- */
-interface CountingFilter {
-  /** False: it is not there. */
-  mayHave(number: AddressNumber): boolean;
-  add(number: AddressNumber): void;
-  delete(number: AddressNumber): void;
-}
-
 const bits = 16;
 
-/** For fewer than 65 536 addresses, so that no count goes beyond its 16 bits. */
-function createCountingFilter(): CountingFilter {
-  const counts = new Uint16Array(1 << bits);
-  return {
-    mayHave: (number) => counts[placeOf(number)] !== 0,
-    add(number) {
-      const place = placeOf(number);
-      counts[place] = (counts[place] as number) + 1;
-    },
-    delete(number) {
-      const place = placeOf(number);
-      counts[place] = (counts[place] as number) - 1;
-    },
-  };
+/**
+ * Says of most addresses that are not among some, by one read of little memory, that they are not: a set of thousands takes many times
+ * longer to say it. What was added more than once must be deleted as often. For fewer than 65 536 addresses, so that no count goes
+ * beyond its 16 bits.
+ */
+class CountingFilter {
+  readonly #counts = new Uint16Array(1 << bits);
+
+  /** @returns false: it is not there. */
+  mayHave(number: AddressNumber): boolean {
+    return this.#counts[slotOf(number)] !== 0;
+  }
+
+  add(number: AddressNumber): void {
+    const slot = slotOf(number);
+    this.#counts[slot] = (this.#counts[slot] as number) + 1;
+  }
+
+  delete(number: AddressNumber): void {
+    const slot = slotOf(number);
+    this.#counts[slot] = (this.#counts[slot] as number) - 1;
+  }
 }
 
-function placeOf(number: AddressNumber): number {
+function slotOf(number: AddressNumber): number {
   const word = typeof number === "number" ? number : Number(BigInt.asIntN(32, number ^ (number >> 64n)));
   return Math.imul(word, 0x9e37_79b1) >>> (32 - bits);
 }
 
-/** Asks name servers. */
-export interface Resolver {
-  /** The names of an address by its PTR records. Rejects with an error whose `code` is one of Node's DNS errors. */
-  reverse(address: Address): Promise<readonly string[]>;
-  /** Makes all that is under way reject. */
-  cancel(): void;
-}
+/** Asks name servers. Not `reverse`: that asks the hosts file, too, and calls a server's failure a name that does not exist. */
+export type Resolver = Pick<promises.Resolver, "resolvePtr" | "cancel">;
 
 /**
  * @param servers addresses, each with or without a port; none: those of the host's configuration.
@@ -74,14 +73,10 @@ export interface Resolver {
 export function createResolver(servers: readonly string[], timeoutMs: number): Resolver {
   const resolver = new promises.Resolver({ timeout: timeoutMs, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);
-  return {
-    // Not `reverse`: that asks the hosts file, too, and calls a server's failure a name that does not exist.
-    reverse: (address) => resolver.resolvePtr(reverseName(address)),
-    cancel: () => resolver.cancel(),
-  };
+  return resolver;
 }
 
-/** The name under which the reverse zone has an address (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+/** Returns the name under which the reverse zone has an address (RFC 1035 section 3.5, RFC 3596 section 2.5). */
 function reverseName({ family, value }: Address): string {
   if (family === 4) {
     const number = Number(value);
@@ -109,14 +104,6 @@ export interface HostNameOptions {
   readonly log: Log;
 }
 
-export type HostNameSource = AddressSource & Component;
-
-interface Answer {
-  /** Undefined when the address has no name. */
-  readonly facts: FactRenderer | undefined;
-  readonly expires: number;
-}
-
 /** An address whose query failed, or had no place in the queue, is asked for again so much later. */
 const retryMs = 60_000;
 const queueFullMs = 5000;
@@ -124,140 +111,161 @@ const queueFullMs = 5000;
 /** What name servers say of an address that has no name. */
 const noNameCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
+/** What a name server said of an address, with no facts when it has no name, and until when that counts. */
+type KnownName = readonly [facts: FactRenderer | undefined, expires: number];
+
 /**
  * Host names of addresses by reverse DNS (`.host.name`). It never waits: what is asked for the first time is queued, and
  * reported when the answer is there. Names that are no host names are not used.
  */
-export function createHostNameSource(options: HostNameOptions): HostNameSource {
-  const { resolver, resolvePrivate, resolvePublic, concurrency, maxQueued, ttlMs, negativeTtlMs, clock } = options;
-  const log = limitLog(options.log, clock);
-  const listeners = createListeners();
-  const answers = createRecentCache<Answer, AddressNumber>(options.maxCached);
-  const counts = { hits: 0, queries: 0, names: 0, noName: 0, failures: 0, badNames: 0, dropped: 0 };
+export class HostNameSource implements AddressSource, Component {
+  readonly name = "reverse DNS";
+  readonly objects = namedObjects;
+  readonly #options: HostNameOptions;
+  readonly #log: Log;
+  readonly #listeners = new Listeners();
+  readonly #known: RecentCache<KnownName, AddressNumber>;
+  readonly #counts = { hits: 0, queries: 0, names: 0, noName: 0, failures: 0, badNames: 0, dropped: 0 };
   /** In the order in which they came. */
-  const queued = new Set<AddressNumber>();
-  const running = new Map<AddressNumber, Promise<void>>();
+  readonly #queued = new Set<AddressNumber>();
+  readonly #running = new Map<AddressNumber, Promise<void>>();
   /** Of what is queued or running. */
-  const filter = createCountingFilter();
-  let isRunning = false;
-  let isFull = false;
-  registerMetrics(options.metrics, counts, { answers, queued, running });
+  readonly #filter = new CountingFilter();
+  #isRunning = false;
+  #isFull = false;
 
-  const keep = (number: AddressNumber, address: Address, facts: Answer["facts"], forMs: number): void => {
-    answers.set(number, { facts, expires: clock.monotonic() + forMs });
-    listeners.report(address);
-  };
+  constructor(options: HostNameOptions) {
+    this.#options = options;
+    this.#log = limitLog(options.log, options.clock);
+    this.#known = new RecentCache(options.maxCached);
+    this.#registerMetrics(options.metrics);
+  }
 
-  const query = async (number: AddressNumber, address: Address): Promise<void> => {
+  find(a: number, b: number, c: number, d: number, found: FoundFacts): number {
+    if (!this.#mayAsk(addressScope(a, b, c, d))) return Number.POSITIVE_INFINITY;
+    const number = addressNumber(a, b, c, d);
+    const known = this.#known.get(number);
+    if (known !== undefined) {
+      const [facts, expires] = known;
+      if (facts !== undefined) found.add(facts, 0);
+      const now = this.#options.clock.monotonic();
+      if (now < expires) {
+        this.#counts.hits++;
+        return expires - now;
+      }
+    }
+    const isAsked = this.#filter.mayHave(number) && (this.#queued.has(number) || this.#running.has(number));
+    return isAsked || !this.#isRunning || this.#enqueue(number) ? Number.POSITIVE_INFINITY : queueFullMs;
+  }
+
+  watch(changed: (address: Address | undefined) => void): () => void {
+    return this.#listeners.add(changed);
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true;
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    for (const number of this.#queued) this.#filter.delete(number);
+    this.#queued.clear();
+    this.#options.resolver.cancel();
+    await Promise.all(this.#running.values());
+  }
+
+  #mayAsk(scope: AddressScope): boolean {
+    const { resolvePrivate, resolvePublic } = this.#options;
+    return scope === "public" ? resolvePublic : scope === "private" && resolvePrivate;
+  }
+
+  /** @returns whether there was room. */
+  #enqueue(number: AddressNumber): boolean {
+    const { maxQueued, concurrency } = this.#options;
+    if (this.#queued.size >= maxQueued) {
+      this.#counts.dropped++;
+      // Once for each time that it fills: a scan brings hundreds of thousands a second.
+      if (!this.#isFull) {
+        this.#log.warn({ maxQueued }, "too many addresses wait for the name servers; some have no host name for now");
+      }
+      this.#isFull = true;
+      return false;
+    }
+    this.#queued.add(number);
+    this.#filter.add(number);
+    if (this.#running.size < concurrency) this.#pump();
+    return true;
+  }
+
+  #pump(): void {
+    const { maxQueued, concurrency } = this.#options;
+    for (const number of this.#queued) {
+      if (this.#running.size >= concurrency) return;
+      this.#queued.delete(number);
+      if (this.#queued.size < maxQueued / 2) this.#isFull = false;
+      const run = this.#query(number, addressOfNumber(number)).finally(() => {
+        this.#running.delete(number);
+        this.#filter.delete(number);
+        if (this.#isRunning) this.#pump();
+      });
+      this.#running.set(number, run);
+    }
+  }
+
+  async #query(number: AddressNumber, address: Address): Promise<void> {
+    const counts = this.#counts;
+    const { resolver, ttlMs, negativeTtlMs } = this.#options;
     counts.queries++;
     try {
-      const given = await resolver.reverse(address);
+      const given = await resolver.resolvePtr(reverseName(address));
       const name = given.map(readHostName).find((found) => found !== undefined);
       if (name !== undefined) {
         counts.names++;
-        keep(number, address, createFactRenderer({ fields: [[".host.name", name]] }), ttlMs);
+        this.#keep(number, address, createFactRenderer({ fields: [[".host.name", name]] }), ttlMs);
         return;
       }
       if (given.length > 0) counts.badNames++;
       else counts.noName++;
-      keep(number, address, undefined, negativeTtlMs);
+      this.#keep(number, address, undefined, negativeTtlMs);
     } catch (error) {
-      if (!isRunning) return;
+      if (!this.#isRunning) return;
       const code = (error as NodeJS.ErrnoException).code ?? "unknown";
       if (noNameCodes.has(code)) {
         counts.noName++;
-        keep(number, address, undefined, negativeTtlMs);
+        this.#keep(number, address, undefined, negativeTtlMs);
         return;
       }
       counts.failures++;
-      log.warn({ address: formatAddress(address), code }, "a name server did not answer for an address");
-      keep(number, address, answers.get(number)?.facts, retryMs);
+      this.#log.warn({ address: formatAddress(address), code }, "a name server did not answer for an address");
+      this.#keep(number, address, this.#known.get(number)?.[0], retryMs);
     }
-  };
+  }
 
-  const pump = (): void => {
-    for (const number of queued) {
-      if (running.size >= concurrency) return;
-      queued.delete(number);
-      if (queued.size < maxQueued / 2) isFull = false;
-      const run = query(number, addressOfNumber(number)).finally(() => {
-        running.delete(number);
-        filter.delete(number);
-        if (isRunning) pump();
-      });
-      running.set(number, run);
-    }
-  };
+  #keep(number: AddressNumber, address: Address, facts: FactRenderer | undefined, forMs: number): void {
+    this.#known.set(number, [facts, this.#options.clock.monotonic() + forMs]);
+    this.#listeners.report(address);
+  }
 
-  const mayAsk = (a: number, b: number, c: number, d: number): boolean => {
-    const scope = addressScope(a, b, c, d);
-    return scope === "public" ? resolvePublic : scope === "private" && resolvePrivate;
-  };
-
-  return {
-    name: "reverse DNS",
-    objects: namedObjects,
-    find(a, b, c, d, found) {
-      if (!mayAsk(a, b, c, d)) return Number.POSITIVE_INFINITY;
-      const number = addressNumber(a, b, c, d);
-      const known = answers.get(number);
-      if (known?.facts !== undefined) found.add(known.facts, 0);
-      const now = known === undefined ? 0 : clock.monotonic();
-      if (known !== undefined && now < known.expires) {
-        counts.hits++;
-        return known.expires - now;
-      }
-      if (!isRunning) return Number.POSITIVE_INFINITY;
-      if (filter.mayHave(number) && (queued.has(number) || running.has(number))) return Number.POSITIVE_INFINITY;
-      if (queued.size >= maxQueued) {
-        counts.dropped++;
-        // Once for each time that it fills: a scan brings hundreds of thousands a second.
-        if (!isFull)
-          log.warn({ maxQueued }, "too many addresses wait for the name servers; some have no host name for now");
-        isFull = true;
-        return queueFullMs;
-      }
-      queued.add(number);
-      filter.add(number);
-      if (running.size < concurrency) pump();
-      return Number.POSITIVE_INFINITY;
-    },
-    watch: listeners.add,
-    async start() {
-      isRunning = true;
-    },
-    async stop() {
-      isRunning = false;
-      for (const number of queued) filter.delete(number);
-      queued.clear();
-      resolver.cancel();
-      await Promise.all(running.values());
-    },
-  };
-}
-
-function registerMetrics(
-  metrics: Metrics,
-  counts: Readonly<Record<"hits" | "queries" | "names" | "noName" | "failures" | "badNames" | "dropped", number>>,
-  sizes: {
-    readonly answers: { size(): number; evictions(): number };
-    readonly queued: { readonly size: number };
-    readonly running: { readonly size: number };
-  },
-): void {
-  const count = (name: string, help: string, read: () => number): void =>
-    metrics.counterFrom(`netgloss_enrich_dns_${name}_total`, help, [], read);
-  count("cache_hits", "Addresses whose name, or that they have none, was known.", () => counts.hits);
-  count("cache_evictions", "Answers dropped to make room.", () => sizes.answers.evictions());
-  count("queries", "Queries for the name of an address.", () => counts.queries);
-  count("names", "Queries that gave a name.", () => counts.names);
-  count("no_name", "Queries that said that the address has no name.", () => counts.noName);
-  count("bad_names", "Queries whose names are no host names, so not used.", () => counts.badNames);
-  count("failures", "Queries that had no answer, or one that is a failure of the name server.", () => counts.failures);
-  count("queue_drops", "Addresses not asked for because too many waited.", () => counts.dropped);
-  metrics.gaugeFrom("netgloss_enrich_dns_cached_addresses", "Addresses with a known answer.", [], () =>
-    sizes.answers.size(),
-  );
-  metrics.gaugeFrom("netgloss_enrich_dns_queued", "Addresses that wait to be asked for.", [], () => sizes.queued.size);
-  metrics.gaugeFrom("netgloss_enrich_dns_running", "Queries under way.", [], () => sizes.running.size);
+  #registerMetrics(metrics: Metrics): void {
+    const counts = this.#counts;
+    const count = (name: string, help: string, read: () => number): void =>
+      metrics.counterFrom(`netgloss_enrich_dns_${name}_total`, help, [], read);
+    const gauge = (name: string, help: string, read: () => number): void =>
+      metrics.gaugeFrom(`netgloss_enrich_dns_${name}`, help, [], read);
+    count("cache_hits", "Addresses whose name, or that they have none, was known.", () => counts.hits);
+    count("cache_evictions", "Answers dropped to make room.", () => this.#known.evictions);
+    count("queries", "Queries for the name of an address.", () => counts.queries);
+    count("names", "Queries that gave a name.", () => counts.names);
+    count("no_name", "Queries that said that the address has no name.", () => counts.noName);
+    count("bad_names", "Queries whose names are no host names, so not used.", () => counts.badNames);
+    count(
+      "failures",
+      "Queries that had no answer, or one that is a failure of the name server.",
+      () => counts.failures,
+    );
+    count("queue_drops", "Addresses not asked for because too many waited.", () => counts.dropped);
+    gauge("cached_addresses", "Addresses with a known answer.", () => this.#known.size);
+    gauge("queued", "Addresses that wait to be asked for.", () => this.#queued.size);
+    gauge("running", "Queries under way.", () => this.#running.size);
+  }
 }

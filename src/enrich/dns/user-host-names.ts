@@ -1,13 +1,14 @@
-import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
+import { parseAddress, unmapAddress, type Address } from "../../base/ip/index.ts";
 import { mapOf, scalar } from "../../base/yaml/index.ts";
 import { addressNumber, setWords, type AddressNumber } from "../address/address-limbs.ts";
 import { fileReader, type ReadFile } from "../files/operator-file.ts";
 import { readHostName, namedObjects } from "./host-name-source.ts";
 import {
   createFactRenderer,
-  createListeners,
+  Listeners,
   type AddressSource,
   type FactRenderer,
+  type FoundFacts,
 } from "../address/address-source.ts";
 
 /** Host names by address. */
@@ -32,34 +33,33 @@ export const hostNamesShape = mapOf(
 export const readHostNames: (bytes: Uint8Array) => ReadFile<HostNames> = fileReader(hostNamesShape);
 
 /** Host names of an operator's file, before those of another source. */
-export interface UserHostNames extends AddressSource {
-  /** Takes the names of a file that was read. */
-  use(names: HostNames): void;
-}
+export class UserHostNames implements AddressSource {
+  readonly objects = namedObjects;
+  readonly #next: AddressSource | undefined;
+  readonly #listeners = new Listeners();
+  #names = new Map<AddressNumber, FactRenderer>();
 
-/** @param next is asked about addresses that have no name here; undefined for nobody. */
-export function createUserHostNames(next: AddressSource | undefined): UserHostNames {
-  const listeners = createListeners();
-  let names = new Map<AddressNumber, FactRenderer>();
-  return {
-    objects: namedObjects,
-    find(a, b, c, d, found) {
-      const own = names.get(addressNumber(a, b, c, d));
-      if (own === undefined) return next?.find(a, b, c, d, found) ?? Number.POSITIVE_INFINITY;
-      found.add(own, 0);
-      return Number.POSITIVE_INFINITY;
-    },
-    watch(changed) {
-      const ends = [listeners.add(changed), next?.watch(changed)];
-      return () => {
-        for (const end of ends) end?.();
-      };
-    },
-    use(given) {
-      names = new Map(
-        Array.from(given, ([number, name]) => [number, createFactRenderer({ fields: [[".host.name", name]] })]),
-      );
-      listeners.report(undefined);
-    },
-  };
+  /** @param next is asked about addresses that have no name here; undefined for nobody. */
+  constructor(next: AddressSource | undefined) {
+    this.#next = next;
+  }
+
+  find(a: number, b: number, c: number, d: number, found: FoundFacts): number {
+    const own = this.#names.get(addressNumber(a, b, c, d));
+    if (own === undefined) return this.#next?.find(a, b, c, d, found) ?? Number.POSITIVE_INFINITY;
+    found.add(own, 0);
+    return Number.POSITIVE_INFINITY;
+  }
+
+  watch(changed: (address: Address | undefined) => void): () => void {
+    return this.#listeners.add(changed, this.#next);
+  }
+
+  /** Takes the names of a file that was read. */
+  use(names: HostNames): void {
+    this.#names = new Map(
+      Array.from(names, ([number, name]) => [number, createFactRenderer({ fields: [[".host.name", name]] })]),
+    );
+    this.#listeners.report(undefined);
+  }
 }

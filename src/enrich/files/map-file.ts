@@ -1,68 +1,98 @@
 import type { Component, Log, Metrics } from "../../base/report/index.ts";
-import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
+import { isMissing, type FileIo, WatchedFile } from "../../base/file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./operator-file.ts";
-
-export interface MapFileOptions<T> {
-  /** What it is, as a label of metrics. */
-  readonly label: string;
-  readonly path: string;
-  /** How often to look whether it has changed, in milliseconds. */
-  readonly pollMs: number;
-  /** Throws FileFindings for a file that cannot be used. */
-  readonly read: (bytes: Uint8Array) => ReadFile<T>;
-  readonly io?: Pick<FileIo, "state" | "read">;
-  /** Called with what was read, each time. */
-  readonly use?: (value: T) => void;
-  readonly log: Log;
-}
-
-/** A YAML file of an operator that is followed: a broken one leaves what was read before. */
-export interface MapFile<T> extends Component {
-  readonly label: string;
-  /** Undefined until it was read for the first time. */
-  current(): T | undefined;
-  reload(): Promise<void>;
-  readonly counts: { readonly loads: number; readonly loadFailures: number; readonly warnings: number };
-}
 
 /** How many findings a log line lists. */
 const maxShown = 10;
 
-export function createMapFile<T>(options: MapFileOptions<T>): MapFile<T> {
-  const { label, path, pollMs, read, io, use, log } = options;
-  const counts = { loads: 0, loadFailures: 0, warnings: 0 };
-  let current: T | undefined;
-  const file = createWatchedFile({
-    path,
-    pollMs,
-    ...(io && { io }),
-    take(bytes) {
-      const { value, warnings } = read(bytes);
-      current = value;
-      use?.(value);
-      counts.loads++;
-      counts.warnings = warnings.length;
-      log.info({ path }, `the file of ${label} is read`);
-      if (warnings.length > 0) {
-        const shown = warnings.slice(0, maxShown).map((finding) => `${path}:${formatFinding(finding)}`);
-        log.warn({ warnings: shown, count: warnings.length }, `the file of ${label} has parts that are ignored`);
-      }
-    },
-    failed(error) {
-      counts.loadFailures++;
-      const what = current === undefined ? "records go without it" : "what was read before stays";
-      const message = `the file of ${label} cannot be used: ${what}`;
-      // Who watches all files reports a missing one, once.
-      if (isMissing(error)) log.debug({ path }, message);
-      else if (!(error instanceof FileFindings)) log.error({ path, error }, message);
-      else {
-        const errors = error.findings.filter(({ severity }) => severity === "error");
-        const shown = errors.slice(0, maxShown).map((finding) => `${path}:${formatFinding(finding)}`);
-        log.error({ errors: shown, count: errors.length }, message);
-      }
-    },
-  });
-  return { ...file, label, counts, current: () => current, reload: () => file.reload(true) };
+/** A YAML file of an operator that is followed: a broken one leaves what was read before. */
+export class MapFile<T> implements Component {
+  readonly name: string;
+  readonly counts = { loads: 0, loadFailures: 0, warnings: 0 };
+  /** What it is, as a label of metrics. */
+  readonly label: string;
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #file: WatchedFile;
+  #current: T | undefined;
+
+  /**
+   * @param pollMs how often to look whether it has changed, in milliseconds.
+   * @param read throws FileFindings for a file that cannot be used.
+   * @param use called with what was read, each time.
+   */
+  constructor(
+    label: string,
+    path: string,
+    pollMs: number,
+    read: (bytes: Uint8Array) => ReadFile<T>,
+    log: Log,
+    use?: (value: T) => void,
+    io?: Pick<FileIo, "state" | "read">,
+  ) {
+    this.label = label;
+    this.#path = path;
+    this.#log = log;
+    this.#file = new WatchedFile(
+      path,
+      pollMs,
+      {
+        take: (bytes) => {
+          const { value, warnings } = read(bytes);
+          this.#current = value;
+          use?.(value);
+          this.#loaded(warnings);
+        },
+        failed: (error) => this.#failed(error),
+      },
+      io,
+    );
+    this.name = this.#file.name;
+  }
+
+  start(): Promise<void> {
+    return this.#file.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#file.stop();
+  }
+
+  reload(): Promise<void> {
+    return this.#file.reload(true);
+  }
+
+  /** Returns what was read last; undefined until it was read for the first time. */
+  current(): T | undefined {
+    return this.#current;
+  }
+
+  #loaded(warnings: ReadFile<T>["warnings"]): void {
+    this.counts.loads++;
+    this.counts.warnings = warnings.length;
+    this.#log.info({ path: this.#path }, `the file of ${this.label} is read`);
+    if (warnings.length > 0) {
+      const message = `the file of ${this.label} has parts that are ignored`;
+      this.#log.warn({ warnings: this.#shown(warnings), count: warnings.length }, message);
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.counts.loadFailures++;
+    const what = this.#current === undefined ? "records go without it" : "what was read before stays";
+    const message = `the file of ${this.label} cannot be used: ${what}`;
+    // Who watches all files reports a missing one, once.
+    if (isMissing(error)) this.#log.debug({ path: this.#path }, message);
+    else if (!(error instanceof FileFindings)) this.#log.error({ path: this.#path, error }, message);
+    else {
+      const errors = error.findings.filter(({ severity }) => severity === "error");
+      this.#log.error({ errors: this.#shown(errors), count: errors.length }, message);
+    }
+  }
+
+  #shown(findings: FileFindings["findings"]): string[] {
+    return findings.slice(0, maxShown).map((finding) => `${this.#path}:${formatFinding(finding)}`);
+  }
 }
 
 /** Once for all files of one {@link Metrics}. */

@@ -1,6 +1,6 @@
 import type { GeoValue } from "../settings.ts";
 import { enrichedObjects } from "../address/enriched-object.ts";
-import type { FoundValues, Wanted } from "./data-reader.ts";
+import type { DataReader, Wanted } from "./data-reader.ts";
 import {
   type FieldWriter,
   isName,
@@ -100,16 +100,16 @@ export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
   const byPosition = enrichedObjects.map(({ name }) => starts(name, suffixes));
 
   /** The first slot with a name; the last where none has one. */
-  const first = (found: FoundValues, ...slots: readonly number[]): number =>
+  const first = (found: DataReader, ...slots: readonly number[]): number =>
     slots.find((slot) => isName(found, slot)) ?? (slots.at(-1) as number);
   /** A value that is a code or a name, as the one or the other. */
-  const codeIn = (found: FoundValues, own: number, either: number): number =>
+  const codeIn = (found: DataReader, own: number, either: number): number =>
     isName(found, own) || found.length(either) !== codeLength ? own : either;
-  const nameIn = (found: FoundValues, own: number, either: number): number =>
+  const nameIn = (found: DataReader, own: number, either: number): number =>
     isName(found, own) || found.length(either) === codeLength ? own : either;
 
   /** Where the text of a value is found. */
-  const slotOf = (value: Exclude<GeoValue, "location">, found: FoundValues): number => {
+  const slotOf = (value: Exclude<GeoValue, "location">, found: DataReader): number => {
     const hasCountry = found.has(country);
     if (value === "city") return first(found, ...citySlots, flat.city);
     if (value === "continent_code")
@@ -153,7 +153,7 @@ export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
 }
 
 /** IPinfo has them as texts. */
-function degrees(found: FoundValues, slot: number): number | undefined {
+function degrees(found: DataReader, slot: number): number | undefined {
   const text = found.text(slot);
   return /^-?\d{1,3}(?:\.\d{1,12})?$/.test(text) ? Number(text) : found.number(slot);
 }

@@ -1,48 +1,30 @@
 import { Reader, type Response } from "maxmind";
 import { asLabel, enrichedObjects } from "../address/enriched-object.ts";
-import { type FoundValues, type Wanted, createDataReader, type ReadData } from "./data-reader.ts";
+import { DataReader, type Wanted } from "./data-reader.ts";
 import {
   isName,
   maxNameBytes,
   maxStart,
   writeText,
   type WriteFacts,
-  createRecordRenderer,
-  createFieldWriter,
+  RecordRenderer,
+  FieldWriter,
 } from "./record-renderer.ts";
 import { quote } from "../../base/text/index.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import { createWatchedFile, isMissing, type FileIo } from "../../base/file/index.ts";
-import { addressScope } from "../address/address-limbs.ts";
+import { isMissing, type FileIo, WatchedFile } from "../../base/file/index.ts";
+import { addressScope, isIpv4 } from "../address/address-limbs.ts";
+import type { Address } from "../../base/ip/index.ts";
 import {
-  createListeners,
+  Listeners,
   endpointObjects,
   type AddressSource,
   type FactRenderer,
+  type FoundFacts,
   type AddressSelection,
 } from "../address/address-source.ts";
 import { geoValues, type GeoValue } from "../settings.ts";
 import { createWritePlaces, placeSlots, wantedOfPlaces } from "./geo-facts.ts";
-
-/** The shape of a search tree, of a database's metadata. */
-interface TreeShape {
-  /** Bits of a record, of which a node has two. */
-  readonly recordSize: number;
-  readonly nodeCount: number;
-  readonly ipVersion: number;
-}
-
-/**
- * Finds where the data of an address lies.
- *
- * @returns the record that the tree has for the address of four words, IPv4 in its mapped form: the same number means the same
- *   data. 0 when nothing is known of it.
- */
-interface SearchTree {
-  (a: number, b: number, c: number, d: number): number;
-  /** Some of the records that addresses lead to, no more than `most`, from the first address on. */
-  readonly sample: (most: number) => readonly number[];
-}
 
 /** How many bits of an IPv4 address are walked beforehand. */
 const firstBits = 16;
@@ -51,81 +33,101 @@ const knownNetworks = 65_536;
 const networkBits = 24;
 const knownShift = 16;
 
-/**
- * The search tree of the MaxMind DB File Format 2.0, read where it lies.
- *
- * @param bytes begin with the tree and hold all of it, and a few more.
- * @returns undefined for a size of records that there is not.
- */
-function createSearchTree(bytes: Uint8Array, { recordSize, nodeCount, ipVersion }: TreeShape): SearchTree | undefined {
-  if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) return undefined;
-  const nodeBytes = recordSize / 4;
-  // What is read at a time is four bytes; behind the tree there are more than that.
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** The search tree of the MaxMind DB File Format 2.0, read where it lies. */
+class SearchTree {
+  readonly #view: DataView;
+  readonly #recordSize: number;
+  readonly #nodeBytes: number;
+  readonly #nodeCount: number;
+  readonly #isIpv4: boolean;
+  /** Where the walks by the first bits of IPv4 addresses come to. */
+  readonly #firsts = new Uint32Array(1 << firstBits);
+  /** Of each of the /24: the network + 1, where its walk came to. */
+  readonly #known = new Uint32Array(2 * knownNetworks);
 
-  const next = (node: number, bit: number): number => {
-    const at = node * nodeBytes;
-    if (recordSize === 24) return view.getUint32(at + 3 * bit) >>> 8;
-    if (recordSize === 32) return view.getUint32(at + 4 * bit);
-    if (bit !== 0) return view.getUint32(at + 3) & 0xfff_ffff;
-    const word = view.getUint32(at);
-    return (word >>> 8) | ((word & 0xf0) << 20);
-  };
+  /**
+   * @param bytes begin with the tree and hold all of it, and a few more.
+   * @throws Error for a size of records that there is not.
+   */
+  constructor(bytes: Uint8Array, { recordSize, nodeCount, ipVersion }: Reader<Response>["metadata"]) {
+    if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
+      throw new Error("has records of a size that is not of the MaxMind DB format");
+    }
+    // What is read at a time is four bytes; behind the tree there are more than that.
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#recordSize = recordSize;
+    this.#nodeBytes = recordSize / 4;
+    this.#nodeCount = nodeCount;
+    this.#isIpv4 = ipVersion === 4;
+    // IPv4 addresses lie below ::/96.
+    this.#putFirsts(this.#isIpv4 ? 0 : this.#walk(this.#walk(this.#walk(0, 0, 32), 0, 32), 0, 32), 0, 0);
+  }
 
-  /** Follows bits of a word from the highest of `count` on. */
-  const walk = (from: number, word: number, count: number): number => {
-    let node = from;
-    for (let shift = count - 1; shift >= 0 && node < nodeCount; shift--) node = next(node, (word >>> shift) & 1);
-    return node;
-  };
-
-  // IPv4 addresses lie below ::/96.
-  const ipv4Start = ipVersion === 4 ? 0 : walk(walk(walk(0, 0, 32), 0, 32), 0, 32);
-  const firsts = new Uint32Array(1 << firstBits);
-  /** For all words that begin with the `depth` bits that lead to a node. */
-  const putFirsts = (node: number, word: number, depth: number): void => {
-    const open = firstBits - depth;
-    if (open === 0 || node >= nodeCount) firsts.fill(node, word << open, (word + 1) << open);
-    else for (let bit = 0; bit < 2; bit++) putFirsts(next(node, bit), 2 * word + bit, depth + 1);
-  };
-  putFirsts(ipv4Start, 0, 0);
-
-  // Of each: the network + 1, where its walk came to.
-  const known = new Uint32Array(2 * knownNetworks);
-
-  const walkNetwork = (d: number): number => {
-    const network = d >>> (32 - networkBits);
-    const at = 2 * (Math.imul(network, 0x9e37_79b1) >>> knownShift);
-    if (known[at] === network + 1) return known[at + 1] as number;
-    const node = walk(firsts[d >>> firstBits] as number, network, networkBits - firstBits);
-    known[at] = network + 1;
-    known[at + 1] = node;
-    return node;
-  };
-
-  const find = (a: number, b: number, c: number, d: number): number => {
+  /**
+   * Finds where the data of an address lies.
+   *
+   * @returns the record that the tree has for the address of four words, IPv4 in its mapped form: the same number means the same
+   *   data. 0 when nothing is known of it.
+   */
+  find(a: number, b: number, c: number, d: number): number {
     let node: number;
-    if (c === 0xffff && a === 0 && b === 0) node = walk(walkNetwork(d), d, 32 - networkBits);
-    else if (ipVersion === 4) return 0;
-    else node = walk(walk(walk(walk(0, a, 32), b, 32), c, 32), d, 32);
-    return node > nodeCount ? node : 0;
-  };
+    if (isIpv4(a, b, c)) node = this.#walk(this.#walkNetwork(d), d, 32 - networkBits);
+    else if (this.#isIpv4) return 0;
+    else node = this.#walk(this.#walk(this.#walk(this.#walk(0, a, 32), b, 32), c, 32), d, 32);
+    return node > this.#nodeCount ? node : 0;
+  }
 
-  const sample = (most: number): readonly number[] => {
+  /** Returns some of the records that addresses lead to, no more than `most`, from the first address on. */
+  sample(most: number): readonly number[] {
     const found = new Set<number>();
     const open = [0];
     // A damaged tree may lead in a circle.
-    for (let steps = 0; open.length > 0 && found.size < most && steps <= nodeCount; steps++) {
+    for (let steps = 0; open.length > 0 && found.size < most && steps <= this.#nodeCount; steps++) {
       const node = open.pop() as number;
       for (const bit of [1, 0]) {
-        const side = next(node, bit);
-        if (side < nodeCount) open.push(side);
-        else if (side > nodeCount) found.add(side);
+        const side = this.#next(node, bit);
+        if (side < this.#nodeCount) open.push(side);
+        else if (side > this.#nodeCount) found.add(side);
       }
     }
     return [...found];
-  };
-  return Object.assign(find, { sample });
+  }
+
+  /** Puts down a node for all words that begin with the `depth` bits that lead to it. */
+  #putFirsts(node: number, word: number, depth: number): void {
+    const open = firstBits - depth;
+    if (open === 0 || node >= this.#nodeCount) this.#firsts.fill(node, word << open, (word + 1) << open);
+    else for (let bit = 0; bit < 2; bit++) this.#putFirsts(this.#next(node, bit), 2 * word + bit, depth + 1);
+  }
+
+  #walkNetwork(d: number): number {
+    const known = this.#known;
+    const network = d >>> (32 - networkBits);
+    const at = 2 * (Math.imul(network, 0x9e37_79b1) >>> knownShift);
+    if (known[at] === network + 1) return known[at + 1] as number;
+    const node = this.#walk(this.#firsts[d >>> firstBits] as number, network, networkBits - firstBits);
+    known[at] = network + 1;
+    known[at + 1] = node;
+    return node;
+  }
+
+  /** Follows bits of a word from the highest of `count` on. */
+  #walk(from: number, word: number, count: number): number {
+    const nodeCount = this.#nodeCount;
+    let node = from;
+    for (let shift = count - 1; shift >= 0 && node < nodeCount; shift--) node = this.#next(node, (word >>> shift) & 1);
+    return node;
+  }
+
+  #next(node: number, bit: number): number {
+    const view = this.#view;
+    const at = node * this.#nodeBytes;
+    if (this.#recordSize === 24) return view.getUint32(at + 3 * bit) >>> 8;
+    if (this.#recordSize === 32) return view.getUint32(at + 4 * bit);
+    if (bit !== 0) return view.getUint32(at + 3) & 0xfff_ffff;
+    const word = view.getUint32(at);
+    return (word >>> 8) | ((word & 0xf0) << 20);
+  }
 }
 
 /** Numbers and organisations as they are called: by MaxMind and DB-IP, below `traits` in their larger databases, by IPinfo. */
@@ -152,7 +154,7 @@ const wantedOfSystems: Wanted = {
 };
 
 /** A number, or a text such as `AS64500`; 0 for none. */
-function numberOf(found: FoundValues): number {
+function numberOf(found: DataReader): number {
   for (const slot of numberSlots) {
     const number = found.number(slot) ?? Number(/^AS(\d{1,10})$/i.exec(found.text(slot))?.[1] ?? 0);
     if (Number.isInteger(number) && number > 0 && number <= 0xffff_ffff) return number;
@@ -195,22 +197,6 @@ function createWriteSystems(): WriteFacts {
   };
 }
 
-/** A MaxMind database (MaxMind DB File Format 2.0) in memory. */
-export interface Database {
-  /** Of its metadata: `GeoLite2-City`, … */
-  readonly type: string;
-  readonly builtAt: Date;
-  /** Where the data of an address lies, for those who keep what they made of it. */
-  readonly find: SearchTree;
-  /**
-   * Makes a reader of what is wanted of the data of addresses.
-   *
-   * @param slots of what is wanted.
-   * @returns what takes places as `find` returns them, not 0.
-   */
-  reader(wanted: Wanted, slots: number): ReadData;
-}
-
 /** Zeros between the tree and the data. */
 const separatorBytes = 16;
 
@@ -218,29 +204,38 @@ const separatorBytes = 16;
 const metadataMaxBytes = 128 * 1024;
 const metadataMark = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
 
-/** @throws Error when the bytes are no such database. */
-export function readDatabase(bytes: Uint8Array): Database {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!buffer.subarray(-metadataMaxBytes).includes(metadataMark)) {
-    const isCompressed = buffer[0] === 0x1f && buffer[1] === 0x8b;
-    throw new Error(`is no MaxMind database${isCompressed ? ": it is compressed, unpack the .mmdb file" : ""}`);
+/** A MaxMind database (MaxMind DB File Format 2.0) in memory. */
+export class Database {
+  /** Of its metadata: `GeoLite2-City`, … */
+  readonly type: string;
+  readonly builtAt: Date;
+  readonly tree: SearchTree;
+  /** What the tree's records are more than the places of their data. */
+  readonly base: number;
+  readonly #data: Buffer;
+
+  /** @throws Error when the bytes are no such database. */
+  constructor(bytes: Uint8Array) {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!buffer.subarray(-metadataMaxBytes).includes(metadataMark)) {
+      const isCompressed = buffer[0] === 0x1f && buffer[1] === 0x8b;
+      throw new Error(`is no MaxMind database${isCompressed ? ": it is compressed, unpack the .mmdb file" : ""}`);
+    }
+    const { metadata } = new Reader<Response>(buffer);
+    const { databaseType, buildEpoch, nodeCount, searchTreeSize, binaryFormatMajorVersion } = metadata;
+    if (binaryFormatMajorVersion !== 2) throw new Error("is not of version 2 of the MaxMind DB format");
+    if (!(searchTreeSize > 0 && searchTreeSize + separatorBytes <= buffer.length)) throw new Error("is cut or damaged");
+    this.type = databaseType;
+    this.builtAt = buildEpoch;
+    this.tree = new SearchTree(buffer, metadata);
+    this.base = nodeCount + separatorBytes;
+    this.#data = buffer.subarray(searchTreeSize + separatorBytes);
   }
-  const { metadata } = new Reader<Response>(buffer);
-  const { databaseType, buildEpoch, nodeCount, searchTreeSize, binaryFormatMajorVersion } = metadata;
-  if (binaryFormatMajorVersion !== 2) throw new Error("is not of version 2 of the MaxMind DB format");
-  if (!(searchTreeSize > 0 && searchTreeSize + separatorBytes <= buffer.length)) throw new Error("is cut or damaged");
-  const find = createSearchTree(buffer, metadata);
-  if (find === undefined) throw new Error("has records of a size that is not of the MaxMind DB format");
-  const data = buffer.subarray(searchTreeSize + separatorBytes);
-  return {
-    type: databaseType,
-    builtAt: buildEpoch,
-    find,
-    reader(wanted, slots) {
-      const read = createDataReader(data, wanted, slots);
-      return (at) => read(at - nodeCount - separatorBytes);
-    },
-  };
+
+  /** Makes a reader of what is wanted of the data of addresses, which lies at what the tree finds less the base. */
+  reader(wanted: Wanted, slots: number): DataReader {
+    return new DataReader(this.#data, wanted, slots);
+  }
 }
 
 export interface MmdbOptions {
@@ -264,113 +259,135 @@ export interface MmdbOptions {
   readonly log: Log;
 }
 
-/** A source that has files to watch. */
-export interface MmdbSource extends AddressSource, Component {
-  /** Reads the files again, changed or not. */
-  reload(): Promise<void>;
-  /** To be called when a selection is another one. */
-  selectionChanged(): void;
-}
-
 /** What is made of one kind of database. */
 interface Kind {
   readonly name: "asn" | "geoip";
   readonly wanted: Wanted;
   readonly slots: number;
   readonly write: WriteFacts;
-  readonly selection?: (() => AddressSelection | undefined) | undefined;
 }
 
-interface Loaded extends Kind {
-  readonly path: string;
+/** A database by its file, once it was read. */
+class DatabaseFile {
+  readonly counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
+  readonly kind: Kind;
+  readonly selection: (() => AddressSelection | undefined) | undefined;
+  readonly file: WatchedFile;
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #limited: Log;
   /** Undefined until the file was read. */
   current: { readonly database: Database; readonly renderer: FactRenderer } | undefined;
-  readonly counts: { lookups: number; misses: number; errors: number; loads: number; loadFailures: number };
+
+  /** @param changed called when the file was read. */
+  constructor(
+    kind: Kind,
+    path: string,
+    selection: DatabaseFile["selection"],
+    { pollMs, io, log, clock }: MmdbOptions,
+    changed: () => void,
+  ) {
+    this.kind = kind;
+    this.selection = selection;
+    this.#path = path;
+    this.#log = log;
+    this.#limited = limitLog(log, clock);
+    this.file = new WatchedFile(
+      path,
+      pollMs,
+      {
+        take: (bytes) => {
+          this.#take(new Database(bytes));
+          changed();
+        },
+        failed: (error) => this.#failed(error),
+      },
+      io,
+    );
+  }
+
+  #take(database: Database): void {
+    const { name, wanted, slots, write } = this.kind;
+    const path = this.#path;
+    const { type, builtAt, base } = database;
+    const missed = (): void => void this.counts.misses++;
+    const failed = (error: unknown): void => {
+      this.counts.errors++;
+      this.#limited.warn({ path, error }, "a MaxMind database is damaged");
+    };
+    const reader = database.reader(wanted, slots);
+    // Another one than those of all other databases that the source reads.
+    const generation = 2 * this.counts.loads++ + (name === "asn" ? 0 : 1);
+    this.current = { database, renderer: new RecordRenderer(generation, reader, base, write, missed, failed) };
+    const nothing = nothingIn(database, this.kind);
+    if (nothing !== undefined) this.#log.warn({ path, type }, nothing);
+    this.#log.info({ path, type, builtAt: builtAt.toISOString() }, "MaxMind database is loaded");
+  }
+
+  #failed(error: unknown): void {
+    const path = this.#path;
+    this.counts.loadFailures++;
+    const what = this.current === undefined ? "records go without it" : "the one read before stays";
+    const message = `a MaxMind database cannot be used: ${what}`;
+    if (isMissing(error)) this.#log.debug({ path }, message);
+    else this.#log.error({ path, error }, message);
+  }
 }
 
 /**
  * Autonomous systems and places by MaxMind databases, for public addresses: a database says nothing of others. A file that
  * is missing or broken at the start is waited for; one that breaks later leaves what was read before.
  */
-export function createMmdbSource(options: MmdbOptions): MmdbSource {
-  const { asn, geoip, pollMs, io, clock } = options;
-  const log = limitLog(options.log, clock);
-  const listeners = createListeners();
-  const loaded: Loaded[] = [];
-  let generations = 0;
-  const add = (path: string, kind: Kind): void => {
-    const counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
-    loaded.push({ ...kind, path, current: undefined, counts });
-  };
-  if (asn !== undefined) add(asn.path, systems());
-  if (geoip !== undefined) {
-    add(geoip.path, { ...places(geoip.values, geoip.language), selection: geoip.selection });
+export class MmdbSource implements AddressSource, Component {
+  readonly name = "MaxMind databases";
+  readonly objects = endpointObjects;
+  readonly #listeners = new Listeners();
+  readonly #files: readonly DatabaseFile[];
+
+  constructor(options: MmdbOptions) {
+    const { asn, geoip, metrics } = options;
+    const open = (kind: Kind, path: string, selection?: () => AddressSelection | undefined): DatabaseFile =>
+      new DatabaseFile(kind, path, selection, options, () => this.selectionChanged());
+    this.#files = [
+      ...(asn === undefined ? [] : [open(systems(), asn.path)]),
+      ...(geoip === undefined ? [] : [open(places(geoip.values, geoip.language), geoip.path, geoip.selection)]),
+    ];
+    registerMetrics(metrics, this.#files);
   }
-  registerMetrics(options.metrics, loaded);
 
-  const files = loaded.map((one) =>
-    createWatchedFile({
-      path: one.path,
-      pollMs,
-      ...(io && { io }),
-      take(bytes) {
-        const database = readDatabase(bytes);
-        const renderer = createRecordRenderer({
-          generation: ++generations,
-          read: database.reader(one.wanted, one.slots),
-          write: one.write,
-          missed: () => void one.counts.misses++,
-          failed(error) {
-            one.counts.errors++;
-            log.warn({ path: one.path, error }, "a MaxMind database is damaged");
-          },
-        });
-        one.current = { database, renderer };
-        one.counts.loads++;
-        const { type, builtAt } = database;
-        const nothing = nothingIn(database, one);
-        if (nothing !== undefined) options.log.warn({ path: one.path, type }, nothing);
-        options.log.info({ path: one.path, type, builtAt: builtAt.toISOString() }, "MaxMind database is loaded");
-        listeners.report(undefined);
-      },
-      failed(error) {
-        one.counts.loadFailures++;
-        const message =
-          one.current === undefined
-            ? "a MaxMind database cannot be used: records go without it"
-            : "a MaxMind database cannot be used: the one read before stays";
-        if (isMissing(error)) options.log.debug({ path: one.path }, message);
-        else options.log.error({ path: one.path, error }, message);
-      },
-    }),
-  );
+  find(a: number, b: number, c: number, d: number, found: FoundFacts): number {
+    if (addressScope(a, b, c, d) !== "public") return Number.POSITIVE_INFINITY;
+    for (const { current, selection, counts } of this.#files) {
+      if (current === undefined || selection?.()?.has(a, b, c, d) === false) continue;
+      counts.lookups++;
+      const at = current.database.tree.find(a, b, c, d);
+      if (at === 0) counts.misses++;
+      else found.add(current.renderer, at);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
 
-  return {
-    name: "MaxMind databases",
-    objects: endpointObjects,
-    find(a, b, c, d, found) {
-      if (addressScope(a, b, c, d) !== "public") return Number.POSITIVE_INFINITY;
-      for (const one of loaded) {
-        if (one.current === undefined || one.selection?.()?.has(a, b, c, d) === false) continue;
-        one.counts.lookups++;
-        const at = one.current.database.find(a, b, c, d);
-        if (at === 0) one.counts.misses++;
-        else found.add(one.current.renderer, at);
-      }
-      return Number.POSITIVE_INFINITY;
-    },
-    watch: listeners.add,
-    selectionChanged: () => listeners.report(undefined),
-    async start() {
-      for (const file of files) await file.start();
-    },
-    async stop() {
-      for (const file of files) await file.stop();
-    },
-    async reload() {
-      for (const file of files) await file.reload(true);
-    },
-  };
+  watch(changed: (address: Address | undefined) => void): () => void {
+    return this.#listeners.add(changed);
+  }
+
+  /** To be called when a selection is another one. */
+  selectionChanged(): void {
+    this.#listeners.report(undefined);
+  }
+
+  async start(): Promise<void> {
+    for (const { file } of this.#files) await file.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const { file } of this.#files) await file.stop();
+  }
+
+  /** Reads the files again, changed or not. */
+  async reload(): Promise<void> {
+    for (const { file } of this.#files) await file.reload(true);
+  }
 }
 
 /** Data that are looked at to find out whether a database has what is asked for. */
@@ -378,20 +395,20 @@ const mostSampled = 1000;
 
 /** Why a database is of no use for what is asked of it, though it can be read; undefined when it is of some. */
 function nothingIn(database: Database, { wanted, slots, write, name }: Kind): string | undefined {
-  const read = database.reader(wanted, slots);
-  const into = createFieldWriter(write.maxLength);
+  const reader = database.reader(wanted, slots);
+  const into = new FieldWriter(write.maxLength);
   const saysNothing = (at: number): boolean => {
     into.clear();
     try {
-      const found = read(at);
-      write.fields(found, 0, into);
-      return into.end === 0 && write.number(found, 0, into) === 0;
+      reader.read(at - database.base);
+      write.fields(reader, 0, into);
+      return into.end === 0 && write.number(reader, 0, into) === 0;
     } catch {
       // It is counted when somebody asks for it.
       return true;
     }
   };
-  if (!database.find.sample(mostSampled).every(saysNothing)) return undefined;
+  if (!database.tree.sample(mostSampled).every(saysNothing)) return undefined;
   const what = name === "asn" ? "autonomous systems" : "places";
   return `a MaxMind database has nothing of ${what} under the names that are known: records get nothing of it`;
 }
@@ -403,7 +420,7 @@ function nothingIn(database: Database, { wanted, slots, write, name }: Kind): st
  * @throws Error when the bytes are no such database.
  */
 export function judgeDatabase(bytes: Uint8Array, name: Kind["name"]): { readonly remark?: string } {
-  const database = readDatabase(bytes);
+  const database = new Database(bytes);
   const nothing = nothingIn(database, name === "asn" ? systems() : places(geoValues, "en"));
   return nothing === undefined ? {} : { remark: `${nothing} (type ${quote(database.type)})` };
 }
@@ -417,10 +434,10 @@ const places = (values: readonly GeoValue[], language: string): Kind => ({
   write: createWritePlaces(new Set(values)),
 });
 
-function registerMetrics(metrics: Metrics, loaded: readonly Loaded[]): void {
-  const count = (name: string, help: string, read: (counts: Loaded["counts"]) => number): void =>
+function registerMetrics(metrics: Metrics, files: readonly DatabaseFile[]): void {
+  const count = (name: string, help: string, read: (counts: DatabaseFile["counts"]) => number): void =>
     metrics.counterFrom(`netgloss_enrich_mmdb_${name}_total`, help, ["database"], () =>
-      loaded.map((one) => [{ database: one.name }, read(one.counts)] as const),
+      files.map(({ kind, counts }) => [{ database: kind.name }, read(counts)] as const),
     );
   count("lookups", "Addresses looked up in a MaxMind database.", (counts) => counts.lookups);
   count("misses", "Look-ups in a MaxMind database that gave nothing.", (counts) => counts.misses);
@@ -435,6 +452,7 @@ function registerMetrics(metrics: Metrics, loaded: readonly Loaded[]): void {
     "netgloss_enrich_mmdb_build_time_seconds",
     "When the database in use was built, since the epoch; 0 when there is none.",
     ["database"],
-    () => loaded.map((one) => [{ database: one.name }, (one.current?.database.builtAt.getTime() ?? 0) / 1000] as const),
+    () =>
+      files.map(({ kind, current }) => [{ database: kind.name }, (current?.database.builtAt.getTime() ?? 0) / 1000]),
   );
 }

@@ -5,6 +5,7 @@ import {
   renderFields,
   scopeOf,
   type Enricher,
+  type LineEnricher,
   type NumberAdditions,
   type NumberTable,
   type RecordFields,
@@ -89,94 +90,88 @@ const dscpNames: ReadonlyMap<number, string> = new Map([
   [46, "EF"],
 ]);
 
-export interface NameEnricherOptions {
-  /** The names of ports as they are now; undefined when they are not asked for. */
-  readonly ports: (() => PortNames) | undefined;
-  /** Whether code points get their names. */
-  readonly dscp: boolean;
-  readonly metrics: Metrics;
-}
-
 /**
  * Adds names of numbers: `flow.src.l4.port.name` and `flow.dst.l4.port.name` by transport protocol and port,
  * `ip.dscp.name` and `flow.in.ip.dscp.name` by code point. A name that the record has stays.
  */
-export function createNameEnricher({ ports, dscp, metrics }: NameEnricherOptions): Enricher {
-  const found = { port: 0, dscp: 0 };
-  const readings = (counts: typeof found): (readonly [{ kind: string }, number])[] =>
-    Object.entries(counts).map(([kind, count]) => [{ kind }, count]);
-  metrics.counterFrom("netgloss_enrich_names_total", "Numbers of records that got a name.", ["kind"], () =>
-    readings(found),
-  );
+export class NameEnricher implements Enricher {
+  readonly lines: LineEnricher;
+  readonly #ports: (() => PortNames) | undefined;
+  readonly #dscp: boolean;
+  readonly #found = { port: 0, dscp: 0 };
 
-  const add = (
+  /**
+   * @param ports the names of ports as they are now; undefined when they are not asked for.
+   * @param dscp whether code points get their names.
+   */
+  constructor(ports: (() => PortNames) | undefined, dscp: boolean, metrics: Metrics) {
+    this.#ports = ports;
+    this.#dscp = dscp;
+    const additions = ports === undefined ? [] : ends.map((end) => this.#portAdditions(ports, end));
+    if (dscp) {
+      const names = new Map(
+        Array.from(dscpNames, ([id, name]) => [id, renderFields(dscpFields.map((field) => [field, name]))]),
+      );
+      additions.push({
+        field: "ip.dscp.id",
+        adds: dscpField,
+        tableFor: () => names,
+        added: (records) => void (this.#found.dscp += records),
+      });
+    }
+    this.lines = { begin() {}, numbers: additions, addresses: [] };
+    metrics.counterFrom("netgloss_enrich_names_total", "Numbers of records that got a name.", ["kind"], () =>
+      Object.entries(this.#found).map(([kind, count]) => [{ kind }, count] as const),
+    );
+  }
+
+  enrich(record: RecordFields): void {
+    const protocol = this.#ports === undefined ? undefined : record.get("l4.proto.id");
+    const names = typeof protocol === "number" ? this.#ports?.().get(protocol) : undefined;
+    if (names !== undefined) {
+      for (const end of ends) this.#add(record, names, "port", `${end}.l4.port.id`, `${end}.l4.port.name`);
+    }
+    if (!this.#dscp || record.has(dscpField)) return;
+    this.#add(record, dscpNames, "dscp", "ip.dscp.id", dscpField);
+    const name = record.get(dscpField);
+    if (name !== undefined) record.set(inDscpField, name);
+  }
+
+  #add(
     record: RecordFields,
     names: ReadonlyMap<number, string>,
-    kind: keyof typeof found,
+    kind: "port" | "dscp",
     field: string,
     as: string,
-  ): void => {
+  ): void {
     const number = record.get(field);
     if (typeof number !== "number" || record.has(as)) return;
     const name = names.get(number);
     if (name === undefined) return;
-    found[kind]++;
+    this.#found[kind]++;
     record.set(as, name);
-  };
+  }
 
-  const numberAdditions = (
-    kind: keyof typeof found,
-    field: string,
-    adds: string,
-    table: () => NumberTable,
-    scope?: string,
-  ): NumberAdditions => ({
-    field,
-    ...(scope !== undefined && { scope }),
-    adds,
-    tableFor: table,
-    added: (records) => void (found[kind] += records),
-  });
-  const portAdditions = (names: () => PortNames, end: string): NumberAdditions => {
+  #portAdditions(names: () => PortNames, end: string): NumberAdditions {
     const adds = `${end}.l4.port.name`;
     // Names change as a whole.
     const rendered = new WeakMap<PortNames, NumberTable>();
-    const table = (): NumberTable => {
-      const now = names();
-      const known = rendered.get(now) ?? new PortTexts(now, adds);
-      rendered.set(now, known);
-      return known;
+    return {
+      field: `${end}.l4.port.id`,
+      scope: "l4.proto.id",
+      adds,
+      tableFor() {
+        const now = names();
+        const known = rendered.get(now) ?? new PortTexts(now, adds);
+        rendered.set(now, known);
+        return known;
+      },
+      added: (records) => void (this.#found.port += records),
     };
-    return numberAdditions("port", `${end}.l4.port.id`, adds, table, "l4.proto.id");
-  };
-  const dscpTable = new Map(
-    Array.from(dscpNames, ([id, name]) => [id, renderFields(dscpFields.map((field) => [field, name]))]),
-  );
-
-  return {
-    lines: {
-      begin() {},
-      numbers: [
-        ...(ports === undefined ? [] : [portAdditions(ports, "flow.src"), portAdditions(ports, "flow.dst")]),
-        ...(dscp ? [numberAdditions("dscp", "ip.dscp.id", dscpField, () => dscpTable)] : []),
-      ],
-      addresses: [],
-    },
-    enrich(record) {
-      const protocol = ports === undefined ? undefined : record.get("l4.proto.id");
-      const names = typeof protocol === "number" ? ports?.().get(protocol) : undefined;
-      if (names !== undefined) {
-        add(record, names, "port", "flow.src.l4.port.id", "flow.src.l4.port.name");
-        add(record, names, "port", "flow.dst.l4.port.id", "flow.dst.l4.port.name");
-      }
-      if (!dscp || record.has(dscpField)) return;
-      add(record, dscpNames, "dscp", "ip.dscp.id", dscpField);
-      const name = record.get(dscpField);
-      if (name !== undefined) record.set(inDscpField, name);
-    },
-  };
+  }
 }
 
+const ends = ["flow.src", "flow.dst"] as const;
 /** What names a code point, of which the first decides whether a record has that already. */
 const dscpField = "ip.dscp.name";
 const inDscpField = "flow.in.ip.dscp.name";

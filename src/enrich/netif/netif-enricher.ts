@@ -6,6 +6,7 @@ import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../file
 import {
   renderFields,
   type Enricher,
+  type LineEnricher,
   type NumberAdditions,
   type RecordFields,
   type RenderedFields,
@@ -13,7 +14,7 @@ import {
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
-import { createRecentCache, type RecentCache } from "../recent-cache.ts";
+import { RecentCache } from "../recent-cache.ts";
 
 /** What the file says of one interface. */
 interface Netif {
@@ -101,12 +102,6 @@ export const netifsShape = byAddresses(
 /** Reads exporters, the most specific first. */
 export const readNetifs: (bytes: Uint8Array) => ReadFile<readonly NetifExporter[]> = fileReader(netifsShape);
 
-export interface NetifEnricherOptions {
-  /** The exporters of the file as it is now, the most specific first; undefined when there is none. */
-  readonly exporters: () => readonly NetifExporter[] | undefined;
-  readonly metrics: Metrics;
-}
-
 type Netifs = ReadonlyMap<number, Netif>;
 
 /** How many exporters' interfaces are kept, put together. */
@@ -114,109 +109,118 @@ const maxKept = 65_536;
 const none: Netifs = new Map();
 const objects = ["flow.in.netif", "flow.out.netif"] as const;
 
+/** The exporters of a file: by address, because it may have many and strangers may send from any address; the wider ones in a row. */
+class NetifIndex {
+  readonly of: readonly NetifExporter[] | undefined;
+  readonly #single = new Map<string, NetifExporter[]>();
+  readonly #wide: readonly NetifExporter[];
+  readonly #kept = new RecentCache<Netifs>(maxKept);
+
+  constructor(exporters: readonly NetifExporter[] | undefined) {
+    this.of = exporters;
+    for (const exporter of exporters ?? []) {
+      const { family, first, last } = exporter.key;
+      if (first !== last) continue;
+      const text = formatAddress({ family, value: first });
+      this.#single.set(text, [...(this.#single.get(text) ?? []), exporter]);
+    }
+    this.#wide = exporters?.filter(({ key }) => key.first !== key.last) ?? [];
+  }
+
+  /** Returns the interfaces of an exporter. */
+  find(exporter: string): Netifs {
+    let netifs = this.#kept.get(exporter);
+    if (netifs === undefined) {
+      netifs = this.#putTogether(exporter);
+      this.#kept.set(exporter, netifs);
+    }
+    return netifs;
+  }
+
+  #putTogether(text: string): Netifs {
+    const address = parseAddress(text);
+    if (address === undefined) return none;
+    const unmapped = unmapAddress(address);
+    const key = addressKey(unmapped);
+    const netifs = new Map<number, Netif>();
+    const covering = this.#wide.filter((exporter) => keyContains(exporter.key, key));
+    for (const { netifs: own } of [...(this.#single.get(formatAddress(unmapped)) ?? []), ...covering]) {
+      for (const [index, netif] of own) if (!netifs.has(index)) netifs.set(index, netif);
+    }
+    return netifs;
+  }
+}
+
 /**
  * Adds what a file says of the interfaces of a flow: `flow.in.netif.*` and `flow.out.netif.*` by `.index`. It replaces what
  * the record has, so that what comes after it has to leave these names alone. Of several exporters that cover the address
  * the most specific one that has the interface counts. Metadata goes by the rules of addresses, `.x` below `flow.in.netif`.
  */
-export function createNetifEnricher({ exporters, metrics }: NetifEnricherOptions): Enricher {
-  let of: readonly NetifExporter[] | undefined;
-  let byAddress: ExporterIndex = indexExporters([]);
-  let kept: RecentCache<Netifs> = createRecentCache(maxKept);
-  const counts = { fields: 0, renamed: 0 };
-  registerMetrics(metrics, counts);
+export class NetifEnricher implements Enricher {
+  readonly lines: LineEnricher;
+  readonly #exporters: () => readonly NetifExporter[] | undefined;
+  #index = new NetifIndex(undefined);
+  #fields = 0;
+  #renamed = 0;
 
-  const netifsOf = (exporter: string): Netifs => {
-    const now = exporters();
-    if (now !== of) {
-      of = now;
-      byAddress = indexExporters(now ?? []);
-      kept = createRecentCache(maxKept);
+  /** @param exporters of the file as it is now, the most specific first; undefined when there is none. */
+  constructor(exporters: () => readonly NetifExporter[] | undefined, metrics: Metrics) {
+    this.#exporters = exporters;
+    this.lines = {
+      begin() {},
+      numbers: objects.flatMap((object) => netifSuffixes.map((suffix) => this.#numberAdditions(object, suffix))),
+      addresses: [],
+      // Metadata may write any name.
+      needsFields: (exporter) => [...this.#netifsOf(exporter).values()].some(({ metadata }) => metadata.size > 0),
+    };
+    const count = (name: string, help: string, read: () => number): void =>
+      metrics.counterFrom(`netgloss_enrich_netif_${name}_total`, help, [], read);
+    count("fields", "Fields of records that the file of interfaces gave.", () => this.#fields);
+    count(
+      "renamed",
+      "Metadata of interfaces put under another name because the one asked for was in another's way.",
+      () => this.#renamed,
+    );
+  }
+
+  enrich(record: RecordFields): void {
+    const exporter = record.get("flow.export.ip.addr");
+    const netifs = typeof exporter === "string" ? this.#netifsOf(exporter) : none;
+    if (netifs.size === 0) return;
+    const metadata: (readonly [string, Value])[] = [];
+    for (const object of objects) {
+      const index = record.get(`${object}.index`);
+      const netif = typeof index === "number" ? netifs.get(index) : undefined;
+      if (netif === undefined) continue;
+      for (const [suffix, value] of netif.fields) record.set(object + suffix, value);
+      this.#fields += netif.fields.length;
+      for (const [key, value] of netif.metadata) metadata.push([key.startsWith(".") ? object + key : key, value]);
     }
-    let netifs = kept.get(exporter);
-    if (netifs === undefined) {
-      netifs = putTogether(byAddress, exporter);
-      kept.set(exporter, netifs);
-    }
-    return netifs;
-  };
+    if (metadata.length > 0) this.#renamed += placeFields(record, gatherValues(metadata)).size;
+  }
 
-  const find = (record: RecordFields, netifs: Netifs, object: string): Netif | undefined => {
-    const index = record.get(`${object}.index`);
-    return typeof index === "number" ? netifs.get(index) : undefined;
-  };
+  #netifsOf(exporter: string): Netifs {
+    const now = this.#exporters();
+    if (now !== this.#index.of) this.#index = new NetifIndex(now);
+    return this.#index.find(exporter);
+  }
 
-  const numberAdditions = (object: string, suffix: string): NumberAdditions => {
+  #numberAdditions(object: string, suffix: string): NumberAdditions {
     const adds = object + suffix;
     // What is put together for an exporter stays until the file changes.
     const rendered = new WeakMap<Netifs, ReadonlyMap<number, RenderedFields>>();
     return {
       field: `${object}.index`,
       adds,
-      tableFor(exporter) {
-        const netifs = netifsOf(exporter);
+      tableFor: (exporter) => {
+        const netifs = this.#netifsOf(exporter);
         const known = rendered.get(netifs) ?? renderFact(netifs, suffix, adds);
         rendered.set(netifs, known);
         return known.size === 0 ? undefined : known;
       },
-      added: (records) => void (counts.fields += records),
+      added: (records) => void (this.#fields += records),
     };
-  };
-
-  return {
-    lines: {
-      begin() {},
-      numbers: objects.flatMap((object) => netifSuffixes.map((suffix) => numberAdditions(object, suffix))),
-      addresses: [],
-      // Metadata may write any name.
-      needsFields: (exporter) => hasMetadata(netifsOf(exporter)),
-    },
-    enrich(record) {
-      const exporter = record.get("flow.export.ip.addr");
-      const netifs = typeof exporter === "string" ? netifsOf(exporter) : none;
-      if (netifs.size === 0) return;
-      const metadata: (readonly [string, Value])[] = [];
-      for (const object of objects) {
-        const netif = find(record, netifs, object);
-        if (netif === undefined) continue;
-        for (const [suffix, value] of netif.fields) record.set(object + suffix, value);
-        counts.fields += netif.fields.length;
-        for (const [key, value] of netif.metadata) metadata.push([key.startsWith(".") ? object + key : key, value]);
-      }
-      if (metadata.length > 0) counts.renamed += placeFields(record, gatherValues(metadata)).length;
-    },
-  };
-}
-
-/** Exporters by address, because a file may have many and strangers may send from any address; the wider ones in a row. */
-interface ExporterIndex {
-  readonly single: ReadonlyMap<string, readonly NetifExporter[]>;
-  readonly wide: readonly NetifExporter[];
-}
-
-function indexExporters(exporters: readonly NetifExporter[]): ExporterIndex {
-  const single = new Map<string, NetifExporter[]>();
-  for (const exporter of exporters) {
-    const { family, first, last } = exporter.key;
-    if (first !== last) continue;
-    const text = formatAddress({ family, value: first });
-    single.set(text, [...(single.get(text) ?? []), exporter]);
   }
-  return { single, wide: exporters.filter(({ key }) => key.first !== key.last) };
-}
-
-/** The interfaces of one exporter. */
-function putTogether({ single, wide }: ExporterIndex, text: string): Netifs {
-  const address = parseAddress(text);
-  if (address === undefined) return none;
-  const unmapped = unmapAddress(address);
-  const key = addressKey(unmapped);
-  const netifs = new Map<number, Netif>();
-  const covering = wide.filter((exporter) => keyContains(exporter.key, key));
-  for (const { netifs: own } of [...(single.get(formatAddress(unmapped)) ?? []), ...covering]) {
-    for (const [index, netif] of own) if (!netifs.has(index)) netifs.set(index, netif);
-  }
-  return netifs;
 }
 
 function renderFact(netifs: Netifs, suffix: string, name: string): ReadonlyMap<number, RenderedFields> {
@@ -226,20 +230,4 @@ function renderFact(netifs: Netifs, suffix: string, name: string): ReadonlyMap<n
     if (fact !== undefined) rendered.set(index, renderFields([[name, fact[1]]]));
   }
   return rendered;
-}
-
-function hasMetadata(netifs: Netifs): boolean {
-  for (const { metadata } of netifs.values()) if (metadata.size > 0) return true;
-  return false;
-}
-
-function registerMetrics(metrics: Metrics, counts: { fields: number; renamed: number }): void {
-  const count = (name: string, help: string, read: () => number): void =>
-    metrics.counterFrom(`netgloss_enrich_netif_${name}_total`, help, [], read);
-  count("fields", "Fields of records that the file of interfaces gave.", () => counts.fields);
-  count(
-    "renamed",
-    "Metadata of interfaces put under another name because the one asked for was in another's way.",
-    () => counts.renamed,
-  );
 }

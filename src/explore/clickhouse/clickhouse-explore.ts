@@ -1,26 +1,22 @@
 import { formatAddress, type Address, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { type Column, columnOf, timeField, exploreColumns } from "../column.ts";
-import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
+import { columnOf, ExploreError, exploreColumns, timeField, type Column } from "../column.ts";
+import {
+  bucketName,
+  recordSum,
+  sumName,
+  type PlainValue,
+  type QueryEngine,
+  type SqlDialect,
+  type SqlValue,
+  type Statement,
+  type WantedRows,
+} from "../query/sql-dialect.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { ExploreError } from "../column.ts";
-import type { FlowsAnswer } from "../query/answer.ts";
-import type { AnswerTable } from "../query/answer.ts";
-import type { Coverage, ExploreAnswer } from "../query/answer.ts";
+import type { AnswerTable, Coverage, ExploreAnswer, FlowsAnswer } from "../query/answer.ts";
 import { rangeBefore, type ExploreQuery, type FlowsQuery, type TimeRange } from "../query/explore-query.ts";
-import type { PlainValue, QueryEngine } from "../query/sql-dialect.ts";
-import { createQueryGate } from "../query/run-query.ts";
+import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
-import { bucketName, recordSum, sumName } from "../query/sql-dialect.ts";
-import { recordOf } from "../query/run-query.ts";
-import { runQuery } from "../query/run-query.ts";
 import { fieldStatus, type ExploreStatus } from "../status.ts";
-
-/** A column of ClickHouse's table. */
-interface ClickHouseColumn {
-  readonly name: string;
-  /** In ClickHouse. */
-  readonly type: string;
-}
 
 const types: Readonly<Record<SqlValue["type"], string>> = {
   text: "String",
@@ -57,7 +53,7 @@ function parameterText({ value }: SqlValue): string {
 }
 
 /** @param columns by field; a field without a column is in the map `other`. */
-function createClickHouseDialect(columns: ReadonlyMap<string, ClickHouseColumn>): SqlDialect {
+function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): SqlDialect {
   const valueOf = ({ field, isArray }: Column): string => {
     const own = columns.get(field);
     if (own === undefined) return `nullIf(other[${quotedText(field)}], '')`;
@@ -114,8 +110,8 @@ export interface ClickHouseExploreOptions {
   readonly database: string;
   /** Of flows. */
   readonly table: string;
-  /** By field. */
-  readonly columns: ReadonlyMap<string, ClickHouseColumn>;
+  /** By field, with their types in ClickHouse. */
+  readonly columns: ReadonlyMap<string, { readonly name: string; readonly type: string }>;
   /** Fields besides the usual ones. */
   readonly fields: readonly string[];
   readonly memoryBytes: number;
@@ -123,122 +119,130 @@ export interface ClickHouseExploreOptions {
   readonly clock: Clock;
 }
 
-/** The table that an output to ClickHouse fills, and what can be asked of it. */
-export interface ClickHouseExplore {
-  status(signal: AbortSignal): Promise<Omit<ExploreStatus, "droppedRows">>;
-  /** @throws ExploreError */
-  query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
-  /** @throws ExploreError */
-  flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
-  /** A table as a file of Parquet. @throws ExploreError */
-  parquet(table: AnswerTable): Promise<Uint8Array>;
-}
-
 const maxRunning = 4;
 const maxWaiting = 16;
 
-export function createClickHouseExplore(options: ClickHouseExploreOptions): ClickHouseExplore {
-  const { ask, database, table, columns, fields, memoryBytes, timeoutMs, clock } = options;
-  const gate = createQueryGate(maxRunning, maxWaiting);
-  const usual = exploreColumns(fields);
-  const name = `${quoted(database)}.${quoted(table)}`;
-  const settings = {
-    max_memory_usage: String(memoryBytes),
-    max_execution_time: String(Math.ceil(timeoutMs / 1000)),
-    cancel_http_readonly_queries_on_client_close: "1",
-    output_format_json_quote_64bit_integers: "1",
-    join_use_nulls: "0",
-  };
-  const rowsOf = async (sql: string, values: readonly SqlValue[], signal: AbortSignal): Promise<unknown[][]> => {
-    const parameters = Object.fromEntries(values.map((value, i) => [`param_p${i}`, parameterText(value)]));
-    const text = await ask(`${sql} FORMAT JSONCompactEachRow`, { ...settings, ...parameters }, signal);
-    return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown[]]));
-  };
-  const dialect = createClickHouseDialect(columns);
-  const keptColumn = (field: string): Column => {
+/** Runs statements over the table of flows. */
+class ClickHouseEngine implements QueryEngine {
+  readonly dialect: SqlDialect;
+  readonly plain = plainValue;
+  readonly #ask: AskClickHouse;
+  readonly #table: string;
+  readonly #settings: Readonly<Record<string, string>>;
+
+  constructor({ ask, database, table, columns, memoryBytes, timeoutMs }: ClickHouseExploreOptions) {
+    this.dialect = createClickHouseDialect(columns);
+    this.#ask = ask;
+    this.#table = `${quotedName(database)}.${quotedName(table)}`;
+    this.#settings = {
+      max_memory_usage: String(memoryBytes),
+      max_execution_time: String(Math.ceil(timeoutMs / 1000)),
+      cancel_http_readonly_queries_on_client_close: "1",
+      output_format_json_quote_64bit_integers: "1",
+      join_use_nulls: "0",
+    };
+  }
+
+  columnOf(field: string): Column {
     const column = columnOf(field);
     if (column === undefined) throw new ExploreError("invalid_argument", `records have no field ${field}`);
     return column;
-  };
-  const engine: QueryEngine = {
-    source: {
-      dialect,
-      columnOf: keptColumn,
-      from({ summand, granularitySeconds = 0, range }) {
-        const sum =
-          summand === undefined
-            ? ""
-            : `, ${recordSum(summand, { dialect, columnOf: keptColumn, weight: undefined })} AS ${sumName}`;
-        // Records that are no flows but of the exporters' own kinds.
-        const isFlow = "flow_record_type = ''";
-        const time = dialect.column(keptColumn(timeField));
-        const bucket = granularitySeconds === 0 ? "" : `, ${dialect.bucket(time, granularitySeconds)} AS ${bucketName}`;
-        return `(SELECT *${sum}${bucket} FROM ${name} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
-      },
-    },
-    rows: ({ sql, values }, signal) => rowsOf(sql, values, signal),
-    plain: plainValue,
-  };
+  }
 
-  const bounds = async (signal: AbortSignal): Promise<{ rows: number; from: number; to: number }> => {
+  from({ summand, granularitySeconds = 0, range }: WantedRows): string {
+    const { dialect } = this;
+    const added = summand && recordSum(summand, dialect, (field) => this.columnOf(field), undefined);
+    const sum = added === undefined ? "" : `, ${added} AS ${sumName}`;
+    const time = dialect.column(this.columnOf(timeField));
+    const bucket = granularitySeconds === 0 ? "" : `, ${dialect.bucket(time, granularitySeconds)} AS ${bucketName}`;
+    return `(SELECT *${sum}${bucket} FROM ${this.#table} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
+  }
+
+  async rows({ sql, values }: Statement, signal: AbortSignal): Promise<unknown[][]> {
+    const parameters = Object.fromEntries(values.map((value, i) => [`param_p${i}`, parameterText(value)]));
+    const text = await this.#ask(`${sql} FORMAT JSONCompactEachRow`, { ...this.#settings, ...parameters }, signal);
+    return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown[]]));
+  }
+
+  /** Returns how many flows there are, and the times of the oldest and the newest. */
+  async bounds(signal: AbortSignal): Promise<{ readonly rows: number; readonly from: number; readonly to: number }> {
     const time = (word: string): string => `toUnixTimestamp64Milli(toDateTime64(${word}(timestamp), 3, 'UTC'))`;
-    const sql = `SELECT count(), ${time("min")}, ${time("max")} FROM ${name} WHERE flow_record_type = ''`;
-    const [rows, from, to] = (await rowsOf(sql, [], signal))[0] ?? [];
+    const sql = `SELECT count(), ${time("min")}, ${time("max")} FROM ${this.#table} WHERE ${isFlow}`;
+    const [rows, from, to] = (await this.rows({ sql, values: [] }, signal))[0] ?? [];
     return { rows: Number(rows ?? 0), from: Number(from ?? 0), to: Number(to ?? 0) };
-  };
+  }
+}
 
-  return {
-    parquet: options.parquet,
-    async status(signal) {
-      const { rows, from, to } = await bounds(signal);
-      const parts = `SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = ${quotedText(database)} AND table = ${quotedText(table)}`;
-      // Not everybody may look there.
-      const found = await rowsOf(parts, [], signal).catch(() => []);
+/** True of flows, and not of records of the exporters' own kinds. */
+const isFlow = "flow_record_type = ''";
+
+/** The table that an output to ClickHouse fills, and what can be asked of it. */
+export class ClickHouseExplore {
+  readonly #options: ClickHouseExploreOptions;
+  readonly #engine: ClickHouseEngine;
+  readonly #gate = new QueryGate(maxRunning, maxWaiting);
+  readonly #usual: readonly Column[];
+
+  constructor(options: ClickHouseExploreOptions) {
+    this.#options = options;
+    this.#engine = new ClickHouseEngine(options);
+    this.#usual = exploreColumns(options.fields);
+  }
+
+  async status(signal: AbortSignal): Promise<Omit<ExploreStatus, "droppedRows">> {
+    const { database, table } = this.#options;
+    const { rows, from, to } = await this.#engine.bounds(signal);
+    const sql = `SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = ${quotedText(database)} AND table = ${quotedText(table)}`;
+    // Not everybody may look there.
+    const found = await this.#engine.rows({ sql, values: [] }, signal).catch(() => []);
+    return {
+      enabled: true,
+      store: "clickhouse",
+      ...(rows > 0 && { from: new Date(from).toISOString(), to: new Date(to).toISOString() }),
+      rows,
+      bytes: Number(found[0]?.[0] ?? 0),
+      sampling: 1,
+      fields: this.#usual.map((column) => fieldStatus(column, false)),
+      retention: { hours: 0, bytes: 0 },
+    };
+  }
+
+  /** @throws ExploreError */
+  query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
+    const { clock } = this.#options;
+    return this.#gate.run(signal, async () => {
+      const begun = clock.monotonic();
+      const answer = await runQuery(query, this.#engine, signal);
+      const { rows, from } = await this.#engine.bounds(signal);
+      const since = rows > 0 ? from : undefined;
+      const { missing: missingBefore } = query.compare ? coverageOf(rangeBefore(query), since) : {};
       return {
-        enabled: true,
-        store: "clickhouse",
-        ...(rows > 0 && { from: new Date(from).toISOString(), to: new Date(to).toISOString() }),
-        rows,
-        bytes: Number(found[0]?.[0] ?? 0),
+        ...answer,
         sampling: 1,
-        fields: usual.map((column) => fieldStatus(column, false)),
-        retention: { hours: 0, bytes: 0 },
+        ...coverageOf(query, since),
+        ...(missingBefore && { missingBefore }),
+        store: "clickhouse",
+        elapsedMs: Math.round(clock.monotonic() - begun),
       };
-    },
-    query: (query, signal) =>
-      gate.run(signal, async () => {
-        const begun = clock.monotonic();
-        const answer = await runQuery(query, engine, signal);
-        const { rows, from } = await bounds(signal);
-        const { missing: missingBefore } = query.compare
-          ? coverageOf(rangeBefore(query), rows > 0 ? from : undefined)
-          : {};
-        return {
-          ...answer,
-          sampling: 1,
-          ...coverageOf(query, rows > 0 ? from : undefined),
-          ...(missingBefore && { missingBefore }),
-          store: "clickhouse",
-          elapsedMs: Math.round(clock.monotonic() - begun),
-        };
-      }),
-    flows: (query, signal) =>
-      gate.run(signal, async () => {
-        const wanted = query.fields.length > 0 ? query.fields.map((field) => engine.source.columnOf(field)) : usual;
-        const found = await engine.rows(
-          flowsStatement({ ...query, source: engine.source }, wanted, query.limit),
-          signal,
-        );
-        const { rows, from } = await bounds(signal);
-        const records = found.map((row) =>
-          recordOf(
-            wanted,
-            row.map((value, i) => engine.plain(wanted[i] as Column, value)),
-          ),
-        );
-        return { records, sampling: 1, complete: rows > 0 && from <= query.from };
-      }),
-  };
+    });
+  }
+
+  /** @throws ExploreError */
+  flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
+    const engine = this.#engine;
+    return this.#gate.run(signal, async () => {
+      const wanted = query.fields.length > 0 ? query.fields.map((field) => engine.columnOf(field)) : this.#usual;
+      const found = await engine.rows(flowsStatement({ ...query, engine }, wanted, query.limit), signal);
+      const { rows, from } = await engine.bounds(signal);
+      const records = found.map((row) => recordOf(wanted, row, engine));
+      return { records, sampling: 1, complete: rows > 0 && from <= query.from };
+    });
+  }
+
+  /** Writes a table as a file of Parquet. @throws ExploreError */
+  parquet(table: AnswerTable): Promise<Uint8Array> {
+    return this.#options.parquet(table);
+  }
 }
 
 /** The table has single records only. @param since of the oldest, milliseconds since the epoch; undefined: there is none. */
@@ -249,10 +253,6 @@ function coverageOf({ from, to }: TimeRange, since: number | undefined): Coverag
   if (since !== undefined && since <= from) return { complete: true, parts };
   const missing = { from: iso(from), to: iso(begin), because: "nothing older is kept", lacking: [] };
   return { complete: false, parts, missing };
-}
-
-function quoted(name: string): string {
-  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
 }
 
 function plainValue(column: Column, value: unknown): PlainValue {

@@ -32,54 +32,6 @@ export function settlingBytes(logBytes: number): number {
   return (Math.ceil(logBytes / fileBlockBytes) + 2) * fileBlockBytes;
 }
 
-interface DatabaseFilesOptions {
-  readonly connection: DuckDBConnection;
-  readonly directory: string;
-  /** How the names of the files begin; a time follows, and a number. */
-  readonly kind: "flows" | "minutes";
-  readonly log: Log;
-}
-
-/** Files of DuckDB of one kind in a directory. A name is that of a file without its ending, and of its schema while it is attached. */
-export interface DatabaseFiles {
-  /** The oldest first. Of a file and the sorted one that replaces it both, the sorted one first. */
-  list(): readonly string[];
-  /**
-   * A name behind those of all files of this time, also of those that are gone or set aside: the order of names is that of files, and what is
-   * noted of a file by its name is never taken for one of another. @param time as the file is called, such as `20261122T04`.
-   */
-  newName(time: string): string;
-  /** @param prepare makes the tables; when it fails, the file is detached again. */
-  attach<T>(name: string, prepare: () => Promise<T>): Promise<T>;
-  /**
-   * The same for a file of a run before: it is put in order, and set aside when it cannot be read.
-   *
-   * @returns undefined for one that was set aside. @throws Error when another process has it open.
-   */
-  attachOld<T>(name: string, prepare: () => Promise<T>): Promise<T | undefined>;
-  /**
-   * Writes a sorted file for one that gets no more rows; both are attached afterwards. After a crash at any point either the old file alone is
-   * in the list, or both with the same rows.
-   *
-   * @param aside does the work. @param write is given the schema of the new file. @returns the name of the new file.
-   */
-  writeSorted(aside: DuckDBConnection, name: string, write: (schema: string) => Promise<void>): Promise<string>;
-  /** Detaches a file and deletes it. */
-  remove(name: string): Promise<void>;
-  /** Deletes what a crash left of sorted files that were not complete. Only while no other process uses the directory. */
-  removeDrafts(): void;
-  /** On disk, with what is not yet in its place. */
-  bytes(name: string): number;
-  /** What of that is in the log. */
-  logBytes(name: string): number;
-  /** The same of the sorted file that is being written for it. */
-  draftBytes(name: string): number;
-  /** Of the file that was set aside. */
-  damagedBytes(): number;
-  /** Files that could not be read and were set aside since the start. */
-  readonly setAside: number;
-}
-
 const ending = ".duckdb";
 const damaged = ".damaged";
 const draft = ".draft";
@@ -95,114 +47,174 @@ export function firstName(name: string): string {
   return isSorted(name) ? name.slice(0, -sorted.length) : name;
 }
 
-export function createDatabaseFiles({ connection, directory, kind, log }: DatabaseFilesOptions): DatabaseFiles {
-  const pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}(?:${sorted})?\\${ending}$`);
-  let setAsideCount = 0;
-  let lastName = "";
+/** Files of DuckDB of one kind in a directory. A name is that of a file without its ending, and of its schema while it is attached. */
+export class DatabaseFiles {
+  readonly #connection: DuckDBConnection;
+  readonly #directory: string;
+  readonly #kind: string;
+  readonly #log: Log;
+  readonly #pattern: RegExp;
+  #setAsideCount = 0;
+  #lastName = "";
 
-  const pathOf = (name: string): string => join(directory, `${name}${ending}`);
-  const list = (): readonly string[] =>
-    readdirSync(directory)
-      .filter((file) => pattern.test(file))
+  /** @param kind how the names of the files begin; a time follows, and a number. */
+  constructor(connection: DuckDBConnection, directory: string, kind: "flows" | "minutes", log: Log) {
+    this.#connection = connection;
+    this.#directory = directory;
+    this.#kind = kind;
+    this.#log = log;
+    this.#pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}(?:${sorted})?\\${ending}$`);
+  }
+
+  /** Files that could not be read and were set aside since the start. */
+  get setAside(): number {
+    return this.#setAsideCount;
+  }
+
+  /** Lists the files, the oldest first. Of a file and the sorted one that replaces it both, the sorted one first. */
+  list(): readonly string[] {
+    return readdirSync(this.#directory)
+      .filter((file) => this.#pattern.test(file))
       .map((file) => file.slice(0, -ending.length))
       .toSorted(oldestFirst);
-  const detach = (name: string): Promise<unknown> => connection.run(`DETACH DATABASE IF EXISTS ${quoted(name)}`);
+  }
 
-  const damagedFiles = (): readonly string[] =>
-    readdirSync(directory)
-      .filter((file) => file.startsWith(`${kind}-`) && file.endsWith(damaged))
-      .map((file) => join(directory, file));
+  /**
+   * Makes a name behind those of all files of this time, also of those that are gone or set aside: the order of names is that of files, and what is
+   * noted of a file by its name is never taken for one of another. @param time as the file is called, such as `20261122T04`.
+   */
+  newName(time: string): string {
+    const begin = `${this.#kind}-${time}-`;
+    // Names of earlier files may be of files that are gone by now.
+    const taken = [...readdirSync(this.#directory), this.#lastName].filter((name) => name.startsWith(begin));
+    const number = Math.max(-1, ...taken.map((name) => Number.parseInt(name.slice(begin.length), 10))) + 1;
+    this.#lastName = `${begin}${String(number).padStart(4, "0")}`;
+    return this.#lastName;
+  }
 
-  /** Of the files that were set aside before, none is kept. @returns where it is. */
-  const setAside = (name: string): string => {
-    for (const file of damagedFiles()) rmSync(file, { force: true });
-    const path = pathOf(name);
-    for (const each of [path, `${path}.wal`]) if (sizeOf(each) > 0) renameSync(each, `${each}${damaged}`);
-    setAsideCount++;
-    return `${path}${damaged}`;
-  };
-
-  const attach = async <T>(name: string, prepare: () => Promise<T>): Promise<T> => {
-    await connection.run(attachStatement(pathOf(name), name));
+  /** @param prepare makes the tables; when it fails, the file is detached again. */
+  async attach<T>(name: string, prepare: () => Promise<T>): Promise<T> {
+    await this.#connection.run(attachStatement(this.#pathOf(name), name));
     try {
       return await prepare();
     } catch (error) {
-      await detach(name);
+      await this.#detach(name);
       throw error;
     }
-  };
+  }
 
-  return {
-    list,
-    newName(time) {
-      const begin = `${kind}-${time}-`;
-      // Names of earlier files may be of files that are gone by now.
-      const taken = [...readdirSync(directory), lastName].filter((name) => name.startsWith(begin));
-      const number = Math.max(-1, ...taken.map((name) => Number.parseInt(name.slice(begin.length), 10))) + 1;
-      lastName = `${begin}${String(number).padStart(4, "0")}`;
-      return lastName;
-    },
-    attach,
-    async attachOld(name, prepare) {
-      try {
-        return await attach(name, async () => {
-          const prepared = await prepare();
-          // What a crash left in the log of the file.
-          await connection.run(`CHECKPOINT ${quoted(name)}`);
-          return prepared;
-        });
-      } catch (error) {
-        if (isLocked(error)) {
-          throw new Error(`another process has the files in ${directory} open: ${messageOf(error)}`, { cause: error });
-        }
-        const file = setAside(name);
-        log.error({ file, error }, "a file of Explore cannot be read: it is set aside, its records are missing");
-        return undefined;
+  /**
+   * Does the same for a file of a run before: it is put in order, and set aside when it cannot be read.
+   *
+   * @returns undefined for one that was set aside. @throws Error when another process has it open.
+   */
+  async attachOld<T>(name: string, prepare: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.attach(name, async () => {
+        const prepared = await prepare();
+        // What a crash left in the log of the file.
+        await this.#connection.run(`CHECKPOINT ${quoted(name)}`);
+        return prepared;
+      });
+    } catch (error) {
+      if (isLocked(error)) {
+        const message = `another process has the files in ${this.#directory} open: ${messageOf(error)}`;
+        throw new Error(message, { cause: error });
       }
-    },
-    async writeSorted(aside, name, write) {
-      const made = `${name}${sorted}`;
-      const path = `${pathOf(made)}${draft}`;
+      const file = this.#putAside(name);
+      this.#log.error({ file, error }, "a file of Explore cannot be read: it is set aside, its records are missing");
+      return undefined;
+    }
+  }
+
+  /**
+   * Writes a sorted file for one that gets no more rows; both are attached afterwards. After a crash at any point either the old file alone is
+   * in the list, or both with the same rows.
+   *
+   * @param aside does the work. @param write is given the schema of the new file. @returns the name of the new file.
+   */
+  async writeSorted(aside: DuckDBConnection, name: string, write: (schema: string) => Promise<void>): Promise<string> {
+    const made = `${name}${sorted}`;
+    const path = `${this.#pathOf(made)}${draft}`;
+    removeFile(path);
+    await aside.run(attachStatement(path, made));
+    try {
+      await write(made);
+      // Writes all of it to the disk.
+      await aside.run(`CHECKPOINT ${quoted(made)}`);
+      await aside.run(`DETACH DATABASE ${quoted(made)}`);
+      renameSync(path, this.#pathOf(made));
+    } catch (error) {
+      await this.#detach(made);
       removeFile(path);
-      await aside.run(attachStatement(path, made));
-      try {
-        await write(made);
-        // Writes all of it to the disk.
-        await aside.run(`CHECKPOINT ${quoted(made)}`);
-        await aside.run(`DETACH DATABASE ${quoted(made)}`);
-        renameSync(path, pathOf(made));
-      } catch (error) {
-        await detach(made);
-        removeFile(path);
-        throw error;
-      }
-      try {
-        syncDirectory(directory);
-        await aside.run(attachStatement(pathOf(made), made));
-      } catch (error) {
-        removeFile(pathOf(made));
-        throw error;
-      }
-      return made;
-    },
-    async remove(name) {
-      await detach(name);
-      removeFile(pathOf(name));
-    },
-    removeDrafts() {
-      for (const file of readdirSync(directory)) {
-        if (file.startsWith(`${kind}-`) && file.includes(`${ending}${draft}`))
-          rmSync(join(directory, file), { force: true });
-      }
-    },
-    bytes: (name) => sizesOf(pathOf(name)),
-    logBytes: (name) => sizeOf(`${pathOf(name)}.wal`),
-    draftBytes: (name) => sizesOf(`${pathOf(`${name}${sorted}`)}${draft}`),
-    damagedBytes: () => damagedFiles().reduce((sum, file) => sum + sizeOf(file), 0),
-    get setAside() {
-      return setAsideCount;
-    },
-  };
+      throw error;
+    }
+    try {
+      syncDirectory(this.#directory);
+      await aside.run(attachStatement(this.#pathOf(made), made));
+    } catch (error) {
+      removeFile(this.#pathOf(made));
+      throw error;
+    }
+    return made;
+  }
+
+  /** Detaches a file and deletes it. */
+  async remove(name: string): Promise<void> {
+    await this.#detach(name);
+    removeFile(this.#pathOf(name));
+  }
+
+  /** Deletes what a crash left of sorted files that were not complete. Only while no other process uses the directory. */
+  removeDrafts(): void {
+    for (const file of this.#ofKind((name) => name.includes(`${ending}${draft}`))) rmSync(file, { force: true });
+  }
+
+  /** Bytes on disk, with what is not yet in its place. */
+  bytes(name: string): number {
+    return sizesOf(this.#pathOf(name));
+  }
+
+  /** What of that is in the log. */
+  logBytes(name: string): number {
+    return sizeOf(`${this.#pathOf(name)}.wal`);
+  }
+
+  /** The same of the sorted file that is being written for it. */
+  draftBytes(name: string): number {
+    return sizesOf(`${this.#pathOf(`${name}${sorted}`)}${draft}`);
+  }
+
+  /** Of the file that was set aside. */
+  damagedBytes(): number {
+    return this.#damagedFiles().reduce((sum, file) => sum + sizeOf(file), 0);
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#directory, `${name}${ending}`);
+  }
+
+  async #detach(name: string): Promise<void> {
+    await this.#connection.run(`DETACH DATABASE IF EXISTS ${quoted(name)}`);
+  }
+
+  #ofKind(isWanted: (file: string) => boolean): readonly string[] {
+    const files = readdirSync(this.#directory).filter((file) => file.startsWith(`${this.#kind}-`) && isWanted(file));
+    return files.map((file) => join(this.#directory, file));
+  }
+
+  #damagedFiles(): readonly string[] {
+    return this.#ofKind((file) => file.endsWith(damaged));
+  }
+
+  /** Of the files that were set aside before, none is kept. @returns where it is. */
+  #putAside(name: string): string {
+    for (const file of this.#damagedFiles()) rmSync(file, { force: true });
+    const path = this.#pathOf(name);
+    for (const each of [path, `${path}.wal`]) if (sizeOf(each) > 0) renameSync(each, `${each}${damaged}`);
+    this.#setAsideCount++;
+    return `${path}${damaged}`;
+  }
 }
 
 function attachStatement(path: string, name: string): string {

@@ -4,11 +4,48 @@ import type { DuckDBInstance } from "@duckdb/node-api";
 import type * as Bindings from "@duckdb/node-bindings";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock, Log } from "../../base/report/index.ts";
+import type { SamplingRates } from "../sampling/index.ts";
 
 /** DuckDB, which is an optional dependency. */
 export interface DuckDb {
   readonly api: typeof Api;
   readonly bindings: typeof Bindings;
+}
+
+/** What the embedded store is; plain data. */
+export interface EmbeddedExploreConfig {
+  readonly directory: string;
+  /** What the files may have together; a quarter of it is for what is under way. */
+  readonly maxBytes: number;
+  readonly maxHours: number;
+  readonly rollups: {
+    /** 0: none are made, and those that are there are removed. */
+    readonly maxDays: number;
+    readonly maxBytes: number;
+    /** Fields that they keep besides the usual ones. */
+    readonly fields: readonly string[];
+  };
+  /** Of more records than these, one stands for several. */
+  readonly rates: SamplingRates;
+  /** What queries may take. */
+  readonly memoryBytes: number;
+  /** Fields that are kept besides the usual ones. */
+  readonly fields: readonly string[];
+  /** How many keys of metadata become columns by themselves. */
+  readonly maxMetadataFields: number;
+  readonly timeoutMs: number;
+}
+
+/** What the parts of an open store have in common. */
+export interface StoreContext {
+  readonly duckDb: DuckDb;
+  readonly instance: DuckDBInstance;
+  readonly config: EmbeddedExploreConfig;
+  /** Whether nothing waits that is more urgent than to sort complete files. */
+  readonly isCalm: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Both are CommonJS: an import would look for their names first, which takes twice the time of loading them. */
@@ -29,17 +66,12 @@ export function loadDuckDb(): DuckDb {
   }
 }
 
-interface InstanceOptions {
-  readonly directory: string;
-  /** What the files may have together; a quarter of it is for what is under way. */
-  readonly maxBytes: number;
-  readonly memoryBytes: number;
-  readonly threads: number;
-}
-
 /** DuckDB without a database of its own: files are attached to it. Makes the directory, too. */
-export function openInstance({ api }: DuckDb, options: InstanceOptions): Promise<DuckDBInstance> {
-  const { directory, maxBytes, memoryBytes, threads } = options;
+export function openInstance(
+  { api }: DuckDb,
+  { directory, maxBytes, memoryBytes }: Pick<EmbeddedExploreConfig, "directory" | "maxBytes" | "memoryBytes">,
+  threads: number,
+): Promise<DuckDBInstance> {
   const temporary = join(directory, "tmp");
   mkdirSync(directory, { recursive: true });
   rmSync(temporary, { recursive: true, force: true });

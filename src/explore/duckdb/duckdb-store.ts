@@ -1,51 +1,11 @@
-import type { DuckDBAppender, DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import type { Clock, Log } from "../../base/report/index.ts";
+import type { DuckDBAppender, DuckDBConnection } from "@duckdb/node-api";
 import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../column.ts";
-import { copyBlock, type Block, type BlockColumn } from "../block.ts";
-import { createChunkWriter, type ChunkWriter } from "./duckdb-table.ts";
-import { createDatabaseFiles, firstName, type DatabaseFiles } from "./database-files.ts";
-import { logBytesOf } from "./database-files.ts";
-import { quoted } from "./duckdb-table.ts";
-import type { DuckDb } from "./duckdb-instance.ts";
+import type { Block, BlockColumn } from "../block.ts";
+import { ChunkWriter, quoted } from "./duckdb-table.ts";
+import { DatabaseFiles, firstName, logBytesOf } from "./database-files.ts";
+import type { StoreContext } from "./duckdb-instance.ts";
 import { noteBlock, readPartition, type Partition } from "./partition.ts";
-import { createRetention, type Keep } from "./upkeep.ts";
-import { createSorter, type Sorter } from "./upkeep.ts";
-
-export interface DuckDbStoreOptions {
-  readonly duckDb: DuckDb;
-  readonly instance: DuckDBInstance;
-  readonly directory: string;
-  readonly maxBytes: number;
-  readonly maxHours: number;
-  /** Whether nothing waits that is more urgent than to sort complete files. */
-  readonly isCalm: () => boolean;
-  readonly keep: Keep;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** The files of rows. All but questions is done by one caller, one after the other. */
-export interface DuckDbStore {
-  /** The oldest first. */
-  partitions(): readonly Partition[];
-  bytes(): number;
-  readonly sorter: Sorter;
-  /** Files that could not be read and were set aside since the start. */
-  readonly setAside: number;
-  /** What blocks may have, and questions may ask for. */
-  columns(): readonly Column[];
-  /** Takes the rows of a block into memory. @throws Error when there is no place for them. */
-  append(block: Block): void;
-  /**
-   * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
-   * hour is over, the file is large, or rows have a value in a column that the file lacks.
-   *
-   * @throws Error also when an earlier file could not be completed.
-   */
-  flush(): Promise<void>;
-  setColumns(columns: readonly Column[]): void;
-  close(): Promise<void>;
-}
+import { Retention, Sorter, type Keep } from "./upkeep.ts";
 
 /** The bound on the bytes is shared by at least this many files, so that removing one does not remove much. */
 const minFiles = 12;
@@ -55,39 +15,22 @@ const maxFileBytes = 192 * 2 ** 20;
 const maxWaiting = 100;
 const hourMs = 3_600_000;
 
-interface Current {
+/** The file that gets rows. */
+class CurrentFile {
   readonly partition: Partition;
   readonly hour: number;
   readonly appender: DuckDBAppender;
   readonly writer: ChunkWriter;
-}
 
-/** @throws Error when the directory cannot be used, or another process has it. */
-export async function openDuckDbStore(columns: readonly Column[], options: DuckDbStoreOptions): Promise<DuckDbStore> {
-  const { instance, directory, log } = options;
-  const connection = await instance.connect();
-  const files = createDatabaseFiles({ connection, directory, kind: "flows", log });
-  const partitions: Partition[] = [];
-  const superseded: string[] = [];
-  for (const name of files.list()) {
-    // A sorted file comes before the one whose rows it has.
-    if (partitions.at(-1)?.id === firstName(name)) {
-      superseded.push(name);
-      continue;
-    }
-    const partition = await files.attachOld(name, () => readPartition(connection, name, columns));
-    if (partition === undefined) continue;
-    partition.isComplete = true;
-    if (partition.rows > 0) partitions.push(partition);
-    else await files.remove(name);
+  constructor(partition: Partition, hour: number, appender: DuckDBAppender, writer: ChunkWriter) {
+    this.partition = partition;
+    this.hour = hour;
+    this.appender = appender;
+    this.writer = writer;
   }
-  // All files could be opened, so no other process uses them.
-  for (const name of superseded) await files.remove(name);
-  files.removeDrafts();
-  return createStoreWriter({ ...options, connection, files, partitions }, withFound(columns, partitions));
 }
 
-/** Names of metadata that runs before this one have found are columns, too. */
+/** Adds the names of metadata that runs before this one have found: they are columns, too. */
 function withFound(columns: readonly Column[], partitions: readonly Partition[]): readonly Column[] {
   const known = new Set(columns.map(({ field }) => field));
   const found = new Set(partitions.flatMap((partition) => [...partition.columns]));
@@ -95,143 +38,212 @@ function withFound(columns: readonly Column[], partitions: readonly Partition[])
   return withoutTwins([...columns, ...names.map(columnOf).filter((column) => column !== undefined)]);
 }
 
-interface WriterOptions extends DuckDbStoreOptions {
-  readonly connection: DuckDBConnection;
-  readonly files: DatabaseFiles;
-  readonly partitions: Partition[];
-}
-
-async function createStoreWriter(options: WriterOptions, columns: readonly Column[]): Promise<DuckDbStore> {
-  const { duckDb, instance, connection, files, partitions, maxBytes, clock } = options;
-  const sorter = createSorter({ ...options, hasRoom: () => retention.hasRoom() });
-  const retention = createRetention({ ...options, sorter, settled: () => settling, coming: () => coming });
-  let wanted = columns;
+/** The files of rows. All but queries is done by one caller, one after the other. */
+export class DuckDbStore {
+  readonly sorter: Sorter;
+  readonly #context: StoreContext;
+  readonly #connection: DuckDBConnection;
+  readonly #files: DatabaseFiles;
+  readonly #partitions: Partition[] = [];
+  readonly #retention: Retention;
+  #columns: readonly Column[];
   /** A column without values costs as much as one that has some. So a file has those that any record had a value in. */
-  const used = new Set([timeField, ...partitions.flatMap((partition) => [...partition.columns])]);
+  readonly #used = new Set([timeField]);
   /** Rows for which the current file lacks a column, and those after them. */
-  let waiting: Block[] = [];
+  #waiting: Block[] = [];
   /** Bytes that the rows will take that are not on disk yet. */
-  let coming = 0;
-  let current: Current | undefined;
-  let settling: Promise<void> = Promise.resolve();
-  let fault: unknown;
+  #coming = 0;
+  #current: CurrentFile | undefined;
+  #settling: Promise<void> = Promise.resolve();
+  #fault: unknown;
 
-  /** A new file, which gets rows from the time that it is made the current one. */
-  const prepare = async (): Promise<Current> => {
-    const now = clock.now();
-    const hour = Math.floor(now / hourMs);
-    const name = files.newName(new Date(now).toISOString().slice(0, 13).replaceAll("-", ""));
-    const own = wanted.filter(({ field }) => used.has(field));
-    const partition = await files.attach(name, () => readPartition(connection, name, own));
-    const appender = await connection.createAppender("flows", "main", name);
-    partitions.push(partition);
-    return { partition, hour, appender, writer: createChunkWriter(duckDb, own) };
-  };
-  const put = (appender: DuckDBAppender): void => {
-    appender.flushSync();
-    coming = 0;
-  };
-  /** What was appended goes to the file before: there is room for just that. */
-  const begin = async (): Promise<Current> => {
-    const next = await prepare();
+  private constructor(columns: readonly Column[], context: StoreContext, keep: Keep, connection: DuckDBConnection) {
+    this.#context = context;
+    this.#connection = connection;
+    this.#columns = columns;
+    this.#files = new DatabaseFiles(connection, context.config.directory, "flows", context.log);
+    this.sorter = new Sorter(context, this.#files, this.#partitions, () => this.#retention.hasRoom());
+    this.#retention = new Retention(this.#files, this.#partitions, this.sorter, keep, context);
+  }
+
+  /** @throws Error when the directory cannot be used, or another process has it. */
+  static async open(columns: readonly Column[], context: StoreContext, keep: Keep): Promise<DuckDbStore> {
+    const store = new DuckDbStore(columns, context, keep, await context.instance.connect());
+    await store.#readFiles();
+    await store.#begin();
+    return store;
+  }
+
+  /** Returns the files, the oldest first. */
+  partitions(): readonly Partition[] {
+    return this.#partitions;
+  }
+
+  bytes(): number {
+    return this.#retention.bytes();
+  }
+
+  /** Files that could not be read and were set aside since the start. */
+  get setAside(): number {
+    return this.#files.setAside;
+  }
+
+  /** Returns what blocks may have, and queries may ask for. */
+  columns(): readonly Column[] {
+    return this.#columns;
+  }
+
+  setColumns(columns: readonly Column[]): void {
+    this.#columns = columns;
+  }
+
+  /** Takes the rows of a block into memory. @throws Error when there is no place for them. */
+  append(block: Block): void {
+    if (this.#current === undefined) throw new Error("the store is closed");
+    const { partition, writer, appender } = this.#current;
+    const isMissing = ({ column, count }: BlockColumn): boolean => count > 0 && !partition.columns.has(column.field);
+    const bytes = logBytesOf(block, (each) => each.count > 0 || partition.columns.has(each.column.field));
+    const missing = block.columns.filter(isMissing);
+    if (this.#waiting.length === 0 && missing.length === 0) {
+      appender.appendDataChunk(new this.#context.duckDb.api.DuckDBDataChunk(writer.write(block)));
+      noteBlock(partition, block);
+      partition.logBytes += bytes;
+    } else {
+      if (this.#waiting.length === maxWaiting) {
+        throw new Error("no file can be begun for rows that have further fields");
+      }
+      for (const { column } of missing) this.#used.add(column.field);
+      this.#waiting.push(block.copy());
+    }
+    this.#coming += bytes;
+  }
+
+  /**
+   * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
+   * hour is over, the file is large, or rows have a value in a column that the file lacks.
+   *
+   * @throws Error also when an earlier file could not be completed.
+   */
+  async flush(): Promise<void> {
+    if (this.#current === undefined) return;
+    const { partition, hour } = this.#current;
+    const bytes = this.#files.bytes(partition.name) + this.#coming;
+    const isLarge = bytes > Math.min(this.#context.config.maxBytes / minFiles, maxFileBytes);
+    const isOver = Math.floor(this.#context.clock.now() / hourMs) !== hour;
+    const isWide = this.#waiting.length > 0;
+    if (isWide || ((isLarge || isOver) && partition.rows > 0)) await this.#begin();
+    else await this.#tidy();
+    this.#put(this.#current.appender);
+    const found = this.#fault;
+    this.#fault = undefined;
+    if (found !== undefined) throw found as Error;
+  }
+
+  async close(): Promise<void> {
+    await this.sorter.close();
     try {
-      await retention.tidy();
+      if (this.#waiting.length > 0) await this.#begin();
+      else await this.#tidy();
+    } finally {
+      // A file that cannot be removed keeps no rows from the disk.
+      const last = this.#current;
+      this.#current = undefined;
+      if (last !== undefined) this.#finish(last);
+      await this.#settling;
+      this.#connection.closeSync();
+    }
+  }
+
+  /** Attaches the files of runs before. */
+  async #readFiles(): Promise<void> {
+    const superseded: string[] = [];
+    for (const name of this.#files.list()) {
+      // A sorted file comes before the one whose rows it has.
+      if (this.#partitions.at(-1)?.id === firstName(name)) {
+        superseded.push(name);
+        continue;
+      }
+      const read = (): Promise<Partition> => readPartition(this.#connection, name, this.#columns);
+      const partition = await this.#files.attachOld(name, read);
+      if (partition === undefined) continue;
+      partition.isComplete = true;
+      if (partition.rows > 0) this.#partitions.push(partition);
+      else await this.#files.remove(name);
+    }
+    // All files could be opened, so no other process uses them.
+    for (const name of superseded) await this.#files.remove(name);
+    this.#files.removeDrafts();
+    for (const { columns } of this.#partitions) for (const field of columns) this.#used.add(field);
+    this.#columns = withFound(this.#columns, this.#partitions);
+  }
+
+  #tidy(): Promise<void> {
+    return this.#retention.tidy(
+      () => this.#coming,
+      () => this.#settling,
+    );
+  }
+
+  /** Begins a file. What was appended goes to the file before: there is room for just that. */
+  async #begin(): Promise<void> {
+    const next = await this.#prepare();
+    try {
+      await this.#tidy();
     } catch (error) {
       next.appender.closeSync();
       next.partition.isComplete = true;
       throw error;
     }
-    const last = current;
-    current = next;
-    if (last !== undefined && last.partition.rows > 0) finish(last);
-    const held = waiting;
-    waiting = [];
-    coming = 0;
-    for (const block of held) append(block);
-    if (last?.partition.rows === 0) await discard(last);
-    return next;
-  };
-  /** A file without rows. */
-  const discard = async ({ appender, partition }: Current): Promise<void> => {
+    const last = this.#current;
+    this.#current = next;
+    if (last !== undefined && last.partition.rows > 0) this.#finish(last);
+    const held = this.#waiting;
+    this.#waiting = [];
+    this.#coming = 0;
+    for (const block of held) this.append(block);
+    if (last?.partition.rows === 0) await this.#discard(last);
+  }
+
+  /** Makes a file, which gets rows from the time that it is made the current one. */
+  async #prepare(): Promise<CurrentFile> {
+    const now = this.#context.clock.now();
+    const name = this.#files.newName(new Date(now).toISOString().slice(0, 13).replaceAll("-", ""));
+    const own = this.#columns.filter(({ field }) => this.#used.has(field));
+    const partition = await this.#files.attach(name, () => readPartition(this.#connection, name, own));
+    const appender = await this.#connection.createAppender("flows", "main", name);
+    this.#partitions.push(partition);
+    return new CurrentFile(partition, Math.floor(now / hourMs), appender, new ChunkWriter(this.#context.duckDb, own));
+  }
+
+  #put(appender: DuckDBAppender): void {
+    appender.flushSync();
+    this.#coming = 0;
+  }
+
+  /** Removes a file without rows. */
+  async #discard({ appender, partition }: CurrentFile): Promise<void> {
     appender.closeSync();
-    partitions.splice(partitions.indexOf(partition), 1);
-    await files.remove(partition.name);
-  };
-  /** On a connection of its own, because the appender of the next file must not wait. */
-  const finish = ({ appender, partition }: Current): void => {
-    put(appender);
+    this.#partitions.splice(this.#partitions.indexOf(partition), 1);
+    await this.#files.remove(partition.name);
+  }
+
+  /** Completes a file, on a connection of its own, because the appender of the next file must not wait. */
+  #finish({ appender, partition }: CurrentFile): void {
+    this.#put(appender);
     appender.closeSync();
-    settling = settle(partition, settling);
-  };
-  const settle = async (partition: Partition, before: Promise<void>): Promise<void> => {
+    this.#settling = this.#settle(partition, this.#settling);
+  }
+
+  async #settle(partition: Partition, before: Promise<void>): Promise<void> {
     await before;
-    const aside = await instance.connect();
+    const aside = await this.#context.instance.connect();
     try {
       await aside.run(`CHECKPOINT ${quoted(partition.name)}`);
     } catch (error) {
-      fault = error;
+      this.#fault = error;
     } finally {
       aside.closeSync();
       partition.isComplete = true;
     }
-  };
-  const append = (block: Block): void => {
-    if (current === undefined) throw new Error("the store is closed");
-    const { partition, writer, appender } = current;
-    const isMissing = ({ column, count }: BlockColumn): boolean => count > 0 && !partition.columns.has(column.field);
-    const bytes = logBytesOf(block, (each) => each.count > 0 || partition.columns.has(each.column.field));
-    const missing = block.columns.filter(isMissing);
-    if (waiting.length === 0 && missing.length === 0) {
-      appender.appendDataChunk(new duckDb.api.DuckDBDataChunk(writer.write(block)));
-      noteBlock(partition, block);
-      partition.logBytes += bytes;
-    } else {
-      if (waiting.length === maxWaiting) throw new Error("no file can be begun for rows that have further fields");
-      for (const { column } of missing) used.add(column.field);
-      waiting.push(copyBlock(block));
-    }
-    coming += bytes;
-  };
-
-  current = await begin();
-  return {
-    partitions: () => partitions,
-    bytes: () => retention.bytes(),
-    sorter,
-    columns: () => wanted,
-    get setAside() {
-      return files.setAside;
-    },
-    append,
-    async flush() {
-      if (current === undefined) return;
-      const bytes = files.bytes(current.partition.name) + coming;
-      const isLarge = bytes > Math.min(maxBytes / minFiles, maxFileBytes);
-      const isOver = Math.floor(clock.now() / hourMs) !== current.hour;
-      const isWide = waiting.length > 0;
-      if (isWide || ((isLarge || isOver) && current.partition.rows > 0)) await begin();
-      else await retention.tidy();
-      put(current.appender);
-      const found = fault;
-      fault = undefined;
-      if (found !== undefined) throw found as Error;
-    },
-    setColumns(changed) {
-      wanted = changed;
-    },
-    async close() {
-      await sorter.close();
-      try {
-        if (waiting.length > 0) await begin();
-        else await retention.tidy();
-      } finally {
-        // A file that cannot be removed keeps no rows from the disk.
-        const last = current;
-        current = undefined;
-        if (last !== undefined) finish(last);
-        await settling;
-        connection.closeSync();
-      }
-    },
-  };
+  }
 }

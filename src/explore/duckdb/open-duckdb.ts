@@ -1,104 +1,94 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import type { Clock, Log } from "../../base/report/index.ts";
 import type { Column } from "../column.ts";
-import { openDuckDbStore, type DuckDbStore } from "./duckdb-store.ts";
-import { loadDuckDb, type DuckDb } from "./duckdb-instance.ts";
-import { openInstance } from "./duckdb-instance.ts";
+import { DuckDbStore } from "./duckdb-store.ts";
+import { loadDuckDb, openInstance, type DuckDb, type StoreContext } from "./duckdb-instance.ts";
 import type { Keep } from "./upkeep.ts";
-import { openRollups, type Rollups } from "./rollups.ts";
-
-/** Gives DuckDB a second thread while a question runs. */
-interface QuestionThreads {
-  /** Calls `work` when the thread is there. */
-  during<T>(work: () => Promise<T>): Promise<T>;
-}
+import { Rollups } from "./rollups.ts";
 
 /**
- * DuckDB's threads besides questions: what calls works by itself. With a second one, a call spins until that one is done, which makes
+ * DuckDB's threads besides queries: what calls works by itself. With a second one, a call spins until that one is done, which makes
  * appending cost half as much again. Rollups and sorting still run in parallel, each in a thread of libuv.
  */
 const usualThreads = 1;
 const threadsForQueries = 2;
 
-/** @param connection for this alone. */
-export function createQuestionThreads(connection: Pick<DuckDBConnection, "run">): QuestionThreads {
-  let running = 0;
-  let threads = usualThreads;
-  let last: Promise<void> = Promise.resolve();
+/** Gives DuckDB a second thread while a query runs. */
+export class QueryThreads {
+  readonly #connection: Pick<DuckDBConnection, "run">;
+  #running = 0;
+  #threads = usualThreads;
+  #last: Promise<void> = Promise.resolve();
 
-  const adapt = async (): Promise<void> => {
-    const wanted = running > 0 ? threadsForQueries : usualThreads;
-    if (wanted === threads) return;
-    await connection.run(`SET threads = ${wanted}`);
-    threads = wanted;
-  };
-  /** One change at a time; without it, a question is slower and nothing else. */
-  const adaptAfterLast = (): Promise<void> => (last = last.then(adapt).catch(() => {}));
+  /** @param connection for this alone. */
+  constructor(connection: Pick<DuckDBConnection, "run">) {
+    this.#connection = connection;
+  }
 
-  return {
-    async during(work) {
-      running++;
-      await adaptAfterLast();
-      try {
-        return await work();
-      } finally {
-        running--;
-        void adaptAfterLast();
-      }
-    },
-  };
+  /** Calls `work` when the thread is there. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++;
+    await this.#adaptAfterLast();
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+      void this.#adaptAfterLast();
+    }
+  }
+
+  /** One change at a time; without it, a query is slower and nothing else. */
+  #adaptAfterLast(): Promise<void> {
+    this.#last = this.#last.then(() => this.#adapt()).catch(() => {});
+    return this.#last;
+  }
+
+  async #adapt(): Promise<void> {
+    const wanted = this.#running > 0 ? threadsForQueries : usualThreads;
+    if (wanted === this.#threads) return;
+    await this.#connection.run(`SET threads = ${wanted}`);
+    this.#threads = wanted;
+  }
 }
 
 /** What is there while the store is open. */
-export interface OpenedDuckDb {
+export class OpenedDuckDb {
   readonly duckDb: DuckDb;
   readonly instance: DuckDBInstance;
   readonly store: DuckDbStore;
   readonly rollups: Rollups;
-  readonly questionThreads: QuestionThreads;
-  close(): Promise<void>;
-}
+  readonly threads: QueryThreads;
 
-export interface OpenDuckDbOptions {
-  readonly directory: string;
-  readonly maxBytes: number;
-  readonly maxHours: number;
-  readonly rollups: { readonly maxDays: number; readonly maxBytes: number };
-  readonly memoryBytes: number;
-  readonly isCalm: () => boolean;
-  readonly keep: Keep;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+  private constructor({ duckDb, instance }: StoreContext, store: DuckDbStore, rollups: Rollups, threads: QueryThreads) {
+    this.duckDb = duckDb;
+    this.instance = instance;
+    this.store = store;
+    this.rollups = rollups;
+    this.threads = threads;
+  }
 
-/** @throws Error when the directory cannot be used, or another process has it. */
-export async function openDuckDb(
-  columns: readonly Column[],
-  isRolledUp: (field: string) => boolean,
-  options: OpenDuckDbOptions,
-): Promise<OpenedDuckDb> {
-  const { directory, clock, log } = options;
-  const duckDb = loadDuckDb();
-  const instance = await openInstance(duckDb, { ...options, threads: usualThreads });
-  try {
-    const store = await openDuckDbStore(columns, { ...options, duckDb, instance });
-    const own = { instance, directory, columns: () => store.columns(), isKept: isRolledUp, clock, log };
-    const rollups = await openRollups({ ...options.rollups, ...own });
-    const questionThreads = createQuestionThreads(await instance.connect());
-    return {
-      duckDb,
-      instance,
-      store,
-      rollups,
-      questionThreads,
-      async close() {
-        await rollups.close();
-        await store.close();
-        instance.closeSync();
-      },
-    };
-  } catch (error) {
-    instance.closeSync();
-    throw error;
+  /** @throws Error when the directory cannot be used, or another process has it. */
+  static async open(
+    columns: readonly Column[],
+    isRolledUp: (field: string) => boolean,
+    keep: Keep,
+    given: Omit<StoreContext, "duckDb" | "instance">,
+  ): Promise<OpenedDuckDb> {
+    const duckDb = loadDuckDb();
+    const instance = await openInstance(duckDb, given.config, usualThreads);
+    const context = { ...given, duckDb, instance };
+    try {
+      const store = await DuckDbStore.open(columns, context, keep);
+      const rollups = await Rollups.open(() => store.columns(), isRolledUp, context);
+      return new OpenedDuckDb(context, store, rollups, new QueryThreads(await instance.connect()));
+    } catch (error) {
+      instance.closeSync();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.rollups.close();
+    await this.store.close();
+    this.instance.closeSync();
   }
 }

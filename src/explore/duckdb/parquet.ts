@@ -63,7 +63,7 @@ const memoryBytes = 256 * 2 ** 20;
 export async function tableParquet(table: AnswerTable): Promise<Uint8Array> {
   const duckDb = duckDbOrFault();
   const directory = mkdtempSync(join(tmpdir(), "netgloss-parquet-"));
-  const instance = await openInstance(duckDb, { directory, maxBytes: 4 * memoryBytes, memoryBytes, threads: 1 });
+  const instance = await openInstance(duckDb, { directory, maxBytes: 4 * memoryBytes, memoryBytes }, 1);
   try {
     return await writeParquet(await instance.connect(), directory, table);
   } finally {

@@ -91,13 +91,13 @@ export async function addColumns(
   return true;
 }
 
-/** What of a file of rollups a question reads. */
+/** What of a file of rollups a query reads. */
 export interface UsedRollups {
   readonly file: RollupFile;
   readonly sources: readonly RolledUp[];
 }
 
-/** Which files answer a question, and what they answer. */
+/** Which files answer a query, and what they answer. */
 interface QueryPlan {
   /** What is asked of them: with rollups, the range and the granularity are of whole minutes. */
   readonly query: ExploreQuery;
@@ -108,18 +108,17 @@ interface QueryPlan {
   readonly sampling: number;
 }
 
-interface Kept {
-  readonly partitions: readonly Partition[];
-  readonly rollups: readonly RollupFile[];
-}
-
 const minuteMs = 60_000;
 
 /**
  * Records answer for the time of which they are kept. For the time before, rollups do, when they have all of the fields that are
  * asked for.
  */
-export function planQuery(asked: ExploreQuery, { partitions, rollups }: Kept): QueryPlan {
+export function planQuery(
+  asked: ExploreQuery,
+  partitions: readonly Partition[],
+  rollups: readonly RollupFile[],
+): QueryPlan {
   const names = new Set(partitions.map(({ id }) => id));
   // A file of records and its rollups say the same: it is read once.
   const older = rollups
@@ -139,17 +138,17 @@ export function planQuery(asked: ExploreQuery, { partitions, rollups }: Kept): Q
   );
   // A statement needs a table, though it be empty.
   const read = overlapping.length > 0 || used.length > 0 ? overlapping : partitions.slice(-1);
-  const kept = {
-    partitions,
-    sources: usable.flatMap(({ sources }) => sources),
-    lackingOf: (part: TimeRange) => [...new Set(within(older, part).flatMap(({ file }) => lacking(file)))],
-  };
-  const { missing: missingBefore } = query.compare ? coverageOf(rangeBefore(query), kept) : {};
+  const usableSources = usable.flatMap(({ sources }) => sources);
+  const coverage = (part: TimeRange): Coverage =>
+    coverageOf(part, partitions, usableSources, () => [
+      ...new Set(within(older, part).flatMap(({ file }) => lacking(file))),
+    ]);
+  const { missing: missingBefore } = query.compare ? coverage(rangeBefore(query)) : {};
   return {
     query,
     partitions: read,
     rollups: used,
-    coverage: { ...coverageOf(query, kept), ...(missingBefore && { missingBefore }) },
+    coverage: { ...coverage(query), ...(missingBefore && { missingBefore }) },
     sampling: [...read, ...used.flatMap(({ sources }) => sources)].reduce(
       (most, { maxWeight }) => Math.max(most, maxWeight),
       1,
@@ -176,15 +175,16 @@ function within(rollups: readonly UsedRollups[], { from, to }: TimeRange): reado
     .filter(({ sources }) => sources.length > 0);
 }
 
-interface Sources {
-  readonly partitions: readonly Partition[];
-  /** Of rollups that have the fields. */
-  readonly sources: readonly RolledUp[];
-  /** Fields that rollups of a range lack. */
-  readonly lackingOf: (range: TimeRange) => readonly string[];
-}
-
-function coverageOf({ from, to }: TimeRange, { partitions, sources, lackingOf }: Sources): Coverage {
+/**
+ * @param sources those of rollups that have the fields.
+ * @param lackingOf gives the fields that rollups of the range lack.
+ */
+function coverageOf(
+  { from, to }: TimeRange,
+  partitions: readonly Partition[],
+  sources: readonly RolledUp[],
+  lackingOf: () => readonly string[],
+): Coverage {
   const since = Math.min(...partitions.map((each) => each.from ?? Number.POSITIVE_INFINITY));
   const first = Math.min(...sources.map((each) => Math.floor(each.from / minuteMs) * minuteMs));
   const part = (kind: AnswerPart["kind"], start: number, end: number): AnswerPart[] =>
@@ -195,7 +195,7 @@ function coverageOf({ from, to }: TimeRange, { partitions, sources, lackingOf }:
   ];
   const begin = Math.min(since, first);
   if (begin <= from) return { complete: true, parts };
-  const lacking = lackingOf({ from, to });
+  const lacking = lackingOf();
   const because =
     lacking.length > 0
       ? `before ${Number.isFinite(since) ? iso(since) : "now"} only rollups are kept, which lack ${lacking.join(", ")}`

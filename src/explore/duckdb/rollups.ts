@@ -1,4 +1,4 @@
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column, columnOf } from "../column.ts";
 import { recordSum, type Summand } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
@@ -13,22 +13,8 @@ import {
   readRollupFile,
   type RollupFile,
 } from "./plan-query.ts";
-import type { Clock, Log } from "../../base/report/index.ts";
-import { createDatabaseFiles } from "./database-files.ts";
-
-interface RollUpOptions {
-  readonly connection: DuckDBConnection;
-  readonly partition: Partition;
-  /** The name of the file of rollups. */
-  readonly target: string;
-  /** Which number its rows have there. */
-  readonly id: number;
-  /** What is kept, all of which the target has. */
-  readonly columns: readonly Column[];
-  /** The fields that have the sums. */
-  readonly columnOf: (field: string) => Column;
-  readonly signal: AbortSignal;
-}
+import { DatabaseFiles } from "./database-files.ts";
+import type { StoreContext } from "./duckdb-instance.ts";
 
 /** How many rows are grouped at once; the rows of a minute are never divided. */
 const sliceRows = 500_000;
@@ -37,24 +23,36 @@ const summands: readonly Summand[] = ["bytes", "packets", "flows"];
 const time = quoted(timeField);
 const minuteOf = (instant: string): string => `epoch_ns(${instant}) // ${minuteNs}`;
 
+/** Returns the column of one of the fields that have the sums. */
+const columnNamed = (field: string): Column => columnOf(field) as Column;
+
 /**
  * Adds the sums of the rows of a file by minute to a file of rollups: all of them, or none when it fails or the process dies.
  *
+ * @param target the name of the file of rollups.
+ * @param id which number its rows have there.
+ * @param columns what is kept, all of which the target has.
  * @returns undefined for a file without a time.
  */
-async function rollUp(options: RollUpOptions): Promise<RolledUp | undefined> {
-  const { connection, partition, target, id } = options;
+async function rollUp(
+  connection: DuckDBConnection,
+  partition: Partition,
+  target: string,
+  id: number,
+  columns: readonly Column[],
+  signal: AbortSignal,
+): Promise<RolledUp | undefined> {
   const { id: source, name, from, to, maxWeight } = partition;
   if (from === undefined || to === undefined) return undefined;
-  const minute = minuteOf(cellOf(options.columnOf(timeField), partition));
+  const minute = minuteOf(cellOf(columnNamed(timeField), partition));
   const counted = await connection.runAndReadAll(
     `SELECT ${minute} AS m, count(*) FROM ${tableOf(name)} WHERE ${time} IS NOT NULL GROUP BY m ORDER BY m`,
   );
-  const statement = sliceStatement(options);
+  const statement = sliceStatement(partition, target, columns);
   await connection.run("BEGIN TRANSACTION");
   try {
     for (const [first, last] of slicesOf(counted.getRows().map(([at, rows]) => [at as bigint, Number(rows)]))) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       const range = { from: first * minuteNs, to: (last + 1n) * minuteNs };
       await connection.run(statement, { id, from: range.from, to: range.to });
     }
@@ -89,12 +87,12 @@ function* slicesOf(minutes: readonly (readonly [bigint, number])[]): Generator<r
   }
 }
 
-function sliceStatement({ partition, target, columns, columnOf: columnNamed }: RollUpOptions): string {
+function sliceStatement(partition: Partition, target: string, columns: readonly Column[]): string {
   const has = (column: Column): string => cellOf(column, partition);
   const dialect = { ...duckDbDialect, column: has };
   const weight = partition.maxWeight > 1 ? quoted(weightColumn) : undefined;
   const sums = summands.map((summand) => {
-    const value = recordSum(summand, { dialect, columnOf: columnNamed, weight });
+    const value = recordSum(summand, dialect, columnNamed, weight);
     return `sum((${value})::HUGEINT) AS s_${summand}`;
   });
   // A row that lacks the counter adds nothing, and a sum of such rows is none.
@@ -122,146 +120,169 @@ function sliceStatement({ partition, target, columns, columnOf: columnNamed }: R
   return `INSERT INTO ${minutesOf(target)} (${into}) SELECT ${cells.join(", ")} FROM (${rows})`;
 }
 
-export interface RollupsOptions {
-  readonly instance: DuckDBInstance;
-  readonly directory: string;
-  readonly maxBytes: number;
-  /** 0: none are made, and those that are there are removed. */
-  readonly maxDays: number;
-  /** Those of files of rows, from which rollups take what they keep. */
-  readonly columns: () => readonly Column[];
-  readonly isKept: (field: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** Sums of records by minute: files of days. Each has the files of rows of which it was made. */
-export interface Rollups {
-  /** The oldest first. */
-  files(): readonly RollupFile[];
-  /** Makes rollups of a complete file of rows, which must stay until then. One at a time. */
-  add(partition: Partition): Promise<void>;
-  /** Whether a complete file of rows has no rollups yet, and gets them. */
-  lacks(partition: Partition): boolean;
-  /** The first of such files; undefined after a failure for a while, too. */
-  next(partitions: readonly Partition[]): Partition | undefined;
-  /** Removes files that are too old or too many. */
-  tidy(): Promise<void>;
-  bytes(): number;
-  readonly setAside: number;
-  /** Files of rows of which rollups could not be made. */
-  readonly failures: number;
-  /** Breaks off what is being made. */
-  close(): Promise<void>;
-}
-
 const minFiles = 12;
 const maxFileBytes = 256 * 2 ** 20;
 const dayMs = 86_400_000;
 /** After a failure. */
 const pauseMs = 60_000;
 
-/** @throws Error when another process has the files. */
-export async function openRollups(options: RollupsOptions): Promise<Rollups> {
-  const { instance, directory, maxBytes, maxDays, columns, isKept, clock, log } = options;
-  const connection = await instance.connect();
-  const own = createDatabaseFiles({ connection, directory, kind: "minutes", log });
-  const wanted = (): readonly Column[] => columns().filter(({ field }) => isKept(field));
-  const files: RollupFile[] = [];
-  for (const name of own.list()) {
-    const file = await own.attachOld(name, () => readRollupFile(connection, name, wanted()));
-    if (file === undefined) continue;
-    if (file.sources.length > 0) files.push(file);
-    else await own.remove(name);
+/** Sums of records by minute: files of days. Each has the files of rows of which it was made. */
+export class Rollups {
+  readonly #columns: () => readonly Column[];
+  readonly #isKept: (field: string) => boolean;
+  readonly #context: StoreContext;
+  readonly #connection: DuckDBConnection;
+  readonly #worker: DuckDBConnection;
+  readonly #own: DatabaseFiles;
+  readonly #files: RollupFile[] = [];
+  /** The files of rows that have rollups. */
+  readonly #done = new Set<string>();
+  #failures = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  readonly #closing = new AbortController();
+  #adding: Promise<void> | undefined;
+
+  private constructor(
+    columns: () => readonly Column[],
+    isKept: (field: string) => boolean,
+    context: StoreContext,
+    connection: DuckDBConnection,
+    worker: DuckDBConnection,
+  ) {
+    this.#columns = columns;
+    this.#isKept = isKept;
+    this.#context = context;
+    this.#connection = connection;
+    this.#worker = worker;
+    this.#own = new DatabaseFiles(connection, context.config.directory, "minutes", context.log);
   }
-  const done = new Set(files.flatMap(({ sources }) => sources.map(({ name }) => name)));
-  let failures = 0;
-  let failedAt = Number.NEGATIVE_INFINITY;
-  const closing = new AbortController();
-  let adding: Promise<void> | undefined;
-  const worker = await instance.connect();
 
-  const bytes = (): number => files.reduce((sum, { name }) => sum + own.bytes(name), 0);
-  const lacks = ({ id, isComplete, rows, to }: Partition): boolean =>
-    isComplete && rows > 0 && maxDays > 0 && (to ?? 0) >= oldest() && !done.has(id);
-  const oldest = (): number => clock.now() - maxDays * dayMs;
+  /**
+   * @param columns those of files of rows, from which rollups take what they keep.
+   * @throws Error when another process has the files.
+   */
+  static async open(
+    columns: () => readonly Column[],
+    isKept: (field: string) => boolean,
+    context: StoreContext,
+  ): Promise<Rollups> {
+    const { instance } = context;
+    const rollups = new Rollups(columns, isKept, context, await instance.connect(), await instance.connect());
+    await rollups.#readFiles();
+    return rollups;
+  }
 
-  /** The file for the rows of a partition: the last one, or a new one. */
-  const fileFor = async ({ id }: Partition): Promise<RollupFile> => {
+  /** Returns the files, the oldest first. */
+  files(): readonly RollupFile[] {
+    return this.#files;
+  }
+
+  get setAside(): number {
+    return this.#own.setAside;
+  }
+
+  /** Files of rows of which rollups could not be made. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  bytes(): number {
+    return this.#files.reduce((sum, { name }) => sum + this.#own.bytes(name), 0);
+  }
+
+  /** Whether a complete file of rows has no rollups yet, and gets them. */
+  lacks({ id, isComplete, rows, to }: Partition): boolean {
+    const isNew = isComplete && rows > 0 && !this.#done.has(id);
+    return isNew && this.#context.config.rollups.maxDays > 0 && (to ?? 0) >= this.#oldest();
+  }
+
+  /** Returns the first of such files; undefined after a failure for a while, too. */
+  next(partitions: readonly Partition[]): Partition | undefined {
+    if (this.#context.clock.monotonic() - this.#failedAt < pauseMs) return undefined;
+    return partitions.find((partition) => this.lacks(partition));
+  }
+
+  /** Makes rollups of a complete file of rows, which must stay until then. One at a time. */
+  async add(partition: Partition): Promise<void> {
+    const { log, clock } = this.#context;
+    this.#adding = this.#make(partition).then(
+      () => void this.#done.add(partition.id),
+      (error: unknown) => {
+        if (this.#closing.signal.aborted) return;
+        this.#failures++;
+        this.#failedAt = clock.monotonic();
+        log.error({ file: partition.name, error }, "Explore cannot make rollups of a file of records, trying again");
+      },
+    );
+    await this.#adding;
+    this.#adding = undefined;
+  }
+
+  /** Removes files that are too old or too many. */
+  async tidy(): Promise<void> {
+    // Not under the hands of what writes to them.
+    if (this.#adding !== undefined) return;
+    const files = this.#files;
+    const { maxBytes } = this.#context.config.rollups;
+    const isOld = ({ sources }: RollupFile): boolean => sources.every(({ to }) => to < this.#oldest());
+    const isTooMuch = (): boolean => files.length > 1 && this.bytes() > maxBytes * (1 - 1 / minFiles);
+    for (let first = files[0]; first !== undefined && (isOld(first) || isTooMuch()); first = files[0]) {
+      files.shift();
+      await this.#own.remove(first.name);
+    }
+  }
+
+  /** Breaks off what is being made. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#worker.interrupt();
+    await this.#adding;
+    this.#worker.closeSync();
+    this.#connection.closeSync();
+  }
+
+  async #readFiles(): Promise<void> {
+    for (const name of this.#own.list()) {
+      const file = await this.#own.attachOld(name, () => readRollupFile(this.#connection, name, this.#wanted()));
+      if (file === undefined) continue;
+      if (file.sources.length > 0) this.#files.push(file);
+      else await this.#own.remove(name);
+      for (const source of file.sources) this.#done.add(source.name);
+    }
+  }
+
+  #wanted(): readonly Column[] {
+    return this.#columns().filter(({ field }) => this.#isKept(field));
+  }
+
+  #oldest(): number {
+    return this.#context.clock.now() - this.#context.config.rollups.maxDays * dayMs;
+  }
+
+  async #make(partition: Partition): Promise<void> {
+    const file = await this.#fileFor(partition);
+    const id = file.sources.length === 0 ? 0 : Math.max(...file.sources.map((each) => each.id)) + 1;
+    const kept = this.#wanted().filter(({ field }) => file.columns.has(field));
+    const rolled = await rollUp(this.#worker, partition, file.name, id, kept, this.#closing.signal);
+    if (rolled !== undefined) file.sources.push(rolled);
+  }
+
+  /** Returns the file for the rows of a partition: the last one, or a new one. */
+  async #fileFor({ id }: Partition): Promise<RollupFile> {
     const day = id.slice("flows-".length, "flows-".length + 8);
-    const last = files.at(-1);
-    const isLarge = last !== undefined && own.bytes(last.name) > Math.min(maxBytes / minFiles, maxFileBytes);
+    const last = this.#files.at(-1);
+    const mostBytes = Math.min(this.#context.config.rollups.maxBytes / minFiles, maxFileBytes);
     if (
       last?.name.startsWith(`minutes-${day}`) === true &&
-      !isLarge &&
-      (await addColumns(connection, last, wanted()))
+      this.#own.bytes(last.name) <= mostBytes &&
+      (await addColumns(this.#connection, last, this.#wanted()))
     ) {
       return last;
     }
-    const made = own.newName(day);
-    const file = await own.attach(made, () => readRollupFile(connection, made, wanted()));
-    files.push(file);
-    files.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const made = this.#own.newName(day);
+    const file = await this.#own.attach(made, () => readRollupFile(this.#connection, made, this.#wanted()));
+    this.#files.push(file);
+    this.#files.sort((a, b) => (a.name < b.name ? -1 : 1));
     return file;
-  };
-
-  const make = async (partition: Partition): Promise<RolledUp | undefined> => {
-    const file = await fileFor(partition);
-    const id = file.sources.length === 0 ? 0 : Math.max(...file.sources.map((each) => each.id)) + 1;
-    const kept = columns().filter(({ field }) => file.columns.has(field) && isKept(field));
-    const rolled = await rollUp({
-      connection: worker,
-      partition,
-      target: file.name,
-      id,
-      columns: kept,
-      columnOf: (field) => columnOf(field) as Column,
-      signal: closing.signal,
-    });
-    if (rolled !== undefined) file.sources.push(rolled);
-    return rolled;
-  };
-
-  return {
-    files: () => files,
-    lacks,
-    next: (partitions) => (clock.monotonic() - failedAt < pauseMs ? undefined : partitions.find(lacks)),
-    async add(partition) {
-      adding = make(partition).then(
-        () => void done.add(partition.id),
-        (error: unknown) => {
-          if (closing.signal.aborted) return;
-          failures++;
-          failedAt = clock.monotonic();
-          log.error({ file: partition.name, error }, "Explore cannot make rollups of a file of records, trying again");
-        },
-      );
-      await adding;
-      adding = undefined;
-    },
-    async tidy() {
-      // Not under the hands of what writes to them.
-      if (adding !== undefined) return;
-      const isOld = ({ sources }: RollupFile): boolean => sources.every(({ to }) => to < oldest());
-      const isTooMuch = (): boolean => files.length > 1 && bytes() > maxBytes * (1 - 1 / minFiles);
-      for (let first = files[0]; first !== undefined && (isOld(first) || isTooMuch()); first = files[0]) {
-        files.shift();
-        await own.remove(first.name);
-      }
-    },
-    bytes,
-    get setAside() {
-      return own.setAside;
-    },
-    get failures() {
-      return failures;
-    },
-    async close() {
-      closing.abort();
-      worker.interrupt();
-      await adding;
-      worker.closeSync();
-      connection.closeSync();
-    },
-  };
+  }
 }

@@ -7,14 +7,12 @@ import {
 } from "../../record/index.ts";
 import { type Column, type ColumnType, timeField } from "../column.ts";
 import {
-  type SqlDialect,
-  type SqlValues,
-  type RecordSource,
+  SqlValues,
+  type QueryEngine,
   type WantedRows,
   bucketName,
   sumName,
   type Summand,
-  createSqlValues,
   type SqlValue,
   type Statement,
 } from "./sql-dialect.ts";
@@ -43,18 +41,13 @@ function literal(character: string): string {
   return lower === "%" || lower === "_" || lower === "\\" ? `\\${lower}` : lower;
 }
 
-interface FilterContext {
-  readonly dialect: SqlDialect;
-  readonly values: SqlValues;
-  /** @throws ExploreError for a field that is not kept. */
-  readonly columnOf: (field: string) => Column;
-}
+type WhereContext = Pick<QueryEngine, "dialect" | "columnOf"> & { readonly values: SqlValues };
 
 /**
- * A condition that is true of the rows of which the filter is true; of others it is false or NULL. All values of the filter are values of
+ * Returns a condition that is true of the rows of which the filter is true; of others it is false or NULL. All values of the filter are values of
  * the statement.
  */
-function filterSql(filter: Filter, context: FilterContext): string {
+function filterSql(filter: Filter, context: WhereContext): string {
   if ("fields" in filter) {
     return or(filter.fields.map((field) => termSql(filter, context.columnOf(field), context)));
   }
@@ -62,7 +55,7 @@ function filterSql(filter: Filter, context: FilterContext): string {
   return `(${filter.filters.map((each) => filterSql(each, context)).join(filter.kind === "and" ? " AND " : " OR ")})`;
 }
 
-function termSql(term: FilterTerm, column: Column, context: FilterContext): string {
+function termSql(term: FilterTerm, column: Column, context: WhereContext): string {
   const { dialect } = context;
   const value = dialect.column(column);
   if (!column.isArray) return judge(term, value, column.type, context);
@@ -77,7 +70,7 @@ function or(terms: readonly string[]): string {
 }
 
 /** What a term says of a scalar value, which is an expression of a type. */
-function judge(term: FilterTerm, value: string, type: ColumnType, context: FilterContext): string {
+function judge(term: FilterTerm, value: string, type: ColumnType, context: WhereContext): string {
   const { dialect, values } = context;
   switch (term.kind) {
     case "exists":
@@ -163,7 +156,7 @@ function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable,
 
 /** What statements ask of records. */
 export interface RecordsQuery extends TimeRange {
-  readonly source: RecordSource;
+  readonly engine: Pick<QueryEngine, "dialect" | "columnOf" | "from">;
   readonly filter: Filter | undefined;
   readonly dimensions: readonly Column[];
   readonly summand: Summand;
@@ -174,8 +167,8 @@ export type Key = readonly SqlValue[];
 
 /** The largest keys, their values, how many keys there are and what all of them have together: `d0 … v n a`; `v` without dimensions. */
 export function rankStatement(query: RecordsQuery, limit: number): Statement {
-  const { dialect } = query.source;
-  const values = createSqlValues(dialect);
+  const { dialect } = query.engine;
+  const values = new SqlValues(dialect);
   const rows = rowsSql(query, 0, values);
   const sum = dialect.sum("s.m");
   const names = query.dimensions.map((_, i) => `d${i}`);
@@ -195,8 +188,8 @@ export function rankStatement(query: RecordsQuery, limit: number): Statement {
  * index of the key, -1 for all others.
  */
 export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granularitySeconds: number): Statement {
-  const { dialect } = query.source;
-  const values = createSqlValues(dialect);
+  const { dialect } = query.engine;
+  const values = new SqlValues(dialect);
   const rows = rowsSql(query, granularitySeconds, values);
   const sum = dialect.sum("s.m");
   if (keys.length === 0 || query.dimensions.length === 0) {
@@ -222,14 +215,14 @@ export function flowsStatement(
   columns: readonly Column[],
   limit: number,
 ): Statement {
-  const { source } = query;
-  const values = createSqlValues(source.dialect);
-  const timeColumn = source.columnOf(timeField);
+  const { engine } = query;
+  const values = new SqlValues(engine.dialect);
+  const timeColumn = engine.columnOf(timeField);
   const used = new Set<Column>([...columns, timeColumn]);
   const where = whereSql(query, used, values);
-  const time = source.dialect.column(timeColumn);
-  const from = source.from({ columns: [...used], range: timeRangeSql(query, values) });
-  const cells = columns.map((column, i) => `${source.dialect.column(column)} AS c${i}`);
+  const time = engine.dialect.column(timeColumn);
+  const from = engine.from({ columns: [...used], range: timeRangeSql(query, values) });
+  const cells = columns.map((column, i) => `${engine.dialect.column(column)} AS c${i}`);
   return {
     sql: `SELECT ${cells.join(", ")} FROM ${from}${where} ORDER BY ${time} DESC LIMIT ${limit}`,
     values: values.list,
@@ -238,20 +231,20 @@ export function flowsStatement(
 
 /** One row for each record, and for each element of a list that is a dimension: `d0 … b m`. */
 function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlValues): string {
-  const { source, dimensions } = query;
-  const { dialect } = source;
+  const { engine, dimensions } = query;
+  const { dialect } = engine;
   const used = new Set<Column>(dimensions);
   const where = whereSql(query, used, values);
   const bucket = granularitySeconds === 0 ? "0" : bucketName;
   const range = timeRangeSql(query, values);
-  const from = source.from({ columns: [...used], summand: query.summand, granularitySeconds, range });
+  const from = engine.from({ columns: [...used], summand: query.summand, granularitySeconds, range });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${from}${where})`;
   return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query) : flat;
 }
 
 /** Many records have the same list, so each list is added up before it is unfolded. */
-function unfoldedSql(flat: string, { source: { dialect }, dimensions }: RecordsQuery): string {
+function unfoldedSql(flat: string, { engine: { dialect }, dimensions }: RecordsQuery): string {
   const names = dimensions.map((_, i) => `f.d${i}`);
   const cells = names.map((name, i) => `${name} AS d${i}`);
   const sum = `${dialect.sum("f.m")} AS m`;
@@ -267,14 +260,14 @@ function unfoldedSql(flat: string, { source: { dialect }, dimensions }: RecordsQ
 }
 
 function whereSql(query: Omit<RecordsQuery, "dimensions" | "summand">, used: Set<Column>, values: SqlValues): string {
-  const { source, filter } = query;
+  const { engine, filter } = query;
   if (filter === undefined) return "";
   const columnOf = (field: string): Column => {
-    const column = source.columnOf(field);
+    const column = engine.columnOf(field);
     used.add(column);
     return column;
   };
-  return ` WHERE ${filterSql(filter, { dialect: source.dialect, values, columnOf })}`;
+  return ` WHERE ${filterSql(filter, { dialect: engine.dialect, values, columnOf })}`;
 }
 
 function timeRangeSql({ from, to }: TimeRange, values: SqlValues): WantedRows["range"] {

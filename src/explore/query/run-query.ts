@@ -4,33 +4,49 @@ import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
 import { rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
 
-/** A record of the values of columns, without those that it lacks. */
+/** Returns the record of a row of a result that has the values of columns, without those that it lacks. */
 export function recordOf(
   columns: readonly Column[],
-  values: readonly PlainValue[],
+  row: readonly unknown[],
+  { plain }: Pick<QueryEngine, "plain">,
 ): Readonly<Record<string, PlainValue>> {
-  const cells = columns.map(({ field }, i) => [field, values[i] ?? null] as const);
+  const cells = columns.map((column, i) => [column.field, plain(column, row[i])] as const);
   return Object.fromEntries(cells.filter(([, value]) => value !== null));
 }
 
-/** Lets a few questions run at a time, and a few others wait. */
-interface QueryGate {
+/** Lets a few queries run at a time, and a few others wait. */
+export class QueryGate {
+  readonly #maxRunning: number;
+  readonly #maxWaiting: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(maxRunning: number, maxWaiting: number) {
+    this.#maxRunning = maxRunning;
+    this.#maxWaiting = maxWaiting;
+  }
+
   /** @throws ExploreError when too many wait; the reason of the signal when that is aborted. */
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-  readonly running: number;
-  readonly waiting: number;
-}
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    await this.#enter(signal);
+    try {
+      return await work();
+    } finally {
+      // The place goes to the next one who waits.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
 
-export function createQueryGate(maxRunning: number, maxWaiting: number): QueryGate {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  const enter = async (signal: AbortSignal): Promise<void> => {
-    if (running < maxRunning) {
-      running++;
+  async #enter(signal: AbortSignal): Promise<void> {
+    const waiting = this.#waiting;
+    if (this.#running < this.#maxRunning) {
+      this.#running++;
       return;
     }
-    if (waiting.length >= maxWaiting) {
+    if (waiting.length >= this.#maxWaiting) {
       throw new ExploreError(
         "resource_exhausted",
         "too many questions to Explore are waiting: try again in a little while",
@@ -48,28 +64,7 @@ export function createQueryGate(maxRunning: number, maxWaiting: number): QueryGa
       signal.addEventListener("abort", leave, { once: true });
       waiting.push(go);
     });
-  };
-
-  return {
-    async run(signal, work) {
-      signal.throwIfAborted();
-      await enter(signal);
-      try {
-        return await work();
-      } finally {
-        // The place goes to the next one who waits.
-        const next = waiting.shift();
-        if (next === undefined) running--;
-        else next();
-      }
-    },
-    get running() {
-      return running;
-    },
-    get waiting() {
-      return waiting.length;
-    },
-  };
+  }
 }
 
 /** A value of a dimension, as a result has it, for the next statement. Times are no dimensions. */
@@ -92,157 +87,156 @@ function keyValue({ type }: Column, value: unknown): SqlValue {
   return { type: "text", value: value as string | null };
 }
 
-/** What a measure adds up, and what happens to the sum. */
-interface MeasureKind {
-  readonly summand: Summand;
-  readonly unit: Unit;
-  /** How many of the unit one of the sum is. */
-  readonly times: number;
-  /** Whether it is divided by the time. */
-  readonly isRate: boolean;
-}
-
-const kinds: Readonly<Record<Measure, MeasureKind>> = {
+/** What a measure adds up, how many of the unit one of the sum is, and whether it is divided by the time. */
+const kinds = {
   bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
   packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
   flows: { summand: "flows", unit: "flows", times: 1, isRate: false },
   bits_per_second: { summand: "bytes", unit: "bit/s", times: 8, isRate: true },
   packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
-};
+} as const satisfies Readonly<Record<Measure, { summand: Summand; unit: Unit; times: number; isRate: boolean }>>;
 
 type Answered = Omit<ExploreAnswer, keyof Coverage | "sampling" | "store" | "elapsedMs">;
 
-/** The others' place among the sums of keys. */
+/** The others' index among the sums of keys, and one that nothing has. */
 const others = -1;
+const noKey = -2;
 
 /**
- * Answers a question in up to three statements: the largest keys, their values over time, and those of the range before.
+ * Answers a query in up to three statements: the largest keys, their values over time, and those of the range before.
  *
  * @throws ExploreError
  */
 export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal: AbortSignal): Promise<Answered> {
-  const { from, to, filter, limit, granularitySeconds: step } = query;
-  const kind = kinds[query.measure];
-  const dimensions = query.dimensions.map((field) => engine.source.columnOf(field));
+  const dimensions = query.dimensions.map((field) => engine.columnOf(field));
   const time = dimensions.find(({ type }) => type === "time");
   if (time !== undefined) {
     throw new ExploreError("invalid_argument", `${time.field} is a time: ask for a granularity`, "dimensions");
   }
-  const records: RecordsQuery = { source: engine.source, from, to, filter, dimensions, summand: kind.summand };
-
-  const ranked = await engine.rows(rankStatement(records, limit), signal);
-  const hasKeys = dimensions.length > 0;
-  const tops = hasKeys ? ranked : [];
-  const width = dimensions.length;
-  const keys: Key[] = tops.map((row) => dimensions.map((column, i) => keyValue(column, row[i])));
-  const sums = tops.map((row) => Number(row[width] ?? 0));
-  const keyCount = Number(tops[0]?.[width + 1] ?? 0);
-  const sumOfKeys = hasKeys ? Number(tops[0]?.[width + 2] ?? 0) : Number(ranked[0]?.[0] ?? 0);
-  // A record counts once for each element of a list, but once in the total.
-  const isUnfolded = dimensions.some(({ isArray }) => isArray);
-  const flat = { ...records, dimensions: isUnfolded ? [] : dimensions };
-  const sumOfAll = isUnfolded ? Number((await engine.rows(rankStatement(flat, 1), signal))[0]?.[0] ?? 0) : sumOfKeys;
-
-  const buckets = step === 0 ? [] : bucketsOf(query, step);
-  const series =
-    step === 0
-      ? undefined
-      : await sumsOf(records, { keys, step, engine, signal, buckets: buckets.map(({ from: at }) => at) });
-  const totalSeries =
-    step === 0 || !isUnfolded
-      ? undefined
-      : await sumsOf(flat, { keys: [], step, engine, signal, buckets: buckets.map(({ from: at }) => at) });
-  const before = query.compare ? { ...records, ...rangeBefore(query) } : undefined;
-  const previous = before && (await sumsOf(before, { keys, step: 0, engine, signal, buckets: [0] }));
-  const previousAll =
-    before && isUnfolded
-      ? (await sumsOf({ ...before, dimensions: [] }, { keys: [], step: 0, engine, signal, buckets: [0] })).all[0]
-      : previous?.all[0];
-
-  const scaled = (sum: number, seconds: number): number => (sum * kind.times) / (kind.isRate ? seconds : 1);
-  const seconds = (to - from) / 1000;
-  const valueOf = (sum: number, ofSeries?: readonly number[], ofBefore?: number): AnswerValue => {
-    const values = ofSeries?.map((each, i) => scaled(each, buckets[i]?.seconds ?? step));
-    return {
-      value: scaled(sum, seconds),
-      ...(ofBefore !== undefined && { previous: scaled(ofBefore, seconds) }),
-      ...(values !== undefined && { series: values }),
-      ...(values !== undefined &&
-        query.percentile !== undefined && { percentile: percentileOf(values, query.percentile) }),
-    };
-  };
-  const shareOf = (sum: number): number => (sumOfAll === 0 ? 0 : sum / sumOfAll);
-  const sumOfOthers = hasKeys ? Math.max(0, sumOfKeys - sums.reduce((a, b) => a + b, 0)) : 0;
-  const zeros = buckets.map(() => 0);
-
-  return {
-    from: iso(from),
-    to: iso(to),
-    granularitySeconds: step,
-    measure: query.measure,
-    unit: kind.unit,
-    dimensions: query.dimensions,
-    ...(step > 0 && { times: buckets.map(({ from: at }) => iso(at)) }),
-    rows: tops.map((row, i) => ({
-      key: dimensions.map((column, d): PlainValue => engine.plain({ ...column, isArray: false }, row[d])),
-      share: shareOf(sums[i] ?? 0),
-      ...valueOf(sums[i] ?? 0, series && (series.of.get(i) ?? zeros), previous && (previous.of.get(i)?.[0] ?? 0)),
-    })),
-    others: {
-      keys: Math.max(0, keyCount - tops.length),
-      share: shareOf(sumOfOthers),
-      ...valueOf(
-        sumOfOthers,
-        series && (hasKeys ? (series.of.get(others) ?? zeros) : zeros),
-        previous && (hasKeys ? (previous.of.get(others)?.[0] ?? 0) : 0),
-      ),
-    },
-    total: valueOf(sumOfAll, (totalSeries ?? series)?.all, previousAll),
-  };
+  return new RunningQuery(query, dimensions, engine, signal).answer();
 }
 
-interface Bucket {
-  readonly from: number;
-  /** What of it lies in the range. */
-  readonly seconds: number;
-}
-
-function bucketsOf({ from, to }: TimeRange, step: number): Bucket[] {
-  const buckets: Bucket[] = [];
-  for (let at = from; at < to; at += 1000 * step) {
-    buckets.push({ from: at, seconds: Math.min(step, (to - at) / 1000) });
-  }
-  return buckets;
-}
-
-interface SumsOptions {
-  readonly keys: readonly Key[];
-  readonly step: number;
-  readonly engine: QueryEngine;
-  readonly signal: AbortSignal;
-  /** Beginnings, milliseconds since the epoch. */
-  readonly buckets: readonly number[];
-}
-
-interface Sums {
+/** Sums of one range. */
+class Sums {
   /** By the index of the key, or -1: one sum for each bucket. */
-  readonly of: ReadonlyMap<number, readonly number[]>;
-  readonly all: readonly number[];
+  readonly of = new Map<number, number[]>();
+  readonly all: number[];
+
+  /** @param starts of the buckets, milliseconds since the epoch. */
+  constructor(starts: readonly number[], rows: readonly (readonly unknown[])[]) {
+    const positions = new Map(starts.map((at, i) => [at, i]));
+    this.all = starts.map(() => 0);
+    for (const [at, index, sum] of rows) {
+      const position = positions.get(Number(at));
+      if (position === undefined) continue;
+      const series = this.of.get(Number(index)) ?? starts.map(() => 0);
+      this.of.set(Number(index), series);
+      series[position] = Number(sum ?? 0);
+      this.all[position] = (this.all[position] as number) + Number(sum ?? 0);
+    }
+  }
 }
 
-async function sumsOf(records: RecordsQuery, { keys, step, engine, signal, buckets }: SumsOptions): Promise<Sums> {
-  const places = new Map(buckets.map((at, i) => [at, i]));
-  const of = new Map<number, number[]>();
-  const all = buckets.map(() => 0);
-  for (const [at, index, sum] of await engine.rows(seriesStatement(records, keys, step), signal)) {
-    const place = places.get(Number(at));
-    if (place === undefined) continue;
-    const series = of.get(Number(index)) ?? buckets.map(() => 0);
-    of.set(Number(index), series);
-    series[place] = Number(sum ?? 0);
-    all[place] = (all[place] as number) + Number(sum ?? 0);
+/** A query while it is answered. */
+class RunningQuery {
+  readonly #query: ExploreQuery;
+  readonly #dimensions: readonly Column[];
+  readonly #engine: QueryEngine;
+  readonly #signal: AbortSignal;
+  readonly #kind: (typeof kinds)[Measure];
+  readonly #records: RecordsQuery;
+  /** Beginnings of the buckets, milliseconds since the epoch. */
+  readonly #starts: readonly number[];
+
+  constructor(query: ExploreQuery, dimensions: readonly Column[], engine: QueryEngine, signal: AbortSignal) {
+    const { from, to, filter, granularitySeconds } = query;
+    this.#query = query;
+    this.#dimensions = dimensions;
+    this.#engine = engine;
+    this.#signal = signal;
+    this.#kind = kinds[query.measure];
+    this.#records = { engine, from, to, filter, dimensions, summand: this.#kind.summand };
+    this.#starts = granularitySeconds === 0 ? [] : startsOf(query, 1000 * granularitySeconds);
   }
-  return { of, all };
+
+  async answer(): Promise<Answered> {
+    const { from, to, limit, granularitySeconds: step, compare, dimensions: names, measure } = this.#query;
+    const dimensions = this.#dimensions;
+    const width = dimensions.length;
+    const hasKeys = width > 0;
+    const ranked = await this.#rank(this.#records, limit);
+    const tops = hasKeys ? ranked : [];
+    const keys = tops.map((row) => dimensions.map((column, i) => keyValue(column, row[i])));
+    const sums = tops.map((row) => Number(row[width] ?? 0));
+    const keyCount = Number(tops[0]?.[width + 1] ?? 0);
+    const sumOfKeys = Number((hasKeys ? tops[0]?.[width + 2] : ranked[0]?.[0]) ?? 0);
+    // A record counts once for each element of a list, but once in the total.
+    const isUnfolded = dimensions.some(({ isArray }) => isArray);
+    const flat = { ...this.#records, dimensions: isUnfolded ? [] : dimensions };
+    const sumOfAll = isUnfolded ? Number((await this.#rank(flat, 1))[0]?.[0] ?? 0) : sumOfKeys;
+
+    const series = step === 0 ? undefined : await this.#sums(this.#records, keys, step, this.#starts);
+    const flatSeries = series && isUnfolded ? await this.#sums(flat, [], step, this.#starts) : series;
+    const before = rangeBefore(this.#query);
+    const previous = compare ? await this.#sums({ ...this.#records, ...before }, keys, 0, [0]) : undefined;
+    const flatPrevious = previous && isUnfolded ? await this.#sums({ ...flat, ...before }, [], 0, [0]) : previous;
+
+    const shareOf = (sum: number): number => (sumOfAll === 0 ? 0 : sum / sumOfAll);
+    const ofKey = (sum: number, index: number): AnswerValue => {
+      const own = series && (series.of.get(index) ?? this.#starts.map(() => 0));
+      return this.#value(sum, own, previous && (previous.of.get(index)?.[0] ?? 0));
+    };
+    const sumOfOthers = hasKeys ? Math.max(0, sumOfKeys - sums.reduce((a, b) => a + b, 0)) : 0;
+    return {
+      from: iso(from),
+      to: iso(to),
+      granularitySeconds: step,
+      measure,
+      unit: this.#kind.unit,
+      dimensions: names,
+      ...(step > 0 && { times: this.#starts.map(iso) }),
+      rows: tops.map((row, i) => ({
+        key: dimensions.map((column, d): PlainValue => this.#engine.plain({ ...column, isArray: false }, row[d])),
+        share: shareOf(sums[i] ?? 0),
+        ...ofKey(sums[i] ?? 0, i),
+      })),
+      others: {
+        keys: Math.max(0, keyCount - tops.length),
+        share: shareOf(sumOfOthers),
+        ...ofKey(sumOfOthers, hasKeys ? others : noKey),
+      },
+      total: this.#value(sumOfAll, flatSeries?.all, flatPrevious?.all[0]),
+    };
+  }
+
+  #rank(records: RecordsQuery, limit: number): Promise<readonly (readonly unknown[])[]> {
+    return this.#engine.rows(rankStatement(records, limit), this.#signal);
+  }
+
+  async #sums(records: RecordsQuery, keys: readonly Key[], step: number, starts: readonly number[]): Promise<Sums> {
+    return new Sums(starts, await this.#engine.rows(seriesStatement(records, keys, step), this.#signal));
+  }
+
+  #value(sum: number, series: readonly number[] | undefined, previous: number | undefined): AnswerValue {
+    const { from, to, granularitySeconds: step, percentile } = this.#query;
+    const seconds = (to - from) / 1000;
+    // Of the last bucket a part lies in the range.
+    const values = series?.map((each, i) => this.#scaled(each, Math.min(step, (to - (this.#starts[i] ?? 0)) / 1000)));
+    return {
+      value: this.#scaled(sum, seconds),
+      ...(previous !== undefined && { previous: this.#scaled(previous, seconds) }),
+      ...(values !== undefined && { series: values }),
+      ...(values !== undefined && percentile !== undefined && { percentile: percentileOf(values, percentile) }),
+    };
+  }
+
+  #scaled(sum: number, seconds: number): number {
+    return (sum * this.#kind.times) / (this.#kind.isRate ? seconds : 1);
+  }
+}
+
+function startsOf({ from, to }: TimeRange, stepMs: number): number[] {
+  return Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, i) => from + i * stepMs);
 }
 
 /** The nearest rank: this many percent of the values are not above it. */

@@ -10,36 +10,26 @@ export const sumName = "explore_sum";
 /** The name of the bucket of a row. */
 export const bucketName = "explore_bucket";
 
-interface RecordSumOptions {
-  readonly dialect: SqlDialect;
-  readonly columnOf: (field: string) => Column;
-  /** The name of the column of how many records a row stands for; undefined: each for itself. */
-  readonly weight: string | undefined;
-}
-
 /** Which columns have what is added up. Where counters are not scaled by the sampling rate, the estimate has a field of its own. */
 export function summandColumns(summand: Summand, columnOf: (field: string) => Column): readonly Column[] {
   return summand === "flows" ? [] : [columnOf(`flow.scaled.${summand}`), columnOf(`flow.${summand}`)];
 }
 
-/** What a row of records adds to a sum: an expression over the columns of {@link summandColumns}. */
-export function recordSum(summand: Summand, { dialect, columnOf, weight }: RecordSumOptions): string {
+/**
+ * Returns what a row of records adds to a sum: an expression over the columns of {@link summandColumns}.
+ *
+ * @param weight the name of the column of how many records a row stands for; undefined: each for itself.
+ */
+export function recordSum(
+  summand: Summand,
+  dialect: SqlDialect,
+  columnOf: (field: string) => Column,
+  weight: string | undefined,
+): string {
   if (summand === "flows") return weight ?? "1";
   const columns = summandColumns(summand, columnOf);
   const value = `coalesce(${columns.map((column) => dialect.column(column)).join(", ")})`;
   return weight === undefined ? value : dialect.product(value, weight);
-}
-
-/** Where statements find records. */
-export interface RecordSource {
-  readonly dialect: SqlDialect;
-  /** @throws ExploreError for a field that is not kept. */
-  columnOf(field: string): Column;
-  /**
-   * What stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, with what each row adds
-   * to a sum as `explore_sum`, and the beginning of its bucket as `explore_bucket`.
-   */
-  from(wanted: WantedRows): string;
 }
 
 export interface WantedRows {
@@ -55,13 +45,20 @@ export interface WantedRows {
 /** A value as answers have it: an address, a text and a time are texts. */
 export type PlainValue = string | number | boolean | null | readonly (string | number | boolean)[];
 
-/** Runs statements. */
+/** Finds records, and runs statements. */
 export interface QueryEngine {
-  readonly source: RecordSource;
+  readonly dialect: SqlDialect;
+  /** @throws ExploreError for a field that is not kept. */
+  columnOf(field: string): Column;
+  /**
+   * Returns what stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, with what each row adds
+   * to a sum as `explore_sum`, and the beginning of its bucket as `explore_bucket`.
+   */
+  from(wanted: WantedRows): string;
   /** @throws ExploreError when it may not, cannot, or takes too long; the reason of the signal when that is aborted. */
   rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
-  /** A value of a result, as answers have it. */
-  plain(column: Column, value: unknown): PlainValue;
+  /** Returns a value of a result, as answers have it. */
+  readonly plain: (column: Column, value: unknown) => PlainValue;
 }
 
 /** A value that is sent to the store with a statement. */
@@ -112,19 +109,17 @@ export interface Statement {
 }
 
 /** Gathers the values of a statement while it is written. */
-export interface SqlValues {
-  /** @returns the place of a value in the statement. */
-  add(value: SqlValue): string;
-  readonly list: readonly SqlValue[];
-}
+export class SqlValues {
+  readonly list: SqlValue[] = [];
+  readonly #dialect: SqlDialect;
 
-export function createSqlValues(dialect: SqlDialect): SqlValues {
-  const list: SqlValue[] = [];
-  return {
-    list,
-    add(value) {
-      list.push(value);
-      return dialect.place(list.length - 1, value);
-    },
-  };
+  constructor(dialect: SqlDialect) {
+    this.#dialect = dialect;
+  }
+
+  /** @returns the place of a value in the statement. */
+  add(value: SqlValue): string {
+    this.list.push(value);
+    return this.#dialect.place(this.list.length - 1, value);
+  }
 }

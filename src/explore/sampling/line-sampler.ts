@@ -1,15 +1,6 @@
 import { copyLines, type AllocateSlab, type Sink } from "../../record/index.ts";
 import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingRates } from "./sampling-judge.ts";
 
-/**
- * Chooses records evenly where they are written: of each group of this many one, at a random place among them, which stands for all of them.
- * A group goes on from one piece of lines to the next.
- */
-export interface LineSampler {
-  /** Copies what it chooses of `count` whole lines. */
-  look(lines: Uint8Array, count: number): void;
-}
-
 /** Takes what was chosen. The records that it is given are those that the lines stand for, each for as many. */
 export interface SampledLines extends Pick<Sink, "write"> {
   /** Memory for lines that are written next. */
@@ -22,16 +13,8 @@ export interface SampledLines extends Pick<Sink, "write"> {
   part(): void;
 }
 
-export interface LineSamplerOptions {
-  readonly memory: SamplingMemory;
-  /** Which of those it is that choose. */
-  readonly chooser: number;
-  /** From 0 up to 1. */
-  readonly random: () => number;
-  readonly to: SampledLines;
-  /** Called with the records that are not kept though they should be, because nobody takes them or not in time. */
-  readonly dropped: (reason: "closed" | "queue_full", records: number, bytes: number) => void;
-}
+/** Is told of records that are not kept though they should be, because nobody takes them or not in time. */
+type Dropped = (reason: "closed" | "queue_full", records: number, bytes: number) => void;
 
 const lineFeed = 0x0a;
 /** The place of a record that was taken: no line is there. */
@@ -42,64 +25,73 @@ const taken = 2 ** 30;
  */
 const stepOfRate = 1 / 8;
 
-/** @param rates of all threads together. */
-export function createLineSampler(options: LineSamplerOptions, rates: SamplingRates): LineSampler {
-  const { memory, chooser, random, to } = options;
-  const cells = new Int32Array(memory.words);
-  const lost = new BigInt64Array(memory.lost);
-  const { byRate, room, isOpen } = samplingWords;
-  const own = samplingWords.chooser + chooser * samplingWords.ofChooser;
-  let seen = Atomics.load(cells, own + samplingWords.seen);
-  let kept = Atomics.load(cells, own + samplingWords.taken);
+/**
+ * Chooses records evenly where they are written: of each group of this many one, at a random place among them, which stands for all of them.
+ * A group goes on from one chunk of lines to the next.
+ */
+export class LineSampler {
+  readonly #cells: Int32Array;
+  readonly #lost: BigInt64Array;
+  readonly #rates: SamplingRates;
+  readonly #random: () => number;
+  readonly #to: SampledLines;
+  readonly #dropped: Dropped;
+  /** Where the counts of this chooser are. */
+  readonly #own: number;
+  #seen: number;
+  #kept: number;
   /** Records of the present group, those that are left of it, and the place of the chosen one among these. */
-  let group = 1;
-  let left = 0;
-  let chosen = taken;
+  #group = 1;
+  #left = 0;
+  #chosen = taken;
   /** Where chosen lines are copied to, and how many records each of those before stands for. */
-  let slab: Buffer = Buffer.alloc(0);
-  let at = 0;
-  let weight = 0;
+  #slab: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #weight = 0;
 
-  const drop: LineSamplerOptions["dropped"] = (reason, records, bytes) => {
-    Atomics.add(lost, 0, BigInt(records));
-    options.dropped(reason, records, bytes);
-  };
+  /**
+   * @param rates of all threads together.
+   * @param chooser which of those it is that choose.
+   * @param random from 0 up to 1.
+   */
+  constructor(
+    memory: SamplingMemory,
+    rates: SamplingRates,
+    chooser: number,
+    random: () => number,
+    to: SampledLines,
+    dropped: Dropped,
+  ) {
+    this.#cells = new Int32Array(memory.words);
+    this.#lost = new BigInt64Array(memory.lost);
+    this.#rates = rates;
+    this.#random = random;
+    this.#to = to;
+    this.#dropped = dropped;
+    this.#own = samplingWords.chooser + chooser * samplingWords.ofChooser;
+    this.#seen = Atomics.load(this.#cells, this.#own + samplingWords.seen);
+    this.#kept = Atomics.load(this.#cells, this.#own + samplingWords.taken);
+  }
 
-  /** A burst after a calm does not wait for the next judgement. */
-  const useRoom = (lines: number): void => {
-    if (rates.whole === 0) return;
-    const before = Atomics.sub(cells, room, lines);
-    if (before <= 0 || before > lines) return;
-    const factor = Atomics.load(cells, byRate);
-    if (factor < maxFactor) Atomics.store(cells, byRate, 2 * factor);
-    Atomics.store(cells, room, Math.ceil(Math.min(rates.whole, rates.sampled) * stepOfRate));
-  };
-
-  const put = (bytes: Buffer, from: number, end: number, lines: number): void => {
-    kept = (kept + lines) | 0;
-    Atomics.store(cells, own + samplingWords.taken, kept);
-    useRoom(lines);
-    const length = end - from;
-    if (!to.hasRoom()) {
-      drop("queue_full", lines * group, length);
+  /** Copies what it chooses of `count` whole lines. */
+  look(lines: Uint8Array, count: number): void {
+    if (Atomics.load(this.#cells, samplingWords.isOpen) !== 1) {
+      this.#drop("closed", count, lines.length);
       return;
     }
-    if (weight !== group) to.part();
-    weight = group;
-    if (at + length > slab.length) {
-      slab = to.allocate(length);
-      at = 0;
-    }
-    const copied = copyLines(bytes, from, end, slab, at);
-    to.write(slab.subarray(at, copied), lines * group);
-    at = copied;
-  };
+    this.#seen = (this.#seen + count) | 0;
+    Atomics.store(this.#cells, this.#own + samplingWords.seen, this.#seen);
+    if (this.#left > count && this.#chosen >= count) {
+      this.#left -= count;
+      if (this.#chosen !== taken) this.#chosen -= count;
+    } else this.#choose(Buffer.from(lines.buffer, lines.byteOffset, lines.length), count);
+  }
 
-  const choose = (bytes: Buffer, count: number): void => {
+  #choose(bytes: Buffer, count: number): void {
     let next = 0;
     let line = 0;
     let start = 0;
-    /** Goes to the beginning of a line of the piece. */
+    /** Goes to the beginning of a line of the chunk. */
     const goTo = (wanted: number): void => {
       if (wanted - line <= count - wanted) {
         for (; line < wanted; line++) start = bytes.indexOf(lineFeed, start) + 1;
@@ -110,43 +102,66 @@ export function createLineSampler(options: LineSamplerOptions, rates: SamplingRa
     };
 
     while (next < count) {
-      if (left === 0) {
+      if (this.#left === 0) {
         // A group ends with the factor that it began with, or its records would not be counted right.
-        group = factorIn(cells);
-        if (group === 1) {
+        this.#group = factorIn(this.#cells);
+        if (this.#group === 1) {
           goTo(next);
-          if (bytes.length - start <= to.maxLength) {
-            put(bytes, start, bytes.length, count - next);
+          if (bytes.length - start <= this.#to.maxLength) {
+            this.#put(bytes, start, bytes.length, count - next);
             return;
           }
         }
-        left = group;
-        chosen = Math.floor(random() * group);
+        this.#left = this.#group;
+        this.#chosen = Math.floor(this.#random() * this.#group);
       }
-      if (chosen < count - next) {
-        goTo(next + chosen);
-        put(bytes, start, bytes.indexOf(lineFeed, start) + 1, 1);
-        chosen = taken;
+      if (this.#chosen < count - next) {
+        goTo(next + this.#chosen);
+        this.#put(bytes, start, bytes.indexOf(lineFeed, start) + 1, 1);
+        this.#chosen = taken;
       }
-      const passed = Math.min(left, count - next);
-      left -= passed;
-      chosen -= chosen === taken ? 0 : passed;
+      const passed = Math.min(this.#left, count - next);
+      this.#left -= passed;
+      this.#chosen -= this.#chosen === taken ? 0 : passed;
       next += passed;
     }
-  };
+  }
 
-  return {
-    look(lines, count) {
-      if (Atomics.load(cells, isOpen) !== 1) {
-        drop("closed", count, lines.length);
-        return;
-      }
-      seen = (seen + count) | 0;
-      Atomics.store(cells, own + samplingWords.seen, seen);
-      if (left > count && chosen >= count) {
-        left -= count;
-        if (chosen !== taken) chosen -= count;
-      } else choose(Buffer.from(lines.buffer, lines.byteOffset, lines.length), count);
-    },
-  };
+  #put(bytes: Buffer, from: number, end: number, lines: number): void {
+    const to = this.#to;
+    const records = lines * this.#group;
+    this.#kept = (this.#kept + lines) | 0;
+    Atomics.store(this.#cells, this.#own + samplingWords.taken, this.#kept);
+    this.#useRoom(lines);
+    const length = end - from;
+    if (!to.hasRoom()) {
+      this.#drop("queue_full", records, length);
+      return;
+    }
+    if (this.#weight !== this.#group) to.part();
+    this.#weight = this.#group;
+    if (this.#at + length > this.#slab.length) {
+      this.#slab = to.allocate(length);
+      this.#at = 0;
+    }
+    const copied = copyLines(bytes, from, end, this.#slab, this.#at);
+    to.write(this.#slab.subarray(this.#at, copied), records);
+    this.#at = copied;
+  }
+
+  /** A burst after a calm does not wait for the next judgement. */
+  #useRoom(lines: number): void {
+    const { whole, sampled } = this.#rates;
+    if (whole === 0) return;
+    const before = Atomics.sub(this.#cells, samplingWords.room, lines);
+    if (before <= 0 || before > lines) return;
+    const factor = Atomics.load(this.#cells, samplingWords.byRate);
+    if (factor < maxFactor) Atomics.store(this.#cells, samplingWords.byRate, 2 * factor);
+    Atomics.store(this.#cells, samplingWords.room, Math.ceil(Math.min(whole, sampled) * stepOfRate));
+  }
+
+  #drop(reason: "closed" | "queue_full", records: number, bytes: number): void {
+    Atomics.add(this.#lost, 0, BigInt(records));
+    this.#dropped(reason, records, bytes);
+  }
 }

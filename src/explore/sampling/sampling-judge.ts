@@ -28,6 +28,8 @@ export const samplingWords = {
   ofChooser: 16,
 } as const;
 
+const { byRate, byLag, room, chooser, ofChooser } = samplingWords;
+
 export const maxFactor = 1 << 12;
 
 /** How many records are kept. */
@@ -62,28 +64,6 @@ export function factorIn(words: Int32Array): number {
   return Math.max(Atomics.load(words, samplingWords.byRate), Atomics.load(words, samplingWords.byLag));
 }
 
-/** Decides how many records one stands for, for all threads that choose. There is one, where records are kept. */
-export interface SamplingJudge {
-  /** How many records one that is taken stands for at present. */
-  readonly factor: number;
-  /** Records that others stand for, since the beginning. */
-  readonly sampledOut: number;
-  /**
-   * Judges how many records came since the last call, and sees to it that not many more are taken than the rates allow.
-   *
-   * @param seconds since the last call.
-   */
-  judgeRate(seconds: number): void;
-  /**
-   * Judges how far the reader lags behind, and changes the factor.
-   *
-   * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
-   */
-  adapt(backlog: number, now: number): void;
-  /** Whether the reader has kept up for a while. @param now milliseconds, monotonic. */
-  isCalm(now: number): boolean;
-}
-
 /**
  * Sampling begins when the inbox is filled beyond the high mark (a part of 1), and becomes weaker when it stays below the low mark for
  * `calmMs` milliseconds.
@@ -97,72 +77,106 @@ const settleMs = 250;
 /** A lower factor must suffice for so much more than comes, or it would change to and fro. */
 const reserve = 1.25;
 
-export function createSamplingJudge({ words, choosers }: SamplingMemory, rates: SamplingRates): SamplingJudge {
-  const { whole } = rates;
-  const sampled = Math.min(rates.sampled, whole);
-  const cells = new Int32Array(words);
-  const { byRate, byLag, room, chooser, ofChooser } = samplingWords;
+/** Decides how many records one stands for, for all threads that choose. There is one, where records are kept. */
+export class SamplingJudge {
+  readonly #rates: SamplingRates;
+  readonly #choosers: number;
+  readonly #cells: Int32Array;
   /** Of each thread, what was counted up to the last look. */
-  const before = new Int32Array(choosers * ofChooser);
-  const counts = { seen: 0, taken: 0 };
-  let judged = 0;
-  let changedAt = Number.NEGATIVE_INFINITY;
-  let busyAt = Number.NEGATIVE_INFINITY;
+  readonly #before: Int32Array;
+  readonly #counts = { seen: 0, taken: 0 };
+  #judged: number;
+  #changedAt = Number.NEGATIVE_INFINITY;
+  #busyAt = Number.NEGATIVE_INFINITY;
 
-  const count = (word: "seen" | "taken"): number => {
-    for (let i = 0; i < choosers; i++) {
-      const at = i * ofChooser + samplingWords[word];
-      const now = Atomics.load(cells, chooser + at);
-      counts[word] += (now - (before[at] as number)) >>> 0;
-      before[at] = now;
+  constructor({ words, choosers }: SamplingMemory, { whole, sampled }: SamplingRates) {
+    this.#rates = { whole, sampled: Math.min(sampled, whole) };
+    this.#choosers = choosers;
+    this.#cells = new Int32Array(words);
+    this.#before = new Int32Array(choosers * ofChooser);
+    // Of a thread before this one that died.
+    this.#set(byLag, 1);
+    this.#count("taken");
+    this.#judged = this.#count("seen");
+    this.#counts.taken = this.#judged;
+    this.#begin(this.#get(byRate));
+  }
+
+  /** How many records one that is taken stands for at present. */
+  get factor(): number {
+    return factorIn(this.#cells);
+  }
+
+  /** Records that others stand for, since the beginning. */
+  get sampledOut(): number {
+    // What was seen is counted first, so that it is never less than what was taken of it.
+    return Math.max(0, this.#count("seen") - this.#count("taken"));
+  }
+
+  /**
+   * Judges how many records came since the last call, and sees to it that not many more are taken than the rates allow.
+   *
+   * @param seconds since the last call.
+   */
+  judgeRate(seconds: number): void {
+    const { whole, sampled } = this.#rates;
+    const seen = this.#count("seen");
+    this.#count("taken");
+    const rate = (seen - this.#judged) / seconds;
+    this.#judged = seen;
+    if (whole === 0) return;
+    let factor = this.#get(byRate);
+    const isMany = factor === 1 ? rate > whole : rate * reserve >= whole;
+    if (isMany) {
+      while (rate > sampled * factor && factor < maxFactor) factor *= 2;
+      while (factor > 2 && rate * reserve < (sampled * factor) / 2) factor /= 2;
+    } else factor = 1;
+    this.#set(byRate, factor);
+    this.#begin(factor);
+  }
+
+  /** Whether the reader has kept up for a while. @param now milliseconds, monotonic. */
+  isCalm(now: number): boolean {
+    return this.#get(byLag) === 1 && now - this.#busyAt >= calmMs;
+  }
+
+  /**
+   * Judges how far the reader lags behind, and changes the factor.
+   *
+   * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
+   */
+  adapt(backlog: number, now: number): void {
+    if (backlog > lowBacklog) this.#busyAt = now;
+    const factor = this.#get(byLag);
+    if (backlog > highBacklog && now - this.#changedAt >= settleMs && factor < maxFactor) {
+      this.#set(byLag, 2 * factor);
+      this.#changedAt = now;
+    } else if (factor > 1 && now - this.#busyAt >= calmMs && now - this.#changedAt >= calmMs) {
+      this.#set(byLag, factor / 2);
+      this.#changedAt = now;
     }
-    return counts[word];
-  };
-  const setFactor = (word: number, factor: number): void => void Atomics.store(cells, word, factor);
-  /** What may be taken until the rate is judged again. */
-  const begin = (factor: number): void => void Atomics.store(cells, room, factor === 1 ? whole : sampled);
-  // Of a thread before this one that died.
-  setFactor(byLag, 1);
-  count("taken");
-  count("seen");
-  judged = counts.seen;
-  counts.taken = counts.seen = judged;
-  begin(Atomics.load(cells, byRate));
+  }
 
-  return {
-    get factor() {
-      return factorIn(cells);
-    },
-    get sampledOut() {
-      // What was seen is counted first, so that it is never less than what was taken of it.
-      return Math.max(0, count("seen") - count("taken"));
-    },
-    judgeRate(seconds) {
-      const seen = count("seen");
-      count("taken");
-      const rate = (seen - judged) / seconds;
-      judged = seen;
-      if (whole === 0) return;
-      let factor = Atomics.load(cells, byRate);
-      const isMany = factor === 1 ? rate > whole : rate * reserve >= whole;
-      if (isMany) {
-        while (rate > sampled * factor && factor < maxFactor) factor *= 2;
-        while (factor > 2 && rate * reserve < (sampled * factor) / 2) factor /= 2;
-      } else factor = 1;
-      setFactor(byRate, factor);
-      begin(factor);
-    },
-    isCalm: (now) => Atomics.load(cells, byLag) === 1 && now - busyAt >= calmMs,
-    adapt(backlog, now) {
-      if (backlog > lowBacklog) busyAt = now;
-      const factor = Atomics.load(cells, byLag);
-      if (backlog > highBacklog && now - changedAt >= settleMs && factor < maxFactor) {
-        setFactor(byLag, 2 * factor);
-        changedAt = now;
-      } else if (factor > 1 && now - busyAt >= calmMs && now - changedAt >= calmMs) {
-        setFactor(byLag, factor / 2);
-        changedAt = now;
-      }
-    },
-  };
+  #count(word: "seen" | "taken"): number {
+    for (let i = 0; i < this.#choosers; i++) {
+      const at = i * ofChooser + samplingWords[word];
+      const now = this.#get(chooser + at);
+      this.#counts[word] += (now - (this.#before[at] as number)) >>> 0;
+      this.#before[at] = now;
+    }
+    return this.#counts[word];
+  }
+
+  /** Says what may be taken until the rate is judged again. */
+  #begin(factor: number): void {
+    this.#set(room, factor === 1 ? this.#rates.whole : this.#rates.sampled);
+  }
+
+  #get(word: number): number {
+    return Atomics.load(this.#cells, word);
+  }
+
+  #set(word: number, value: number): void {
+    Atomics.store(this.#cells, word, value);
+  }
 }

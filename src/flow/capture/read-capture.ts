@@ -19,42 +19,37 @@ export class CaptureError extends Error {
   }
 }
 
-/** Bytes of a stream, taken in pieces of a given length. */
-interface ByteSource {
+/** Bytes of a stream, taken in chunks of a given length. */
+class ByteSource {
+  readonly #chunks: AsyncIterator<string | Uint8Array>;
+  #rest: Buffer = Buffer.alloc(0);
   /** How many bytes were taken. */
-  readonly at: number;
-  /** The next bytes; undefined at the end of the stream. @throws CaptureError when it ends within them. */
-  take(length: number): Promise<Buffer | undefined>;
-}
+  at = 0;
 
-function createByteSource(stream: AsyncIterable<string | Uint8Array>): ByteSource {
-  const chunks = stream[Symbol.asyncIterator]();
-  let rest: Buffer = Buffer.alloc(0);
-  let at = 0;
-  return {
-    get at() {
-      return at;
-    },
-    async take(length) {
-      const parts = [rest];
-      let size = rest.length;
-      while (size < length) {
-        const next = await chunks.next();
-        if (next.done === true) break;
-        const part = typeof next.value === "string" ? Buffer.from(next.value, "latin1") : Buffer.from(next.value);
-        parts.push(part);
-        size += part.length;
-      }
-      const all = parts.length === 1 ? rest : Buffer.concat(parts);
-      if (all.length < length) {
-        if (all.length === 0) return undefined;
-        throw new CaptureError(`the capture ends within a packet, at byte ${at + all.length}`);
-      }
-      rest = all.subarray(length);
-      at += length;
-      return all.subarray(0, length);
-    },
-  };
+  constructor(stream: AsyncIterable<string | Uint8Array>) {
+    this.#chunks = stream[Symbol.asyncIterator]();
+  }
+
+  /** The next bytes; undefined at the end of the stream. @throws CaptureError when it ends within them. */
+  async take(length: number): Promise<Buffer | undefined> {
+    const parts = [this.#rest];
+    let size = this.#rest.length;
+    while (size < length) {
+      const next = await this.#chunks.next();
+      if (next.done === true) break;
+      const part = typeof next.value === "string" ? Buffer.from(next.value, "latin1") : Buffer.from(next.value);
+      parts.push(part);
+      size += part.length;
+    }
+    const all = parts.length === 1 ? this.#rest : Buffer.concat(parts);
+    if (all.length < length) {
+      if (all.length === 0) return undefined;
+      throw new CaptureError(`the capture ends within a packet, at byte ${this.at + all.length}`);
+    }
+    this.#rest = all.subarray(length);
+    this.at += length;
+    return all.subarray(0, length);
+  }
 }
 
 const blocks = { section: 0x0a0d0d0a, interface: 1, packet: 2, simplePacket: 3, enhancedPacket: 6 } as const;
@@ -183,7 +178,7 @@ const sectionHeader = 0x0a0d0d0a;
  * @throws CaptureError, after the packets before the fault.
  */
 export async function* readCapture(stream: AsyncIterable<string | Uint8Array>): AsyncGenerator<Frame> {
-  const source = createByteSource(stream);
+  const source = new ByteSource(stream);
   const magic = await source.take(4);
   if (magic === undefined) throw new CaptureError("the capture is empty");
   const first = magic.readUInt32LE(0);

@@ -1,23 +1,16 @@
 import { formatAddressBytes } from "../../base/ip/index.ts";
 import type { Frame } from "./read-capture.ts";
 
-/** A piece of an IP packet. */
+/** Where a fragment of an IP packet belongs. */
 interface Fragment {
-  /** The same for all pieces of a packet. */
+  /** The same for all fragments of a packet. */
   readonly of: string;
   /** In bytes. */
   readonly offset: number;
   readonly isLast: boolean;
 }
 
-interface Reassembly {
-  /** @returns the whole payload when this piece was the missing one. */
-  add(fragment: Fragment, payload: Buffer): Buffer | undefined;
-  /** How many packets lack a piece, those that were given up included. */
-  waiting(): number;
-}
-
-interface Pieces {
+interface Fragments {
   readonly at: Map<number, Buffer>;
   length: number | undefined;
 }
@@ -25,30 +18,34 @@ interface Pieces {
 /** Packets that may wait at a time; the oldest is given up for a further one. */
 const maxWaiting = 1024;
 
-/** Puts fragments together, in whatever order they come. Pieces that overlap others leave a packet incomplete. */
-function createReassembly(): Reassembly {
-  const packets = new Map<string, Pieces>();
-  let givenUp = 0;
-  return {
-    add({ of, offset, isLast }, payload) {
-      const pieces = packets.get(of) ?? { at: new Map<number, Buffer>(), length: undefined };
-      pieces.at.set(offset, payload);
-      if (isLast) pieces.length = offset + payload.length;
-      packets.set(of, pieces);
-      if (packets.size > maxWaiting) {
-        const [oldest] = packets.keys();
-        if (oldest !== undefined) packets.delete(oldest);
-        givenUp++;
-      }
-      const whole = join(pieces);
-      if (whole !== undefined) packets.delete(of);
-      return whole;
-    },
-    waiting: () => packets.size + givenUp,
-  };
+/** Puts fragments together, in whatever order they come. Those that overlap others leave a packet incomplete. */
+class Reassembly {
+  readonly #packets = new Map<string, Fragments>();
+  #givenUp = 0;
+
+  /** How many packets lack a fragment, those that were given up included. */
+  get waiting(): number {
+    return this.#packets.size + this.#givenUp;
+  }
+
+  /** @returns the whole payload when this fragment was the missing one. */
+  add({ of, offset, isLast }: Fragment, payload: Buffer): Buffer | undefined {
+    const fragments = this.#packets.get(of) ?? { at: new Map<number, Buffer>(), length: undefined };
+    fragments.at.set(offset, payload);
+    if (isLast) fragments.length = offset + payload.length;
+    this.#packets.set(of, fragments);
+    if (this.#packets.size > maxWaiting) {
+      const [oldest] = this.#packets.keys();
+      if (oldest !== undefined) this.#packets.delete(oldest);
+      this.#givenUp++;
+    }
+    const whole = join(fragments);
+    if (whole !== undefined) this.#packets.delete(of);
+    return whole;
+  }
 }
 
-function join({ at, length }: Pieces): Buffer | undefined {
+function join({ at, length }: Fragments): Buffer | undefined {
   if (length === undefined) return undefined;
   const parts: Buffer[] = [];
   let end = 0;
@@ -123,13 +120,6 @@ export interface CapturedDatagram {
 /** What a frame was: a datagram, or why it gave none. */
 export type FrameKind = "datagram" | "other" | "cut" | "fragment" | "unknown_link";
 
-export interface DatagramReader {
-  /** @param take is called when the frame holds or completes a datagram. */
-  read(frame: Frame, take: (datagram: CapturedDatagram) => void): FrameKind;
-  /** Packets of which fragments are missing. */
-  incomplete(): number;
-}
-
 const udp = 17;
 /** Extension headers of IPv6 that have a length in their second byte, in units of 8 bytes. */
 const extensions: ReadonlySet<number> = new Set([0, 43, 60, 135, 139, 140]);
@@ -139,38 +129,41 @@ interface IpPacket {
   readonly source: Buffer;
   readonly protocol: number;
   readonly payload: Buffer;
-  /** Of a fragment: which packet it is of, and where in it. */
-  readonly fragment: { readonly of: string; readonly offset: number; readonly isLast: boolean } | undefined;
+  readonly fragment: Fragment | undefined;
   /** Whether less than the packet says is there. */
   readonly isCut: boolean;
 }
 
 /** Takes UDP datagrams out of frames; fragments of IP packets are put together. */
-export function createDatagramReader(): DatagramReader {
-  const reassembly = createReassembly();
-  return {
-    read({ linkType, bytes }, take) {
-      if (!knownLinkTypes.has(linkType)) return "unknown_link";
-      const packet = readIp(ipPacketOf(linkType, bytes));
-      if (packet === undefined || packet.protocol !== udp) return "other";
-      if (packet.isCut) return "cut";
-      const { fragment, source } = packet;
-      const whole = fragment === undefined ? packet.payload : reassembly.add(fragment, packet.payload);
-      if (whole === undefined) return "fragment";
-      if (whole.length < 8) return "cut";
-      const length = whole.readUInt16BE(4);
-      // A length of 0 stands for a jumbogram: all that is there.
-      if (length > whole.length) return "cut";
-      take({
-        address: formatAddressBytes(source, 0, source.length === 4 ? 4 : 6),
-        port: whole.readUInt16BE(0),
-        destinationPort: whole.readUInt16BE(2),
-        payload: whole.subarray(8, length < 8 ? whole.length : length),
-      });
-      return "datagram";
-    },
-    incomplete: () => reassembly.waiting(),
-  };
+export class DatagramReader {
+  readonly #reassembly = new Reassembly();
+
+  /** @param take is called when the frame holds or completes a datagram. */
+  read({ linkType, bytes }: Frame, take: (datagram: CapturedDatagram) => void): FrameKind {
+    if (!knownLinkTypes.has(linkType)) return "unknown_link";
+    const packet = readIp(ipPacketOf(linkType, bytes));
+    if (packet === undefined || packet.protocol !== udp) return "other";
+    if (packet.isCut) return "cut";
+    const { fragment, source } = packet;
+    const whole = fragment === undefined ? packet.payload : this.#reassembly.add(fragment, packet.payload);
+    if (whole === undefined) return "fragment";
+    if (whole.length < 8) return "cut";
+    const length = whole.readUInt16BE(4);
+    // A length of 0 stands for a jumbogram: all that is there.
+    if (length > whole.length) return "cut";
+    take({
+      address: formatAddressBytes(source, 0, source.length === 4 ? 4 : 6),
+      port: whole.readUInt16BE(0),
+      destinationPort: whole.readUInt16BE(2),
+      payload: whole.subarray(8, length < 8 ? whole.length : length),
+    });
+    return "datagram";
+  }
+
+  /** Packets of which fragments are missing. */
+  incomplete(): number {
+    return this.#reassembly.waiting;
+  }
 }
 
 function readIp(bytes: Buffer | undefined): IpPacket | undefined {

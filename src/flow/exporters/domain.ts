@@ -3,7 +3,8 @@ import type { FirewallFlows } from "./firewall-flows.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Plan } from "./plan.ts";
 import type { SharedPlan } from "./known-templates.ts";
-import type { SampleSources, Sequence } from "./sequence.ts";
+import { Sequence, type SampleSources } from "./sequence.ts";
+import { isSessionPort } from "../intake/socket.ts";
 import type { WaitingSets } from "./waiting-sets.ts";
 
 /** A port from which an exporter sends. Times in milliseconds since the epoch. */
@@ -15,42 +16,42 @@ export interface Sender {
   bootTime: number | undefined;
 }
 
-/** The ports that the datagrams of one domain came from: the few used last. */
-interface Senders {
-  note(port: number, at: number, bootTime: number | undefined): void;
-  /** The one that sent last. */
-  latest(): Readonly<Sender> | undefined;
-  all(): readonly Readonly<Sender>[];
-}
-
 /** Two suffice to distinguish several devices behind one address from one that started again; more are for people. */
 const maxSenders = 8;
 
-export function createSenders(): Senders {
-  const senders: Sender[] = [];
-  let last: Sender | undefined;
+/** The ports that the datagrams of one domain came from: the few used last. */
+class Senders {
+  readonly #senders: Sender[] = [];
+  /** The one that sent last. */
+  #last: Sender | undefined;
 
-  const place = (port: number, at: number, bootTime: number | undefined): Sender => {
+  note(port: number, at: number, bootTime: number | undefined): void {
+    const sender = this.#last?.port === port ? this.#last : this.#of(port, at);
+    this.#last = sender;
+    sender.lastSeen = at;
+    sender.bootTime = bootTime;
+  }
+
+  latest(): Readonly<Sender> | undefined {
+    return this.#last;
+  }
+
+  all(): readonly Readonly<Sender>[] {
+    return this.#senders;
+  }
+
+  #of(port: number, at: number): Sender {
+    const senders = this.#senders;
     const known = senders.find((sender) => sender.port === port);
     if (known !== undefined) return known;
     if (senders.length >= maxSenders) {
       const oldest = senders.reduce((a, b) => (b.lastSeen < a.lastSeen ? b : a));
       senders.splice(senders.indexOf(oldest), 1);
     }
-    const sender = { port, firstSeen: at, lastSeen: at, bootTime };
+    const sender = { port, firstSeen: at, lastSeen: at, bootTime: undefined };
     senders.push(sender);
     return sender;
-  };
-
-  return {
-    note(port, at, bootTime) {
-      if (last?.port !== port) last = place(port, at, bootTime);
-      last.lastSeen = at;
-      last.bootTime = bootTime;
-    },
-    latest: () => last,
-    all: () => senders,
-  };
+  }
 }
 
 /** A template as its exporter gave it. */
@@ -73,15 +74,61 @@ export interface KnownTemplate {
 /** From the exporter, from an earlier run, or from another collector. */
 export type TemplateOrigin = "received" | "restored" | "shared";
 
+/** Of so many ports it is known whose options came last. */
+const mostSpeakers = 8;
+
 /** The ports of one protocol and id that send from one address. */
-export interface DomainGroup {
-  readonly ports: Set<Domain>;
+export class DomainGroup {
+  readonly ports = new Set<Domain>();
   /** Those that sent options, the latest at the end; a few. */
-  speakers: readonly Domain[];
+  #speakers: readonly Domain[] = [];
   /** The one that sent last. */
   last: Domain | undefined;
   /** How many datagrams in a row went on with the count of another port and not with that of their own. */
-  hops: number;
+  hops = 0;
+
+  /** Options came by a port. */
+  noteSpeaker(domain: Domain): void {
+    if (this.#speakers.at(-1) === domain) return;
+    this.#speakers = [...this.#speakers.filter((speaker) => speaker !== domain), domain].slice(-mostSpeakers);
+  }
+
+  /** The options for a domain of the other port of which some came last. */
+  latestOptions(of: Domain): DomainOptions | undefined {
+    return this.#speakers.findLast(
+      (other) => other.options !== of.options && !other.options.isEmpty() && !isOtherDevice(of, other),
+    )?.options;
+  }
+
+  /**
+   * The only template of an id on which all ports agree; those of this run are asked first. One that came when another port had
+   * sent for the last time took the place of that port's.
+   */
+  templateOf(id: number, of: Domain): KnownTemplate | undefined {
+    const candidates: (readonly [KnownTemplate, Domain])[] = [];
+    for (const other of this.ports) {
+      const candidate = other.templates.get(id);
+      if (candidate === undefined || isSessionPort(other.port ?? 0) || isOtherDevice(of, other)) continue;
+      candidates.push([candidate, other]);
+    }
+    const received = candidates.filter(([{ origin }]) => origin === "received");
+    const known = received.length > 0 ? received : candidates;
+    const newest = known.reduce((latest, [{ refreshedAt }]) => Math.max(latest, refreshedAt), 0);
+    let only: KnownTemplate | undefined;
+    for (const [candidate, { senders }] of known) {
+      const isOver = candidate.refreshedAt < newest && (senders.latest()?.lastSeen ?? newest) < newest;
+      if (isOver) continue;
+      if (only !== undefined && only.shared !== candidate.shared) return undefined;
+      only = candidate;
+    }
+    return only;
+  }
+
+  remove(domain: Domain): void {
+    if (this.last === domain) this.last = undefined;
+    this.ports.delete(domain);
+    this.#speakers = this.#speakers.filter((speaker) => speaker !== domain);
+  }
 }
 
 /** By what a header tells which process sent it. Times in milliseconds. */
@@ -94,8 +141,8 @@ export interface ProcessHeader {
   readonly uptime: number;
 }
 
-/** One observation domain of an exporter, and what is kept for it. */
-export interface Domain {
+/** By what an exporter tells its domains apart. */
+interface DomainId {
   readonly protocol: Protocol;
   /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
@@ -104,18 +151,29 @@ export interface Domain {
    * that is not known: what an earlier version kept.
    */
   readonly port: number | undefined;
+  /** The agent whose sub-agent this is (sFlow), in canonical text. */
+  readonly agent: string | undefined;
+}
+
+/** What a domain shares of the room of its exporter. */
+type DomainParts = Pick<Domain, "group" | "waiting" | "firewall" | "samples" | "options">;
+
+/** One observation domain of an exporter, and what is kept for it. */
+export class Domain implements DomainId {
+  readonly protocol: Protocol;
+  readonly id: number;
+  readonly port: number | undefined;
+  readonly agent: string | undefined;
   /** What the domains of one protocol and id on several ports have in common. */
   readonly group: DomainGroup;
   /** By id. Changed through the exporter, which counts them. */
-  readonly templates: Map<number, KnownTemplate>;
+  readonly templates = new Map<number, KnownTemplate>();
   /** Ids of which the last template could not be used; those refused longest ago give way. */
-  readonly refused: Set<number>;
+  readonly refused = new Set<number>();
   readonly waiting: WaitingSets;
-  readonly sequence: Sequence;
+  readonly sequence = new Sequence();
   /** What firewalls said of flows that have not ended. */
   readonly firewall: FirewallFlows;
-  /** The agent whose sub-agent this is (sFlow), in canonical text. */
-  readonly agent: string | undefined;
   /** The data sources of an agent (sFlow). */
   readonly samples: SampleSources;
   /** Shared by the domains of one id on several ports in IPFIX, of this process alone elsewhere. */
@@ -124,11 +182,11 @@ export interface Domain {
    * Until then only templates of this port count, where a fleet shares exporters: one that has started again sends from a new port, and may
    * have sent its templates elsewhere. Milliseconds since the epoch; 0: a template of another port was not needed yet.
    */
-  ownUntil: number;
+  ownUntil = 0;
   /** When the exporter was seen to have started again, where a fleet shares exporters. Milliseconds since the epoch; 0: it was not. */
-  restartedAt: number;
+  restartedAt = 0;
   /** Whether it is not only known because options of another domain are about it. */
-  isHeard: boolean;
+  isHeard = true;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
   /** The sequence number in the last header, of IPFIX. */
@@ -140,7 +198,31 @@ export interface Domain {
   /** Export time less time of receipt of the last datagram, milliseconds, where the protocol has an export time. */
   clockOffset: number | undefined;
   /** The ports that its datagrams came from. */
-  readonly senders: Senders;
+  readonly senders = new Senders();
+
+  constructor({ protocol, id, port, agent }: DomainId, { group, waiting, firewall, samples, options }: DomainParts) {
+    this.protocol = protocol;
+    this.id = id;
+    this.port = port;
+    this.agent = agent;
+    this.group = group;
+    this.waiting = waiting;
+    this.firewall = firewall;
+    this.samples = samples;
+    this.options = options;
+  }
+
+  /** Whether it has a template that is not one of options. */
+  hasFlowTemplate(): boolean {
+    for (const { plan } of this.templates.values()) if (plan.template.scopeCount === undefined) return true;
+    return false;
+  }
+
+  /** Forgets what may go while the domain stays, templates and waiting sets apart. */
+  forgetDetails(): void {
+    this.samples.forget();
+    this.firewall.clear();
+  }
 }
 
 /**

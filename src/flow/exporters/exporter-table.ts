@@ -1,11 +1,10 @@
-import type { SenderStanding } from "../intake/ring-writer.ts";
-import type { Exporter, SharedBudgets } from "./exporter.ts";
+import type { SenderReputation } from "../intake/ring-writer.ts";
+import { Exporter } from "./exporter.ts";
 import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
 import type { ManualRates } from "./sampling.ts";
-import { type Budget, createEvictions, type Evictions, type Limits } from "./limits.ts";
-import { createExporter } from "./create-exporter.ts";
-import { createPlanCache } from "./known-templates.ts";
-import type { WaitingBudget } from "./waiting-sets.ts";
+import { type Budget, Evictions, type Limits } from "./limits.ts";
+import { PlanCache } from "./known-templates.ts";
+import { WaitingBudget } from "./waiting-sets.ts";
 
 /** An exporter is proven this long after its first datagram. */
 const provenAfterMs = 60_000;
@@ -18,8 +17,8 @@ export function noteQuality(exporter: Exporter, isGood: boolean): void {
   exporter.quality += (Number(isGood) - exporter.quality) * latestPart;
 }
 
-/** How an exporter stands where not all have room: before others if most of its latest datagrams are good. */
-export function standingOf({ firstSeen, quality }: Exporter, now: number): SenderStanding {
+/** The reputation of an exporter, where not all have room: before others if most of its latest datagrams are good. */
+export function reputationOf({ firstSeen, quality }: Exporter, now: number): SenderReputation {
   if (quality < isGoodFrom) return "unknown";
   return now - firstSeen >= provenAfterMs ? "proven" : "good";
 }
@@ -47,44 +46,15 @@ export function stateKey(address: string, relay?: string): string {
   return relay === undefined ? address : `${address} ${relay}`;
 }
 
+/** What the state of an exporter is kept by: of one that is only named, by its relay too. */
+export function keyOfState({ address, relay, datagrams }: Exporter): string {
+  return stateKey(address, datagrams === 0 ? relay : undefined);
+}
+
 /** The exporter's address in such a key. */
 export function addressOfKey(key: string): string {
   const end = key.indexOf(" ");
   return end < 0 ? key : key.slice(0, end);
-}
-
-/**
- * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the places:
- * a flood of invented senders crowds out its like.
- */
-export interface ExporterTable {
-  /** @param address canonical text. */
-  get(address: string, now: number): Exporter;
-  find(address: string): Exporter | undefined;
-  /** Makes an exporter that an earlier run knew, by a relay that named it; undefined when it is there already, or no place is free. */
-  restore(address: string, firstSeen: number, lastSeen: number, relay?: string): Exporter | undefined;
-  all(): Iterable<Exporter>;
-  size(): number;
-  readonly evictions: Readonly<Evictions>;
-  /** What waits for a template, of all exporters. */
-  readonly waiting: Readonly<WaitingBudget>;
-  /** What all exporters make the collector remember, in bytes. */
-  readonly memory: Readonly<Budget>;
-  /** Bytes that were given back, by reason: the memory was full, or the exporter idle. */
-  readonly freed: Readonly<FreedBytes>;
-  /**
-   * Forgets what has become too old, and takes record rates.
-   *
-   * @param templateTtlMs templates that were not received again within this time are forgotten; 0: never.
-   */
-  tidy(now: number, templateTtlMs: number): void;
-  /** Exporters that were forgotten since the last call, by {@link stateKey}. */
-  takeForgotten(): readonly string[];
-}
-
-interface FreedBytes {
-  full: number;
-  idle: number;
 }
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
@@ -103,186 +73,218 @@ const keptAgainMs = 6 * 3_600_000;
 /** Of the places, this much is there for the others: one in ten. */
 const freshShare = 0.1;
 
-/**
- * @param rates the operator's sampling rates.
- * @param isRelay whether the records of a sender may name other exporters.
- */
-export function createExporterTable(
-  limits: Limits,
-  rates: ManualRates,
-  isRelay: (address: string) => boolean = () => false,
-): ExporterTable {
-  /** Each in the order of use. */
-  const fresh = new Map<string, Exporter>();
-  const proven = new Map<string, Exporter>();
-  const evictions = createEvictions();
-  const waiting: WaitingBudget = {
-    bytes: 0,
-    sets: 0,
-    maxBytes: limits.waitingBytesInAll,
-    maxSets: limits.waitingSetsInAll,
-  };
-  const shared: SharedBudgets = {
-    waiting,
-    fields: { used: 0, max: limits.fieldsInAll },
-    options: { used: 0, max: limits.optionsInAll },
-    sources: { used: 0, max: limits.sourcesInAll },
-    memory: { used: 0, max: limits.memoryInAll },
-  };
-  const { memory } = shared;
-  const freed: FreedBytes = { full: 0, idle: 0 };
-  const plans = createPlanCache(memory);
-  const freshPlaces = Math.max(1, Math.floor(limits.exporters * freshShare));
-  /** No more than there are places: nobody may ever ask for them. */
-  let forgotten = new Set<string>();
-  let last: Exporter | undefined;
+/** What all exporters share: limits, budgets, plans, and counts of what was forgotten. */
+export class SharedBudgets {
+  readonly limits: Limits;
+  /** The operator's sampling rates. */
+  readonly rates: ManualRates;
+  readonly evictions = new Evictions();
+  /** What waits for a template. */
+  readonly waiting: WaitingBudget;
+  readonly fields: Budget;
+  readonly options: Budget;
+  readonly sources: Budget;
+  /** What they make the collector remember, in bytes. */
+  readonly memory: Budget;
+  readonly plans: PlanCache;
 
-  const forget = (exporter: Exporter): void => {
-    exporter.forget();
-    fresh.delete(exporter.address);
-    proven.delete(exporter.address);
-    const isNamedOnly = exporter.relay !== undefined && exporter.datagrams === 0;
-    const key = stateKey(exporter.address, isNamedOnly ? exporter.relay : undefined);
-    if (forgotten.size < limits.exporters) forgotten.add(key);
-    if (last === exporter) last = undefined;
-  };
-  /** Forgets the one used least recently, other than the spared one, of the first table that has any. */
-  const evictFrom = (tables: readonly ReadonlyMap<string, Exporter>[], spared?: string): boolean => {
-    for (const table of tables) {
-      for (const [address, exporter] of table) {
-        if (address === spared) continue;
-        forget(exporter);
-        evictions.exporters++;
-        return true;
-      }
-    }
-    return false;
-  };
-  /** Drops what waits of one exporter other than this, newcomers first. */
-  const dropWaitingOf = (spared: string): boolean => {
-    for (const exporter of all()) {
-      if (exporter.address !== spared && exporter.dropWaiting(Number.POSITIVE_INFINITY)) return true;
-    }
-    return false;
-  };
-  const freePlace = (spared?: string): boolean =>
-    evictFrom(fresh.size >= freshPlaces || proven.size === 0 ? [fresh, proven] : [proven, fresh], spared);
-  const create = (address: string, now: number, relay?: string): Exporter => {
-    forgotten.delete(stateKey(address, relay));
-    return createExporter({
-      address,
-      isRelay: isRelay(address),
-      named,
-      rates,
-      now,
-      limits,
-      shared,
-      plans,
-      evictions,
-      reclaim: () => evictFrom([fresh, proven], address),
-      reclaimWaiting: () => dropWaitingOf(address),
-    });
-  };
-  const find = (address: string): Exporter | undefined => fresh.get(address) ?? proven.get(address);
-  /** Makes it the one that was used last. */
-  const use = (exporter: Exporter, now: number): void => {
-    const { address, firstSeen } = exporter;
-    fresh.delete(address);
-    proven.delete(address);
-    (now - firstSeen >= provenAfterMs ? proven : fresh).set(address, exporter);
-  };
-  /** Within a datagram of a relay, which must not be forgotten meanwhile. */
-  function named(relay: Exporter, address: string, now: number): Exporter {
-    let exporter = find(address);
+  constructor(limits: Limits, rates: ManualRates) {
+    const budget = (max: number): Budget => ({ used: 0, max });
+    this.limits = limits;
+    this.rates = rates;
+    this.waiting = new WaitingBudget(limits.waitingBytesInAll, limits.waitingSetsInAll);
+    this.fields = budget(limits.fieldsInAll);
+    this.options = budget(limits.optionsInAll);
+    this.sources = budget(limits.sourcesInAll);
+    this.memory = budget(limits.memoryInAll);
+    this.plans = new PlanCache(this.memory);
+  }
+}
+
+/**
+ * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the places:
+ * a flood of invented senders crowds out its like.
+ */
+export class ExporterTable {
+  readonly shared: SharedBudgets;
+  readonly #isRelay: (address: string) => boolean;
+  /** Each in the order of use. */
+  readonly #fresh = new Map<string, Exporter>();
+  readonly #proven = new Map<string, Exporter>();
+  readonly #freshPlaces: number;
+  /** No more than there are places: nobody may ever ask for them. */
+  #forgotten = new Set<string>();
+  #last: Exporter | undefined;
+  /** Bytes that were given back, by reason: the memory was full, or the exporter idle. */
+  readonly freed = { full: 0, idle: 0 };
+
+  /** @param isRelay whether the records of a sender may name other exporters. */
+  constructor(limits: Limits, rates: ManualRates, isRelay: (address: string) => boolean = () => false) {
+    this.shared = new SharedBudgets(limits, rates);
+    this.#isRelay = isRelay;
+    this.#freshPlaces = Math.max(1, Math.floor(limits.exporters * freshShare));
+  }
+
+  /** @param address canonical text. */
+  get(address: string, now: number): Exporter {
+    if (this.shared.memory.used > this.shared.memory.max) this.#makeRoomInMemory(now);
+    if (this.#last?.address === address) return this.#last;
+    let exporter = this.find(address);
     if (exporter === undefined) {
-      if (size() >= limits.exporters && !freePlace(relay.address)) return relay;
-      exporter = create(address, now, relay.address);
+      if (this.#isFull()) this.#freePlace();
+      exporter = this.#create(address, now);
     }
-    use(exporter, now);
+    this.#use(exporter, now);
+    this.#last = exporter;
+    return exporter;
+  }
+
+  find(address: string): Exporter | undefined {
+    return this.#fresh.get(address) ?? this.#proven.get(address);
+  }
+
+  /** Finds or makes the one that a relay names. Within a datagram of the relay, which must not be forgotten meanwhile. */
+  named(relay: Exporter, address: string, now: number): Exporter {
+    let exporter = this.find(address);
+    if (exporter === undefined) {
+      if (this.#isFull() && !this.#freePlace(relay.address)) return relay;
+      exporter = this.#create(address, now, relay.address);
+    }
+    this.#use(exporter, now);
     exporter.relay = relay.address;
     exporter.lastSeen = now;
     return exporter;
   }
-  const size = (): number => fresh.size + proven.size;
-  function* all(): Iterable<Exporter> {
-    yield* fresh.values();
-    yield* proven.values();
+
+  /** Makes an exporter that an earlier run knew, by a relay that named it; undefined when it is there already, or no place is free. */
+  restore(address: string, firstSeen: number, lastSeen: number, relay?: string): Exporter | undefined {
+    if (this.#isFull() || this.find(address) !== undefined) return undefined;
+    const exporter = this.#create(address, firstSeen, relay);
+    exporter.relay = relay;
+    exporter.lastSeen = lastSeen;
+    exporter.keptAt = lastSeen;
+    this.#proven.set(address, exporter);
+    return exporter;
+  }
+
+  *all(): Iterable<Exporter> {
+    yield* this.#fresh.values();
+    yield* this.#proven.values();
+  }
+
+  size(): number {
+    return this.#fresh.size + this.#proven.size;
+  }
+
+  /**
+   * Forgets what has become too old, and takes record rates.
+   *
+   * @param templateTtlMs templates that were not received again within this time are forgotten; 0: never.
+   */
+  tidy(now: number, templateTtlMs: number): void {
+    const { limits, evictions, memory } = this.shared;
+    const templatesBefore = templateTtlMs > 0 ? now - templateTtlMs : Number.NEGATIVE_INFINITY;
+    for (const exporter of this.all()) {
+      if (exporter.lastSeen < now - limits.silentMs) {
+        this.#forget(exporter);
+        evictions.silentExporters++;
+        continue;
+      }
+      exporter.measure(now);
+      if (exporter.lastSeen - exporter.keptAt > keptAgainMs) exporter.isChanged = true;
+      exporter.expireTemplates(templatesBefore);
+      exporter.dropWaiting(now - waitingMaxAgeMs);
+      if (now - exporter.lastSeen <= idleAfterMs) continue;
+      const held = memory.used;
+      exporter.shrink(memory.max * idleShare);
+      this.freed.idle += held - memory.used;
+    }
+  }
+
+  /** Exporters that were forgotten since the last call, by {@link stateKey}. */
+  takeForgotten(): readonly string[] {
+    const addresses = [...this.#forgotten];
+    this.#forgotten = new Set();
+    return addresses;
+  }
+
+  /** Forgets the exporter used least recently, other than one, newcomers first. Returns false when there is none. */
+  evictOther(address: string): boolean {
+    return this.#evictFrom([this.#fresh, this.#proven], address);
+  }
+
+  /** Drops what waits of one exporter other than this, newcomers first. Returns false when there is nothing. */
+  dropWaitingOf(spared: string): boolean {
+    for (const exporter of this.all()) {
+      if (exporter.address !== spared && exporter.dropWaiting(Number.POSITIVE_INFINITY)) return true;
+    }
+    return false;
+  }
+
+  #isFull(): boolean {
+    return this.size() >= this.shared.limits.exporters;
+  }
+
+  #create(address: string, now: number, relay?: string): Exporter {
+    this.#forgotten.delete(stateKey(address, relay));
+    return new Exporter(this, address, this.#isRelay(address), now);
+  }
+
+  /** Makes it the one that was used last. */
+  #use(exporter: Exporter, now: number): void {
+    const { address, firstSeen } = exporter;
+    this.#fresh.delete(address);
+    this.#proven.delete(address);
+    (now - firstSeen >= provenAfterMs ? this.#proven : this.#fresh).set(address, exporter);
+  }
+
+  #forget(exporter: Exporter): void {
+    exporter.forget();
+    this.#fresh.delete(exporter.address);
+    this.#proven.delete(exporter.address);
+    if (this.#forgotten.size < this.shared.limits.exporters) this.#forgotten.add(keyOfState(exporter));
+    if (this.#last === exporter) this.#last = undefined;
+  }
+
+  /** Forgets the one used least recently, other than the spared one, of the first table that has any. */
+  #evictFrom(tables: readonly ReadonlyMap<string, Exporter>[], spared?: string): boolean {
+    for (const table of tables) {
+      for (const [address, exporter] of table) {
+        if (address === spared) continue;
+        this.#forget(exporter);
+        this.shared.evictions.exporters++;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #freePlace(spared?: string): boolean {
+    const isFreshFirst = this.#fresh.size >= this.#freshPlaces || this.#proven.size === 0;
+    return this.#evictFrom(isFreshFirst ? [this.#fresh, this.#proven] : [this.#proven, this.#fresh], spared);
   }
 
   /**
    * Makes room in the memory of all at the cost of those who hold most, and of the idle before others. Each gives half at a time, so
    * that one that needs much and behaves loses what is oldest and not all.
    */
-  const makeRoomInMemory = (now: number): void => {
+  #makeRoomInMemory(now: number): void {
+    const { memory } = this.shared;
     const goal = memory.max * (1 - freedShare);
     const before = memory.used;
     const isIdle = ({ lastSeen }: Exporter): boolean => now - lastSeen > idleAfterMs;
     const byNeed = (a: Exporter, b: Exporter): number =>
       Number(isIdle(b)) - Number(isIdle(a)) || b.heldBytes() - a.heldBytes();
     for (let round = 0; round < maxRounds && memory.used > goal; round++) {
-      for (const exporter of [...all()].toSorted(byNeed)) {
+      for (const exporter of [...this.all()].toSorted(byNeed)) {
         if (memory.used <= goal) break;
         exporter.shrink(exporter.heldBytes() / 2);
       }
     }
     // Who holds next to nothing has given all but itself.
-    while (memory.used > memory.max && size() > 1) {
-      if (!evictFrom([fresh, proven], last?.address)) break;
+    while (memory.used > memory.max && this.size() > 1) {
+      if (!this.#evictFrom([this.#fresh, this.#proven], this.#last?.address)) break;
     }
-    freed.full += before - memory.used;
-  };
-
-  return {
-    get(address, now) {
-      if (memory.used > memory.max) makeRoomInMemory(now);
-      if (last?.address === address) return last;
-      let exporter = find(address);
-      if (exporter === undefined) {
-        if (size() >= limits.exporters) freePlace();
-        exporter = create(address, now);
-      }
-      use(exporter, now);
-      last = exporter;
-      return exporter;
-    },
-    find,
-    restore(address, firstSeen, lastSeen, relay) {
-      if (size() >= limits.exporters || find(address) !== undefined) return undefined;
-      const exporter = create(address, firstSeen, relay);
-      exporter.relay = relay;
-      exporter.lastSeen = lastSeen;
-      exporter.keptAt = lastSeen;
-      proven.set(address, exporter);
-      return exporter;
-    },
-    all,
-    size,
-    evictions,
-    waiting,
-    memory,
-    freed,
-    tidy(now, templateTtlMs) {
-      const templatesBefore = templateTtlMs > 0 ? now - templateTtlMs : Number.NEGATIVE_INFINITY;
-      for (const exporter of all()) {
-        if (exporter.lastSeen < now - limits.silentMs) {
-          forget(exporter);
-          evictions.silentExporters++;
-          continue;
-        }
-        exporter.measure(now);
-        if (exporter.lastSeen - exporter.keptAt > keptAgainMs) exporter.isChanged = true;
-        exporter.expireTemplates(templatesBefore);
-        exporter.dropWaiting(now - waitingMaxAgeMs);
-        if (now - exporter.lastSeen <= idleAfterMs) continue;
-        const held = memory.used;
-        exporter.shrink(memory.max * idleShare);
-        freed.idle += held - memory.used;
-      }
-    },
-    takeForgotten() {
-      const addresses = [...forgotten];
-      forgotten = new Set();
-      return addresses;
-    },
-  };
+    this.freed.full += before - memory.used;
+  }
 }

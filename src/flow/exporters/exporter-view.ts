@@ -1,9 +1,9 @@
-import type { NameCounts } from "./options.ts";
+import type { NameTable } from "./options.ts";
 import { senderPort } from "../intake/socket.ts";
 import type { RateChange } from "./sampling.ts";
 import { samplerElements, samplingElements } from "./sampling.ts";
 import type { Template } from "./plan.ts";
-import type { SeenWindow } from "./exporter.ts";
+import type { SeenWindow } from "./exporter-traffic.ts";
 import type { Sender } from "./domain.ts";
 import type { Protocol } from "../protocol.ts";
 import type { Domain, TemplateOrigin } from "./domain.ts";
@@ -70,7 +70,7 @@ export interface DomainView {
   /** The ports that its datagrams came from. */
   readonly senders: readonly Readonly<Sender>[];
   /** How many names its options gave. */
-  readonly names: NameCounts;
+  readonly names: ReturnType<NameTable["counts"]>;
   /** When the exporter started by its options, milliseconds since the epoch. */
   readonly bootTime: number | undefined;
 }

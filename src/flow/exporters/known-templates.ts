@@ -1,4 +1,5 @@
-import { type Budget, memoryCosts, type Evictions, type Limits, type MemoryShare } from "./limits.ts";
+import { type Budget, memoryCosts, type MemoryShare } from "./limits.ts";
+import type { SharedBudgets } from "./exporter-table.ts";
 import type { Plan, Template } from "./plan.ts";
 import { isSessionPort } from "../intake/socket.ts";
 import type { Domain, KnownTemplate, TemplateOrigin } from "./domain.ts";
@@ -20,46 +21,42 @@ export interface SharedPlan {
   readonly bytes: number;
 }
 
-/** Plans by what their templates say: the routers of a fleet send the same ones, and a router the same in each domain and from each port. */
-export interface PlanCache {
-  /** @returns undefined for a template that cannot be used. What is taken has to be given back. */
-  take(record: TemplateRecord, define: Define): SharedPlan | undefined;
-  give(shared: SharedPlan): void;
-  readonly size: number;
-}
-
 interface Entry extends SharedPlan {
   readonly key: string;
   users: number;
 }
 
-/** @param memory counts each plan once. */
-export function createPlanCache(memory: Budget): PlanCache {
-  const entries = new Map<string, Entry>();
-  return {
-    take({ template, raw }, define) {
-      const key = keyOf(template, raw);
-      let entry = entries.get(key);
-      if (entry === undefined) {
-        const plan = define(template);
-        if (plan === undefined) return undefined;
-        entry = { key, plan, raw: copyOf(raw), bytes: bytesOf(plan, raw), users: 0 };
-        entries.set(key, entry);
-        memory.used += entry.bytes;
-      }
-      entry.users++;
-      return entry;
-    },
-    give(shared) {
-      const entry = shared as Entry;
-      if (--entry.users > 0) return;
-      entries.delete(entry.key);
-      memory.used -= entry.bytes;
-    },
-    get size() {
-      return entries.size;
-    },
-  };
+/** Plans by what their templates say: the routers of a fleet send the same ones, and a router the same in each domain and from each port. */
+export class PlanCache {
+  readonly #memory: Budget;
+  readonly #entries = new Map<string, Entry>();
+
+  /** @param memory counts each plan once. */
+  constructor(memory: Budget) {
+    this.#memory = memory;
+  }
+
+  /** @returns undefined for a template that cannot be used. What is taken has to be given back. */
+  take({ template, raw }: TemplateRecord, define: Define): SharedPlan | undefined {
+    const key = keyOf(template, raw);
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      const plan = define(template);
+      if (plan === undefined) return undefined;
+      entry = { key, plan, raw: copyOf(raw), bytes: bytesOf(plan, raw), users: 0 };
+      this.#entries.set(key, entry);
+      this.#memory.used += entry.bytes;
+    }
+    entry.users++;
+    return entry;
+  }
+
+  give(shared: SharedPlan): void {
+    const entry = shared as Entry;
+    if (--entry.users > 0) return;
+    this.#entries.delete(entry.key);
+    this.#memory.used -= entry.bytes;
+  }
 }
 
 function keyOf({ dialect, scopeCount }: Template, raw: Buffer): string {
@@ -78,30 +75,6 @@ function copyOf(raw: Buffer): Buffer {
   return copy;
 }
 
-/** The templates of all domains of one exporter, bounded together. */
-interface KnownTemplates {
-  /** See {@link Exporter.define}. */
-  define(
-    domain: Domain,
-    record: TemplateRecord,
-    plan: Define,
-    now: number,
-  ): "added" | "refreshed" | "changed" | "refused";
-  /** See {@link Exporter.restoreTemplate}. */
-  restore(domain: Domain, record: TemplateRecord, plan: Define, from: TemplateSource, now: number): boolean;
-  /** Forgets a template. Returns whether there was one. */
-  withdraw(domain: Domain, id: number): boolean;
-  /** Forgets those of a domain. */
-  clear(domain: Domain): void;
-  /** Forgets those that did not come again since before a time, milliseconds since the epoch. Returns how many. */
-  expire(before: number): number;
-  /** Forgets the oldest until the share holds no more than this many bytes, or none is left. */
-  shrink(toBytes: number): void;
-  /** Every template and where it is, the one that did not come again for longest first. */
-  entries(): Iterable<readonly [KnownTemplate, Domain]>;
-  readonly size: number;
-}
-
 /** Where a template that the exporter did not send now is known from. */
 export interface TemplateSource {
   readonly origin: Exclude<TemplateOrigin, "received">;
@@ -109,131 +82,162 @@ export interface TemplateSource {
   readonly definedAt: number;
 }
 
-interface KnownTemplatesOptions {
-  readonly limits: Limits;
-  readonly evictions: Evictions;
-  /** Fields in the templates of all exporters together. */
-  readonly inAll: Budget;
-  /** Makes room there at the cost of another exporter; returns false when there is none. */
-  readonly reclaim: () => boolean;
-  readonly plans: PlanCache;
-  readonly memory: MemoryShare;
-}
+/** The templates of all domains of one exporter, bounded together. */
+export class KnownTemplates {
+  readonly #shared: SharedBudgets;
+  readonly #memory: MemoryShare;
+  readonly #reclaim: () => boolean;
+  /** The order of insertion is the order of age. */
+  readonly #order = new Map<KnownTemplate, Domain>();
+  #fields = 0;
 
-export function createKnownTemplates(options: KnownTemplatesOptions): KnownTemplates {
-  const { limits, evictions, inAll, reclaim, plans, memory } = options;
-  const order = new Map<KnownTemplate, Domain>();
-  let fields = 0;
+  /** @param reclaim makes room for fields at the cost of another exporter; returns false when there is none. */
+  constructor(shared: SharedBudgets, memory: MemoryShare, reclaim: () => boolean) {
+    this.#shared = shared;
+    this.#memory = memory;
+    this.#reclaim = reclaim;
+  }
 
-  const count = (by: number): void => {
-    fields += by;
-    inAll.used += by;
-  };
-  const put = (
+  get size(): number {
+    return this.#order.size;
+  }
+
+  /**
+   * Takes a template. The same bytes again change nothing. Beyond the limits the ones defined longest ago give way.
+   *
+   * @param plan makes the plan when it is needed; undefined for a template that cannot be used, which changes nothing.
+   */
+  define(
     domain: Domain,
-    shared: SharedPlan,
+    record: TemplateRecord,
+    plan: Define,
+    now: number,
+  ): "added" | "refreshed" | "changed" | "refused" {
+    const { template, raw } = record;
+    const known = domain.templates.get(template.id);
+    const isSame =
+      known !== undefined && known.raw.equals(raw) && isOptions(known.plan.template) === isOptions(template);
+    if (isSame) {
+      known.refreshedAt = now;
+      known.origin = "received";
+      // Other collectors take it for newer than what the exporter sent them before.
+      if (known.definedAt < domain.restartedAt) known.definedAt = now;
+      this.#order.delete(known);
+      this.#order.set(known, domain);
+      return "refreshed";
+    }
+    const isPut = this.#replace(domain, record, plan, { definedAt: now, refreshedAt: now, origin: "received" });
+    if (!isPut) return "refused";
+    return known === undefined ? "added" : "changed";
+  }
+
+  /**
+   * Takes a template of an earlier run, unless the domain has one of its id; or one that another collector knows, unless the domain has
+   * one of its id that came as late as that was defined. Returns whether it was taken.
+   */
+  restore(domain: Domain, record: TemplateRecord, plan: Define, from: TemplateSource, now: number): boolean {
+    const known = domain.templates.get(record.template.id);
+    if (
+      known !== undefined &&
+      (from.origin === "restored" || !isOlder(known, from.definedAt) || known.raw.equals(record.raw))
+    ) {
+      return false;
+    }
+    return this.#replace(domain, record, plan, { ...from, refreshedAt: now });
+  }
+
+  /** Forgets a template. Returns whether there was one. */
+  withdraw(domain: Domain, id: number): boolean {
+    const known = domain.templates.get(id);
+    if (known !== undefined) this.#remove(domain, known);
+    return known !== undefined;
+  }
+
+  /** Forgets those of a domain. */
+  clear(domain: Domain): void {
+    for (const known of domain.templates.values()) this.#remove(domain, known);
+  }
+
+  /** Forgets those that did not come again since before a time, milliseconds since the epoch. Returns how many. */
+  expire(before: number): number {
+    let expired = 0;
+    for (const [known, domain] of this.#order) {
+      if (known.refreshedAt >= before) break;
+      // By TCP a template is sent once.
+      if (isSessionPort(domain.port ?? 0)) continue;
+      this.#remove(domain, known);
+      expired++;
+    }
+    this.#shared.evictions.expiredTemplates += expired;
+    return expired;
+  }
+
+  /** Forgets the oldest until the share holds no more than this many bytes, or none is left. */
+  shrink(toBytes: number): void {
+    while (this.#memory.bytes > toBytes && this.#order.size > 0) this.#removeOldest();
+  }
+
+  /** Every template and where it is, the one that did not come again for longest first. */
+  entries(): Iterable<readonly [KnownTemplate, Domain]> {
+    return this.#order.entries();
+  }
+
+  /** Puts a template in the place of the one of its id; false when it cannot be used. */
+  #replace(
+    domain: Domain,
+    record: TemplateRecord,
+    define: Define,
     times: Pick<KnownTemplate, "definedAt" | "refreshedAt" | "origin">,
-  ) => {
+  ): boolean {
+    const shared = this.#shared.plans.take(record, define);
+    if (shared === undefined) return false;
+    const known = domain.templates.get(record.template.id);
+    if (known !== undefined) this.#remove(domain, known);
     const { plan, raw, bytes } = shared;
-    const known: KnownTemplate = { shared, plan, raw, ...times };
-    domain.templates.set(plan.template.id, known);
+    this.#makeRoom(plan.lengths.length);
+    const made: KnownTemplate = { shared, plan, raw, ...times };
+    domain.templates.set(plan.template.id, made);
     if (plan.namesSampler) domain.options.samplerTemplates++;
-    order.set(known, domain);
-    count(plan.lengths.length);
-    memory.add(memoryCosts.template);
-    memory.addShared(bytes);
-  };
-  const remove = (domain: Domain, known: KnownTemplate): void => {
+    this.#order.set(made, domain);
+    this.#count(plan.lengths.length);
+    this.#memory.add(memoryCosts.template);
+    this.#memory.addShared(bytes);
+    return true;
+  }
+
+  #remove(domain: Domain, known: KnownTemplate): void {
     domain.templates.delete(known.plan.template.id);
     if (known.plan.namesSampler) domain.options.samplerTemplates--;
-    order.delete(known);
-    count(-known.plan.lengths.length);
-    memory.add(-memoryCosts.template);
-    memory.addShared(-known.shared.bytes);
-    plans.give(known.shared);
-  };
-  const removeOldest = (): void => {
-    for (const [oldest, domain] of order) {
-      remove(domain, oldest);
+    this.#order.delete(known);
+    this.#count(-known.plan.lengths.length);
+    this.#memory.add(-memoryCosts.template);
+    this.#memory.addShared(-known.shared.bytes);
+    this.#shared.plans.give(known.shared);
+  }
+
+  #removeOldest(): void {
+    for (const [oldest, domain] of this.#order) {
+      this.#remove(domain, oldest);
       break;
     }
-    evictions.templates++;
-  };
-  const makeRoom = (added: number): void => {
-    while (order.size > 0 && (order.size >= limits.templates || fields + added > limits.fields)) removeOldest();
-    while (inAll.used + added > inAll.max) {
-      if (reclaim()) continue;
-      if (order.size === 0) return;
-      removeOldest();
-    }
-  };
+    this.#shared.evictions.templates++;
+  }
 
-  return {
-    define(domain, record, plan, now) {
-      const { template, raw } = record;
-      const known = domain.templates.get(template.id);
-      const isSame =
-        known !== undefined && known.raw.equals(raw) && isOptions(known.plan.template) === isOptions(template);
-      if (isSame) {
-        known.refreshedAt = now;
-        known.origin = "received";
-        // Other collectors take it for newer than what the exporter sent them before.
-        if (known.definedAt < domain.restartedAt) known.definedAt = now;
-        // The order of insertion is the order of age.
-        order.delete(known);
-        order.set(known, domain);
-        return "refreshed";
-      }
-      const made = plans.take(record, plan);
-      if (made === undefined) return "refused";
-      if (known !== undefined) remove(domain, known);
-      makeRoom(made.plan.lengths.length);
-      put(domain, made, { definedAt: now, refreshedAt: now, origin: "received" });
-      return known === undefined ? "added" : "changed";
-    },
-    restore(domain, record, plan, { origin, definedAt }, now) {
-      const known = domain.templates.get(record.template.id);
-      if (
-        known !== undefined &&
-        (origin === "restored" || !isOlder(known, definedAt) || known.raw.equals(record.raw))
-      ) {
-        return false;
-      }
-      const made = plans.take(record, plan);
-      if (made === undefined) return false;
-      if (known !== undefined) remove(domain, known);
-      makeRoom(made.plan.lengths.length);
-      put(domain, made, { definedAt, refreshedAt: now, origin });
-      return true;
-    },
-    withdraw(domain, id) {
-      const known = domain.templates.get(id);
-      if (known !== undefined) remove(domain, known);
-      return known !== undefined;
-    },
-    clear(domain) {
-      for (const known of domain.templates.values()) remove(domain, known);
-    },
-    expire(before) {
-      let expired = 0;
-      for (const [known, domain] of order) {
-        if (known.refreshedAt >= before) break;
-        // By TCP a template is sent once.
-        if (isSessionPort(domain.port ?? 0)) continue;
-        remove(domain, known);
-        expired++;
-      }
-      evictions.expiredTemplates += expired;
-      return expired;
-    },
-    shrink(toBytes) {
-      while (memory.bytes > toBytes && order.size > 0) removeOldest();
-    },
-    entries: () => order.entries(),
-    get size() {
-      return order.size;
-    },
-  };
+  #makeRoom(added: number): void {
+    const { limits, fields } = this.#shared;
+    while (this.size > 0 && (this.size >= limits.templates || this.#fields + added > limits.fields))
+      this.#removeOldest();
+    while (fields.used + added > fields.max) {
+      if (this.#reclaim()) continue;
+      if (this.size === 0) return;
+      this.#removeOldest();
+    }
+  }
+
+  #count(by: number): void {
+    this.#fields += by;
+    this.#shared.fields.used += by;
+  }
 }
 
 /** Whether a template did not come since another one of its id was defined elsewhere. Of one that was only read, nobody knows when it came last. */

@@ -1,15 +1,3 @@
-/** Entries that came from the network, each table and each exporter bounded: the one learned longest ago gives way. */
-export interface LearntTable<Key, Entry> {
-  get(key: Key): Entry | undefined;
-  /** Takes an entry; one that is there already becomes young again. Returns whether the table is another than before. */
-  set(key: Key, entry: Entry): boolean;
-  /** The one learned longest ago first. */
-  entries(): Iterable<readonly [Key, Entry]>;
-  values(): Iterable<Entry>;
-  readonly size: number;
-  clear(): void;
-}
-
 /** Of one kind in one observation domain. */
 const maxEntries = 4096;
 /** What an entry takes in the heap, texts apart. */
@@ -18,63 +6,85 @@ const entryBytes = 150;
 /** What texts of a key or an entry take: one or two bytes a character. */
 const bytesPerCharacter = 2;
 
-/** @param same whether two entries say the same. @param textOf how many characters an entry has. */
-export function createLearntTable<Key extends number | string, Entry>(
-  share: OptionsShare,
-  same: (a: Entry, b: Entry) => boolean = Object.is,
-  textOf: (entry: Entry) => number = () => 0,
-): LearntTable<Key, Entry> {
-  const table = new Map<Key, Entry>();
+/** Entries that came from the network, each table and each exporter bounded: the one learned longest ago gives way. */
+export class LearntTable<Key extends number | string, Entry> {
+  readonly #table = new Map<Key, Entry>();
+  readonly #share: EntryShare;
+  readonly #isSame: (a: Entry, b: Entry) => boolean;
+  readonly #textOf: (entry: Entry) => number;
 
-  const bytesOf = (key: Key, entry: Entry): number =>
-    entryBytes + bytesPerCharacter * (textOf(entry) + (typeof key === "string" ? key.length : 0));
+  /** @param isSame whether two entries say the same. @param textOf how many characters an entry has. */
+  constructor(
+    share: EntryShare,
+    isSame: (a: Entry, b: Entry) => boolean = Object.is,
+    textOf: (entry: Entry) => number = () => 0,
+  ) {
+    this.#share = share;
+    this.#isSame = isSame;
+    this.#textOf = textOf;
+  }
 
-  const dropOldest = (): boolean => {
-    for (const [key, entry] of table) {
-      table.delete(key);
-      share.give(1);
-      share.addBytes(-bytesOf(key, entry));
-      share.evicted();
+  get size(): number {
+    return this.#table.size;
+  }
+
+  get(key: Key): Entry | undefined {
+    return this.#table.get(key);
+  }
+
+  /** Takes an entry; one that is there already becomes young again. Returns whether the table is another than before. */
+  set(key: Key, entry: Entry): boolean {
+    const known = this.#table.get(key);
+    if (known === undefined) {
+      if (!this.#makeRoom()) return false;
+    } else {
+      this.#table.delete(key);
+      this.#share.memory.add(-this.#bytesOf(key, known));
+    }
+    this.#share.memory.add(this.#bytesOf(key, entry));
+    const isSame = known !== undefined && this.#isSame(known, entry);
+    this.#table.set(key, isSame ? known : entry);
+    return !isSame;
+  }
+
+  /** The one learned longest ago first. */
+  entries(): Iterable<readonly [Key, Entry]> {
+    return this.#table.entries();
+  }
+
+  values(): Iterable<Entry> {
+    return this.#table.values();
+  }
+
+  clear(): void {
+    this.#share.give(this.#table.size);
+    for (const [key, entry] of this.#table) this.#share.memory.add(-this.#bytesOf(key, entry));
+    this.#table.clear();
+  }
+
+  #bytesOf(key: Key, entry: Entry): number {
+    return entryBytes + bytesPerCharacter * (this.#textOf(entry) + (typeof key === "string" ? key.length : 0));
+  }
+
+  #dropOldest(): boolean {
+    for (const [key, entry] of this.#table) {
+      this.#table.delete(key);
+      this.#share.give(1);
+      this.#share.memory.add(-this.#bytesOf(key, entry));
+      this.#share.onEvict();
       return true;
     }
     return false;
-  };
+  }
 
   /** Takes room for one entry; false when there is none. */
-  const makeRoom = (): boolean => {
-    if (table.size >= maxEntries) dropOldest();
-    if (share.take()) return true;
-    if (dropOldest() && share.take()) return true;
-    share.evicted();
+  #makeRoom(): boolean {
+    if (this.#table.size >= maxEntries) this.#dropOldest();
+    if (this.#share.take()) return true;
+    if (this.#dropOldest() && this.#share.take()) return true;
+    this.#share.onEvict();
     return false;
-  };
-
-  return {
-    get: (key) => table.get(key),
-    set(key, entry) {
-      const known = table.get(key);
-      if (known === undefined) {
-        if (!makeRoom()) return false;
-      } else {
-        table.delete(key);
-        share.addBytes(-bytesOf(key, known));
-      }
-      share.addBytes(bytesOf(key, entry));
-      const isSame = known !== undefined && same(known, entry);
-      table.set(key, isSame ? known : entry);
-      return !isSame;
-    },
-    entries: () => table.entries(),
-    values: () => table.values(),
-    get size() {
-      return table.size;
-    },
-    clear() {
-      share.give(table.size);
-      for (const [key, entry] of table) share.addBytes(-bytesOf(key, entry));
-      table.clear();
-    },
-  };
+  }
 }
 
 /**
@@ -99,67 +109,63 @@ export const memoryCosts = {
   firewallFlow: 250,
 } as const;
 
-/** What one exporter holds of the memory of all. */
-export interface MemoryShare {
-  /** With what it shares with others. */
-  readonly bytes: number;
-  /** Counts bytes that the exporter alone holds; negative ones are given back. */
-  add(bytes: number): void;
-  /** Counts bytes that are accounted for elsewhere, once for all that share them. */
-  addShared(bytes: number): void;
-}
-
-/** @param all of all exporters together. One datagram may exceed it: room is made before the next. */
-export function createMemoryShare(all: Budget): MemoryShare {
-  let own = 0;
-  return {
-    get bytes() {
-      return own;
-    },
-    add(bytes) {
-      own += bytes;
-      all.used += bytes;
-    },
-    addShared: (bytes) => void (own += bytes),
-  };
-}
-
 /** How much of something is in use, and how much may be. */
 export interface Budget {
   used: number;
   readonly max: number;
 }
 
-/** What an exporter's options may fill: entries of all tables of all its domains. */
-export interface OptionsShare {
-  /** Takes room for one entry. Returns whether there was any. */
-  take(): boolean;
-  give(entries: number): void;
-  /** Counts what entries take, in bytes; negative is given back. */
-  addBytes(bytes: number): void;
-  /** Counts an entry that gave way, or found no room. */
-  evicted(): void;
+/** What one exporter holds of the memory of all. */
+export class MemoryShare {
+  readonly #all: Budget;
+  /** With what it shares with others. */
+  bytes = 0;
+
+  /** @param all of all exporters together. One datagram may exceed it: room is made before the next. */
+  constructor(all: Budget) {
+    this.#all = all;
+  }
+
+  /** Counts bytes that the exporter alone holds; negative ones are given back. */
+  add(bytes: number): void {
+    this.bytes += bytes;
+    this.#all.used += bytes;
+  }
+
+  /** Counts bytes that are accounted for elsewhere, once for all that share them. */
+  addShared(bytes: number): void {
+    this.bytes += bytes;
+  }
 }
 
-/** @param budgets all that an entry must fit into: the exporter's and that of all exporters together. */
-export function createOptionsShare(
-  budgets: readonly Budget[],
-  addBytes: (bytes: number) => void,
-  evicted: () => void,
-): OptionsShare {
-  return {
-    addBytes,
-    take() {
-      if (budgets.some(({ used, max }) => used >= max)) return false;
-      for (const budget of budgets) budget.used++;
-      return true;
-    },
-    give(entries) {
-      for (const budget of budgets) budget.used -= entries;
-    },
-    evicted,
-  };
+/** How many entries of a kind an exporter may have in all its domains. */
+export class EntryShare {
+  readonly #budgets: readonly Budget[];
+  readonly memory: MemoryShare;
+  /** Counts an entry that gave way, or found no room. */
+  readonly onEvict: () => void;
+
+  /** @param budgets all that an entry must fit into: the exporter's and that of all exporters together. */
+  constructor(budgets: readonly Budget[], memory: MemoryShare, onEvict: () => void) {
+    this.#budgets = budgets;
+    this.memory = memory;
+    this.onEvict = onEvict;
+  }
+
+  /** Takes room for one entry. Returns whether there was any. */
+  take(): boolean {
+    if (this.#budgets.some(({ used, max }) => used >= max)) return false;
+    for (const budget of this.#budgets) budget.used++;
+    return true;
+  }
+
+  give(entries: number): void {
+    for (const budget of this.#budgets) budget.used -= entries;
+  }
 }
+
+/** Of what never has entries. */
+export const noShare = new EntryShare([{ used: 0, max: 0 }], new MemoryShare({ used: 0, max: 0 }), () => {});
 
 /** What strangers can make the collector remember. Beyond it the oldest gives way and is counted. */
 export interface Limits {
@@ -213,32 +219,18 @@ export const defaultLimits: Limits = {
 };
 
 /** What was forgotten so far: by the limits, or by age. */
-export interface Evictions {
-  exporters: number;
-  silentExporters: number;
-  domains: number;
-  templates: number;
-  expiredTemplates: number;
+export class Evictions {
+  exporters = 0;
+  silentExporters = 0;
+  domains = 0;
+  templates = 0;
+  expiredTemplates = 0;
   /** Entries of what options say. */
-  options: number;
+  options = 0;
   /** Data sources of sFlow agents. */
-  sources: number;
+  sources = 0;
   /** Data sets that waited for their template in vain. */
-  waitingSets: number;
+  waitingSets = 0;
   /** Flows that firewalls have reported and that had not ended. */
-  firewallFlows: number;
-}
-
-export function createEvictions(): Evictions {
-  return {
-    exporters: 0,
-    silentExporters: 0,
-    domains: 0,
-    templates: 0,
-    expiredTemplates: 0,
-    options: 0,
-    sources: 0,
-    waitingSets: 0,
-    firewallFlows: 0,
-  };
+  firewallFlows = 0;
 }

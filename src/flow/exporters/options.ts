@@ -1,6 +1,6 @@
 import type { RecordFields } from "../../record/index.ts";
-import { createLearntTable, type LearntTable, type OptionsShare } from "./limits.ts";
-import { newer, createSamplingTable, type SamplingState, type SamplingTable, type DoubtRate } from "./sampling.ts";
+import { LearntTable, noShare, type EntryShare } from "./limits.ts";
+import { newer, SamplingTable, type SamplingState, type DoubtRate } from "./sampling.ts";
 
 /** Both sides of a flow record, by the names of their fields. */
 export const sides = ["flow.in", "flow.out"].map((side) => ({
@@ -28,35 +28,6 @@ export interface NetifNames {
   readonly descr: string | undefined;
 }
 
-/** The names that the options of one observation domain give to numbers in its flow records. */
-export interface NameTable {
-  /** Goes up with each change. 0: nothing was learned yet. */
-  readonly version: number;
-  /** @param index as in ingressInterface. */
-  netif(index: number): NetifNames | undefined;
-  /** @param id engine, colon, selector, as in `app.id`. */
-  app(id: string): string | undefined;
-  vrf(id: number): string | undefined;
-  /** The route distinguisher of a VRF. */
-  rd(id: number): string | undefined;
-  /** Of the observation domain itself. */
-  readonly domainName: string | undefined;
-  /** Takes what an options record says. Returns whether that was something new. */
-  learn(options: RecordFields): boolean;
-  /** For people. */
-  counts(): NameCounts;
-  state(): NamesState;
-  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
-  restore(state: NamesState, isNewer: boolean): void;
-  clear(): void;
-}
-
-export interface NameCounts {
-  readonly interfaces: number;
-  readonly applications: number;
-  readonly vrfs: number;
-}
-
 /** Plain data; null is no name. */
 interface NamesState {
   readonly netifs: readonly (readonly [index: number, name: string | null, descr: string | null])[];
@@ -70,92 +41,134 @@ interface NamesState {
 const maxText = 255;
 
 /**
+ * The names that the options of one observation domain give to numbers in its flow records.
+ *
  * Interfaces: interfaceName (82), interfaceDescription (83) of the scope interface of NetFlow v9, of ingressInterface (10)
  * or egressInterface (14). Applications: applicationName (96) of applicationId (95), RFC 6759. VRFs: VRFname (236) of
  * ingressVRFID (234) or egressVRFID (235), and its mplsVpnRouteDistinguisher (90). Domains: observationDomainName (300).
  */
-function createNameTable(share: OptionsShare): NameTable {
-  const netifs = createLearntTable<number, NetifNames>(
-    share,
-    (a, b) => a.name === b.name && a.descr === b.descr,
-    ({ name = "", descr = "" }) => name.length + descr.length,
-  );
-  const apps = createLearntTable<string, string>(share, Object.is, ({ length }) => length);
-  const vrfs = createLearntTable<number, string>(share, Object.is, ({ length }) => length);
-  const rds = createLearntTable<number, string>(share, Object.is, ({ length }) => length);
-  let domainName: string | undefined;
-  let version = 0;
+export class NameTable {
+  readonly #netifs: LearntTable<number, NetifNames>;
+  readonly #apps: LearntTable<string, string>;
+  readonly #vrfs: LearntTable<number, string>;
+  readonly #rds: LearntTable<number, string>;
+  /** Of the observation domain itself. */
+  domainName: string | undefined;
+  /** Goes up with each change. 0: nothing was learned yet. */
+  version = 0;
 
-  const learnNetif = (options: RecordFields): boolean => {
+  constructor(share: EntryShare) {
+    this.#netifs = new LearntTable(
+      share,
+      (a, b) => a.name === b.name && a.descr === b.descr,
+      ({ name = "", descr = "" }) => name.length + descr.length,
+    );
+    const lengthOf = ({ length }: string): number => length;
+    this.#apps = new LearntTable(share, Object.is, lengthOf);
+    this.#vrfs = new LearntTable(share, Object.is, lengthOf);
+    this.#rds = new LearntTable(share, Object.is, lengthOf);
+  }
+
+  /** @param index as in ingressInterface. */
+  netif(index: number): NetifNames | undefined {
+    return this.#netifs.get(index);
+  }
+
+  /** @param id engine, colon, selector, as in `app.id`. */
+  app(id: string): string | undefined {
+    return this.#apps.get(id);
+  }
+
+  vrf(id: number): string | undefined {
+    return this.#vrfs.get(id);
+  }
+
+  /** The route distinguisher of a VRF. */
+  rd(id: number): string | undefined {
+    return this.#rds.get(id);
+  }
+
+  /** Takes what an options record says. Returns whether that was something new. */
+  learn(options: RecordFields): boolean {
+    const areNew = [
+      this.#learnNetif(options),
+      this.#learnApp(options),
+      this.#learnVrf(options),
+      this.#learnDomain(options),
+    ];
+    const isNew = areNew.includes(true);
+    if (isNew) this.version++;
+    return isNew;
+  }
+
+  /** For people. */
+  counts(): { readonly interfaces: number; readonly applications: number; readonly vrfs: number } {
+    return { interfaces: this.#netifs.size, applications: this.#apps.size, vrfs: this.#vrfs.size };
+  }
+
+  state(): NamesState {
+    const netifs = Array.from(this.#netifs.entries(), ([index, { name, descr }]) => {
+      return [index, name ?? null, descr ?? null] as const;
+    });
+    return {
+      netifs,
+      apps: [...this.#apps.entries()],
+      vrfs: [...this.#vrfs.entries()],
+      rds: [...this.#rds.entries()],
+      domainName: this.domainName ?? null,
+    };
+  }
+
+  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
+  restore(state: NamesState, isNewer: boolean): void {
+    for (const [index, name, descr] of state.netifs) {
+      const names = { name: cut(name), descr: cut(descr) };
+      if (isNewer || this.#netifs.get(index) === undefined) this.#netifs.set(index, names);
+    }
+    restoreTexts(this.#apps, state.apps, isNewer);
+    restoreTexts(this.#vrfs, state.vrfs, isNewer);
+    restoreTexts(this.#rds, state.rds, isNewer);
+    this.domainName = newer(this.domainName, cut(state.domainName) ?? null, isNewer);
+    this.version++;
+  }
+
+  clear(): void {
+    for (const table of [this.#netifs, this.#apps, this.#vrfs, this.#rds]) table.clear();
+    this.domainName = undefined;
+    this.version++;
+  }
+
+  #learnNetif(options: RecordFields): boolean {
     const name = text(options, "flow.ie.interfaceName");
     const descr = text(options, "flow.ie.interfaceDescription");
     if (name === undefined && descr === undefined) return false;
     const index = number(options, ["flow.scope.interface", "flow.in.netif.index", "flow.out.netif.index"]);
     if (index === undefined) return false;
-    const known = netifs.get(index);
-    return netifs.set(index, { name: name ?? known?.name, descr: descr ?? known?.descr });
-  };
-  const learnApp = (options: RecordFields): boolean => {
+    const known = this.#netifs.get(index);
+    return this.#netifs.set(index, { name: name ?? known?.name, descr: descr ?? known?.descr });
+  }
+
+  #learnApp(options: RecordFields): boolean {
     const id = options.get("app.id");
     const name = text(options, "app.name");
-    return typeof id === "string" && name !== undefined && apps.set(id, name);
-  };
-  const learnVrf = (options: RecordFields): boolean => {
+    return typeof id === "string" && name !== undefined && this.#apps.set(id, name);
+  }
+
+  #learnVrf(options: RecordFields): boolean {
     const id = number(options, ["flow.in.vrf.id", "flow.out.vrf.id"]);
     if (id === undefined) return false;
     const name = text(options, "flow.ie.VRFname");
     const rd = text(options, "mpls.vpn.rd");
-    const isNewName = name !== undefined && vrfs.set(id, name);
-    return (rd !== undefined && rds.set(id, rd)) || isNewName;
-  };
-  const learnDomain = (options: RecordFields): boolean => {
-    const name = text(options, "flow.ie.observationDomainName");
-    if (name === undefined || name === domainName) return false;
-    domainName = name;
-    return true;
-  };
+    const isNewName = name !== undefined && this.#vrfs.set(id, name);
+    return (rd !== undefined && this.#rds.set(id, rd)) || isNewName;
+  }
 
-  return {
-    get version() {
-      return version;
-    },
-    netif: (index) => netifs.get(index),
-    app: (id) => apps.get(id),
-    vrf: (id) => vrfs.get(id),
-    rd: (id) => rds.get(id),
-    get domainName() {
-      return domainName;
-    },
-    learn(options) {
-      const isNew = [learnNetif, learnApp, learnVrf, learnDomain].map((learn) => learn(options)).includes(true);
-      if (isNew) version++;
-      return isNew;
-    },
-    counts: () => ({ interfaces: netifs.size, applications: apps.size, vrfs: vrfs.size }),
-    state: () => ({
-      netifs: Array.from(netifs.entries(), ([index, { name, descr }]) => [index, name ?? null, descr ?? null] as const),
-      apps: [...apps.entries()],
-      vrfs: [...vrfs.entries()],
-      rds: [...rds.entries()],
-      domainName: domainName ?? null,
-    }),
-    restore(state, isNewer) {
-      for (const [index, name, descr] of state.netifs) {
-        const names = { name: cut(name), descr: cut(descr) };
-        if (isNewer || netifs.get(index) === undefined) netifs.set(index, names);
-      }
-      restoreTexts(apps, state.apps, isNewer);
-      restoreTexts(vrfs, state.vrfs, isNewer);
-      restoreTexts(rds, state.rds, isNewer);
-      domainName = newer(domainName, cut(state.domainName) ?? null, isNewer);
-      version++;
-    },
-    clear() {
-      for (const table of [netifs, apps, vrfs, rds]) table.clear();
-      domainName = undefined;
-      version++;
-    },
-  };
+  #learnDomain(options: RecordFields): boolean {
+    const name = text(options, "flow.ie.observationDomainName");
+    if (name === undefined || name === this.domainName) return false;
+    this.domainName = name;
+    return true;
+  }
 }
 
 /**
@@ -236,35 +249,6 @@ function cut(value: string | null): string | undefined {
   return Buffer.from(trimmed.slice(0, maxText)).toString();
 }
 
-/** All that the options of one observation domain say for its flow records. */
-export interface DomainOptions {
-  readonly sampling: SamplingTable;
-  readonly names: NameTable;
-  /** When the exporter started, milliseconds since the epoch, where its options say so. */
-  readonly bootTime: number | undefined;
-  /** Whether nothing was learned yet. */
-  isEmpty(): boolean;
-  /** How many templates of flows of the domain name samplers. */
-  samplerTemplates: number;
-  /**
-   * Takes an options record. Returns whether it said something new.
-   *
-   * @param now milliseconds since the epoch.
-   * @param hasForeignScope, doubt as {@link SamplingTable.learn}.
-   */
-  learn(options: RecordFields, now: number, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
-  /** Takes of such a record only when the exporter started: that is the same in all its domains. Returns whether it said something new. */
-  learnStart(options: RecordFields, now: number): boolean;
-  state(): DomainOptionsState;
-  /**
-   * Adds what `state` gave, where nothing is known yet. What has changed since options came here counts before what is known.
-   *
-   * @returns whether nothing was known, or something older.
-   */
-  restore(state: DomainOptionsState): boolean;
-  clear(): void;
-}
-
 /** Plain data. */
 export interface DomainOptionsState {
   readonly sampling: SamplingState;
@@ -277,75 +261,103 @@ export interface DomainOptionsState {
 /** Exporters that compute their start from an uptime send a slightly different one each time. */
 const sameBootMs = 1000;
 
-/** Made when there is something to learn: most domains send no options, and there may be many. */
-export function createDomainOptions(share: OptionsShare): DomainOptions {
-  let heardAt = 0;
-  let changedAt = 0;
-  const begin = (): void => {
-    if (all.sampling !== noSampling) return;
-    all.sampling = createSamplingTable(share);
-    all.names = createNameTable(share);
-  };
-  const learnBootTime = (options: RecordFields): boolean => {
+/** Of domains that said nothing; nothing is put into them. */
+const noSampling = new SamplingTable(noShare);
+const noNames = new NameTable(noShare);
+
+/** All that the options of one observation domain say for its flow records. */
+export class DomainOptions {
+  readonly #share: EntryShare;
+  #heardAt = 0;
+  #changedAt = 0;
+  // Made when there is something to learn: most domains send no options, and there may be many.
+  sampling = noSampling;
+  names = noNames;
+  /** When the exporter started, milliseconds since the epoch, where its options say so. */
+  bootTime: number | undefined;
+  /** How many templates of flows of the domain name samplers. */
+  samplerTemplates = 0;
+
+  constructor(share: EntryShare) {
+    this.#share = share;
+  }
+
+  /** Whether nothing was learned yet. */
+  isEmpty(): boolean {
+    if (this.bootTime !== undefined) return false;
+    return this.sampling === noSampling || (this.names.version === 0 && this.sampling.isEmpty);
+  }
+
+  /**
+   * Takes an options record. Returns whether it said something new.
+   *
+   * @param now milliseconds since the epoch.
+   * @param hasForeignScope, doubt as {@link SamplingTable.learn}.
+   */
+  learn(options: RecordFields, now: number, hasForeignScope: boolean, doubt?: DoubtRate): boolean {
+    this.#begin();
+    this.#heardAt = now;
+    const isRate = this.sampling.learn(options, hasForeignScope, doubt);
+    const isName = this.names.learn(options);
+    const isChange = this.#learnBootTime(options) || isRate || isName;
+    if (isChange) this.#changedAt = now;
+    return isChange;
+  }
+
+  /** Takes of such a record only when the exporter started: that is the same in all its domains. Returns whether it said something new. */
+  learnStart(options: RecordFields, now: number): boolean {
+    const isChange = this.#learnBootTime(options);
+    if (isChange) this.#changedAt = this.#heardAt = now;
+    return isChange;
+  }
+
+  state(): DomainOptionsState {
+    return {
+      sampling: this.sampling.state(),
+      names: this.names.state(),
+      bootTime: this.bootTime ?? null,
+      changedAt: this.#changedAt,
+    };
+  }
+
+  /**
+   * Adds what `state` gave, where nothing is known yet. What has changed since options came here counts before what is known.
+   *
+   * @returns whether nothing was known, or something older.
+   */
+  restore(state: DomainOptionsState): boolean {
+    const wasEmpty = this.isEmpty();
+    this.#begin();
+    const saidAt = state.changedAt ?? 0;
+    const isNewer = saidAt > this.#heardAt && saidAt > this.#changedAt;
+    this.sampling.restore(state.sampling, isNewer);
+    this.names.restore(state.names, isNewer);
+    this.bootTime = newer(this.bootTime, state.bootTime, isNewer);
+    this.#changedAt = Math.max(this.#changedAt, saidAt);
+    return wasEmpty || isNewer;
+  }
+
+  clear(): void {
+    this.bootTime = undefined;
+    if (this.sampling === noSampling) return;
+    this.sampling.clear();
+    this.names.clear();
+    this.sampling = noSampling;
+    this.names = noNames;
+  }
+
+  #begin(): void {
+    if (this.sampling !== noSampling) return;
+    this.sampling = new SamplingTable(this.#share);
+    this.names = new NameTable(this.#share);
+  }
+
+  #learnBootTime(options: RecordFields): boolean {
     const value = options.get("flow.ie.systemInitTimeMilliseconds");
     const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
     if (Number.isNaN(time)) return false;
-    const isNew = all.bootTime === undefined || Math.abs(time - all.bootTime) > sameBootMs;
-    all.bootTime = time;
+    const isNew = this.bootTime === undefined || Math.abs(time - this.bootTime) > sameBootMs;
+    this.bootTime = time;
     return isNew;
-  };
-
-  const all: { -readonly [Key in keyof DomainOptions]: DomainOptions[Key] } = {
-    sampling: noSampling,
-    names: noNames,
-    bootTime: undefined,
-    samplerTemplates: 0,
-    isEmpty: () =>
-      all.bootTime === undefined && (all.sampling === noSampling || (all.names.version === 0 && all.sampling.isEmpty)),
-    learn(options, now, hasForeignScope, doubt) {
-      begin();
-      heardAt = now;
-      const isRate = all.sampling.learn(options, hasForeignScope, doubt);
-      const isName = all.names.learn(options);
-      const isChange = learnBootTime(options) || isRate || isName;
-      if (isChange) changedAt = now;
-      return isChange;
-    },
-    learnStart(options, now) {
-      const isChange = learnBootTime(options);
-      if (isChange) changedAt = heardAt = now;
-      return isChange;
-    },
-    state: () => ({
-      sampling: all.sampling.state(),
-      names: all.names.state(),
-      bootTime: all.bootTime ?? null,
-      changedAt,
-    }),
-    restore(state) {
-      const wasEmpty = all.isEmpty();
-      begin();
-      const saidAt = state.changedAt ?? 0;
-      const isNewer = saidAt > heardAt && saidAt > changedAt;
-      all.sampling.restore(state.sampling, isNewer);
-      all.names.restore(state.names, isNewer);
-      all.bootTime = newer(all.bootTime, state.bootTime, isNewer);
-      changedAt = Math.max(changedAt, saidAt);
-      return wasEmpty || isNewer;
-    },
-    clear() {
-      all.bootTime = undefined;
-      if (all.sampling === noSampling) return;
-      all.sampling.clear();
-      all.names.clear();
-      all.sampling = noSampling;
-      all.names = noNames;
-    },
-  };
-  return all;
+  }
 }
-
-const nothing: OptionsShare = { take: () => false, give() {}, addBytes() {}, evicted() {} };
-/** Of domains that said nothing; nothing is put into them. */
-const noSampling = createSamplingTable(nothing);
-const noNames = createNameTable(nothing);

@@ -1,6 +1,6 @@
 import type { FieldValues, RecordFields } from "../../record/index.ts";
 import { addressKey, compareSpecificity, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
-import { createLearntTable, type LearntTable, type OptionsShare } from "./limits.ts";
+import { LearntTable, type EntryShare } from "./limits.ts";
 
 /** Elements that give a rate or a sampler, in flow records or in options. */
 export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 305, 306, 309, 310, 311]);
@@ -167,42 +167,41 @@ export interface ManualRate {
   readonly fallbackRate: number | undefined;
 }
 
-export interface ManualRates {
-  of(address: string): ManualRate;
-  /** Another value when answers may have changed. */
-  version(): unknown;
-}
+/** The operator's rates: that of an exporter's address, else that of the smallest prefix or range around it. */
+export class ManualRates {
+  readonly #fixedRate: RateOf;
+  readonly #file: () => RatesFile | undefined;
+  #current: RatesFile | undefined;
+  #fileRate: RateOf = () => undefined;
 
-/**
- * The operator's rates: that of an exporter's address, else that of the smallest prefix or range around it.
- *
- * @param fixed win over those of the file.
- * @param file as it is now, another object after each change; undefined before it was read.
- * @throws KeyError when a key is none.
- */
-export function createManualRates(
-  fixed: SamplingRates,
-  file: () => RatesFile | undefined = () => undefined,
-): ManualRates {
-  const fixedRate = createRateOf(fixed);
-  let current: RatesFile | undefined;
-  let fileRate: RateOf = () => undefined;
-  return {
-    version: file,
-    of(address) {
-      const now = file();
-      if (now !== current) {
-        current = now;
-        fileRate = createRateOf(now?.rates ?? new Map());
-      }
-      const rate = fileRate(address);
-      const isOverride = current?.override === true;
-      return {
-        manualRate: fixedRate(address) ?? (isOverride ? rate : undefined),
-        fallbackRate: isOverride ? undefined : rate,
-      };
-    },
-  };
+  /**
+   * @param fixed win over those of the file.
+   * @param file as it is now, another object after each change; undefined before it was read.
+   * @throws KeyError when a key is none.
+   */
+  constructor(fixed: SamplingRates, file: () => RatesFile | undefined = () => undefined) {
+    this.#fixedRate = createRateOf(fixed);
+    this.#file = file;
+  }
+
+  /** Another value when answers may have changed. */
+  version(): unknown {
+    return this.#file();
+  }
+
+  of(address: string): ManualRate {
+    const now = this.#file();
+    if (now !== this.#current) {
+      this.#current = now;
+      this.#fileRate = createRateOf(now?.rates ?? new Map());
+    }
+    const rate = this.#fileRate(address);
+    const isOverride = now?.override === true;
+    return {
+      manualRate: this.#fixedRate(address) ?? (isOverride ? rate : undefined),
+      fallbackRate: isOverride ? undefined : rate,
+    };
+  }
 }
 
 type RateOf = (address: string) => number | undefined;
@@ -219,35 +218,6 @@ function createRateOf(rates: SamplingRates): RateOf {
     const inner = addressKey(address);
     return prefixes.find(({ key }) => keyContains(key, inner))?.rate;
   };
-}
-
-/** What the options of one observation domain say of sampling. */
-export interface SamplingTable {
-  /**
-   * Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new.
-   *
-   * @param hasForeignScope whether the scope narrows it to something that flow records do not say: it holds for no flow then, unless it
-   * names a sampler.
-   * @param doubt is called with an impossible rate.
-   */
-  learn(options: RecordFields, hasForeignScope: boolean, doubt?: DoubtRate): boolean;
-  /**
-   * The rate for a flow record: of the sampler that it names, else of its template, of its interface, of the domain. A record that
-   * names no sampler has that rate on which all samplers of the domain agree, unless other records name them.
-   */
-  rateFor(flow: FieldValues, of: TableQuestion): number | undefined;
-  /** Whether the rate of a record that names no sampler may differ from that of another of its template. */
-  isByInterface(of: TableQuestion): boolean;
-  /** Whether no rate is known. */
-  readonly isEmpty: boolean;
-  /** For people: the rates by what they apply to. */
-  rates(): readonly { readonly scope: string; readonly rate: number }[];
-  /** The last change of a rate in this run; undefined while each scope had one rate. */
-  readonly lastChange: RateChange | undefined;
-  state(): SamplingState;
-  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
-  restore(state: SamplingState, isNewer: boolean): void;
-  clear(): void;
 }
 
 /** What is known of a flow record besides its fields. */
@@ -278,105 +248,129 @@ export interface SamplingState {
   readonly domainRate: number | null;
 }
 
-export function createSamplingTable(share: OptionsShare): SamplingTable {
-  const samplers = createLearntTable<number, number>(share);
-  const netifs = createLearntTable<number, number>(share);
-  const templates = createLearntTable<number, number>(share);
-  let domainRate: number | undefined;
-  let commonRate: number | undefined;
+/** What the options of one observation domain say of sampling. */
+export class SamplingTable {
+  readonly #samplers: LearntTable<number, number>;
+  readonly #netifs: LearntTable<number, number>;
+  readonly #templates: LearntTable<number, number>;
+  #domainRate: number | undefined;
+  #commonRate: number | undefined;
   /** Worked out when a record needs it, so that a flood of options costs no more than what is in it. */
-  let isCommonKnown = true;
-  let lastChange: RateChange | undefined;
+  #isCommonKnown = true;
+  /** The last change of a rate in this run; undefined while each scope had one rate. */
+  lastChange: RateChange | undefined;
 
-  const noteChange = (scope: string, from: number | undefined, to: number): void => {
-    if (from === undefined || from === to) return;
-    lastChange = { scope, from, to, count: (lastChange?.count ?? 0) + 1 };
-  };
-  const common = (): number | undefined => {
-    if (!isCommonKnown) {
-      isCommonKnown = true;
-      commonRate = onlyOne(samplers.values());
-    }
-    return commonRate;
-  };
+  constructor(share: EntryShare) {
+    this.#samplers = new LearntTable(share);
+    this.#netifs = new LearntTable(share);
+    this.#templates = new LearntTable(share);
+  }
 
-  return {
-    learn(options, hasForeignScope, doubt) {
-      const rate = checkRate(recordRate(options), doubt);
-      if (rate === undefined) return false;
-      const sampler = recordSampler(options);
-      if (sampler !== undefined) {
-        noteChange(`sampler ${sampler}`, samplers.get(sampler), rate);
-        const isNew = samplers.set(sampler, rate);
-        if (isNew) isCommonKnown = false;
-        return isNew;
-      }
-      if (hasForeignScope) return false;
-      const template = options.get("flow.scope.template") ?? options.get("flow.ie.templateId");
-      if (typeof template === "number") {
-        noteChange(`template ${template}`, templates.get(template), rate);
-        return templates.set(template, rate);
-      }
-      const netif =
-        options.get("flow.scope.interface") ??
-        options.get("flow.in.netif.index") ??
-        options.get("flow.out.netif.index");
-      if (typeof netif === "number") {
-        noteChange(`interface ${netif}`, netifs.get(netif), rate);
-        return netifs.set(netif, rate);
-      }
-      const isNew = domainRate !== rate;
-      noteChange("domain", domainRate, rate);
-      domainRate = rate;
+  /** Whether no rate is known. */
+  get isEmpty(): boolean {
+    const known = this.#samplers.size + this.#templates.size + this.#netifs.size;
+    return this.#domainRate === undefined && known === 0;
+  }
+
+  /**
+   * Takes what an options record says; without a rate in it nothing changes. Returns whether it was something new.
+   *
+   * @param hasForeignScope whether the scope narrows it to something that flow records do not say: it holds for no flow then, unless it
+   * names a sampler.
+   * @param doubt is called with an impossible rate.
+   */
+  learn(options: RecordFields, hasForeignScope: boolean, doubt?: DoubtRate): boolean {
+    const rate = checkRate(recordRate(options), doubt);
+    if (rate === undefined) return false;
+    const sampler = recordSampler(options);
+    if (sampler !== undefined) {
+      const isNew = this.#put(this.#samplers, `sampler ${sampler}`, sampler, rate);
+      if (isNew) this.#isCommonKnown = false;
       return isNew;
-    },
-    rateFor(flow, { namesSampling, templateId, hasSamplers }) {
-      const sampler = namesSampling ? recordSampler(flow) : undefined;
-      const bySampler = sampler === undefined ? undefined : samplers.get(sampler);
-      const byTemplate = bySampler ?? (templates.size === 0 ? undefined : templates.get(templateId));
-      if (byTemplate !== undefined) return byTemplate;
-      const byAll = sampler === undefined && !hasSamplers ? common() : undefined;
-      if (byAll !== undefined) return byAll;
-      return (netifs.size === 0 ? undefined : netifs.get(netifOf(flow))) ?? domainRate;
-    },
-    isByInterface({ templateId, hasSamplers }) {
-      if (netifs.size === 0 || templates.get(templateId) !== undefined) return false;
-      return hasSamplers || common() === undefined;
-    },
-    get isEmpty() {
-      return domainRate === undefined && samplers.size === 0 && templates.size === 0 && netifs.size === 0;
-    },
-    rates() {
-      const all = Array.from(samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));
-      for (const [id, rate] of templates.entries()) all.push({ scope: `template ${id}`, rate });
-      for (const [index, rate] of netifs.entries()) all.push({ scope: `interface ${index}`, rate });
-      if (domainRate !== undefined) all.push({ scope: "domain", rate: domainRate });
-      return all;
-    },
-    get lastChange() {
-      return lastChange;
-    },
-    state: () => ({
-      samplers: [...samplers.entries()],
-      netifs: [...netifs.entries()],
-      templates: [...templates.entries()],
-      domainRate: domainRate ?? null,
-    }),
-    restore(state, isNewer) {
-      restoreRates(samplers, state.samplers, isNewer);
-      restoreRates(netifs, state.netifs, isNewer);
-      restoreRates(templates, state.templates ?? [], isNewer);
-      domainRate = newer(domainRate, plausibleRate(state.domainRate ?? 0) || null, isNewer);
-      isCommonKnown = false;
-    },
-    clear() {
-      samplers.clear();
-      netifs.clear();
-      templates.clear();
-      domainRate = undefined;
-      isCommonKnown = false;
-    },
-  };
+    }
+    if (hasForeignScope) return false;
+    const template = options.get("flow.scope.template") ?? options.get("flow.ie.templateId");
+    if (typeof template === "number") return this.#put(this.#templates, `template ${template}`, template, rate);
+    const netif =
+      options.get("flow.scope.interface") ?? options.get("flow.in.netif.index") ?? options.get("flow.out.netif.index");
+    if (typeof netif === "number") return this.#put(this.#netifs, `interface ${netif}`, netif, rate);
+    const isNew = this.#domainRate !== rate;
+    this.#noteChange("domain", this.#domainRate, rate);
+    this.#domainRate = rate;
+    return isNew;
+  }
+
+  /**
+   * The rate for a flow record: of the sampler that it names, else of its template, of its interface, of the domain. A record that
+   * names no sampler has that rate on which all samplers of the domain agree, unless other records name them.
+   */
+  rateFor(flow: FieldValues, { namesSampling, templateId, hasSamplers }: TableQuestion): number | undefined {
+    const sampler = namesSampling ? recordSampler(flow) : undefined;
+    const bySampler = sampler === undefined ? undefined : this.#samplers.get(sampler);
+    const byTemplate = bySampler ?? (this.#templates.size === 0 ? undefined : this.#templates.get(templateId));
+    if (byTemplate !== undefined) return byTemplate;
+    const byAll = sampler === undefined && !hasSamplers ? this.#common() : undefined;
+    if (byAll !== undefined) return byAll;
+    return (this.#netifs.size === 0 ? undefined : this.#netifs.get(netifOf(flow))) ?? this.#domainRate;
+  }
+
+  /** Whether the rate of a record that names no sampler may differ from that of another of its template. */
+  isByInterface({ templateId, hasSamplers }: TableQuestion): boolean {
+    if (this.#netifs.size === 0 || this.#templates.get(templateId) !== undefined) return false;
+    return hasSamplers || this.#common() === undefined;
+  }
+
+  /** For people: the rates by what they apply to. */
+  rates(): readonly { readonly scope: string; readonly rate: number }[] {
+    const all = Array.from(this.#samplers.entries(), ([id, rate]) => ({ scope: `sampler ${id}`, rate }));
+    for (const [id, rate] of this.#templates.entries()) all.push({ scope: `template ${id}`, rate });
+    for (const [index, rate] of this.#netifs.entries()) all.push({ scope: `interface ${index}`, rate });
+    if (this.#domainRate !== undefined) all.push({ scope: "domain", rate: this.#domainRate });
+    return all;
+  }
+
+  state(): SamplingState {
+    return {
+      samplers: [...this.#samplers.entries()],
+      netifs: [...this.#netifs.entries()],
+      templates: [...this.#templates.entries()],
+      domainRate: this.#domainRate ?? null,
+    };
+  }
+
+  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
+  restore(state: SamplingState, isNewer: boolean): void {
+    restoreRates(this.#samplers, state.samplers, isNewer);
+    restoreRates(this.#netifs, state.netifs, isNewer);
+    restoreRates(this.#templates, state.templates ?? [], isNewer);
+    this.#domainRate = newer(this.#domainRate, plausibleRate(state.domainRate ?? 0) || null, isNewer);
+    this.#isCommonKnown = false;
+  }
+
+  clear(): void {
+    for (const table of [this.#samplers, this.#netifs, this.#templates]) table.clear();
+    this.#domainRate = undefined;
+    this.#isCommonKnown = false;
+  }
+
+  #put(table: LearntTable<number, number>, scope: string, id: number, rate: number): boolean {
+    this.#noteChange(scope, table.get(id), rate);
+    return table.set(id, rate);
+  }
+
+  #noteChange(scope: string, from: number | undefined, to: number): void {
+    if (from === undefined || from === to) return;
+    this.lastChange = { scope, from, to, count: (this.lastChange?.count ?? 0) + 1 };
+  }
+
+  /** The rate that all samplers have. */
+  #common(): number | undefined {
+    if (!this.#isCommonKnown) {
+      this.#isCommonKnown = true;
+      this.#commonRate = onlyOne(this.#samplers.values());
+    }
+    return this.#commonRate;
+  }
 }
 
 /** Versions that did not doubt rates may have kept them. */

@@ -1,4 +1,4 @@
-import { type Budget, memoryCosts, type MemoryShare } from "./limits.ts";
+import { memoryCosts, noShare, type EntryShare } from "./limits.ts";
 
 /** What the last sample of an sFlow data source said. */
 interface SampleSource {
@@ -21,30 +21,6 @@ export interface SampleStep {
   drops: number;
 }
 
-/** The sFlow data sources of one sub-agent, and the samples that their numbers show to be missing. */
-export interface SampleSources {
-  /**
-   * Accounts for one sample. A source numbers its samples one by one, and counts those that it dropped for want of resources.
-   * The first sample of a source, and the first after the agent started again, is taken as it is.
-   *
-   * @param key of the data source and the kind of its samples.
-   * @returns the same object every time.
-   */
-  account(key: number, sequence: number, drops: number | undefined, rate: number): Readonly<SampleStep>;
-  /**
-   * Called before the samples of each datagram: a source whose number jumps ahead by more than `possible` samples begins a new count.
-   */
-  limit(possible: number): void;
-  /** The agent has started again: every source begins a new count. */
-  restart(): void;
-  /** Gives back what it takes of the budget. */
-  forget(): void;
-  readonly missing: number;
-  readonly drops: number;
-  /** Sampling rates by data source; for people. */
-  rates(): readonly { readonly scope: string; readonly rate: number }[];
-}
-
 /** A number that jumps ahead by more is another count. */
 const maxJump = 0x1000_0000;
 /** A count of drops that is ahead by more at once is another count. */
@@ -52,99 +28,111 @@ const maxDrops = 0x10_0000;
 /** A number that lies back by less is a sample overtaken on its way. */
 const maxLateSamples = 4096;
 
-/**
- * @param budgets how many data sources the exporter may have in all its domains, and all exporters together.
- * @param onEvict is called when one gives way.
- */
-export function createSampleSources(
-  budgets: readonly Budget[],
-  memory: MemoryShare,
-  onEvict: () => void,
-): SampleSources {
-  const sources = new Map<number, SampleSource>();
-  const step: SampleStep = { missing: 0, recovered: 0, drops: 0 };
+/** The sFlow data sources of one sub-agent, and the samples that their numbers show to be missing. */
+export class SampleSources {
+  readonly #share: EntryShare;
+  readonly #sources = new Map<number, SampleSource>();
+  readonly #step: SampleStep = { missing: 0, recovered: 0, drops: 0 };
   /** The last one, with its key: most samples of a datagram are of one source. */
-  let lastKey = -1;
-  let last: SampleSource | undefined;
-  let maxGap = maxJump;
+  #lastKey = -1;
+  #last: SampleSource | undefined;
+  #maxGap = maxJump;
+  missing = 0;
+  drops = 0;
 
-  const sourceOf = (key: number): SampleSource => {
-    if (key === lastKey && last !== undefined) return last;
-    const known = sources.get(key);
+  constructor(share: EntryShare) {
+    this.#share = share;
+  }
+
+  /**
+   * Accounts for one sample. A source numbers its samples one by one, and counts those that it dropped for want of resources.
+   * The first sample of a source, and the first after the agent started again, is taken as it is.
+   *
+   * @param key of the data source and the kind of its samples.
+   * @returns the same object every time.
+   */
+  account(key: number, sequence: number, drops: number | undefined, rate: number): Readonly<SampleStep> {
+    const step = this.#step;
+    step.missing = step.recovered = step.drops = 0;
+    const source = this.#sourceOf(key);
+    source.rate = rate;
+    this.#accountSamples(source, sequence);
+    if (drops === undefined || step.recovered > 0) return step;
+    const more = moreDrops(source, drops);
+    if (more > 0 && more <= maxDrops) {
+      this.drops += more;
+      step.drops = more;
+    }
+    return step;
+  }
+
+  /**
+   * Called before the samples of each datagram: a source whose number jumps ahead by more than `possible` samples begins a new count.
+   */
+  limit(possible: number): void {
+    this.#maxGap = Math.min(maxJump, possible);
+  }
+
+  /** The agent has started again: every source begins a new count. */
+  restart(): void {
+    for (const source of this.#sources.values()) {
+      source.sequence = source.drops = source.droppedBefore = -1;
+      source.dropsBack = 0;
+    }
+  }
+
+  /** Gives back what it takes of the budget. */
+  forget(): void {
+    this.#share.give(this.#sources.size);
+    this.#share.memory.add(-this.#sources.size * memoryCosts.source);
+    this.#sources.clear();
+    this.#last = undefined;
+  }
+
+  /** Sampling rates by data source; for people. */
+  rates(): readonly { readonly scope: string; readonly rate: number }[] {
+    return [...this.#sources]
+      .filter(([, { rate }]) => rate > 0)
+      .map(([key, { rate }]) => ({ scope: `data source ${sourceIndex(key)}`, rate }));
+  }
+
+  #sourceOf(key: number): SampleSource {
+    if (key === this.#lastKey && this.#last !== undefined) return this.#last;
+    const known = this.#sources.get(key);
     if (known !== undefined) {
-      lastKey = key;
-      last = known;
+      this.#lastKey = key;
+      this.#last = known;
       return known;
     }
     const source: SampleSource = { sequence: -1, drops: -1, droppedBefore: -1, dropsBack: 0, rate: 0 };
-    if (budgets.some(({ used, max }) => used >= max)) {
-      onEvict();
+    if (this.#share.take()) this.#share.memory.add(memoryCosts.source);
+    else {
+      this.#share.onEvict();
       // Nothing is kept of a new source where this domain has none to give way.
-      if (sources.size === 0) return source;
-      for (const oldest of sources.keys()) {
-        sources.delete(oldest);
+      if (this.#sources.size === 0) return source;
+      for (const oldest of this.#sources.keys()) {
+        this.#sources.delete(oldest);
         break;
       }
-      last = undefined;
-    } else {
-      for (const budget of budgets) budget.used++;
-      memory.add(memoryCosts.source);
+      this.#last = undefined;
     }
-    sources.set(key, source);
+    this.#sources.set(key, source);
     return source;
-  };
+  }
 
-  const accountSamples = (source: SampleSource, sequence: number): void => {
+  #accountSamples(source: SampleSource, sequence: number): void {
     const distance = source.sequence < 0 ? 0 : (sequence - source.sequence - 1) | 0;
     if (distance < 0 && distance >= -maxLateSamples) {
-      if (all.missing === 0) return;
-      all.missing--;
-      step.recovered = 1;
+      if (this.missing === 0) return;
+      this.missing--;
+      this.#step.recovered = 1;
       return;
     }
     source.sequence = sequence;
-    if (distance <= 0 || distance > maxGap) return;
-    all.missing += distance;
-    step.missing = distance;
-  };
-
-  const all: { -readonly [Key in keyof SampleSources]: SampleSources[Key] } = {
-    missing: 0,
-    drops: 0,
-    account(key, sequence, drops, rate) {
-      step.missing = step.recovered = step.drops = 0;
-      const source = sourceOf(key);
-      source.rate = rate;
-      accountSamples(source, sequence);
-      if (drops === undefined || step.recovered > 0) return step;
-      const more = moreDrops(source, drops);
-      if (more > 0 && more <= maxDrops) {
-        all.drops += more;
-        step.drops = more;
-      }
-      return step;
-    },
-    limit(possible) {
-      maxGap = Math.min(maxJump, possible);
-    },
-    restart() {
-      for (const source of sources.values()) {
-        source.sequence = source.drops = source.droppedBefore = -1;
-        source.dropsBack = 0;
-      }
-    },
-    forget() {
-      for (const budget of budgets) budget.used -= sources.size;
-      memory.add(-sources.size * memoryCosts.source);
-      sources.clear();
-      last = undefined;
-    },
-    rates: () =>
-      [...sources]
-        .filter(([, { rate }]) => rate > 0)
-        .map(([key, { rate }]) => ({ scope: `data source ${sourceIndex(key)}`, rate })),
-  };
-  return all;
+    if (distance <= 0 || distance > this.#maxGap) return;
+    this.missing += distance;
+    this.#step.missing = distance;
+  }
 }
 
 /**
@@ -166,18 +154,8 @@ function moreDrops(source: SampleSource, drops: number): number {
   return beyond >= 0 || source.dropsBack > 1 ? Math.max(0, beyond) : more;
 }
 
-const noStep: Readonly<SampleStep> = { missing: 0, recovered: 0, drops: 0 };
-
 /** Of domains of other protocols. */
-export const noSampleSources: SampleSources = {
-  account: () => noStep,
-  limit() {},
-  restart() {},
-  forget() {},
-  missing: 0,
-  drops: 0,
-  rates: () => [],
-};
+export const noSampleSources = new SampleSources(noShare);
 
 const indexes = 0x1_0000_0000;
 const kinds = 3;
@@ -192,33 +170,6 @@ function sourceIndex(key: number): string {
   const type = Math.floor(Math.floor(key / indexes) / kinds);
   const index = key % indexes;
   return type === 0 ? String(index) : `${type}:${index}`;
-}
-
-/** Where the sequence numbers of one observation domain stand. */
-export interface Sequence {
-  /** The last number and what its datagram held; undefined before the first, and when the next cannot be known from it. */
-  last: { readonly number: number; readonly units: SequenceUnits } | undefined;
-  /** Units found missing, in the protocol's own: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
-  missing: number;
-  /** Of these, units that came late, or never were missing because the exporter counts in a way of its own. */
-  recovered: number;
-  /** Datagrams that came out of order. */
-  late: number;
-  resets: number;
-  /** Units received. */
-  received: number;
-  /** When units were found missing last, milliseconds since the epoch. */
-  gapAt: number | undefined;
-  /** Gaps that would be none if the exporter counted in a way of its own; from `ownWayAfter` on it is taken to do so. */
-  doubts: number;
-  /** What these gaps added to `missing`. */
-  doubtful: number;
-  /** When the last datagram was received, milliseconds since the epoch. */
-  at: number;
-  /** Units received a millisecond: the rate of the busiest second lately. */
-  rate: number;
-  /** The second that is measured: when it began, and what was received since. */
-  readonly second: { at: number; units: number };
 }
 
 /** What a datagram holds of that which sequence numbers count. */
@@ -252,21 +203,31 @@ const ownWayAfter = 2;
 
 const inOrder: SequenceStep = { missing: 0, recovered: 0, event: undefined };
 
-export function createSequence(): Sequence {
-  return {
-    last: undefined,
-    missing: 0,
-    recovered: 0,
-    late: 0,
-    resets: 0,
-    received: 0,
-    gapAt: undefined,
-    doubts: 0,
-    doubtful: 0,
-    at: 0,
-    rate: 0,
-    second: { at: 0, units: 0 },
-  };
+/** Where the sequence numbers of one observation domain stand. */
+export class Sequence {
+  /** The last number and what its datagram held; undefined before the first, and when the next cannot be known from it. */
+  last: { readonly number: number; readonly units: SequenceUnits } | undefined;
+  /** Units found missing, in the protocol's own: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
+  missing = 0;
+  /** Of these, units that came late, or never were missing because the exporter counts in a way of its own. */
+  recovered = 0;
+  /** Datagrams that came out of order. */
+  late = 0;
+  resets = 0;
+  /** Units received. */
+  received = 0;
+  /** When units were found missing last, milliseconds since the epoch. */
+  gapAt: number | undefined;
+  /** Gaps that would be none if the exporter counted in a way of its own; from `ownWayAfter` on it is taken to do so. */
+  doubts = 0;
+  /** What these gaps added to `missing`. */
+  doubtful = 0;
+  /** When the last datagram was received, milliseconds since the epoch. */
+  at = 0;
+  /** Units received a millisecond: the rate of the busiest second lately. */
+  rate = 0;
+  /** The second that is measured: when it began, and what was received since. */
+  readonly second = { at: 0, units: 0 };
 }
 
 /**

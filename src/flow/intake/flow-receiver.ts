@@ -1,11 +1,9 @@
 import type { Socket } from "node:dgram";
 import { once } from "node:events";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import { openSocket } from "./socket.ts";
-import { askReceiveBuffer } from "./socket.ts";
-import { registerSocketMetrics, type OpenPort } from "./socket.ts";
+import { limitLog, type Clock, type Component, type Counter, type Log, type Metrics } from "../../base/report/index.ts";
+import { askReceiveBuffer, openSocket, registerSocketMetrics, type OpenPort } from "./socket.ts";
+import { StreamReceiver, type StreamCredentials, type StreamLimits, type StreamPort } from "./stream-receiver.ts";
 import type { OfferMessage } from "./tcp-session.ts";
-import { createStreamReceiver, type StreamLimits, type StreamPort, type StreamReceiver } from "./stream-receiver.ts";
 
 /** Connections by which exporters send IPFIX. */
 export interface StreamOptions extends StreamLimits {
@@ -30,72 +28,82 @@ export interface FlowReceiverOptions {
   readonly clock: Clock;
 }
 
-export interface FlowReceiver extends Component, Pick<StreamReceiver, "closeSessions" | "setCredentials"> {
-  /** The ports of UDP that are open, in the order given. */
-  ports(): readonly number[];
-  /** Those of TCP and TLS. */
-  streamPorts(): readonly number[];
-}
-
-interface Listening extends OpenPort {
-  readonly socket: Socket;
-}
-
 /** The sockets and connections of the flow ports. Its start fails with a FlowListenError when a port cannot be opened. */
-export function createFlowReceiver(options: FlowReceiverOptions): FlowReceiver {
-  const { ip, ports, receiveBufferBytes, take, metrics, log } = options;
-  const limited = limitLog(log, options.clock);
-  const open: Listening[] = [];
-  const streams = createStreamReceiver({
-    ports: options.streams?.ports ?? [],
-    limits: options.streams ?? { maxConnections: 0, maxPerHost: 0, idleMs: 0 },
-    offer: options.offer,
-    limited,
-    log,
-    metrics,
-    clock: options.clock,
-  });
+export class FlowReceiver implements Component {
+  readonly name = "flow receiver";
+  readonly #options: FlowReceiverOptions;
+  readonly #limited: Log;
+  readonly #open: (OpenPort & { readonly socket: Socket })[] = [];
+  readonly #streams: StreamReceiver;
+  readonly #socketErrors: Counter;
 
-  registerSocketMetrics(metrics, () => open);
-  const socketErrors = metrics.counter("netgloss_flow_socket_errors_total", "Errors on the sockets of flow ports.");
-
-  const listen = async (wanted: number): Promise<void> => {
-    const socket = await openSocket(ip, wanted);
-    const { port, address } = socket.address();
-    socket.on("message", (bytes, sender) => take(bytes, sender.address, sender.port));
-    socket.on("error", (error) => {
-      socketErrors.add();
-      limited.error({ port, error }, "error on the socket of a flow port");
+  constructor(options: FlowReceiverOptions) {
+    const { metrics, log, clock, offer, streams } = options;
+    this.#options = options;
+    this.#limited = limitLog(log, clock);
+    this.#streams = new StreamReceiver({
+      ports: streams?.ports ?? [],
+      limits: streams ?? { maxConnections: 0, maxPerHost: 0, idleMs: 0 },
+      offer,
+      limited: this.#limited,
+      log,
+      metrics,
+      clock,
     });
-    const receiveBuffer = askReceiveBuffer(socket, receiveBufferBytes, log);
-    open.push({ socket, port, receiveBuffer });
-    log.info({ address, port, receiveBuffer }, "receiving flows");
-  };
+    registerSocketMetrics(metrics, () => this.#open);
+    this.#socketErrors = metrics.counter("netgloss_flow_socket_errors_total", "Errors on the sockets of flow ports.");
+  }
 
-  const close = async (): Promise<void> => {
-    const sockets = open.splice(0).map(({ socket }) => {
+  async start(): Promise<void> {
+    try {
+      for (const port of this.#options.ports) await this.#listen(port);
+      await this.#streams.start();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    const sockets = this.#open.splice(0).map(({ socket }) => {
       const closed = once(socket, "close");
       socket.close();
       return closed;
     });
-    await Promise.all([...sockets, streams.stop()]);
-  };
+    await Promise.all([...sockets, this.#streams.stop()]);
+  }
 
-  return {
-    name: "flow receiver",
-    async start() {
-      try {
-        for (const port of ports) await listen(port);
-        await streams.start();
-      } catch (error) {
-        await close();
-        throw error;
-      }
-    },
-    stop: close,
-    ports: () => open.map(({ port }) => port),
-    streamPorts: () => streams.ports(),
-    closeSessions: (which) => streams.closeSessions(which),
-    setCredentials: (credentials) => streams.setCredentials(credentials),
-  };
+  /** The ports of UDP that are open, in the order given. */
+  ports(): readonly number[] {
+    return this.#open.map(({ port }) => port);
+  }
+
+  /** Those of TCP and TLS. */
+  streamPorts(): readonly number[] {
+    return this.#streams.ports();
+  }
+
+  /** Closes connections whose templates were lost, so that their exporters connect and send them again. */
+  closeSessions(which: (address: string) => boolean): void {
+    this.#streams.closeSessions(which);
+  }
+
+  /** For handshakes from now on, on all ports of TLS. */
+  setCredentials(credentials: StreamCredentials): void {
+    this.#streams.setCredentials(credentials);
+  }
+
+  async #listen(wanted: number): Promise<void> {
+    const { ip, take, receiveBufferBytes, log } = this.#options;
+    const socket = await openSocket(ip, wanted);
+    const { port, address } = socket.address();
+    socket.on("message", (bytes, sender) => take(bytes, sender.address, sender.port));
+    socket.on("error", (error) => {
+      this.#socketErrors.add();
+      this.#limited.error({ port, error }, "error on the socket of a flow port");
+    });
+    const receiveBuffer = askReceiveBuffer(socket, receiveBufferBytes, log);
+    this.#open.push({ socket, port, receiveBuffer });
+    log.info({ address, port, receiveBuffer }, "receiving flows");
+  }
 }

@@ -1,38 +1,21 @@
 import {
   addressMark,
   control,
+  endMark,
   entryHeader,
   entrySize,
-  marks,
   notesFrom,
   senderBits,
   type RingHandle,
-  type SenderStanding,
+  type SenderReputation,
 } from "./ring-writer.ts";
 
 /** Takes a datagram; its bytes are valid during the call only. */
 export type TakeDatagram = (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
 
-/** The one side of a ring that takes datagrams out. */
-export interface RingReader {
-  /**
-   * Hands over the next datagrams in the order in which they were written, `limit` at most, and none after `maxBytes`.
-   *
-   * @returns how many were taken out; 0 when the ring is empty.
-   */
-  read(take: TakeDatagram, limit: number, maxBytes?: number): number;
-  /**
-   * Says that the reader is going to sleep. @returns false when something has come meanwhile: it must read on. Otherwise
-   * the writer wakes it at the next write.
-   */
-  sleep(): boolean;
-  /** Datagrams taken out and not handed over, because only a reader before this one knew whose they were. */
-  readonly lost: number;
-}
-
 /** What the writer learns of senders while the ring is filling up. */
 export interface AboutSenders {
-  readonly standing: (address: string) => SenderStanding;
+  readonly reputation: (address: string) => SenderReputation;
   /** Milliseconds. */
   readonly monotonic: () => number;
 }
@@ -47,80 +30,103 @@ const maxTimes = 8;
 /** The longest datagram that UDP can carry, as a ring of 64 KiB could hold it. */
 const maxDatagram = 65_536;
 
-/** @param about left out: all senders are alike. */
-export function createRingReader(ring: RingHandle, about?: AboutSenders): RingReader {
-  const words = new Int32Array(ring.control);
-  const bytesOf = new Uint8Array(ring.data);
-  const uints = new Uint32Array(ring.data);
-  const doubles = new Float64Array(ring.data);
-  const senders = new Uint32Array(ring.senders);
-  const mask = bytesOf.length - 1;
-  const addresses: string[] = [];
-  let lost = 0;
-  // A reader before this one may have received addresses.
-  Atomics.store(words, control.forget, 1);
+/** The one side of a ring that takes datagrams out. */
+export class RingReader {
+  readonly #words: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #uints: Uint32Array;
+  readonly #doubles: Float64Array;
+  readonly #senders: Uint32Array;
+  readonly #about: AboutSenders | undefined;
+  readonly #addresses: string[] = [];
   // A copy of its own: decoders and libraries behind them need not know of shared memory.
-  const scratch = Buffer.allocUnsafeSlow(Math.min(bytesOf.length, maxDatagram));
+  readonly #scratch: Buffer;
+  /** Datagrams taken out and not handed over, because only a reader before this one knew whose they were. */
+  lost = 0;
 
-  const average = (before: number, ns: number): number =>
-    before === 0 ? ns : Math.ceil(before + (ns - before) * latestPart);
-  /** Says how long a datagram took. */
-  const note = (exporter: number, ms: number, standing: SenderStanding): void => {
-    const ofAll = Atomics.load(words, control.meanTime);
-    const own = (senders[exporter] as number) & senderBits.time;
-    const most = ofAll === 0 ? senderBits.time : Math.min(maxTimes * Math.max(own, ofAll), senderBits.time);
-    const isGood = standing !== "unknown";
-    const ns = Math.min(Math.ceil(ms * (isGood ? 1e6 * goodPart : 1e6)), most);
-    senders[exporter] = average(own, ns) | (standing === "unknown" ? 0 : senderBits[standing]);
-    Atomics.store(words, control.meanTime, average(ofAll, ns));
-  };
+  /** @param about left out: all senders are alike. */
+  constructor(ring: RingHandle, about?: AboutSenders) {
+    this.#words = new Int32Array(ring.control);
+    this.#bytes = new Uint8Array(ring.data);
+    this.#uints = new Uint32Array(ring.data);
+    this.#doubles = new Float64Array(ring.data);
+    this.#senders = new Uint32Array(ring.senders);
+    this.#about = about;
+    // A reader before this one may have received addresses.
+    Atomics.store(this.#words, control.forget, 1);
+    this.#scratch = Buffer.allocUnsafeSlow(Math.min(this.#bytes.length, maxDatagram));
+  }
 
-  return {
-    read(take, limit, maxBytes = Number.POSITIVE_INFINITY) {
-      let count = 0;
-      let taken = 0;
-      while (count < limit && taken < maxBytes) {
-        const read = Atomics.load(words, control.read);
-        const written = Atomics.load(words, control.written);
-        if (read === written) break;
-        const at = (read >>> 0) & mask;
-        const length = uints[at >>> 2] as number;
-        if (length === marks.wrap) {
-          Atomics.store(words, control.read, (read + bytesOf.length - at) | 0);
-          continue;
-        }
-        const exporter = uints[(at >>> 2) + 1] as number;
-        const port = uints[(at >>> 2) + 2] as number;
-        const receivedAt = doubles[(at + 16) >>> 3] as number;
-        const bytes = scratch.subarray(0, length);
-        bytes.set(bytesOf.subarray(at + entryHeader, at + entryHeader + length));
-        // Before it is handed over: should the taker die of it, the next reader of the ring does not meet it again.
-        Atomics.store(words, control.read, (read + entrySize(length)) | 0);
-        if (port === addressMark) addresses[exporter] = bytes.toString("latin1");
-        else {
-          count++;
-          taken += length;
-          const address = addresses[exporter];
-          if (address === undefined) lost++;
-          else if (about === undefined || (written - read) >>> 0 < bytesOf.length * notesFrom) {
-            take(bytes, address, port, receivedAt);
-          } else {
-            const began = about.monotonic();
-            take(bytes, address, port, receivedAt);
-            note(exporter, about.monotonic() - began, about.standing(address));
-          }
-        }
+  /**
+   * Hands over the next datagrams in the order in which they were written, `limit` at most, and none after `maxBytes`.
+   *
+   * @returns how many were taken out; 0 when the ring is empty.
+   */
+  read(take: TakeDatagram, limit: number, maxBytes = Number.POSITIVE_INFINITY): number {
+    const words = this.#words;
+    const uints = this.#uints;
+    const capacity = this.#bytes.length;
+    let count = 0;
+    let taken = 0;
+    while (count < limit && taken < maxBytes) {
+      const read = Atomics.load(words, control.read);
+      const written = Atomics.load(words, control.written);
+      if (read === written) break;
+      const at = (read >>> 0) & (capacity - 1);
+      const length = uints[at >>> 2] as number;
+      if (length === endMark) {
+        Atomics.store(words, control.read, (read + capacity - at) | 0);
+        continue;
       }
-      return count;
-    },
-    sleep() {
-      Atomics.store(words, control.asleep, 1);
-      if (Atomics.load(words, control.read) === Atomics.load(words, control.written)) return true;
-      Atomics.store(words, control.asleep, 0);
-      return false;
-    },
-    get lost() {
-      return lost;
-    },
-  };
+      const exporter = uints[(at >>> 2) + 1] as number;
+      const port = uints[(at >>> 2) + 2] as number;
+      const receivedAt = this.#doubles[(at + 16) >>> 3] as number;
+      const bytes = this.#scratch.subarray(0, length);
+      bytes.set(this.#bytes.subarray(at + entryHeader, at + entryHeader + length));
+      // Before it is handed over: should the taker die of it, the next reader of the ring does not meet it again.
+      Atomics.store(words, control.read, (read + entrySize(length)) | 0);
+      if (port === addressMark) {
+        this.#addresses[exporter] = bytes.toString("latin1");
+        continue;
+      }
+      count++;
+      taken += length;
+      const address = this.#addresses[exporter];
+      if (address === undefined) this.lost++;
+      else if (this.#about === undefined || (written - read) >>> 0 < capacity * notesFrom) {
+        take(bytes, address, port, receivedAt);
+      } else {
+        const began = this.#about.monotonic();
+        take(bytes, address, port, receivedAt);
+        this.#note(exporter, this.#about.monotonic() - began, this.#about.reputation(address));
+      }
+    }
+    return count;
+  }
+
+  /**
+   * Says that the reader is going to sleep. @returns false when something has come meanwhile: it must read on. Otherwise
+   * the writer wakes it at the next write.
+   */
+  sleep(): boolean {
+    Atomics.store(this.#words, control.asleep, 1);
+    if (Atomics.load(this.#words, control.read) === Atomics.load(this.#words, control.written)) return true;
+    Atomics.store(this.#words, control.asleep, 0);
+    return false;
+  }
+
+  /** Says how long a datagram took. */
+  #note(exporter: number, ms: number, reputation: SenderReputation): void {
+    const ofAll = Atomics.load(this.#words, control.meanTime);
+    const own = (this.#senders[exporter] as number) & senderBits.time;
+    const most = ofAll === 0 ? senderBits.time : Math.min(maxTimes * Math.max(own, ofAll), senderBits.time);
+    const isGood = reputation !== "unknown";
+    const ns = Math.min(Math.ceil(ms * (isGood ? 1e6 * goodPart : 1e6)), most);
+    this.#senders[exporter] = average(own, ns) | (isGood ? senderBits[reputation] : 0);
+    Atomics.store(this.#words, control.meanTime, average(ofAll, ns));
+  }
+}
+
+function average(before: number, ns: number): number {
+  return before === 0 ? ns : Math.ceil(before + (ns - before) * latestPart);
 }

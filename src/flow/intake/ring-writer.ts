@@ -16,7 +16,7 @@ import { isSessionPort } from "./socket.ts";
  * Exporters are numbered; an entry with a mark for a port says which address a number stands for from there on. Either side
  * may be replaced by another one when its thread dies: a new writer starts a new numbering, a new reader requests one.
  *
- * While the ring is more than an eighth full, the reader says of each exporter how long its datagrams take and how it stands. The
+ * While the ring is more than an eighth full, the reader says of each exporter how long its datagrams take and its reputation. The
  * writer gives shares by that, and each entry the weight that it had when it was counted.
  */
 export interface RingHandle {
@@ -39,10 +39,10 @@ const weightWord = 3;
 const maxSenders = 65_536;
 
 /**
- * How a sender stands where not all have room. Good: most of what it sent lately became records without a fault. Proven: that, and it was
+ * The reputation of a sender, where not all have room. Good: most of what it sent lately became records without a fault. Proven: that, and it was
  * heard for a minute.
  */
-export type SenderStanding = "unknown" | "good" | "proven";
+export type SenderReputation = "unknown" | "good" | "proven";
 
 /** The bits of what is said of a sender, and of a weight. A proven one is not good in addition. */
 export const senderBits = {
@@ -54,11 +54,8 @@ export const senderBits = {
   time: 0x1fff_ffff,
 } as const;
 
-/** In place of a length. */
-export const marks = {
-  /** The next entry is at the beginning of the ring. */
-  wrap: 0xffff_ffff,
-} as const;
+/** In place of a length: the next entry is at the beginning of the ring. */
+export const endMark = 0xffff_ffff;
 
 /** In place of a port: the entry says the address of an exporter's number. */
 export const addressMark = 0xffff_ffff;
@@ -78,30 +75,8 @@ export function createRing(bytes: number): RingHandle {
   };
 }
 
-/** Why a datagram is not to be put in although it would fit: its sender has its share, or all senders that stand no better have theirs. */
+/** Why a datagram is not to be put in although it would fit: its sender has its share, or all senders of no better reputation have theirs. */
 type ShareRefusal = "share" | "standing";
-
-/**
- * Who may put something into a ring that is filling up. A share is one of the time that decoding takes: damaged datagrams are short
- * and take long. What a sender has in the ring must not exceed a multiple of what is still free, so that those who send too much
- * share what there is among themselves, and who sends little always finds room. All of a standing together leave a part to those that stand
- * better: with forged addresses each sender has but little.
- *
- * Shares bind while others wait. Where nothing of others waits, a sender leaves them a part of the ring; one that has had no company for long
- * leaves nothing.
- *
- * Nothing is kept of a ring that is not under pressure.
- */
-interface FairShare {
-  /** @param number of the sender; undefined: it has none yet. @param hasCompany whether others sent something lately. */
-  refuses(number: number | undefined, hasCompany: boolean): ShareRefusal | undefined;
-  /** Whether what came by connections may go on although the ring is half full, because it is full of something else. */
-  admitsStreams(number: number | undefined, hasCompany: boolean): boolean;
-  /** All before this place was read. To be called before what was read is written over. */
-  release(read: number): void;
-  /** An entry was put at this place. */
-  wrote(at: number, number: number, port: number): void;
-}
 
 /** A sender may have this many times as much in the ring as is free: one alone fills eight ninths. */
 const timesFree = 8;
@@ -119,26 +94,72 @@ const streamsWaitFrom = 1 / 2;
 /** Counting begins before anybody can be refused, and ends where the reader notes nothing more. */
 const beginsAt = 1 / 4;
 const endsAt = notesFrom;
+const nothing = { total: 0, unknown: 0, streams: 0, unknownBytes: 0, unprovenBytes: 0 };
 
-function createFairShare(ring: RingHandle): FairShare {
-  const words = new Int32Array(ring.control);
-  const uints = new Uint32Array(ring.data);
-  const senders = new Uint32Array(ring.senders);
-  const capacity = ring.data.byteLength;
-  const mask = capacity - 1;
+type VisitEntry = (at: number, number: number, port: number) => void;
+
+/**
+ * Who may put something into a ring that is filling up. A share is one of the time that decoding takes: damaged datagrams are short
+ * and take long. What a sender has in the ring must not exceed a multiple of what is still free, so that those who send too much
+ * share what there is among themselves, and who sends little always finds room. All of a reputation together leave a part to those of a
+ * better one: with forged addresses each sender has but little.
+ *
+ * Shares bind while others wait. Where nothing of others waits, a sender leaves them a part of the ring; one that has had no company for long
+ * leaves nothing.
+ *
+ * Nothing is kept of a ring that is not under pressure.
+ */
+class FairShare {
+  readonly #words: Int32Array;
+  readonly #uints: Uint32Array;
+  readonly #senders: Uint32Array;
+  readonly #capacity: number;
   /** Time of what waits, by sender. */
-  const held = new Float64Array(senders.length);
-  const nothing = { total: 0, unknown: 0, streams: 0, unknownBytes: 0, unprovenBytes: 0 };
-  let sum = { ...nothing };
-  let isTracking = false;
+  readonly #held: Float64Array;
+  #sum = { ...nothing };
+  #isTracking = false;
   /** What is counted begins here, in the bytes since the beginning of the ring. */
-  let counted = 0;
+  #counted = 0;
 
-  const add = (at: number, number: number, times: 1 | -1): void => {
-    const weight = uints[(at >>> 2) + weightWord] as number;
+  constructor(ring: RingHandle) {
+    this.#words = new Int32Array(ring.control);
+    this.#uints = new Uint32Array(ring.data);
+    this.#senders = new Uint32Array(ring.senders);
+    this.#capacity = ring.data.byteLength;
+    this.#held = new Float64Array(this.#senders.length);
+  }
+
+  /** @param number of the sender; undefined: it has none yet. @param hasCompany whether others sent something lately. */
+  refuses(number: number | undefined, hasCompany: boolean): ShareRefusal | undefined {
+    const used = this.#look();
+    return this.#isTracking ? this.#refusal(number, used, hasCompany) : undefined;
+  }
+
+  /** Whether what came by connections may go on although the ring is half full, because it is full of something else. */
+  admitsStreams(number: number | undefined, hasCompany: boolean): boolean {
+    const used = this.#look();
+    if (used < this.#capacity * streamsWaitFrom) return true;
+    const streams = this.#bytesOf(this.#sum.streams, used);
+    return streams < this.#capacity * streamsPart && this.#refusal(number, used, hasCompany) === undefined;
+  }
+
+  /** All before this place was read. To be called before what was read is written over. */
+  release(read: number): void {
+    if (this.#isTracking) this.#walk(this.#counted, read, this.#forget);
+    this.#counted = read;
+  }
+
+  /** Gives the entry that was put at this place its weight, which counts until it is read. */
+  wrote(at: number, number: number, port: number): void {
+    if (this.#isTracking) this.#weigh(at, number, port);
+  }
+
+  #add(at: number, number: number, times: 1 | -1): void {
+    const sum = this.#sum;
+    const weight = this.#uints[(at >>> 2) + weightWord] as number;
     const time = times * (weight & senderBits.time);
-    const bytes = times * entrySize(uints[at >>> 2] as number);
-    held[number] = (held[number] as number) + time;
+    const bytes = times * entrySize(this.#uints[at >>> 2] as number);
+    this.#held[number] = (this.#held[number] as number) + time;
     sum.total += time;
     if ((weight & senderBits.stream) !== 0) sum.streams += time;
     if ((weight & senderBits.proven) !== 0) return;
@@ -146,118 +167,79 @@ function createFairShare(ring: RingHandle): FairShare {
     if ((weight & senderBits.good) !== 0) return;
     sum.unknown += time;
     sum.unknownBytes += bytes;
-  };
+  }
 
-  /** Gives an entry its weight, which counts until it is read. */
-  const weigh = (at: number, number: number, port: number): void => {
-    const known = senders[number] as number;
-    const time = known & senderBits.time || Atomics.load(words, control.meanTime) & senderBits.time || 1;
+  readonly #forget: VisitEntry = (at, number) => this.#add(at, number, -1);
+
+  readonly #weigh: VisitEntry = (at, number, port) => {
+    const known = this.#senders[number] as number;
+    const time = known & senderBits.time || Atomics.load(this.#words, control.meanTime) & senderBits.time || 1;
     const weight = (time | (known & knownBits) | (isSessionPort(port) ? senderBits.stream : 0)) >>> 0;
-    uints[(at >>> 2) + weightWord] = weight;
-    add(at, number, 1);
+    this.#uints[(at >>> 2) + weightWord] = weight;
+    this.#add(at, number, 1);
   };
 
   /** Walks over the entries between two places. */
-  const walk = (from: number, to: number, take: (at: number, number: number, port: number) => void): void => {
+  #walk(from: number, to: number, visit: VisitEntry): void {
+    const uints = this.#uints;
     let position = from;
     while (position !== to) {
-      const at = (position >>> 0) & mask;
+      const at = (position >>> 0) & (this.#capacity - 1);
       const length = uints[at >>> 2] as number;
-      if (length === marks.wrap) {
-        position = (position + capacity - at) | 0;
+      if (length === endMark) {
+        position = (position + this.#capacity - at) | 0;
         continue;
       }
       const port = uints[(at >>> 2) + 2] as number;
-      if (port !== addressMark) take(at, uints[(at >>> 2) + 1] as number, port);
+      if (port !== addressMark) visit(at, uints[(at >>> 2) + 1] as number, port);
       position = (position + entrySize(length)) | 0;
     }
-  };
-
-  const forget = (at: number, number: number): void => add(at, number, -1);
-
-  const release = (read: number): void => {
-    if (isTracking) walk(counted, read, forget);
-    counted = read;
-  };
+  }
 
   /** @returns the bytes in the ring; what was read meanwhile counts no more. */
-  const look = (): number => {
-    const read = Atomics.load(words, control.read);
-    const written = Atomics.load(words, control.written);
+  #look(): number {
+    const read = Atomics.load(this.#words, control.read);
+    const written = Atomics.load(this.#words, control.written);
     const used = (written - read) >>> 0;
-    if (isTracking && used < capacity * endsAt) {
-      isTracking = false;
-      held.fill(0);
-      sum = { ...nothing };
+    if (this.#isTracking && used < this.#capacity * endsAt) {
+      this.#isTracking = false;
+      this.#held.fill(0);
+      this.#sum = { ...nothing };
     }
-    release(read);
-    if (!isTracking && used >= capacity * beginsAt) {
-      isTracking = true;
-      walk(read, written, weigh);
+    this.release(read);
+    if (!this.#isTracking && used >= this.#capacity * beginsAt) {
+      this.#isTracking = true;
+      this.#walk(read, written, this.#weigh);
     }
     return used;
-  };
+  }
 
   /** The bytes that a part of the time of what waits stands for. */
-  const bytesOf = (time: number, used: number): number => (sum.total > 0 ? (used * time) / sum.total : 0);
+  #bytesOf(time: number, used: number): number {
+    return this.#sum.total > 0 ? (used * time) / this.#sum.total : 0;
+  }
 
-  const freeFor = (standing: number, used: number): number => {
+  #freeFor(reputation: number, used: number): number {
+    const capacity = this.#capacity;
+    const { total, unknown, unknownBytes, unprovenBytes } = this.#sum;
     const free = capacity - used;
-    if ((standing & senderBits.proven) !== 0) return free;
-    if ((standing & senderBits.good) !== 0) return Math.min(free, capacity * unprovenPart - sum.unprovenBytes);
-    if (sum.unknown === sum.total) return capacity * alonePart - used;
-    return Math.min(free, capacity * unknownPart - sum.unknownBytes, bytesOf(unknownTime - sum.unknown, used));
-  };
+    if ((reputation & senderBits.proven) !== 0) return free;
+    if ((reputation & senderBits.good) !== 0) return Math.min(free, capacity * unprovenPart - unprovenBytes);
+    if (unknown === total) return capacity * alonePart - used;
+    return Math.min(free, capacity * unknownPart - unknownBytes, this.#bytesOf(unknownTime - unknown, used));
+  }
 
-  const refusal = (number: number | undefined, used: number, hasCompany: boolean): ShareRefusal | undefined => {
-    if (number !== undefined && held[number] === sum.total) {
-      const part = ((senders[number] as number) & knownBits) === 0 ? alonePart : 1;
-      return hasCompany && used > timesFree * (capacity * part - used) ? "share" : undefined;
+  #refusal(number: number | undefined, used: number, hasCompany: boolean): ShareRefusal | undefined {
+    const held = number === undefined ? undefined : this.#held[number];
+    const known = number === undefined ? 0 : (this.#senders[number] as number);
+    if (held === this.#sum.total) {
+      const part = (known & knownBits) === 0 ? alonePart : 1;
+      return hasCompany && used > timesFree * (this.#capacity * part - used) ? "share" : undefined;
     }
-    const free = freeFor(number === undefined ? 0 : (senders[number] as number), used);
+    const free = this.#freeFor(known, used);
     if (free <= 0) return "standing";
-    const own = number === undefined ? 0 : bytesOf(held[number] as number, used);
-    return own > timesFree * free ? "share" : undefined;
-  };
-
-  return {
-    refuses(number, hasCompany) {
-      const used = look();
-      return isTracking ? refusal(number, used, hasCompany) : undefined;
-    },
-    admitsStreams(number, hasCompany) {
-      const used = look();
-      if (used < capacity * streamsWaitFrom) return true;
-      return bytesOf(sum.streams, used) < capacity * streamsPart && refusal(number, used, hasCompany) === undefined;
-    },
-    release,
-    wrote(at, number, port) {
-      if (isTracking) weigh(at, number, port);
-    },
-  };
-}
-
-/** The one side of a ring that puts datagrams in. */
-export interface RingWriter {
-  /**
-   * Copies a datagram into the ring.
-   *
-   * @param address of the sender, in the text that the reader is to get.
-   * @param receivedAt milliseconds since the epoch.
-   * @returns false when there is no room; nothing has changed then.
-   */
-  write(bytes: Uint8Array, address: string, port: number, receivedAt: number): boolean;
-  /** Why a datagram of a sender is to be dropped, see {@link FairShare}; undefined: it is to be written if there is room. */
-  refuses(address: string): ShareRefusal | undefined;
-  /** Whether a sender decoded well, as far as that was looked at. */
-  isGood(address: string): boolean;
-  /** Bytes in the ring. */
-  used(): number;
-  /**
-   * Whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
-   * of that half when datagrams fill it.
-   */
-  hasRoomForStreams(address: string): boolean;
+    return this.#bytesOf(held ?? 0, used) > timesFree * free ? "share" : undefined;
+  }
 }
 
 /** When all numbers are taken, those of unknown senders are given again; if these are fewer than this, all are. */
@@ -266,111 +248,144 @@ const fewNumbers = maxSenders / 16;
 /** Who sent something while this many times the ring was written is company, that a sender leaves room for. */
 const companyRings = 1024;
 
-/**
- * @param wake is called after a write when the reader said that it sleeps: once for each time that it said so.
- */
-export function createRingWriter(ring: RingHandle, wake: () => void): RingWriter {
-  const words = new Int32Array(ring.control);
-  const bytesOf = new Uint8Array(ring.data);
-  const uints = new Uint32Array(ring.data);
-  const doubles = new Float64Array(ring.data);
-  const capacity = bytesOf.length;
-  const mask = capacity - 1;
-  const senders = new Uint32Array(ring.senders);
-  const numbers = new Map<string, number>();
+/** The one side of a ring that puts datagrams in. */
+export class RingWriter {
+  readonly #words: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #uints: Uint32Array;
+  readonly #doubles: Float64Array;
+  readonly #senders: Uint32Array;
+  readonly #shares: FairShare;
+  readonly #wake: () => void;
+  readonly #numbers = new Map<string, number>();
   /** Numbers that were given and are free again. */
-  let free: number[] = [];
-  const shares = createFairShare(ring);
-  let written = Atomics.load(words, control.written);
+  #free: number[] = [];
+  #written: number;
   /** Who sent last, and the bytes that were written since somebody else did. */
-  let latest: string | undefined;
-  let alone = Number.POSITIVE_INFINITY;
+  #latest: string | undefined;
+  #alone = Number.POSITIVE_INFINITY;
+
+  /** @param wake is called after a write when the reader said that it sleeps: once for each time that it said so. */
+  constructor(ring: RingHandle, wake: () => void) {
+    this.#words = new Int32Array(ring.control);
+    this.#bytes = new Uint8Array(ring.data);
+    this.#uints = new Uint32Array(ring.data);
+    this.#doubles = new Float64Array(ring.data);
+    this.#senders = new Uint32Array(ring.senders);
+    this.#shares = new FairShare(ring);
+    this.#wake = wake;
+    this.#written = Atomics.load(this.#words, control.written);
+  }
+
+  /**
+   * Copies a datagram into the ring.
+   *
+   * @param address of the sender, in the text that the reader is to get.
+   * @param receivedAt milliseconds since the epoch.
+   * @returns false when there is no room; nothing has changed then.
+   */
+  write(bytes: Uint8Array, address: string, port: number, receivedAt: number): boolean {
+    const words = this.#words;
+    if (Atomics.load(words, control.forget) === 1) {
+      Atomics.store(words, control.forget, 0);
+      this.#forgetNumbers();
+    }
+    const number = this.#numberOf(address);
+    if (number === undefined || !this.#put(bytes, number, port, receivedAt)) return false;
+    if (Atomics.load(words, control.asleep) === 1 && Atomics.exchange(words, control.asleep, 0) === 1) this.#wake();
+    return true;
+  }
+
+  /** Whether a sender decoded well, as far as that was looked at. */
+  isGood(address: string): boolean {
+    const number = this.#numbers.get(address);
+    return number !== undefined && this.#isGood(number);
+  }
+
+  /** Why a datagram of a sender is to be dropped, see {@link FairShare}; undefined: it is to be written if there is room. */
+  refuses(address: string): ShareRefusal | undefined {
+    return this.#shares.refuses(this.#numbers.get(address), this.#hasCompany(address));
+  }
+
+  /** Bytes in the ring. */
+  used(): number {
+    return (this.#written - Atomics.load(this.#words, control.read)) >>> 0;
+  }
+
+  /**
+   * Whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
+   * of that half when datagrams fill it.
+   */
+  hasRoomForStreams(address: string): boolean {
+    return this.#shares.admitsStreams(this.#numbers.get(address), this.#hasCompany(address));
+  }
 
   /** Puts one entry. @returns whether there was room. */
-  const put = (content: Uint8Array, exporter: number, port: number, receivedAt: number): boolean => {
+  #put(content: Uint8Array, exporter: number, port: number, receivedAt: number): boolean {
+    const uints = this.#uints;
+    const capacity = this.#bytes.length;
     const size = entrySize(content.length);
-    const at = (written >>> 0) & mask;
+    const at = (this.#written >>> 0) & (capacity - 1);
     const rest = capacity - at;
     const skipped = rest < size ? rest : 0;
-    const read = Atomics.load(words, control.read);
-    const used = (written - read) >>> 0;
+    const read = Atomics.load(this.#words, control.read);
+    const used = (this.#written - read) >>> 0;
     if (used + skipped + size > capacity) return false;
-    shares.release(read);
-    if (skipped > 0) uints[at >>> 2] = marks.wrap;
+    this.#shares.release(read);
+    if (skipped > 0) uints[at >>> 2] = endMark;
     const start = skipped > 0 ? 0 : at;
     uints[start >>> 2] = content.length;
     uints[(start >>> 2) + 1] = exporter;
     uints[(start >>> 2) + 2] = port;
-    doubles[(start + 16) >>> 3] = receivedAt;
-    bytesOf.set(content, start + entryHeader);
-    if (port !== addressMark) shares.wrote(start, exporter, port);
-    written = (written + skipped + size) | 0;
-    alone += size;
-    Atomics.store(words, control.written, written);
+    this.#doubles[(start + 16) >>> 3] = receivedAt;
+    this.#bytes.set(content, start + entryHeader);
+    if (port !== addressMark) this.#shares.wrote(start, exporter, port);
+    this.#written = (this.#written + skipped + size) | 0;
+    this.#alone += size;
+    Atomics.store(this.#words, control.written, this.#written);
     return true;
-  };
+  }
 
-  const isGood = (number: number): boolean =>
-    ((senders[number] as number) & (senderBits.proven | senderBits.good)) !== 0;
+  #isGood(number: number): boolean {
+    return ((this.#senders[number] as number) & knownBits) !== 0;
+  }
 
-  const forgetNumbers = (): void => {
-    numbers.clear();
-    free = [];
-    senders.fill(0);
-  };
+  #forgetNumbers(): void {
+    this.#numbers.clear();
+    this.#free = [];
+    this.#senders.fill(0);
+  }
 
-  const freeNumber = (): number => {
-    if (numbers.size >= maxSenders) {
-      for (const [address, number] of numbers) {
-        if (isGood(number)) continue;
-        numbers.delete(address);
-        senders[number] = 0;
-        free.push(number);
+  #freeNumber(): number {
+    if (this.#numbers.size >= maxSenders) {
+      for (const [address, number] of this.#numbers) {
+        if (this.#isGood(number)) continue;
+        this.#numbers.delete(address);
+        this.#senders[number] = 0;
+        this.#free.push(number);
       }
-      if (free.length < fewNumbers) forgetNumbers();
+      if (this.#free.length < fewNumbers) this.#forgetNumbers();
     }
-    return free.at(-1) ?? numbers.size;
-  };
+    return this.#free.at(-1) ?? this.#numbers.size;
+  }
 
   /** The number of an address; a new one is announced to the reader. @returns undefined when there is no room for that. */
-  const numberOf = (address: string): number | undefined => {
-    const known = numbers.get(address);
+  #numberOf(address: string): number | undefined {
+    const known = this.#numbers.get(address);
     if (known !== undefined) return known;
-    const number = freeNumber();
-    if (!put(Buffer.from(address, "latin1"), number, addressMark, 0)) return undefined;
-    free.pop();
-    numbers.set(address, number);
+    const number = this.#freeNumber();
+    if (!this.#put(Buffer.from(address, "latin1"), number, addressMark, 0)) return undefined;
+    this.#free.pop();
+    this.#numbers.set(address, number);
     return number;
-  };
+  }
 
   /** Takes who sends. @returns whether others did lately. */
-  const hasCompany = (address: string): boolean => {
-    if (address !== latest) {
-      if (latest !== undefined) alone = 0;
-      latest = address;
+  #hasCompany(address: string): boolean {
+    if (address !== this.#latest) {
+      if (this.#latest !== undefined) this.#alone = 0;
+      this.#latest = address;
     }
-    return alone < companyRings * capacity;
-  };
-
-  const used = (): number => (written - Atomics.load(words, control.read)) >>> 0;
-
-  return {
-    write(bytes, address, port, receivedAt) {
-      if (Atomics.load(words, control.forget) === 1) {
-        Atomics.store(words, control.forget, 0);
-        forgetNumbers();
-      }
-      const number = numberOf(address);
-      if (number === undefined || !put(bytes, number, port, receivedAt)) return false;
-      if (Atomics.load(words, control.asleep) === 1 && Atomics.exchange(words, control.asleep, 0) === 1) wake();
-      return true;
-    },
-    isGood(address) {
-      const number = numbers.get(address);
-      return number !== undefined && isGood(number);
-    },
-    refuses: (address) => shares.refuses(numbers.get(address), hasCompany(address)),
-    used,
-    hasRoomForStreams: (address) => shares.admitsStreams(numbers.get(address), hasCompany(address)),
-  };
+    return this.#alone < companyRings * this.#bytes.length;
+  }
 }

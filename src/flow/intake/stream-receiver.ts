@@ -3,10 +3,15 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import type { Clock, Component, Log, Metrics } from "../../base/report/index.ts";
-import { bindAnyFamily } from "./socket.ts";
-import { createSession, type OfferMessage, type Session } from "./tcp-session.ts";
-import { maxSession, sessionPort } from "./socket.ts";
-import { closeReasons, createStreamCounts, registerStreamMetrics, type Transport } from "./tcp-session.ts";
+import { bindAnyFamily, maxSession, sessionPort } from "./socket.ts";
+import {
+  closeReasons,
+  createStreamCounts,
+  registerStreamMetrics,
+  Session,
+  type OfferMessage,
+  type Transport,
+} from "./tcp-session.ts";
 
 /** PEM. */
 export interface StreamCredentials {
@@ -37,7 +42,7 @@ export interface StreamLimits {
   readonly messageMs?: number;
 }
 
-export interface StreamReceiverOptions {
+interface StreamReceiverOptions {
   readonly ports: readonly StreamPort[];
   readonly limits: StreamLimits;
   readonly offer: OfferMessage;
@@ -48,16 +53,6 @@ export interface StreamReceiverOptions {
   readonly clock: Clock;
 }
 
-/** The connections by which exporters send IPFIX (RFC 7011 section 10.4). */
-export interface StreamReceiver extends Component {
-  /** The ports that are open, in the order given. */
-  ports(): readonly number[];
-  /** Closes connections whose templates were lost, so that their exporters connect and send them again. */
-  closeSessions(which: (address: string) => boolean): void;
-  /** For handshakes from now on, on all ports of TLS. */
-  setCredentials(credentials: StreamCredentials): void;
-}
-
 /** How long a message may take from its first byte on. */
 const defaultMessageMs = 60_000;
 /** How often room is looked for while connections wait for it. */
@@ -65,86 +60,113 @@ const retryMs = 5;
 const keepAliveMs = 60_000;
 const handshakeMs = 10_000;
 
-export function createStreamReceiver(options: StreamReceiverOptions): StreamReceiver {
-  const { limits, limited, log, metrics, clock, offer } = options;
-  const { maxConnections, maxPerHost, idleMs, messageMs = defaultMessageMs } = limits;
-  const counts = createStreamCounts();
+/** The connections by which exporters send IPFIX (RFC 7011 section 10.4). */
+export class StreamReceiver implements Component {
+  readonly name = "flow connections";
+  readonly #options: StreamReceiverOptions;
+  readonly #messageMs: number;
+  readonly #counts = createStreamCounts();
   /** By their numbers. */
-  const sessions = new Map<number, Session>();
-  const waiting = new Set<Session>();
+  readonly #sessions = new Map<number, Session>();
+  readonly #waiting = new Set<Session>();
   /** All that are open, with those whose handshake is not done. */
-  const sockets = new Set<Socket>();
-  const servers: Server[] = [];
+  readonly #sockets = new Set<Socket>();
+  readonly #servers: Server[] = [];
   /** They listen to nothing themselves. */
-  const tlsServers: TlsServer[] = [];
+  readonly #tlsServers: TlsServer[] = [];
   // Those of a thread before this one are not known: begin anywhere.
-  let number = randomInt(maxSession);
-  let retry: NodeJS.Timeout | undefined;
-  let sweep: NodeJS.Timeout | undefined;
+  #number = randomInt(maxSession);
+  #retry: NodeJS.Timeout | undefined;
+  #sweep: NodeJS.Timeout | undefined;
 
-  const heldBytes = (): number => {
-    let bytes = 0;
-    for (const session of sessions.values()) bytes += session.held;
-    return bytes;
-  };
-  registerStreamMetrics(metrics, counts, heldBytes);
-
-  const retryAll = (): void => {
-    retry = undefined;
-    const all = [...waiting];
-    waiting.clear();
-    for (const session of all) session.pump();
-  };
-  const nextNumber = (): number => {
-    do number = (number % maxSession) + 1;
-    while (sessions.has(number));
-    return number;
-  };
-  const refuse = (transport: Transport, reason: "limit" | "host_limit" | "handshake", detail: object): void => {
-    counts[transport].closed[reason]++;
-    limited.warn({ transport, ...detail, reason: closeReasons[reason] }, "connection of an exporter refused");
-  };
-  const accept = (transport: Transport, socket: Socket): void => {
-    const { remoteAddress: address, remotePort: port } = socket;
-    if (address === undefined || port === undefined) {
-      socket.destroy();
-      return;
-    }
-    // Sessions whose socket is closed already count, too, until all they sent is handed over.
-    if (sessions.size >= maxConnections) {
-      refuse(transport, "limit", { exporter: address });
-      socket.destroy();
-      return;
-    }
-    if (countOf(sessions.values(), (session) => session.address === address) >= maxPerHost) {
-      refuse(transport, "host_limit", { exporter: address });
-      socket.destroy();
-      return;
-    }
-    socket.setKeepAlive(true, keepAliveMs);
-    const own = nextNumber();
-    const session: Session = createSession({
-      socket,
-      address,
-      port: sessionPort(port, own),
-      transport,
-      offer,
-      wait() {
-        waiting.add(session);
-        retry ??= setTimeout(retryAll, retryMs);
-      },
-      ended: () => void sessions.delete(own),
-      counts: counts[transport],
-      log: limited,
-      clock,
+  constructor(options: StreamReceiverOptions) {
+    this.#options = options;
+    this.#messageMs = options.limits.messageMs ?? defaultMessageMs;
+    registerStreamMetrics(options.metrics, this.#counts, () => {
+      let bytes = 0;
+      for (const session of this.#sessions.values()) bytes += session.held;
+      return bytes;
     });
-    sessions.set(own, session);
-    limited.info({ transport, exporter: address, port }, "an exporter has connected");
-  };
+  }
+
+  async start(): Promise<void> {
+    const { limits, ports, clock } = this.#options;
+    try {
+      for (const port of ports) await this.#listen(port);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    if (this.#servers.length === 0) return;
+    this.#sweep = setInterval(
+      () => {
+        const now = clock.monotonic();
+        for (const session of this.#sessions.values()) session.sweep(now, limits.idleMs, this.#messageMs);
+      },
+      Math.min(1000, limits.idleMs / 2, this.#messageMs / 2),
+    );
+    this.#sweep.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#sweep);
+    const closed = this.#servers.splice(0).map((server) => new Promise((done) => void server.close(done)));
+    for (const session of this.#sessions.values()) session.close("stopped");
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all(closed);
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#waiting.clear();
+  }
+
+  /** The ports that are open, in the order given. */
+  ports(): readonly number[] {
+    return this.#servers.map((server) => (server.address() as AddressInfo).port);
+  }
+
+  /** Closes connections whose templates were lost, so that their exporters connect and send them again. */
+  closeSessions(which: (address: string) => boolean): void {
+    for (const session of this.#sessions.values()) if (which(session.address)) session.close("thread_restart");
+  }
+
+  /** For handshakes from now on, on all ports of TLS. */
+  setCredentials(credentials: StreamCredentials): void {
+    for (const server of this.#tlsServers) server.setSecureContext(contextOf(credentials));
+  }
+
+  async #listen({ ip, port: wanted, tls }: StreamPort): Promise<void> {
+    const { limits, log, limited } = this.#options;
+    const transport = tls === undefined ? "tcp" : "tls";
+    const take = this.#createTaker(tls);
+    const server = await bindAnyFamily(ip, wanted, "TCP", async (host, port) => {
+      const made = createServer((socket) => this.#admit(transport, socket, take));
+      made.listen({ host, port, exclusive: true });
+      await once(made, "listening");
+      return made;
+    });
+    server.maxConnections = limits.maxConnections;
+    server.on("drop", (data) => this.#refuse(transport, "limit", { exporter: data?.remoteAddress }));
+    server.on("error", (error) => limited.error({ transport, error }, "error on a flow port"));
+    this.#servers.push(server);
+    const { address, port } = server.address() as AddressInfo;
+    log.info({ address, port, transport }, "receiving flows");
+  }
+
+  /** One host must not take all places by handshakes either, which are no sessions yet. */
+  #admit(transport: Transport, socket: Socket, take: (socket: Socket) => void): void {
+    const { remoteAddress: address } = socket;
+    if (countOf(this.#sockets, (other) => other.remoteAddress === address) >= this.#options.limits.maxPerHost) {
+      this.#refuse(transport, "host_limit", { exporter: address }, socket);
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    take(socket);
+  }
 
   /** What is done with a connection that has been accepted. */
-  const createTaker = (tls: StreamCredentials | undefined): ((socket: Socket) => void) => {
-    if (tls === undefined) return (socket) => accept("tcp", socket);
+  #createTaker(tls: StreamCredentials | undefined): (socket: Socket) => void {
+    if (tls === undefined) return (socket) => this.#accept("tcp", socket);
     const server = createTlsServer(
       {
         ...contextOf(tls),
@@ -152,82 +174,68 @@ export function createStreamReceiver(options: StreamReceiverOptions): StreamRece
         rejectUnauthorized: tls.ca !== undefined,
         handshakeTimeout: handshakeMs,
       },
-      (socket) => accept("tls", socket),
+      (socket) => this.#accept("tls", socket),
     );
     server.on("tlsClientError", (error, socket) => {
-      refuse("tls", "handshake", { exporter: socket.remoteAddress, error: error.message });
-      socket.destroy();
+      this.#refuse("tls", "handshake", { exporter: socket.remoteAddress, error: error.message }, socket);
     });
-    tlsServers.push(server);
+    this.#tlsServers.push(server);
     return (socket) => void server.emit("connection", socket);
-  };
-  const listen = async ({ ip, port: wanted, tls }: StreamPort): Promise<void> => {
-    const transport = tls === undefined ? "tcp" : "tls";
-    const take = createTaker(tls);
-    // One host must not take all places by handshakes either, which are no sessions yet.
-    const admit = (socket: Socket): void => {
-      const { remoteAddress: address } = socket;
-      if (countOf(sockets, (other) => other.remoteAddress === address) >= maxPerHost) {
-        refuse(transport, "host_limit", { exporter: address });
-        socket.destroy();
-        return;
-      }
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-      take(socket);
-    };
-    const server = await bindAnyFamily(ip, wanted, "TCP", async (host, port) => {
-      const made = createServer(admit);
-      made.listen({ host, port, exclusive: true });
-      await once(made, "listening");
-      return made;
-    });
-    server.maxConnections = maxConnections;
-    server.on("drop", (data) => refuse(transport, "limit", { exporter: data?.remoteAddress }));
-    server.on("error", (error) => limited.error({ transport, error }, "error on a flow port"));
-    servers.push(server);
-    const { address, port } = server.address() as AddressInfo;
-    log.info({ address, port, transport }, "receiving flows");
-  };
-  const stop = async (): Promise<void> => {
-    clearInterval(sweep);
-    const closed = servers.splice(0).map((server) => new Promise((done) => void server.close(done)));
-    for (const session of sessions.values()) session.close("stopped");
-    for (const socket of sockets) socket.destroy();
-    await Promise.all(closed);
-    clearTimeout(retry);
-    retry = undefined;
-    waiting.clear();
-  };
+  }
 
-  return {
-    name: "flow connections",
-    async start() {
-      try {
-        for (const port of options.ports) await listen(port);
-      } catch (error) {
-        await stop();
-        throw error;
-      }
-      if (servers.length === 0) return;
-      sweep = setInterval(
-        () => {
-          const now = clock.monotonic();
-          for (const session of sessions.values()) session.sweep(now, idleMs, messageMs);
-        },
-        Math.min(1000, idleMs / 2, messageMs / 2),
-      );
-      sweep.unref();
-    },
-    stop,
-    ports: () => servers.map((server) => (server.address() as AddressInfo).port),
-    closeSessions(which) {
-      for (const session of sessions.values()) if (which(session.address)) session.close("thread_restart");
-    },
-    setCredentials(credentials) {
-      for (const server of tlsServers) server.setSecureContext(contextOf(credentials));
-    },
-  };
+  #accept(transport: Transport, socket: Socket): void {
+    const { limits, offer, limited, clock } = this.#options;
+    const { remoteAddress: address, remotePort: port } = socket;
+    if (address === undefined || port === undefined) {
+      socket.destroy();
+      return;
+    }
+    // Sessions whose socket is closed already count, too, until all they sent is handed over.
+    const isFull = this.#sessions.size >= limits.maxConnections;
+    if (isFull || countOf(this.#sessions.values(), (session) => session.address === address) >= limits.maxPerHost) {
+      this.#refuse(transport, isFull ? "limit" : "host_limit", { exporter: address }, socket);
+      return;
+    }
+    socket.setKeepAlive(true, keepAliveMs);
+    const own = this.#nextNumber();
+    const session: Session = new Session({
+      socket,
+      address,
+      port: sessionPort(port, own),
+      transport,
+      offer,
+      wait: () => {
+        this.#waiting.add(session);
+        this.#retry ??= setTimeout(() => this.#retryAll(), retryMs);
+      },
+      ended: () => void this.#sessions.delete(own),
+      counts: this.#counts[transport],
+      log: limited,
+      clock,
+    });
+    this.#sessions.set(own, session);
+    limited.info({ transport, exporter: address, port }, "an exporter has connected");
+  }
+
+  #nextNumber(): number {
+    do this.#number = (this.#number % maxSession) + 1;
+    while (this.#sessions.has(this.#number));
+    return this.#number;
+  }
+
+  #retryAll(): void {
+    this.#retry = undefined;
+    const all = [...this.#waiting];
+    this.#waiting.clear();
+    for (const session of all) session.pump();
+  }
+
+  #refuse(transport: Transport, reason: "limit" | "host_limit" | "handshake", detail: object, socket?: Socket): void {
+    this.#counts[transport].closed[reason]++;
+    const why = closeReasons[reason];
+    this.#options.limited.warn({ transport, ...detail, reason: why }, "connection of an exporter refused");
+    socket?.destroy();
+  }
 }
 
 function countOf<T>(all: Iterable<T>, matches: (one: T) => boolean): number {

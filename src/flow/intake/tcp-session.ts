@@ -85,70 +85,65 @@ export function registerStreamMetrics(
 /** Why a stream cannot be cut into messages any more. */
 type FramingFault = "bad_version" | "bad_length";
 
-/** Cuts a stream of bytes into IPFIX messages by the length in their headers (RFC 7011 section 3.1). */
-interface MessageFramer {
-  /** Adds what was received. The bytes are kept, not copied, while nothing else is held. */
-  push(chunk: Buffer): void;
-  /**
-   * The next message whole; it is valid until the next push. Undefined while it is not complete.
-   * A fault when the next header is none of IPFIX: nothing behind it can be found.
-   */
-  peek(): Buffer | FramingFault | undefined;
-  /** Leaves the message that {@link peek} showed. */
-  skip(): void;
-  /** Bytes received and not left yet: less than a message when all messages have been left. */
-  readonly held: number;
-}
-
 const headerLength = 16;
 const version = 10;
 const nothing = Buffer.alloc(0);
 
-export function createMessageFramer(): MessageFramer {
-  let bytes: Buffer = nothing;
-  let start = 0;
-  let end = 0;
+/** Cuts a stream of bytes into IPFIX messages by the length in their headers (RFC 7011 section 3.1). */
+export class MessageFramer {
+  #bytes: Buffer = nothing;
+  #start = 0;
+  #end = 0;
 
-  return {
-    push(chunk) {
-      const rest = end - start;
-      if (rest === 0) {
-        bytes = chunk;
-        start = 0;
-        end = chunk.length;
-        return;
-      }
-      if (end + chunk.length > bytes.length) {
-        // Powers of two: a sender of single bytes costs no copy for each of them.
-        const room = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(2 * rest + chunk.length)));
-        bytes.copy(room, 0, start, end);
-        bytes = room;
-        start = 0;
-        end = rest;
-      }
-      chunk.copy(bytes, end);
-      end += chunk.length;
-    },
-    peek() {
-      const rest = end - start;
-      if (rest < 2) return rest === 1 && bytes[start] !== 0 ? "bad_version" : undefined;
-      if (bytes.readUInt16BE(start) !== version) return "bad_version";
-      if (rest < 4) return undefined;
-      const length = bytes.readUInt16BE(start + 2);
-      if (length < headerLength) return "bad_length";
-      return rest < length ? undefined : bytes.subarray(start, start + length);
-    },
-    skip() {
-      start += bytes.readUInt16BE(start + 2);
-      if (start < end) return;
-      // A connection that is idle holds nothing.
-      bytes = nothing;
-      start = end = 0;
-    },
-    get held() {
-      return end - start;
-    },
-  };
+  /** Bytes received and not left yet: less than a message when all messages have been left. */
+  get held(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Adds what was received. The bytes are kept, not copied, while nothing else is held. */
+  push(chunk: Buffer): void {
+    const rest = this.held;
+    if (rest === 0) {
+      this.#bytes = chunk;
+      this.#start = 0;
+      this.#end = chunk.length;
+      return;
+    }
+    if (this.#end + chunk.length > this.#bytes.length) {
+      // Powers of two: a sender of single bytes costs no copy for each of them.
+      const room = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(2 * rest + chunk.length)));
+      this.#bytes.copy(room, 0, this.#start, this.#end);
+      this.#bytes = room;
+      this.#start = 0;
+      this.#end = rest;
+    }
+    chunk.copy(this.#bytes, this.#end);
+    this.#end += chunk.length;
+  }
+
+  /**
+   * The next message whole; it is valid until the next push. Undefined while it is not complete.
+   * A fault when the next header is none of IPFIX: nothing behind it can be found.
+   */
+  peek(): Buffer | FramingFault | undefined {
+    const rest = this.held;
+    const start = this.#start;
+    if (rest < 2) return rest === 1 && this.#bytes[start] !== 0 ? "bad_version" : undefined;
+    if (this.#bytes.readUInt16BE(start) !== version) return "bad_version";
+    if (rest < 4) return undefined;
+    const length = this.#bytes.readUInt16BE(start + 2);
+    if (length < headerLength) return "bad_length";
+    return rest < length ? undefined : this.#bytes.subarray(start, start + length);
+  }
+
+  /** Leaves the message that {@link peek} showed. */
+  skip(): void {
+    this.#start += this.#bytes.readUInt16BE(this.#start + 2);
+    if (this.#start < this.#end) return;
+    // A connection that is idle holds nothing.
+    this.#bytes = nothing;
+    this.#start = this.#end = 0;
+  }
 }
 
 /**
@@ -176,116 +171,120 @@ interface SessionOptions {
   readonly clock: Clock;
 }
 
-/** One connection of an exporter. */
-export interface Session {
-  readonly address: string;
-  /** Bytes received and not handed over. */
-  readonly held: number;
-  /** Hands over what is complete; the socket is read on when all of it was taken. */
-  pump(): void;
-  /** Ends the connection. What is complete is still handed over. */
-  close(reason: CloseReason): void;
-  /** Ends the connection if it is idle, or its message takes too long. Not while it waits for room itself. */
-  sweep(now: number, idleMs: number, messageMs: number): void;
-}
-
 /**
+ * One connection of an exporter.
+ *
  * Nothing of a connection is dropped when decoding is behind: its socket is not read then, and TCP makes the exporter wait.
  * The end of the session goes the same way as its messages, after the last of them.
  */
-export function createSession(options: SessionOptions): Session {
-  const { socket, address, port, transport, offer, wait, ended, counts, log, clock } = options;
-  const framer = createMessageFramer();
-  let reason: CloseReason | undefined;
-  let isWaiting = false;
-  let isClosed = false;
-  let hasEnded = false;
+export class Session {
+  readonly address: string;
+  readonly #options: SessionOptions;
+  readonly #framer = new MessageFramer();
+  #reason: CloseReason | undefined;
+  #isWaiting = false;
+  #isClosed = false;
+  #hasEnded = false;
   /** When something came last, and when the message that is not complete began; monotonic milliseconds. */
-  let lastAt = clock.monotonic();
-  let beganAt = lastAt;
+  #lastAt: number;
+  #beganAt: number;
 
-  const put = (bytes: Uint8Array): boolean => {
+  constructor(options: SessionOptions) {
+    const { socket, address, counts, clock } = options;
+    this.address = address;
+    this.#options = options;
+    this.#lastAt = this.#beganAt = clock.monotonic();
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    socket.on("error", () => (this.#reason ??= "error"));
+    socket.on("close", () => {
+      this.#reason ??= "peer";
+      this.#isClosed = true;
+      this.pump();
+    });
+    counts.open++;
+    counts.opened++;
+  }
+
+  /** Bytes received and not handed over. */
+  get held(): number {
+    return this.#framer.held;
+  }
+
+  /** Hands over what is complete; the socket is read on when all of it was taken. */
+  pump(): void {
+    if (this.#hasEnded || !this.#handOver()) return;
+    if (this.#isClosed) this.#end();
+    else if (this.#isWaiting) {
+      this.#isWaiting = false;
+      this.#lastAt = this.#beganAt = this.#options.clock.monotonic();
+      this.#options.socket.resume();
+    }
+  }
+
+  /** Ends the connection. What is complete is still handed over. */
+  close(reason: CloseReason): void {
+    this.#reason ??= reason;
+    this.#options.socket.destroy();
+  }
+
+  /** Ends the connection if it is idle, or its message takes too long. Not while it waits for room itself. */
+  sweep(now: number, idleMs: number, messageMs: number): void {
+    if (this.#isWaiting || this.#isClosed) return;
+    if (this.held > 0 && now - this.#beganAt > messageMs) this.close("slow_message");
+    else if (this.held === 0 && now - this.#lastAt > idleMs) this.close("idle");
+  }
+
+  #receive(chunk: Buffer): void {
+    // What comes behind a fault is nobody's.
+    if (this.#reason !== undefined) {
+      this.#options.counts.lost += chunk.length;
+      return;
+    }
+    this.#lastAt = this.#options.clock.monotonic();
+    if (this.held === 0) this.#beganAt = this.#lastAt;
+    this.#framer.push(chunk);
+    if (!this.#isWaiting) this.pump();
+  }
+
+  #put(bytes: Uint8Array): boolean {
+    const { offer, address, port, counts, socket, wait } = this.#options;
     if (offer(bytes, address, port)) return true;
-    if (!isWaiting) {
-      isWaiting = true;
+    if (!this.#isWaiting) {
+      this.#isWaiting = true;
       counts.pauses++;
       socket.pause();
     }
     wait();
     return false;
-  };
+  }
+
   /** @returns whether nothing that is complete is left. */
-  const handOver = (): boolean => {
+  #handOver(): boolean {
     for (;;) {
-      const message = framer.peek();
+      const message = this.#framer.peek();
       if (message === undefined) return true;
       if (typeof message === "string") {
-        close(message);
+        this.close(message);
         return true;
       }
-      if (!put(message)) return false;
-      framer.skip();
-      counts.messages++;
-      beganAt = clock.monotonic();
+      if (!this.#put(message)) return false;
+      this.#framer.skip();
+      this.#options.counts.messages++;
+      this.#beganAt = this.#options.clock.monotonic();
     }
-  };
-  const end = (): void => {
-    if (!put(sessionEnd)) return;
-    hasEnded = true;
-    const why = reason === "peer" && framer.held > 0 ? "cut_message" : (reason ?? "peer");
+  }
+
+  #end(): void {
+    if (!this.#put(sessionEnd)) return;
+    this.#hasEnded = true;
+    const { transport, address, port, counts, log, ended } = this.#options;
+    const why = this.#reason === "peer" && this.held > 0 ? "cut_message" : (this.#reason ?? "peer");
     counts.open--;
     counts.closed[why]++;
-    counts.lost += framer.held;
+    counts.lost += this.held;
     const detail = { transport, exporter: address, port: senderPort(port), reason: closeReasons[why] };
     if (why === "peer" || why === "stopped") log.info(detail, "connection of an exporter closed");
     else log.warn(detail, "connection of an exporter closed");
     ended();
-  };
-  const pump = (): void => {
-    if (hasEnded || !handOver()) return;
-    if (isClosed) end();
-    else if (isWaiting) {
-      isWaiting = false;
-      lastAt = beganAt = clock.monotonic();
-      socket.resume();
-    }
-  };
-  const close = (why: CloseReason): void => {
-    reason ??= why;
-    socket.destroy();
-  };
-
-  socket.on("data", (chunk: Buffer) => {
-    // What comes behind a fault is nobody's.
-    if (reason !== undefined) {
-      counts.lost += chunk.length;
-      return;
-    }
-    lastAt = clock.monotonic();
-    if (framer.held === 0) beganAt = lastAt;
-    framer.push(chunk);
-    if (!isWaiting) pump();
-  });
-  socket.on("error", () => (reason ??= "error"));
-  socket.on("close", () => {
-    reason ??= "peer";
-    isClosed = true;
-    pump();
-  });
-  counts.open++;
-  counts.opened++;
-
-  return {
-    address,
-    get held() {
-      return framer.held;
-    },
-    pump,
-    close,
-    sweep(now, idleMs, messageMs) {
-      if (isWaiting || isClosed) return;
-      if (framer.held > 0 && now - beganAt > messageMs) close("slow_message");
-      else if (framer.held === 0 && now - lastAt > idleMs) close("idle");
-    },
-  };
+  }
 }

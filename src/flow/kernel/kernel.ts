@@ -3,7 +3,7 @@ import {
   type Workspace,
   createWorkspaceMemory,
   kernelReserve,
-  type AddressTableAccess,
+  type AddressAdditions,
 } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { joinedFields, roleMethods } from "./end-names.ts";
@@ -208,10 +208,10 @@ export interface KernelImports {
   ) => number;
   /** 1 when the line from `start` up to `end` is wanted, else 0; asked where a filter needs more than the kernel keeps. */
   judgeLine(start: number, end: number): number;
-  /** As {@link AddressTableAccess.locate}. */
-  readonly locate: AddressTableAccess["locate"];
-  /** As {@link AddressTableAccess.locateAll}. */
-  readonly locateAll: AddressTableAccess["locateAll"];
+  /** As {@link AddressAdditions.locate}. */
+  readonly locate: AddressAdditions["locate"];
+  /** As {@link AddressAdditions.locateAll}. */
+  readonly locateAll: AddressAdditions["locateAll"];
 }
 
 /** Writes lines by the programs made of templates: WebAssembly, compiled from `assembly/`. */

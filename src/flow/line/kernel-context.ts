@@ -122,7 +122,7 @@ class ExporterAdditions {
     this.#enricher.begin();
     for (let i = 0; i < addresses.length; i++) {
       const place = this.texts[i] as (typeof this.texts)[number];
-      const end = addresses[i]?.append(lineObjects.export, bytes, 0, bytes.byteLength, false, place.text, 0) ?? -1;
+      const end = addresses[i]?.append(lineObjects.export, bytes, place.text) ?? -1;
       if (end < 0) return false;
       place.length = end;
     }
@@ -218,7 +218,6 @@ function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   return (
     apps.length <= 1 &&
     addresses.length <= 1 &&
-    addresses.every(({ table }) => table !== undefined) &&
     slotsOf(numbers, plainCounters).size < layout.maxSlots &&
     nameBitsOf(numbers).size <= layout.maxNumbers &&
     numbers.length <= layout.maxNumbers
@@ -292,8 +291,8 @@ export class KernelContext {
         return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
       },
       judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
-      locate: addresses[0]?.table?.locate ?? (() => 0),
-      locateAll: addresses[0]?.table?.locateAll ?? (() => 0),
+      locate: addresses[0]?.locate ?? (() => 0),
+      locateAll: addresses[0]?.locateAll ?? (() => 0),
       writeEstimates: (at, rate) =>
         this.#estimates.write(
           view,
@@ -387,7 +386,7 @@ export class KernelContext {
     view.setUint8(layout.trafficInSlot, slotOf("flow.in.netif.index", layout.unusedSlot));
     view.setUint8(layout.trafficOutSlot, slotOf("flow.out.netif.index", layout.unusedSlot));
     view.setUint8(layout.hasCommunityId, this.#parts.communityId ? 1 : 0);
-    view.setUint32(layout.addressControl, addresses[0]?.table?.control ?? 0, true);
+    view.setUint32(layout.addressControl, addresses[0]?.control ?? 0, true);
   }
 
   #writeFilter(filtered: readonly string[]): void {

@@ -180,7 +180,7 @@ export class LineWriter implements FlowReader {
       counters,
     );
     this.plans = new CompiledPlans(workspace, times, context, ends.growth);
-    if (ends.growth > 1) enricher.addresses[0]?.table?.keepFields();
+    if (ends.growth > 1) enricher.addresses[0]?.keepFields();
   }
 
   /** @returns how often type and code of ICMPv6 were in each other's place. */

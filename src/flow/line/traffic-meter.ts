@@ -1,6 +1,6 @@
 import type { Workspace } from "../../record/index.ts";
 import type { Exporter } from "../exporters/exporter.ts";
-import { trafficMinuteMs } from "../exporters/exporter.ts";
+import { trafficMinuteMs } from "../exporters/exporter-traffic.ts";
 import * as layout from "../kernel/layout.gen.ts";
 
 const wordsOfCell = layout.trafficCell / 8;

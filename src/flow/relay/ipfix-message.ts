@@ -1,6 +1,6 @@
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { addressElements } from "../exporters/build-plan.ts";
-import type { TemplateRecord } from "../exporters/exporter.ts";
+import type { TemplateRecord } from "../exporters/known-templates.ts";
 import { variableLength } from "../exporters/plan.ts";
 
 /** Why something that came in is not passed on. */
@@ -117,31 +117,22 @@ export function recordEnd(
   return at <= end ? at : -1;
 }
 
-/** How NetFlow v9 and IPFIX differ where messages are written. */
-export interface MessageForm {
-  readonly protocol: "netflow9" | "ipfix";
-  readonly headerLength: number;
-  readonly templateSet: number;
-  readonly optionsSet: number;
-  /** Sets end at a multiple of this many bytes. */
-  readonly alignment: number;
-}
-
-export const netflow9Form: MessageForm = {
+/** How NetFlow v9 and IPFIX differ where messages are written. Sets end at a multiple of `alignment` bytes. */
+export const netflow9Form = {
   protocol: "netflow9",
   headerLength: 20,
   templateSet: 0,
   optionsSet: 1,
   alignment: 4,
-};
-
-export const ipfixForm: MessageForm = {
+} as const;
+export const ipfixForm = {
   protocol: "ipfix",
   headerLength: 16,
   templateSet: 2,
   optionsSet: 3,
   alignment: 1,
-};
+} as const;
+export type MessageForm = typeof netflow9Form | typeof ipfixForm;
 
 /** A message without the numbers of its header. */
 export interface WrittenMessage {
@@ -151,75 +142,88 @@ export interface WrittenMessage {
   readonly dataRecords: number;
 }
 
-export interface MessageWriter {
-  /** Adds a record. Returns false for one that fits into no datagram. */
-  add(setId: number, ...parts: readonly Uint8Array[]): boolean;
-  /** The messages of all records since the last call, each no longer than `maxBytes` unless a single record is. */
-  take(): WrittenMessage[];
-}
-
 const setHeader = 4;
 const firstDataSetId = 256;
 /** No UDP payload over IPv4 is longer. */
 const maxPayload = 65_507;
 
 /** Puts records into sets and sets into messages. Each message begins with a copy of the header. */
-export function createMessageWriter(form: MessageForm, header: Uint8Array, maxBytes: number): MessageWriter {
-  const { headerLength, alignment } = form;
-  let parts: Uint8Array[] = [];
-  let messages: WrittenMessage[] = [];
-  let size = headerLength;
-  let set: { readonly header: Buffer; length: number } | undefined;
-  let setId = -1;
-  let records = 0;
-  let dataRecords = 0;
+export class MessageWriter {
+  readonly #form: MessageForm;
+  readonly #header: Uint8Array;
+  readonly #maxBytes: number;
+  #parts: Uint8Array[] = [];
+  #messages: WrittenMessage[] = [];
+  #size: number;
+  #set: { readonly header: Buffer; length: number } | undefined;
+  #setId = -1;
+  #records = 0;
+  #dataRecords = 0;
 
-  const endSet = (): void => {
+  constructor(form: MessageForm, header: Uint8Array, maxBytes: number) {
+    this.#form = form;
+    this.#header = header.subarray(0, form.headerLength);
+    this.#maxBytes = maxBytes;
+    this.#size = form.headerLength;
+  }
+
+  /** Adds a record. Returns false for one that fits into no datagram. */
+  add(id: number, ...parts: readonly Uint8Array[]): boolean {
+    const { headerLength, alignment } = this.#form;
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    const room = length + alignment - 1;
+    if (headerLength + setHeader + room > maxPayload) return false;
+    const isSame = this.#set !== undefined && this.#setId === id;
+    // Ending the set before may pad it.
+    const more = isSame ? 0 : setHeader + alignment - 1;
+    if (this.#records > 0 && this.#size + room + more > this.#maxBytes) this.#endMessage();
+    const set = this.#set !== undefined && this.#setId === id ? this.#set : this.#beginSet(id);
+    this.#parts.push(...parts);
+    set.length += length;
+    this.#size += length;
+    this.#records++;
+    if (id >= firstDataSetId) this.#dataRecords++;
+    return true;
+  }
+
+  /** The messages of all records since the last call, each no longer than `maxBytes` unless a single record is. */
+  take(): WrittenMessage[] {
+    this.#endMessage();
+    const taken = this.#messages;
+    this.#messages = [];
+    return taken;
+  }
+
+  #beginSet(id: number): { readonly header: Buffer; length: number } {
+    this.#endSet();
+    const set = { header: Buffer.alloc(setHeader), length: setHeader };
+    set.header.writeUInt16BE(id);
+    this.#set = set;
+    this.#setId = id;
+    this.#parts.push(set.header);
+    this.#size += setHeader;
+    return set;
+  }
+
+  #endSet(): void {
+    const set = this.#set;
     if (set === undefined) return;
+    const { alignment } = this.#form;
     const padding = (alignment - (set.length % alignment)) % alignment;
-    if (padding > 0) parts.push(Buffer.alloc(padding));
+    if (padding > 0) this.#parts.push(Buffer.alloc(padding));
     set.header.writeUInt16BE(set.length + padding, 2);
-    size += padding;
-    set = undefined;
-  };
-  const endMessage = (): void => {
-    endSet();
-    if (records > 0) {
-      messages.push({ bytes: Buffer.concat([header.subarray(0, headerLength), ...parts]), records, dataRecords });
-    }
-    parts = [];
-    size = headerLength;
-    records = dataRecords = 0;
-  };
+    this.#size += padding;
+    this.#set = undefined;
+  }
 
-  return {
-    add(id, ...added) {
-      const length = added.reduce((sum, part) => sum + part.length, 0);
-      const room = length + alignment - 1;
-      if (headerLength + setHeader + room > maxPayload) return false;
-      const isSame = set !== undefined && setId === id;
-      // Ending the set before may pad it.
-      if (records > 0 && size + room + (isSame ? 0 : setHeader + alignment - 1) > maxBytes) endMessage();
-      if (set === undefined || setId !== id) {
-        endSet();
-        set = { header: Buffer.alloc(setHeader), length: setHeader };
-        set.header.writeUInt16BE(id);
-        setId = id;
-        parts.push(set.header);
-        size += setHeader;
-      }
-      parts.push(...added);
-      set.length += length;
-      size += length;
-      records++;
-      if (id >= firstDataSetId) dataRecords++;
-      return true;
-    },
-    take() {
-      endMessage();
-      const taken = messages;
-      messages = [];
-      return taken;
-    },
-  };
+  #endMessage(): void {
+    this.#endSet();
+    if (this.#records > 0) {
+      const bytes = Buffer.concat([this.#header, ...this.#parts]);
+      this.#messages.push({ bytes, records: this.#records, dataRecords: this.#dataRecords });
+    }
+    this.#parts = [];
+    this.#size = this.#form.headerLength;
+    this.#records = this.#dataRecords = 0;
+  }
 }

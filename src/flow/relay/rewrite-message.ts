@@ -1,10 +1,9 @@
 import {
-  createMessageWriter,
   ipfixForm,
   type CountDrop,
   type AddressField,
   type MessageForm,
-  type MessageWriter,
+  MessageWriter,
   type WrittenMessage,
   recordEnd,
   relayTemplate,
@@ -81,7 +80,7 @@ export function netflow5ToIpfix(bytes: Buffer, context: Netflow5Context): Buffer
   bytes.copy(header, 4, 8, 12);
   header.writeUInt32BE(scope.id, 12);
 
-  const writer = createMessageWriter(ipfixForm, header, maxBytes);
+  const writer = new MessageWriter(ipfixForm, header, maxBytes);
   if (scope.generation !== generation || now - scope.announcedAt >= announceEveryMs) {
     scope.generation = generation;
     scope.announcedAt = now;
@@ -130,8 +129,8 @@ function samplingOf(rate: number): Buffer {
 /** A record of NetFlow v5 in the order of the template, without its padding. */
 function recordParts(bytes: Buffer, at: number, boot: ReturnType<typeof bootTime>): readonly Uint8Array[] {
   const times = Buffer.alloc(16);
-  for (const [i, place] of [24, 28].entries()) {
-    const uptime = bytes.readUInt32BE(at + place);
+  for (const [i, offset] of [24, 28].entries()) {
+    const uptime = bytes.readUInt32BE(at + offset);
     // The uptime has 32 bits: a time that is far ahead of the header's was before it began again.
     const behind = (boot.uptime - uptime) | 0;
     times.writeBigUInt64BE(BigInt(Math.max(0, boot.at + boot.uptime - behind)), 8 * i);
@@ -199,7 +198,7 @@ export function rewriteMessage(bytes: Buffer, context: RewriteContext): Buffer[]
   const isIpfix = form.protocol === "ipfix";
   const length = isIpfix ? view.getUint16(2) : bytes.length;
   const header = Buffer.from(bytes.subarray(0, headerLength));
-  const writer = createMessageWriter(form, header, maxBytes);
+  const writer = new MessageWriter(form, header, maxBytes);
   const { sets, end, problem } = readSets(view, headerLength, Math.min(length, bytes.length));
   const excess = excessRecords(bytes, sets, (id) => {
     const of = scope.templates.get(id);
@@ -399,7 +398,7 @@ function writeHeld(work: Work, { header, setId, bytes }: HeldSet): Buffer[] {
   const { form, scope, maxBytes } = work;
   const template = scope.templates.get(setId);
   if (template === undefined) return [];
-  const writer = createMessageWriter(form, header, maxBytes);
+  const writer = new MessageWriter(form, header, maxBytes);
   writeRecords({ ...work, header, writer }, template, bytes);
   const messages = writer.take();
   const units = messages.reduce((sum, { dataRecords }) => sum + (form.protocol === "ipfix" ? dataRecords : 1), 0);

@@ -1,17 +1,19 @@
 import { createSocket, type Socket } from "node:dgram";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { protocolOf, type Protocol, protocols } from "../protocol.ts";
-import { ipfixForm, netflow9Form } from "./ipfix-message.ts";
-import { netflow5Domain, netflow5ToIpfix } from "./rewrite-message.ts";
-import { type CountDrop, relayDropReasons, type RelayDropReason } from "./ipfix-message.ts";
-import { createRelayScopes, defaultRelayLimits, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
-import { addressFieldOf } from "./ipfix-message.ts";
-import { rewriteMessage } from "./rewrite-message.ts";
 import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
-import { openSocket } from "../intake/socket.ts";
-import { askReceiveBuffer } from "../intake/socket.ts";
-import { senderAddress } from "../intake/socket.ts";
+import { askReceiveBuffer, openSocket, senderAddress } from "../intake/socket.ts";
+import { protocolOf, type Protocol, protocols } from "../protocol.ts";
+import {
+  addressFieldOf,
+  ipfixForm,
+  netflow9Form,
+  relayDropReasons,
+  type CountDrop,
+  type RelayDropReason,
+} from "./ipfix-message.ts";
+import { defaultRelayLimits, RelayScopes, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
+import { netflow5Domain, netflow5ToIpfix, rewriteMessage } from "./rewrite-message.ts";
 
 /** Where datagrams are passed on to. */
 interface TeeTarget {
@@ -30,107 +32,105 @@ interface SenderSockets {
   readonly byFamily: Map<"udp4" | "udp6", Socket>;
 }
 
-interface SenderSocketTable {
-  /** Those of a sender, opened on first sight. Beyond the limit the ones not used for longest are closed. */
-  of(sender: string, now: number): SenderSockets;
-  send(sockets: SenderSockets, bytes: Uint8Array, target: TeeTarget): void;
-  /** Closes those that were not used since a time. */
-  closeIdle(before: number): void;
-  count(): number;
-  /** Resolves when everything is sent, or after a second, and closes all. */
-  stop(): Promise<void>;
-}
-
-interface SenderSocketOptions {
-  readonly maxSenders: number;
-  readonly sent: (target: TeeTarget) => void;
-  readonly dropped: (target: TeeTarget, reason: "queue" | "send", error?: Error) => void;
-}
-
 /** Datagrams that may wait in one socket. */
 const maxQueued = 1000;
 const stopWithinMs = 1000;
 
-function createSenderSockets({ maxSenders, sent, dropped }: SenderSocketOptions): SenderSocketTable {
-  const senders = new Map<string, SenderSockets>();
-  let generations = 0;
-  let pending = 0;
-  let idle = (): void => {};
+/** A socket for each sender, at most so many. */
+class SenderSocketTable {
+  readonly #maxSenders: number;
+  readonly #sent: (target: TeeTarget) => void;
+  readonly #dropped: (target: TeeTarget, reason: "queue" | "send", error?: Error) => void;
+  /** The order of insertion is the order of use. */
+  readonly #senders = new Map<string, SenderSockets>();
+  #generations = 0;
+  #pending = 0;
+  #idle = (): void => {};
 
-  const close = (key: string, { byFamily }: SenderSockets): void => {
-    senders.delete(key);
+  constructor(
+    maxSenders: number,
+    sent: (target: TeeTarget) => void,
+    dropped: (target: TeeTarget, reason: "queue" | "send", error?: Error) => void,
+  ) {
+    this.#maxSenders = maxSenders;
+    this.#sent = sent;
+    this.#dropped = dropped;
+  }
+
+  /** Those of a sender, opened on first sight. Beyond the limit the ones not used for longest are closed. */
+  of(key: string, now: number): SenderSockets {
+    let sockets = this.#senders.get(key);
+    if (sockets === undefined) {
+      if (this.#senders.size >= this.#maxSenders) {
+        for (const [oldest, unused] of this.#senders) {
+          this.#close(oldest, unused);
+          break;
+        }
+      }
+      sockets = { generation: this.#generations++, usedAt: now, byFamily: new Map() };
+    } else this.#senders.delete(key);
+    this.#senders.set(key, sockets);
+    sockets.usedAt = now;
+    return sockets;
+  }
+
+  send(sockets: SenderSockets, bytes: Uint8Array, target: TeeTarget): void {
+    const socket = this.#socketFor(sockets, target);
+    if (socket.getSendQueueCount() >= maxQueued) {
+      this.#dropped(target, "queue");
+      return;
+    }
+    this.#pending++;
+    socket.send(bytes, target.port, target.address, (error) => {
+      this.#pending--;
+      if (error === null) this.#sent(target);
+      else this.#dropped(target, "send", error);
+      if (this.#pending === 0) this.#idle();
+    });
+  }
+
+  /** Closes those that were not used since a time. */
+  closeIdle(before: number): void {
+    for (const [key, sockets] of this.#senders) {
+      if (sockets.usedAt >= before) break;
+      this.#close(key, sockets);
+    }
+  }
+
+  count(): number {
+    return this.#senders.size;
+  }
+
+  /** Resolves when everything is sent, or after a second, and closes all. */
+  async stop(): Promise<void> {
+    if (this.#pending > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+        timer = setTimeout(resolve, stopWithinMs);
+      });
+      clearTimeout(timer);
+    }
+    for (const [key, sockets] of this.#senders) this.#close(key, sockets);
+  }
+
+  #close(key: string, { byFamily }: SenderSockets): void {
+    this.#senders.delete(key);
     for (const socket of byFamily.values()) socket.close();
-  };
-  const socketFor = (sockets: SenderSockets, target: TeeTarget): Socket => {
+  }
+
+  #socketFor({ byFamily }: SenderSockets, target: TeeTarget): Socket {
     const type = target.address.includes(":") ? "udp6" : "udp4";
-    let socket = sockets.byFamily.get(type);
+    let socket = byFamily.get(type);
     if (socket === undefined) {
       const family = type === "udp6" ? 6 : 4;
       // Targets are addresses: nothing is looked up, so that order is kept.
       socket = createSocket({ type, lookup: (host, _options, done) => done(null, host, family) });
-      socket.on("error", (error) => dropped(target, "send", error));
-      sockets.byFamily.set(type, socket);
+      socket.on("error", (error) => this.#dropped(target, "send", error));
+      byFamily.set(type, socket);
     }
     return socket;
-  };
-
-  return {
-    of(key, now) {
-      let sockets = senders.get(key);
-      if (sockets === undefined) {
-        if (senders.size >= maxSenders) {
-          for (const [oldest, unused] of senders) {
-            close(oldest, unused);
-            break;
-          }
-        }
-        sockets = { generation: generations++, usedAt: now, byFamily: new Map() };
-      } else senders.delete(key);
-      // The order of insertion is the order of use.
-      senders.set(key, sockets);
-      sockets.usedAt = now;
-      return sockets;
-    },
-    send(sockets, bytes, target) {
-      const socket = socketFor(sockets, target);
-      if (socket.getSendQueueCount() >= maxQueued) {
-        dropped(target, "queue");
-        return;
-      }
-      pending++;
-      socket.send(bytes, target.port, target.address, (error) => {
-        pending--;
-        if (error === null) sent(target);
-        else dropped(target, "send", error);
-        if (pending === 0) idle();
-      });
-    },
-    closeIdle(before) {
-      for (const [key, sockets] of senders) {
-        if (sockets.usedAt >= before) break;
-        close(key, sockets);
-      }
-    },
-    count: () => senders.size,
-    async stop() {
-      if (pending > 0) {
-        let timer: NodeJS.Timeout | undefined;
-        await new Promise<void>((resolve) => {
-          idle = resolve;
-          timer = setTimeout(resolve, stopWithinMs);
-        });
-        clearTimeout(timer);
-      }
-      for (const [key, sockets] of senders) close(key, sockets);
-    },
-  };
-}
-
-export interface RelayRewriterOptions {
-  /** The longest payload of a datagram, bytes. A single record that is longer goes out in a longer one. */
-  readonly maxBytes: number;
-  readonly limits?: Partial<RelayLimits>;
-  readonly drop: CountDrop;
+  }
 }
 
 /** Who sent a datagram. */
@@ -144,49 +144,55 @@ interface RelaySender {
   readonly now: number;
 }
 
-interface RelayRewriter {
+/** Rewrites datagrams so that each names its sender. */
+export class RelayRewriter {
+  readonly #maxBytes: number;
+  readonly #drop: CountDrop;
+  readonly #scopes: RelayScopes;
+
+  /** @param maxBytes the longest payload of a datagram. A single record that is longer goes out in a longer one. */
+  constructor(maxBytes: number, drop: CountDrop, limits?: Partial<RelayLimits>) {
+    this.#maxBytes = maxBytes;
+    this.#drop = drop;
+    this.#scopes = new RelayScopes({ ...defaultRelayLimits, ...limits }, () => drop("no_template"));
+  }
+
   /**
    * The datagrams by which one is passed on, each naming its sender. sFlow names its agent and stays; NetFlow v1 and v7 stay, too, for they
    * have no place for a name. Whatever the bytes are, it does not throw.
    */
-  rewrite(bytes: Buffer, sender: RelaySender): readonly Buffer[];
+  rewrite(bytes: Buffer, { address, port, generation, now }: RelaySender): readonly Buffer[] {
+    const scopes = this.#scopes;
+    const protocol: Protocol = protocolOf(bytes);
+    if (protocol === "unknown") {
+      this.#drop("unknown_protocol");
+      return [];
+    }
+    if (protocol === "sflow" || protocol === "netflow1" || protocol === "netflow7") return [bytes];
+    const field = addressFieldOf(address);
+    if (field === undefined) return [bytes];
+    const common = { field, maxBytes: this.#maxBytes, generation, drop: this.#drop };
+    if (protocol === "netflow5") {
+      const domain = netflow5Domain(bytes);
+      const scope = scopes.of(`5 ${address} ${domain}`, port, () => domain);
+      return netflow5ToIpfix(bytes, { ...common, scope, now });
+    }
+    if (protocol === "ipfix") {
+      const domain = bytes.length < 16 ? 0 : bytes.readUInt32BE(12);
+      const scope = scopes.of(`10 ${address} ${domain}`, port, () => domain);
+      return rewriteMessage(bytes, { ...common, form: ipfixForm, scopes, scope });
+    }
+    const source = bytes.length < 20 ? 0 : bytes.readUInt32BE(16);
+    // Collectors know a Source ID by the address that it comes from, which is one for all senders here.
+    const key = `9 ${address} ${source}`;
+    const scope = scopes.of(key, port, (isTaken) => sourceIdOf(key, isTaken), startOf(bytes));
+    return rewriteMessage(bytes, { ...common, form: netflow9Form, scopes, scope });
+  }
+
   /** Bytes of data sets that wait for their template. */
-  heldBytes(): number;
-}
-
-export function createRelayRewriter(options: RelayRewriterOptions): RelayRewriter {
-  const { maxBytes, drop } = options;
-  const scopes = createRelayScopes({ ...defaultRelayLimits, ...options.limits }, () => drop("no_template"));
-
-  return {
-    rewrite(bytes, { address, port, generation, now }) {
-      const protocol: Protocol = protocolOf(bytes);
-      if (protocol === "unknown") {
-        drop("unknown_protocol");
-        return [];
-      }
-      if (protocol === "sflow" || protocol === "netflow1" || protocol === "netflow7") return [bytes];
-      const field = addressFieldOf(address);
-      if (field === undefined) return [bytes];
-      const common = { field, maxBytes, generation, drop };
-      if (protocol === "netflow5") {
-        const domain = netflow5Domain(bytes);
-        const scope = scopes.of(`5 ${address} ${domain}`, port, () => domain);
-        return netflow5ToIpfix(bytes, { ...common, scope, now });
-      }
-      if (protocol === "ipfix") {
-        const domain = bytes.length < 16 ? 0 : bytes.readUInt32BE(12);
-        const scope = scopes.of(`10 ${address} ${domain}`, port, () => domain);
-        return rewriteMessage(bytes, { ...common, form: ipfixForm, scopes, scope });
-      }
-      const source = bytes.length < 20 ? 0 : bytes.readUInt32BE(16);
-      // Collectors know a Source ID by the address that it comes from, which is one for all senders here.
-      const key = `9 ${address} ${source}`;
-      const scope = scopes.of(key, port, (isTaken) => sourceIdOf(key, isTaken), startOf(bytes));
-      return rewriteMessage(bytes, { ...common, form: netflow9Form, scopes, scope });
-    },
-    heldBytes: () => scopes.heldBytes(),
-  };
+  heldBytes(): number {
+    return this.#scopes.heldBytes;
+  }
 }
 
 /** When a device started, by the header of its NetFlow v9. */
@@ -218,108 +224,126 @@ export interface TeeOptions {
   readonly clock: Clock;
 }
 
-export interface Tee extends Component {
-  /** The port that is open; 0 before the start. */
-  port(): number;
-}
-
 /** The socket of a sender that is silent this long is closed, milliseconds. */
 const idleMs = 30 * 60_000;
 const tidyEveryMs = 60_000;
 
 /** Receives flow datagrams by UDP and passes each on to every target, naming its sender. Its start fails with a FlowListenError. */
-export function createTee(options: TeeOptions): Tee {
-  const { ip, port, targets, maxBytes, maxSenders, metrics, clock } = options;
-  const log = limitLog(options.log, clock);
-  const names = targets.map(({ name }) => name);
-  const received = metrics.counter("netgloss_tee_datagrams_total", "Datagrams received, by protocol.", {
-    protocol: protocols,
-  });
-  const changed = metrics.counter(
-    "netgloss_tee_rewritten_total",
-    "Datagrams that were rewritten to name their sender.",
-  );
-  const nameless = metrics.counter(
-    "netgloss_tee_nameless_total",
-    "Datagrams of NetFlow v1 and v7, which are passed on without the sender's address.",
-  );
-  const sent = metrics.counter("netgloss_tee_sent_total", "Datagrams sent, by target.", { target: names });
-  const notSent = metrics.counter("netgloss_tee_send_drops_total", "Datagrams that a target did not get, by reason.", {
-    target: names,
-    reason: ["queue", "send"],
-  });
-  const drops = metrics.counter(
-    "netgloss_tee_drops_total",
-    "Datagrams, sets, templates and records that were not passed on, by reason.",
-    { reason: relayDropReasons },
-  );
+export class Tee implements Component {
+  readonly name = "tee";
+  readonly #options: TeeOptions;
+  /** Limited in rate. */
+  readonly #log: Log;
+  readonly #counts: ReturnType<typeof createTeeCounts>;
+  readonly #rewriter: RelayRewriter;
+  readonly #senders: SenderSocketTable;
+  /** Who sent the datagram that is passed on. */
+  #from = "";
+  #socket: Socket | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  let from = "";
-  const drop = (reason: RelayDropReason): void => {
-    drops.add(1, { reason });
-    log.warn({ sender: from, reason }, dropMessage[reason]);
-  };
-  const rewriter = createRelayRewriter({ maxBytes, drop });
-  const senders = createSenderSockets({
-    maxSenders,
-    sent: ({ name }) => sent.add(1, { target: name }),
-    dropped({ name }, reason, error) {
-      notSent.add(1, { target: name, reason });
-      log.error({ target: name, reason: error?.message ?? reason }, "a datagram could not be passed on");
-    },
-  });
-  metrics.gaugeFrom("netgloss_tee_senders", "Senders that have a socket.", [], () => senders.count());
-  metrics.gaugeFrom("netgloss_tee_waiting_bytes", "Bytes of data sets that wait for their template.", [], () =>
-    rewriter.heldBytes(),
-  );
+  constructor(options: TeeOptions) {
+    const { targets, maxBytes, maxSenders, metrics, clock } = options;
+    this.#options = options;
+    this.#log = limitLog(options.log, clock);
+    this.#counts = createTeeCounts(
+      metrics,
+      targets.map(({ name }) => name),
+    );
+    this.#rewriter = new RelayRewriter(maxBytes, (reason) => this.#drop(reason));
+    this.#senders = new SenderSocketTable(
+      maxSenders,
+      ({ name }) => this.#counts.sent.add(1, { target: name }),
+      ({ name }, reason, error) => {
+        this.#counts.notSent.add(1, { target: name, reason });
+        this.#log.error({ target: name, reason: error?.message ?? reason }, "a datagram could not be passed on");
+      },
+    );
+    metrics.gaugeFrom("netgloss_tee_senders", "Senders that have a socket.", [], () => this.#senders.count());
+    metrics.gaugeFrom("netgloss_tee_waiting_bytes", "Bytes of data sets that wait for their template.", [], () =>
+      this.#rewriter.heldBytes(),
+    );
+  }
 
-  const take = (bytes: Buffer, address: string, senderPort: number): void => {
+  async start(): Promise<void> {
+    const { ip, port, receiveBufferBytes, targets, log, clock } = this.#options;
+    const socket = await openSocket(ip, port);
+    this.#socket = socket;
+    socket.on("message", (bytes, sender) => this.#take(bytes, senderAddress(sender.address), sender.port));
+    socket.on("error", (error) => this.#log.error({ error }, "error on the socket"));
+    askReceiveBuffer(socket, receiveBufferBytes, log);
+    const at = socket.address();
+    log.info({ address: at.address, port: at.port, targets: targets.map(({ name }) => name) }, "passing flows on");
+    this.#timer = setInterval(() => this.#senders.closeIdle(clock.monotonic() - idleMs), tidyEveryMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    const socket = this.#socket;
+    if (socket !== undefined) {
+      this.#socket = undefined;
+      const closed = once(socket, "close");
+      socket.close();
+      await closed;
+    }
+    await this.#senders.stop();
+  }
+
+  /** The port that is open; 0 before the start. */
+  port(): number {
+    return this.#socket?.address().port ?? 0;
+  }
+
+  #drop(reason: RelayDropReason): void {
+    this.#counts.drops.add(1, { reason });
+    this.#log.warn({ sender: this.#from, reason }, dropMessage[reason]);
+  }
+
+  #take(bytes: Buffer, address: string, port: number): void {
     const protocol = protocolOf(bytes);
-    received.add(1, { protocol });
-    from = address;
+    this.#counts.received.add(1, { protocol });
+    this.#from = address;
     if (protocol === "unknown") {
-      drop("unknown_protocol");
+      this.#drop("unknown_protocol");
       return;
     }
-    const now = clock.monotonic();
-    const sockets = senders.of(`${protocol} ${address} ${senderPort}`, now);
+    const now = this.#options.clock.monotonic();
+    const sockets = this.#senders.of(`${protocol} ${address} ${port}`, now);
     const { generation } = sockets;
-    const datagrams = rewriter.rewrite(bytes, { address, port: senderPort, generation, now });
+    const datagrams = this.#rewriter.rewrite(bytes, { address, port, generation, now });
     if (protocol === "netflow1" || protocol === "netflow7") {
-      nameless.add();
-      log.warn(
+      this.#counts.nameless.add();
+      this.#log.warn(
         { sender: address, protocol },
         "NetFlow v1 and v7 cannot name their sender: they seem to come from this host",
       );
-    } else if (datagrams[0] !== bytes) changed.add();
-    for (const datagram of datagrams) for (const target of targets) senders.send(sockets, datagram, target);
-  };
+    } else if (datagrams[0] !== bytes) this.#counts.changed.add();
+    for (const datagram of datagrams)
+      for (const target of this.#options.targets) this.#senders.send(sockets, datagram, target);
+  }
+}
 
-  let socket: Socket | undefined;
-  let timer: NodeJS.Timeout | undefined;
+/** @param targets their names. */
+function createTeeCounts(metrics: Metrics, targets: readonly string[]) {
   return {
-    name: "tee",
-    async start() {
-      const opened = await openSocket(ip, port);
-      socket = opened;
-      opened.on("message", (bytes, sender) => take(bytes, senderAddress(sender.address), sender.port));
-      opened.on("error", (error) => log.error({ error }, "error on the socket"));
-      askReceiveBuffer(opened, options.receiveBufferBytes, options.log);
-      const at = opened.address();
-      options.log.info({ address: at.address, port: at.port, targets: names }, "passing flows on");
-      timer = setInterval(() => senders.closeIdle(clock.monotonic() - idleMs), tidyEveryMs);
-    },
-    async stop() {
-      clearInterval(timer);
-      if (socket !== undefined) {
-        const closed = once(socket, "close");
-        socket.close();
-        socket = undefined;
-        await closed;
-      }
-      await senders.stop();
-    },
-    port: () => socket?.address().port ?? 0,
+    received: metrics.counter("netgloss_tee_datagrams_total", "Datagrams received, by protocol.", {
+      protocol: protocols,
+    }),
+    changed: metrics.counter("netgloss_tee_rewritten_total", "Datagrams that were rewritten to name their sender."),
+    nameless: metrics.counter(
+      "netgloss_tee_nameless_total",
+      "Datagrams of NetFlow v1 and v7, which are passed on without the sender's address.",
+    ),
+    sent: metrics.counter("netgloss_tee_sent_total", "Datagrams sent, by target.", { target: targets }),
+    notSent: metrics.counter("netgloss_tee_send_drops_total", "Datagrams that a target did not get, by reason.", {
+      target: targets,
+      reason: ["queue", "send"],
+    }),
+    drops: metrics.counter(
+      "netgloss_tee_drops_total",
+      "Datagrams, sets, templates and records that were not passed on, by reason.",
+      { reason: relayDropReasons },
+    ),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { TemplateRecord } from "../exporters/exporter.ts";
+import type { TemplateRecord } from "../exporters/known-templates.ts";
 import { type SetRange, readSets } from "./records/read-sets.ts";
 import { type ByteRange, type Decoder, createRecordHeads } from "./records/decoder.ts";
 import type { FieldSpecifier } from "../exporters/plan.ts";

@@ -2,15 +2,14 @@ import {
   type ExchangeEntry,
   toUdmEntry,
   ExchangeError,
-  createFaultList,
-  type FaultList,
+  FaultList,
   type ImportFault,
   decodeText,
   wholeText,
   type RowBlocks,
 } from "./import-rows.ts";
 import { type ColumnMap, metadataColumn, readyMap } from "./map/column-map.ts";
-import { createEntryMaker } from "./map/make-entries.ts";
+import { EntryMaker } from "./map/make-entries.ts";
 import { csvRows, type CsvOptions } from "./rows/csv-rows.ts";
 import { blocksOf, jsonRows, ndjsonRows } from "./rows/json-rows.ts";
 import { yamlRows } from "./rows/yaml-rows.ts";
@@ -55,7 +54,7 @@ export async function importEntries(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  const faults = createFaultList(options.mostFaults ?? 1000);
+  const faults = new FaultList(options.mostFaults ?? 1000);
   if (options.select !== undefined && options.format !== "json") {
     throw new ExchangeError("select", `a selection is for JSON, not for ${options.format}`);
   }
@@ -69,7 +68,7 @@ export async function importObjects(
   map: ColumnMap,
   mostFaults = 1000,
 ): Promise<ImportResult> {
-  const faults = createFaultList(mostFaults);
+  const faults = new FaultList(mostFaults);
   return importRows(blocksOf(objects, faults), map, faults);
 }
 
@@ -88,7 +87,7 @@ const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
 };
 
 async function importRows(blocks: RowBlocks, map: ColumnMap, faults: FaultList): Promise<ImportResult> {
-  const maker = createEntryMaker(map, faults);
+  const maker = new EntryMaker(map, faults);
   const indices = new Map<string, number>();
   /** The row of each entry. */
   const rowsOfEntries: number[] = [];

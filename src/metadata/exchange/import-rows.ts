@@ -30,25 +30,23 @@ export interface ImportFault {
 }
 
 /** Gathers faults: all are counted, the first ones kept; one that leaves lines unread is among them. */
-export interface FaultList {
-  readonly faults: readonly ImportFault[];
-  readonly count: number;
-  add(fault: ImportFault): void;
-}
+export class FaultList {
+  readonly #mostKept: number;
+  readonly faults: ImportFault[] = [];
+  #count = 0;
 
-export function createFaultList(mostKept: number): FaultList {
-  const faults: ImportFault[] = [];
-  let count = 0;
-  return {
-    faults,
-    get count() {
-      return count;
-    },
-    add(fault) {
-      if (count++ < mostKept) faults.push(fault);
-      else if (fault.lines !== undefined) faults[mostKept - 1] = fault;
-    },
-  };
+  constructor(mostKept: number) {
+    this.#mostKept = mostKept;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(fault: ImportFault): void {
+    if (this.#count++ < this.#mostKept) this.faults.push(fault);
+    else if (fault.lines !== undefined) this.faults[this.#mostKept - 1] = fault;
+  }
 }
 
 /** What one entry is made of: a record of a sheet, or an object. */

@@ -1,4 +1,4 @@
-import { type Key, parseKey, compareKeys } from "../../base/ip/index.ts";
+import { type Key, compareKeys } from "../../base/ip/index.ts";
 import {
   type HistoryQuery,
   type UdmHistory,
@@ -18,11 +18,12 @@ import {
 } from "./change.ts";
 import { randomUUID } from "node:crypto";
 import type { FileIo } from "../../base/file/index.ts";
-import { type Clock, type Health, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
+import { type Log, type Reporting, limitLog } from "../../base/report/index.ts";
 import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
-import type { UdmEntry } from "../model/entry.ts";
-import { BaseFile, differencesOf, type BaseEntry, HistoryFiles, type Segment } from "./history-files.ts";
+import { differencesOf, findEdits, isInFile, type BaseEntry } from "./edits-by-hand.ts";
+import { fileMode, HistoryFiles, StateFile, type Segment } from "./history-files.ts";
+import { Watchers } from "../model/watchers.ts";
 import { HistoryMetrics, KeptChanges, type KeptChange, KeyTable } from "./kept-changes.ts";
 
 /** A commit that is about to be saved. */
@@ -39,7 +40,7 @@ export interface NewLayerChange extends NewChange {
   readonly entries: number;
 }
 
-interface HistoryOptions {
+interface HistoryOptions extends Reporting {
   readonly io: FileIo;
   /** Of the paths of its files; a number is added. */
   readonly path: string;
@@ -47,53 +48,11 @@ interface HistoryOptions {
   readonly maxBytes: number;
   /** The state with all changes that are kept; undefined before there is one. */
   readonly current: () => UdmIndex | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
-}
-
-/** What happened to each key in all of the changes. */
-function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
-  const byKey = new Map<string, EntryChange>();
-  for (const { changes: entries } of changes) {
-    for (const { before, after } of entries) {
-      const key = (after ?? before)?.key.text ?? "";
-      const earlier = byKey.get(key);
-      byKey.set(key, { before: earlier === undefined ? before : earlier.before, after });
-    }
-  }
-  return byKey;
-}
-
-/** Whether changes that were saved by one replacement of the file, all or none, are in it. */
-function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolean {
-  let isBefore = false;
-  for (const [key, change] of collapse(changes)) {
-    if (!isChange(change)) continue;
-    const there = index.get(parseKey(key));
-    if (isSame(there, change.after)) return true;
-    if (isSame(there, change.before)) isBefore = true;
-  }
-  return !isBefore;
-}
-
-/** What happened to entries since changes, the last of which is the last one at all. */
-function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
-  const edits: EntryChange[] = [];
-  for (const [key, { after: before }] of collapse(changes)) {
-    const after = index.get(parseKey(key));
-    if (!isSame(before, after)) edits.push({ before, after });
-  }
-  return edits;
-}
-
-function isSame(a: UdmEntry | undefined, b: UdmEntry | undefined): boolean {
-  return !isChange({ before: a, after: b });
 }
 
 const cannotWrite = "the history of the metadata cannot be written";
 const checkName = "metadata history";
+const baseMark = "# netgloss metadata as of change ";
 /** How many files the history has. */
 const parts = 16;
 /** How far back a start compares the history with the file, in bytes. */
@@ -104,13 +63,10 @@ const keysATurn = 5000;
 /** The history of a store, which writes it. Calls that change it follow one another. */
 export class MetadataHistory implements UdmHistory {
   readonly #options: HistoryOptions;
-  readonly #maxBytes: number;
-  readonly #clock: Clock;
-  readonly #health: Health;
   readonly #log: Log;
   readonly #files: HistoryFiles;
   readonly #keyNumbers = new KeyTable();
-  readonly #watchers = new Set<(change: UdmChange) => void>();
+  readonly #watchers: Watchers<[UdmChange]>;
   readonly #kept: KeptChanges;
   #isOpen = false;
   #epoch = "";
@@ -126,25 +82,23 @@ export class MetadataHistory implements UdmHistory {
   /** Appended, and not yet kept. */
   #pending: { readonly kept: readonly KeptChange[]; readonly changes: readonly UdmChange[] } | undefined;
   readonly #metrics: HistoryMetrics;
-  readonly #baseFile: BaseFile;
+  readonly #baseFile: StateFile;
   /** Of the last change in the file of the whole state; -1: there is none that can be used. */
   #baseNumber = -1;
   #baseWrite: Promise<void> | undefined;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
-    const { io, maxBytes, clock, health } = options;
-    this.#maxBytes = maxBytes;
-    this.#clock = clock;
-    this.#health = health;
+    const { io, maxBytes, clock } = options;
     this.#log = limitLog(options.log, clock);
+    this.#watchers = new Watchers(this.#log, "a listener to changes of metadata failed");
     this.#files = new HistoryFiles(io, options.path, Math.ceil(maxBytes / parts));
     this.#kept = new KeptChanges(this.#files);
     this.#metrics = new HistoryMetrics(options.metrics, () => ({
       changes: this.#kept.all().length,
       bytes: this.#files.segments().reduce((sum, { size }) => sum + size, 0),
     }));
-    this.#baseFile = new BaseFile(io, `${options.path}base`, Math.floor(clock.now()).toString(36));
+    this.#baseFile = new StateFile(io, `${options.path}base`, baseMark, Math.floor(clock.now()).toString(36), fileMode);
   }
 
   /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
@@ -165,7 +119,7 @@ export class MetadataHistory implements UdmHistory {
       appended.length,
       appended.reduce((sum, { start, end }) => sum + end - start, 0),
     );
-    for (const change of changes) for (const watcher of this.#watchers) this.#notify(watcher, change);
+    for (const change of changes) this.#watchers.tell(change);
   }
 
   /**
@@ -215,7 +169,7 @@ export class MetadataHistory implements UdmHistory {
    * @param stamp of the file; another one than at the last stop: a person may have edited it.
    */
   async open(index: UdmIndex, stamp: string): Promise<void> {
-    if (this.#maxBytes === 0 || this.#isOpen) return;
+    if (this.#options.maxBytes === 0 || this.#isOpen) return;
     try {
       for (const segment of await this.#files.find()) {
         this.#readLines(segment, await this.#files.read(segment));
@@ -240,12 +194,12 @@ export class MetadataHistory implements UdmHistory {
       if (isUntouched) this.#baseNumber = (await this.#baseFile.isThere()) ? (this.#mark?.base ?? -1) : -1;
       const isEdited = !isUntouched && (await this.#noteEdits(index));
       if (isEdited || this.#baseNumber + 1 < (this.#kept.all()[0]?.number ?? this.#next)) this.#writeBase(index);
-      this.#health.set({ name: checkName, ready: true });
+      this.#options.health.set({ name: checkName, ready: true });
     } catch (error) {
       this.#isOpen = false;
       this.#metrics.failed("open");
       const detail = `there is no history of the metadata: ${error instanceof Error ? error.message : String(error)}`;
-      this.#health.set({ name: checkName, ready: true, degraded: true, detail });
+      this.#options.health.set({ name: checkName, ready: true, degraded: true, detail });
       this.#log.error(
         { error, path: this.#options.path },
         "the history of the metadata cannot be opened: changes are not kept",
@@ -293,8 +247,7 @@ export class MetadataHistory implements UdmHistory {
   }
 
   watch(listener: (change: UdmChange) => void): () => void {
-    this.#watchers.add(listener);
-    return () => void this.#watchers.delete(listener);
+    return this.#watchers.add(listener);
   }
 
   #readLines(segment: Segment, bytes: Buffer): void {
@@ -341,7 +294,7 @@ export class MetadataHistory implements UdmHistory {
   #writeBase(index: UdmIndex): void {
     const number = this.#next - 1;
     this.#baseWrite ??= this.#baseFile
-      .write(index, number)
+      .write(index, String(number))
       .then(() => void (this.#baseNumber = number))
       .catch((error: unknown) => {
         this.#metrics.failed("base");
@@ -353,15 +306,16 @@ export class MetadataHistory implements UdmHistory {
   /** What differs between the file and the state that all kept changes lead to; undefined when that is not known. */
   async #editsSinceBase(index: UdmIndex): Promise<readonly EntryChange[] | undefined> {
     const base = await this.#baseFile.read().catch(() => undefined);
-    if (base === undefined || base.number > this.#next - 1) return undefined;
-    const place = this.#kept.all().findIndex(({ number }) => number > base.number);
+    const baseNumber = Number(base?.head);
+    if (base === undefined || !Number.isSafeInteger(baseNumber) || baseNumber > this.#next - 1) return undefined;
+    const place = this.#kept.all().findIndex(({ number }) => number > baseNumber);
     const later = place < 0 ? [] : this.#kept.all().slice(place);
     // Without a gap, and each with its entries.
     const firstLater = later[0]?.number ?? this.#next;
-    const isWhole = firstLater === base.number + 1 && this.#next - 1 === base.number + later.length;
+    const isWhole = firstLater === baseNumber + 1 && this.#next - 1 === baseNumber + later.length;
     if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
     try {
-      const expected = new Map<string, BaseEntry>(await differencesOf(base, index));
+      const expected = new Map<string, BaseEntry>(await differencesOf(base.bytes, index));
       for (const { layer, changes } of place < 0 ? [] : await this.#kept.readFrom(place)) {
         if (layer !== undefined) continue;
         for (const { before, after } of changes) {
@@ -370,7 +324,7 @@ export class MetadataHistory implements UdmHistory {
         }
         await nextTurn();
       }
-      this.#baseNumber = base.number;
+      this.#baseNumber = baseNumber;
       return [...expected.values()]
         .map(({ key, entry }) => ({ before: entry, after: index.get(key), key }))
         .filter(isChange)
@@ -426,7 +380,7 @@ export class MetadataHistory implements UdmHistory {
   async #append(group: readonly (NewChange | NewLayerChange)[]): Promise<readonly (number | undefined)[]> {
     if (!this.#isOpen) return group.map(() => undefined);
     const first = this.#next;
-    const time = this.#clock.now();
+    const time = this.#options.clock.now();
     const lines: Buffer[] = [];
     const heads: LineHead[] = [];
     const changes: UdmChange[] = [];
@@ -443,7 +397,7 @@ export class MetadataHistory implements UdmHistory {
       const line = await encodeLine(
         { ...head, isCut: head.entries > real.length },
         real,
-        Math.floor(this.#maxBytes / 4),
+        Math.floor(this.#options.maxBytes / 4),
       );
       lines.push(line.bytes);
       heads.push({ ...head, isCut: line.isCut });
@@ -475,17 +429,9 @@ export class MetadataHistory implements UdmHistory {
     return numbers;
   }
 
-  #notify(watcher: (change: UdmChange) => void, change: UdmChange): void {
-    try {
-      watcher(change);
-    } catch (error) {
-      this.#log.error({ error }, "a listener to changes of metadata failed");
-    }
-  }
-
   async #shrink(): Promise<void> {
     try {
-      const removed = await this.#files.shrink(this.#maxBytes);
+      const removed = await this.#files.shrink(this.#options.maxBytes);
       if (removed.length === 0) return;
       this.#kept.forgetBelow(this.#files.segments()[0]?.first ?? this.#next);
       const index = this.#options.current();

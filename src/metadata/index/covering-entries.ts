@@ -294,123 +294,118 @@ function isSameFurther(
   return 96 + Math.clz32((words[next] as number) ^ p3) >= length;
 }
 
-/**
- * Finds the items that cover addresses, given as words ({@link KeyWords}), in states that are held or pinned. Searches can be batched: the
- * leaves of all of them are read from memory in parallel.
- */
-export interface CoveringSearch {
-  /** The items found last, in list order; those beyond the end are left over from before. */
-  readonly items: Int32Array;
-  /** Of each search of the batch: where its items end. */
-  readonly ends: readonly number[];
-  /** Begins a new batch. */
-  begin(): void;
-  /** Adds a search to the batch. Searches are numbered from 0. */
-  add(snapshot: number, family: Family, address: Int32Array): void;
-  /** Runs the searches of the batch. @returns where the items of the last one end. */
-  findAll(): number;
-  /** One search alone. @returns how many items there are. */
-  find(snapshot: number, family: Family, address: Int32Array): number;
-}
-
 const firstLength = 64;
 /** Words of a line of the processor's cache, and of the largest leaves of both families. */
 const lineWords = 16;
 const leafWords4 = 64;
 const leafWords6 = 128;
 
-export function createCoveringSearch(words: Int32Array): CoveringSearch {
-  let leaves = new Int32Array(firstLength);
-  let count = 0;
-  let leavesEnd = 0;
+/**
+ * Finds the items that cover addresses, given as words ({@link KeyWords}), in states that are held or pinned. Searches can be batched: the
+ * leaves of all of them are read from memory in parallel.
+ */
+export class CoveringSearch {
+  readonly #words: Int32Array;
+  /** The items found last, in list order; those beyond the end are left over from before. */
+  items = new Int32Array(firstLength);
+  /** Of each search of the batch: where its items end. */
+  readonly ends: number[] = [];
+  #leaves = new Int32Array(firstLength);
+  #count = 0;
+  #leavesEnd = 0;
   /** Of each search: where its leaves end, its family, and four words of its address. */
-  const leafEnds: number[] = [];
-  const families: Family[] = [];
-  const asked: number[] = [];
-  const ends: number[] = [];
+  readonly #leafEnds: number[] = [];
+  readonly #families: Family[] = [];
+  readonly #asked: number[] = [];
   /** What is read ahead is read only if something follows from it. */
-  const reads = { sum: 0 };
+  readSum = 0;
 
-  const list = (root: number, family: Family, p: Int32Array): number =>
-    family === 4
-      ? listLeaves4(words, root, p[0] as number, leaves, leavesEnd)
-      : listLeaves6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, leaves, leavesEnd);
+  constructor(words: Int32Array) {
+    this.#words = words;
+  }
 
-  const findIn = (leaf: number, i: number, from: number): number => {
+  /** Begins a new batch. */
+  begin(): void {
+    this.#count = 0;
+    this.#leavesEnd = 0;
+  }
+
+  /** Adds a search to the batch. Searches are numbered from 0. */
+  add(snapshot: number, family: Family, p: Int32Array): void {
+    const root = rootOf(this.#words, snapshot, family);
+    if (root !== 0) {
+      let end = this.#list(root, family, p);
+      if (end > this.#leaves.length) {
+        const before = this.#leaves;
+        this.#leaves = new Int32Array(2 * end);
+        this.#leaves.set(before.subarray(0, this.#leavesEnd));
+        end = this.#list(root, family, p);
+      }
+      this.#leavesEnd = end;
+    }
+    const at = 4 * this.#count;
+    const asked = this.#asked;
+    for (let w = 0; w < 4; w++) asked[at + w] = p[w] as number;
+    this.#families[this.#count] = family;
+    this.#leafEnds[this.#count++] = this.#leavesEnd;
+  }
+
+  /** Runs the searches of the batch. @returns where the items of the last one end. */
+  findAll(): number {
+    if (this.#leavesEnd > 0) this.#touchLeaves();
+    const [leaves, leafEnds, ends, count] = [this.#leaves, this.#leafEnds, this.ends, this.#count];
+    let end = 0;
+    let next = 0;
+    for (let i = 0; i < count; i++) {
+      const leavesEnd = leafEnds[i] as number;
+      for (; next < leavesEnd; next++) {
+        const leaf = leaves[next] as number;
+        let to = this.#findIn(leaf, i, end);
+        if (to > this.items.length) {
+          const before = this.items;
+          this.items = new Int32Array(2 * to);
+          this.items.set(before.subarray(0, end));
+          to = this.#findIn(leaf, i, end);
+        }
+        end = to;
+      }
+      ends[i] = end;
+    }
+    return end;
+  }
+
+  /** One search alone. @returns how many items there are. */
+  find(snapshot: number, family: Family, address: Int32Array): number {
+    this.begin();
+    this.add(snapshot, family, address);
+    return this.findAll();
+  }
+
+  #list(root: number, family: Family, p: Int32Array): number {
+    const [words, leaves, end] = [this.#words, this.#leaves, this.#leavesEnd];
+    return family === 4
+      ? listLeaves4(words, root, p[0] as number, leaves, end)
+      : listLeaves6(words, root, p[0] as number, p[1] as number, p[2] as number, p[3] as number, leaves, end);
+  }
+
+  #findIn(leaf: number, i: number, from: number): number {
+    const asked = this.#asked;
     const at = 4 * i;
     const p = asked[at] as number;
-    if (families[i] === 4) return findInLeaf4(words, leaf, p, search.items, from);
-    return findInLeaf6(
-      words,
-      leaf,
-      p,
-      asked[at + 1] as number,
-      asked[at + 2] as number,
-      asked[at + 3] as number,
-      search.items,
-      from,
-    );
-  };
+    if (this.#families[i] === 4) return findInLeaf4(this.#words, leaf, p, this.items, from);
+    const [p1, p2, p3] = [asked[at + 1] as number, asked[at + 2] as number, asked[at + 3] as number];
+    return findInLeaf6(this.#words, leaf, p, p1, p2, p3, this.items, from);
+  }
 
   /** Reads a word of each line over which the leaves lie: they come from memory side by side. */
-  const touchLeaves = (): void => {
-    const size = families[0] === 4 ? leafWords4 : leafWords6;
+  #touchLeaves(): void {
+    const [words, leaves, end] = [this.#words, this.#leaves, this.#leavesEnd];
+    const size = this.#families[0] === 4 ? leafWords4 : leafWords6;
     let sum = 0;
-    for (let i = 0; i < leavesEnd; i++) {
+    for (let i = 0; i < end; i++) {
       const leaf = leaves[i] as number;
       for (let at = leaf; at < leaf + size; at += lineWords) sum |= words[at] as number;
     }
-    reads.sum = sum;
-  };
-
-  const search = {
-    items: new Int32Array(firstLength),
-    ends,
-    begin() {
-      count = 0;
-      leavesEnd = 0;
-    },
-    add(snapshot: number, family: Family, p: Int32Array) {
-      const root = rootOf(words, snapshot, family);
-      if (root !== 0) {
-        let end = list(root, family, p);
-        if (end > leaves.length) {
-          const before = leaves;
-          leaves = new Int32Array(2 * end);
-          leaves.set(before.subarray(0, leavesEnd));
-          end = list(root, family, p);
-        }
-        leavesEnd = end;
-      }
-      for (let w = 0; w < 4; w++) asked[4 * count + w] = p[w] as number;
-      families[count] = family;
-      leafEnds[count++] = leavesEnd;
-    },
-    findAll() {
-      if (leavesEnd > 0) touchLeaves();
-      let end = 0;
-      let next = 0;
-      for (let i = 0; i < count; i++) {
-        for (; next < (leafEnds[i] as number); next++) {
-          const leaf = leaves[next] as number;
-          let to = findIn(leaf, i, end);
-          if (to > search.items.length) {
-            const before = search.items;
-            search.items = new Int32Array(2 * to);
-            search.items.set(before.subarray(0, end));
-            to = findIn(leaf, i, end);
-          }
-          end = to;
-        }
-        ends[i] = end;
-      }
-      return end;
-    },
-    find(snapshot: number, family: Family, address: Int32Array) {
-      search.begin();
-      search.add(snapshot, family, address);
-      return search.findAll();
-    },
-  };
-  return search;
+    this.readSum = sum;
+  }
 }

@@ -1,38 +1,24 @@
 import { parseKey, type Family } from "../../base/ip/index.ts";
 import type { CoveringEntryTexts } from "../model/udm-store.ts";
-import { createCoveringSearch } from "./covering-entries.ts";
+import { CoveringSearch } from "./covering-entries.ts";
 import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord } from "./entry-block.ts";
 import { setPlainWords } from "./key-limbs.ts";
 import { blockOf } from "./tree-nodes.ts";
 
-/**
- * Finds the texts of the entries that cover addresses in states that are held or pinned. All addresses are searched for, then what covers
- * them is read: so their memory is waited for side by side.
- */
-export interface CoveringTexts {
-  /**
-   * @param addresses four words of each, IPv4 in its mapped form.
-   * @param statesOf puts the states that may have entries that cover an address into `states`, one for each layer; of equal keys the
-   * earlier layer's comes first. It returns how many there are.
-   */
-  find(
-    addresses: Int32Array,
-    count: number,
-    states: Int32Array,
-    statesOf: (family: Family, address: Int32Array) => number,
-  ): void;
-  /** What covers the address at a position. @returns what may be read until `find` is called, while the states are held. */
-  readonly read: (i: number) => CoveringEntryTexts;
-}
+/** What covers one address; it is read when it is asked for. */
+class FoundTexts implements CoveringEntryTexts {
+  readonly bytes: Uint8Array;
+  readonly starts: number[] = [];
+  readonly ends: number[] = [];
+  readonly ids: number[] = [];
+  readonly contexts: number[] = [];
+  count = 0;
+  isOfOneAddress = false;
+  isRead = false;
 
-interface FoundTexts extends CoveringEntryTexts {
-  readonly starts: number[];
-  readonly ends: number[];
-  readonly ids: number[];
-  readonly contexts: number[];
-  count: number;
-  isOfOneAddress: boolean;
-  isRead: boolean;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
 }
 
 const quote = 0x22;
@@ -45,169 +31,189 @@ const lengthOfIp = 1000;
 /** Ranges whose sizes are remembered. */
 const maxRanges = 1024;
 
-function createFoundTexts(bytes: Uint8Array): FoundTexts {
-  return { bytes, starts: [], ends: [], ids: [], contexts: [], count: 0, isOfOneAddress: false, isRead: false };
-}
-
-export function createCoveringTexts(buffer: SharedArrayBuffer): CoveringTexts {
-  const words = new Int32Array(buffer);
-  const bytes = new Uint8Array(buffer);
-  const search = createCoveringSearch(words);
+/**
+ * Finds the texts of the entries that cover addresses in states that are held or pinned. All addresses are searched for, then what covers
+ * them is read: so their memory is waited for side by side.
+ */
+export class CoveringTexts {
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #bytes: Uint8Array<SharedArrayBuffer>;
+  readonly #search: CoveringSearch;
   /** Of each address: what covers it, once it was read. */
-  const found: FoundTexts[] = [createFoundTexts(bytes)];
-  let texts = found[0] as FoundTexts;
-  let { starts, ends, ids, contexts } = texts;
+  readonly #found: FoundTexts[];
+  #texts: FoundTexts;
   /** Of each text found: the length of its prefix, -1 for a range. */
-  const lengths: number[] = [];
+  readonly #lengths: number[] = [];
   /** Of each text found: the number of its layer. */
-  const layers: number[] = [];
+  readonly #layers: number[] = [];
   /** Of each text found: how many addresses its key has, less one; undefined until it is asked for. */
-  const sizes: (bigint | undefined)[] = [];
-  const scratch = new Int32Array(4);
+  readonly #sizes: (bigint | undefined)[] = [];
+  readonly #scratch = new Int32Array(4);
   /** Of each address: the bits of its family, and how many searches there were up to its last. */
-  const addressBits: number[] = [];
-  const addressRuns: number[] = [];
-  const rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
+  readonly #addressBits: number[] = [];
+  readonly #addressRuns: number[] = [];
+  readonly #rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
-  const put = (to: number, from: number): void => {
+  constructor(buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+    this.#bytes = new Uint8Array(buffer);
+    this.#search = new CoveringSearch(this.#words);
+    this.#found = [new FoundTexts(this.#bytes)];
+    this.#texts = this.#found[0] as FoundTexts;
+  }
+
+  /**
+   * @param addresses four words of each, IPv4 in its mapped form.
+   * @param statesOf puts the states that may have entries that cover an address into `states`, one for each layer; of equal keys the
+   * earlier layer's comes first. It returns how many there are.
+   */
+  find(
+    addresses: Int32Array,
+    count: number,
+    states: Int32Array,
+    statesOf: (family: Family, address: Int32Array) => number,
+  ): void {
+    this.#search.begin();
+    let runs = 0;
+    for (let i = 0; i < count; i++) {
+      const family = setPlainWords(this.#scratch, addresses, 4 * i);
+      const stateCount = statesOf(family, this.#scratch);
+      for (let s = 0; s < stateCount; s++) this.#search.add(states[s] as number, family, this.#scratch);
+      runs += stateCount;
+      this.#addressBits[i] = family === 4 ? 32 : 128;
+      this.#addressRuns[i] = runs;
+      const known = (this.#found[i] ??= new FoundTexts(this.#bytes));
+      known.isRead = false;
+    }
+    const end = this.#search.findAll();
+    if (count > 1) readAhead(this.#words, this.#search.items, 0, end);
+  }
+
+  /** What covers the address at a position. @returns what may be read until `find` is called, while the states are held. */
+  readonly read = (i: number): CoveringEntryTexts => {
+    const texts = this.#found[i] as FoundTexts;
+    if (texts.isRead) return texts;
+    this.#texts = texts;
+    texts.isRead = true;
+    texts.count = 0;
+    const { ends } = this.#search;
+    const first = i === 0 ? 0 : (this.#addressRuns[i - 1] as number);
+    const end = this.#addressRuns[i] as number;
+    const bits = this.#addressBits[i] as number;
+    for (let run = first; run < end; run++) {
+      this.#place(run === 0 ? 0 : (ends[run - 1] as number), ends[run] as number, run - first, bits);
+    }
+    texts.isOfOneAddress = texts.count > 0 && this.#lengths[0] === lengthOfIp;
+    return texts;
+  };
+
+  #put(to: number, from: number): void {
+    const { starts, ends, ids, contexts } = this.#texts;
     starts[to] = starts[from] as number;
     ends[to] = ends[from] as number;
     ids[2 * to] = ids[2 * from] as number;
     ids[2 * to + 1] = ids[2 * from + 1] as number;
     contexts[to] = contexts[from] as number;
-    lengths[to] = lengths[from] as number;
-    layers[to] = layers[from] as number;
-    sizes[to] = sizes[from];
-  };
+    this.#lengths[to] = this.#lengths[from] as number;
+    this.#layers[to] = this.#layers[from] as number;
+    this.#sizes[to] = this.#sizes[from];
+  }
 
-  const sizeOf = (i: number, bits: number): bigint => (sizes[i] ??= countAddresses(i, bits));
+  #sizeOf(i: number, bits: number): bigint {
+    return (this.#sizes[i] ??= this.#countAddresses(i, bits));
+  }
 
-  const countAddresses = (i: number, bits: number): bigint => {
-    const length = lengths[i] as number;
+  #countAddresses(i: number, bits: number): bigint {
+    const length = this.#lengths[i] as number;
     if (length >= 0) return length === lengthOfIp ? 0n : (1n << BigInt(bits - length)) - 1n;
+    const { ids, starts } = this.#texts;
     const block = ids[2 * i] as number;
     const serial = ids[2 * i + 1] as number;
-    const known = rangeSizes.get(block);
+    const known = this.#rangeSizes.get(block);
     if (known?.serial === serial) return known.size;
     const at = (starts[i] as number) + keyStart;
-    const { first, last } = parseKey(Buffer.from(bytes.subarray(at, bytes.indexOf(quote, at))).toString());
-    if (rangeSizes.size >= maxRanges) rangeSizes.clear();
-    rangeSizes.set(block, { serial, size: last - first });
+    const { first, last } = parseKey(Buffer.from(this.#bytes.subarray(at, this.#bytes.indexOf(quote, at))).toString());
+    if (this.#rangeSizes.size >= maxRanges) this.#rangeSizes.clear();
+    this.#rangeSizes.set(block, { serial, size: last - first });
     return last - first;
-  };
+  }
 
   /** Whether the key of a text is written before that of one of the same size from an earlier layer. Keys of one layer come in order. */
-  const isWrittenBefore = (i: number, other: number, bits: number): boolean => {
-    if (layers[i] === layers[other]) return false;
-    const block = ids[2 * i] as number;
-    const otherBlock = ids[2 * other] as number;
+  #isWrittenBefore(i: number, other: number, bits: number): boolean {
+    if (this.#layers[i] === this.#layers[other]) return false;
+    const block = this.#texts.ids[2 * i] as number;
+    const otherBlock = this.#texts.ids[2 * other] as number;
     for (let w = 0; w < bits / 32; w++) {
-      const a = (words[block + writtenWord + w] as number) >>> 0;
-      const b = (words[otherBlock + writtenWord + w] as number) >>> 0;
+      const a = (this.#words[block + writtenWord + w] as number) >>> 0;
+      const b = (this.#words[otherBlock + writtenWord + w] as number) >>> 0;
       if (a !== b) return a < b;
     }
     return false;
-  };
+  }
 
   /** Whether the text at a position is more specific than one that comes before it in lists ({@link compareSpecificity}). */
-  const isBefore = (i: number, other: number, bits: number): boolean => {
-    const length = lengths[i] as number;
-    const otherLength = lengths[other] as number;
+  #isBefore(i: number, other: number, bits: number): boolean {
+    const length = this.#lengths[i] as number;
+    const otherLength = this.#lengths[other] as number;
     // Of prefixes the longer one.
     if (length >= 0 && otherLength >= 0) {
-      return length === otherLength ? isWrittenBefore(i, other, bits) : length > otherLength;
+      return length === otherLength ? this.#isWrittenBefore(i, other, bits) : length > otherLength;
     }
-    const size = sizeOf(i, bits);
-    const otherSize = sizeOf(other, bits);
+    const size = this.#sizeOf(i, bits);
+    const otherSize = this.#sizeOf(other, bits);
     if (size !== otherSize) return size < otherSize;
-    return length >= 0 === otherLength >= 0 ? isWrittenBefore(i, other, bits) : length >= 0;
-  };
+    return length >= 0 === otherLength >= 0 ? this.#isWrittenBefore(i, other, bits) : length >= 0;
+  }
 
-  const take = (item: number, to: number, layer: number): void => {
+  #take(item: number, to: number, layer: number): void {
     const block = blockOf(item);
     const rank = item & 3;
+    const words = this.#words;
+    const { starts, ends, ids, contexts } = this.#texts;
     const start = jsonStart(words, block);
     starts[to] = start;
     ends[to] = start + (words[block + jsonWord] as number);
     ids[2 * to] = block;
     ids[2 * to + 1] = serialOf(words, block);
-    contexts[to] = contextMask(words, bytes, block);
-    lengths[to] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(words, block);
-    layers[to] = layer;
-    sizes[to] = undefined;
-  };
+    contexts[to] = contextMask(words, this.#bytes, block);
+    this.#lengths[to] = rank === rankOfIp ? lengthOfIp : rank === rankOfRange ? -1 : prefixLength(words, block);
+    this.#layers[to] = layer;
+    this.#sizes[to] = undefined;
+  }
 
   /** Keys that differ only in how they are written stay in the order of lists. @param spare a position that is not in use. */
-  const putBeforeEqual = (i: number, spare: number): void => {
-    put(spare, i);
+  #putBeforeEqual(i: number, spare: number): void {
+    this.#put(spare, i);
     let to = i;
-    for (; to > 0 && lengths[to - 1] === lengths[spare]; to--) put(to, to - 1);
-    put(to, spare);
-  };
+    for (; to > 0 && this.#lengths[to - 1] === this.#lengths[spare]; to--) this.#put(to, to - 1);
+    this.#put(to, spare);
+  }
 
   /** Puts items of a state where they belong among those of earlier ones. */
-  const place = (from: number, end: number, layer: number, bits: number): void => {
+  #place(from: number, end: number, layer: number, bits: number): void {
     const added = end - from;
     if (added === 0) return;
-    const { items } = search;
-    const before = texts.count;
-    texts.count = before + added;
-    if (before === 0 && readAhead(words, items, from, end)) {
+    const { items } = this.#search;
+    const before = this.#texts.count;
+    this.#texts.count = before + added;
+    if (before === 0 && readAhead(this.#words, items, from, end)) {
       // Prefixes that cover one address lie in each other, and lists have the wider first.
       for (let i = 0; i < added; i++) {
-        take(items[end - 1 - i] as number, i, layer);
-        if (i > 0 && lengths[i] === lengths[i - 1]) putBeforeEqual(i, added);
+        this.#take(items[end - 1 - i] as number, i, layer);
+        if (i > 0 && this.#lengths[i] === this.#lengths[i - 1]) this.#putBeforeEqual(i, added);
       }
       return;
     }
     // The one to be placed is kept behind the others meanwhile.
     const last = before + added;
     for (let i = 0; i < added; i++) {
-      take(items[from + i] as number, last, layer);
+      this.#take(items[from + i] as number, last, layer);
       let to = before + i;
       // Most go to the front.
-      for (; to > 0 && isBefore(last, to - 1, bits); to--) put(to, to - 1);
-      put(to, last);
+      for (; to > 0 && this.#isBefore(last, to - 1, bits); to--) this.#put(to, to - 1);
+      this.#put(to, last);
     }
-  };
-
-  return {
-    find(addresses, count, states, statesOf) {
-      search.begin();
-      let runs = 0;
-      for (let i = 0; i < count; i++) {
-        const family = setPlainWords(scratch, addresses, 4 * i);
-        const stateCount = statesOf(family, scratch);
-        for (let s = 0; s < stateCount; s++) search.add(states[s] as number, family, scratch);
-        runs += stateCount;
-        addressBits[i] = family === 4 ? 32 : 128;
-        addressRuns[i] = runs;
-        const known = (found[i] ??= createFoundTexts(bytes));
-        known.isRead = false;
-      }
-      const end = search.findAll();
-      if (count > 1) readAhead(words, search.items, 0, end);
-    },
-    read(i) {
-      texts = found[i] as FoundTexts;
-      if (texts.isRead) return texts;
-      texts.isRead = true;
-      ({ starts, ends, ids, contexts } = texts);
-      texts.count = 0;
-      const first = i === 0 ? 0 : (addressRuns[i - 1] as number);
-      const end = addressRuns[i] as number;
-      for (let run = first; run < end; run++) {
-        place(
-          run === 0 ? 0 : (search.ends[run - 1] as number),
-          search.ends[run] as number,
-          run - first,
-          addressBits[i] as number,
-        );
-      }
-      texts.isOfOneAddress = texts.count > 0 && lengths[0] === lengthOfIp;
-      return texts;
-    },
-  };
+  }
 }
 
 /**

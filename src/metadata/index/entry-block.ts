@@ -54,16 +54,6 @@ export function contextMask(words: Int32Array, bytes: Uint8Array, block: number)
   return mask;
 }
 
-/** Puts entries into blocks. */
-export interface EntryWriter {
-  /** @returns a block with one reference to it. @throws HeapFullError */
-  write(entry: UdmEntry, key: KeyWords, yaml?: string): number;
-  /** The same for an entry of which the file alone knows nothing and whose texts are known already. @throws HeapFullError */
-  writeTexts(family: Family, key: KeyWords, texts: RenderedTexts): number;
-  /** Of the block that was written last. */
-  serial(): number;
-}
-
 /** The JSON of an entry, then its YAML, at the start of some words. */
 export interface RenderedTexts {
   readonly words: Int32Array;
@@ -73,64 +63,77 @@ export interface RenderedTexts {
 
 const scratchBytes = 64 * 1024;
 
-/** @param serial of the last block that was written before. */
-export function createEntryWriter(heap: Heap, serial = 0): EntryWriter {
-  const { words } = heap;
-  const small = Buffer.from(new ArrayBuffer(scratchBytes));
-  const smallWords = new Int32Array(small.buffer);
-  let last = serial;
+/** Puts entries into blocks. */
+export class EntryWriter {
+  readonly #heap: Heap;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #small = Buffer.from(new ArrayBuffer(scratchBytes));
+  readonly #smallWords = new Int32Array(this.#small.buffer);
+  #last: number;
+
+  /** @param serial of the last block that was written before. */
+  constructor(heap: Heap, serial = 0) {
+    this.#heap = heap;
+    this.#words = heap.words;
+    this.#last = serial;
+  }
+
+  /** Of the block that was written last. */
+  serial(): number {
+    return this.#last;
+  }
+
+  /** The same for an entry of which the file alone knows nothing and whose texts are known already. @throws HeapFullError */
+  writeTexts(family: Family, key: KeyWords, { words: texts, jsonBytes, yamlBytes }: RenderedTexts): number {
+    const block = this.#allocate(family, key, jsonBytes, yamlBytes, 0);
+    this.#copyInto(block, texts, jsonBytes + yamlBytes);
+    return block;
+  }
+
+  /** @returns a block with one reference to it. @throws HeapFullError */
+  write(entry: UdmEntry, key: KeyWords, yaml: string = renderEntry(entry)): number {
+    const { family } = entry.key;
+    const json = udmJson(entry);
+    const { fileOnly } = entry;
+    const contexts = fileOnly?.contexts ?? [];
+    // UTF-8 has at most three bytes for each unit of a text.
+    const most = 3 * (json.length + yaml.length) + contexts.length;
+    const scratch = most <= scratchBytes ? this.#small : Buffer.from(new ArrayBuffer((most + 3) & ~3));
+    const jsonBytes = scratch.write(json, 0);
+    const yamlBytes = scratch.write(yaml, jsonBytes);
+    let length = jsonBytes + yamlBytes;
+    for (const context of contexts) scratch[length++] = udmContexts.indexOf(context);
+    const block = this.#allocate(family, key, jsonBytes, yamlBytes, contexts.length);
+    if (fileOnly !== undefined) {
+      (this.#words[block] as number) |= fileOnlyBit;
+      this.#words[block + fileOnlyWord] = Buffer.byteLength(fileOnly.yaml);
+    }
+    if (fileOnly?.contexts !== undefined) this.#words[block + contextsWord] = contexts.length;
+    this.#copyInto(block, scratch === this.#small ? this.#smallWords : new Int32Array(scratch.buffer), length);
+    return block;
+  }
 
   /** Copies whole words: of so few the system's copy takes longer. */
-  const copyInto = (block: number, from: Int32Array, bytes: number): void => {
-    const at = jsonStart(words, block) >>> 2;
+  #copyInto(block: number, from: Int32Array, bytes: number): void {
+    const at = jsonStart(this.#words, block) >>> 2;
     const count = (bytes + 3) >>> 2;
-    for (let i = 0; i < count; i++) words[at + i] = from[i] as number;
-  };
+    for (let i = 0; i < count; i++) this.#words[at + i] = from[i] as number;
+  }
 
-  const allocate = (family: Family, key: KeyWords, jsonBytes: number, yamlBytes: number, more: number): number => {
+  #allocate(family: Family, key: KeyWords, jsonBytes: number, yamlBytes: number, more: number): number {
     const width = family === 4 ? 1 : 4;
-    const block = heap.allocate(writtenWord + width + ((jsonBytes + yamlBytes + more + 3) >>> 2), entryPart);
-    if (family === 6) (words[block] as number) |= ipv6Bit;
-    (words[block] as number) |= commonBits(key, width) << lengthShift;
-    words[block + 1] = 1;
-    words[block + serialWord] = ++last;
-    words[block + jsonWord] = jsonBytes;
-    words[block + yamlWord] = yamlBytes;
-    words[block + fileOnlyWord] = 0;
-    words[block + contextsWord] = -1;
-    for (let i = 0; i < width; i++) words[block + writtenWord + i] = key.written[i] as number;
+    const block = this.#heap.allocate(writtenWord + width + ((jsonBytes + yamlBytes + more + 3) >>> 2), entryPart);
+    if (family === 6) (this.#words[block] as number) |= ipv6Bit;
+    (this.#words[block] as number) |= commonBits(key, width) << lengthShift;
+    this.#words[block + 1] = 1;
+    this.#words[block + serialWord] = ++this.#last;
+    this.#words[block + jsonWord] = jsonBytes;
+    this.#words[block + yamlWord] = yamlBytes;
+    this.#words[block + fileOnlyWord] = 0;
+    this.#words[block + contextsWord] = -1;
+    for (let i = 0; i < width; i++) this.#words[block + writtenWord + i] = key.written[i] as number;
     return block;
-  };
-
-  return {
-    serial: () => last,
-    writeTexts(family, key, { words: texts, jsonBytes, yamlBytes }) {
-      const block = allocate(family, key, jsonBytes, yamlBytes, 0);
-      copyInto(block, texts, jsonBytes + yamlBytes);
-      return block;
-    },
-    write(entry, key, yaml = renderEntry(entry)) {
-      const { family } = entry.key;
-      const json = udmJson(entry);
-      const { fileOnly } = entry;
-      const contexts = fileOnly?.contexts ?? [];
-      // UTF-8 has at most three bytes for each unit of a text.
-      const most = 3 * (json.length + yaml.length) + contexts.length;
-      const scratch = most <= scratchBytes ? small : Buffer.from(new ArrayBuffer((most + 3) & ~3));
-      const jsonBytes = scratch.write(json, 0);
-      const yamlBytes = scratch.write(yaml, jsonBytes);
-      let length = jsonBytes + yamlBytes;
-      for (const context of contexts) scratch[length++] = udmContexts.indexOf(context);
-      const block = allocate(family, key, jsonBytes, yamlBytes, contexts.length);
-      if (fileOnly !== undefined) {
-        (words[block] as number) |= fileOnlyBit;
-        words[block + fileOnlyWord] = Buffer.byteLength(fileOnly.yaml);
-      }
-      if (fileOnly?.contexts !== undefined) words[block + contextsWord] = contexts.length;
-      copyInto(block, scratch === small ? smallWords : new Int32Array(scratch.buffer), length);
-      return block;
-    },
-  };
+  }
 }
 
 function commonBits({ first, last }: KeyWords, width: number): number {
@@ -142,71 +145,83 @@ function commonBits({ first, last }: KeyWords, width: number): number {
 }
 
 /** Reads the blocks of entries, in any thread. */
-export interface EntryReader {
-  entry(block: number): UdmEntry;
+export class EntryReader {
+  readonly #cacheSize: number;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #bytes: Buffer<SharedArrayBuffer>;
+  readonly #cachedBlocks: Int32Array<ArrayBuffer>;
+  readonly #cachedSerials: Int32Array<ArrayBuffer>;
+  readonly #cached: (UdmEntry | undefined)[];
+
+  /** @param cacheSize most entries that are kept as objects; a power of two. */
+  constructor(buffer: SharedArrayBuffer, cacheSize: number) {
+    this.#cacheSize = cacheSize;
+    this.#words = new Int32Array(buffer);
+    this.#bytes = Buffer.from(buffer);
+    this.#cachedBlocks = new Int32Array(cacheSize);
+    this.#cachedSerials = new Int32Array(cacheSize);
+    this.#cached = Array<UdmEntry | undefined>(cacheSize);
+  }
+
+  entry(block: number): UdmEntry {
+    const slot = this.#slotOf(block);
+    if (this.#isCached(slot, block)) return this.#cached[slot] as UdmEntry;
+    const made = this.#make(block);
+    this.#cachedBlocks[slot] = block;
+    this.#cachedSerials[slot] = this.#words[block + serialWord] as number;
+    this.#cached[slot] = made;
+    return made;
+  }
+
   /** The same for who passes over many, which are not kept: they would push out all others, and be garbage of long life. */
-  passing(block: number): UdmEntry;
+  passing(block: number): UdmEntry {
+    const slot = this.#slotOf(block);
+    return this.#isCached(slot, block) ? (this.#cached[slot] as UdmEntry) : this.#make(block);
+  }
+
   /** Whether two blocks hold the same bytes: their entries are the same then. */
-  isSame(block: number, other: number): boolean;
-}
+  isSame(block: number, other: number): boolean {
+    if ((((this.#words[block] as number) ^ (this.#words[other] as number)) & entryBits) !== 0) return false;
+    if (this.#words[block + jsonWord] !== this.#words[other + jsonWord]) return false;
+    if (this.#words[block + yamlWord] !== this.#words[other + yamlWord]) return false;
+    const start = jsonStart(this.#words, block) >>> 2;
+    const otherStart = jsonStart(this.#words, other) >>> 2;
+    const length = (this.#words[block + jsonWord] as number) + (this.#words[block + yamlWord] as number);
+    for (let i = 0; i < length >>> 2; i++) if (this.#words[start + i] !== this.#words[otherStart + i]) return false;
+    for (let i = length & ~3; i < length; i++) {
+      if (this.#bytes[4 * start + i] !== this.#bytes[4 * otherStart + i]) return false;
+    }
+    return true;
+  }
 
-/** @param cacheSize most entries that are kept as objects; a power of two. */
-export function createEntryReader(buffer: SharedArrayBuffer, cacheSize: number): EntryReader {
-  const words = new Int32Array(buffer);
-  const bytes = Buffer.from(buffer);
-  const cachedBlocks = new Int32Array(cacheSize);
-  const cachedSerials = new Int32Array(cacheSize);
-  const cached = Array<UdmEntry | undefined>(cacheSize);
+  #yamlStart(block: number): number {
+    return jsonStart(this.#words, block) + (this.#words[block + jsonWord] as number);
+  }
 
-  const yamlStart = (block: number): number => jsonStart(words, block) + (words[block + jsonWord] as number);
-
-  const fileOnlyOf = (block: number): UdmFileOnly | undefined => {
-    if (((words[block] as number) & fileOnlyBit) === 0) return undefined;
-    const end = yamlStart(block) + (words[block + yamlWord] as number);
-    const yaml = bytes.toString("utf8", end - (words[block + fileOnlyWord] as number), end);
-    const count = words[block + contextsWord] as number;
+  #fileOnlyOf(block: number): UdmFileOnly | undefined {
+    if (((this.#words[block] as number) & fileOnlyBit) === 0) return undefined;
+    const end = this.#yamlStart(block) + (this.#words[block + yamlWord] as number);
+    const yaml = this.#bytes.toString("utf8", end - (this.#words[block + fileOnlyWord] as number), end);
+    const count = this.#words[block + contextsWord] as number;
     if (count < 0) return { yaml };
-    const contexts = Array.from({ length: count }, (_, i) => udmContexts[bytes[end + i] as number] as UdmContext);
+    const contexts = Array.from({ length: count }, (_, i) => udmContexts[this.#bytes[end + i] as number] as UdmContext);
     return { yaml, contexts };
-  };
+  }
 
-  const make = (block: number): UdmEntry => {
-    const { key: text, ...values } = parseUdmJson(bytes.toString("utf8", jsonStart(words, block), yamlStart(block)));
-    const fileOnly = fileOnlyOf(block);
+  #make(block: number): UdmEntry {
+    const { key: text, ...values } = parseUdmJson(
+      this.#bytes.toString("utf8", jsonStart(this.#words, block), this.#yamlStart(block)),
+    );
+    const fileOnly = this.#fileOnlyOf(block);
     const key = parseKey(text);
     return fileOnly === undefined ? { key, ...values } : { key, ...values, fileOnly };
-  };
+  }
 
-  const slotOf = (block: number): number => (Math.imul(block, 0x9e37_79b1) >>> 8) & (cacheSize - 1);
-  const isCached = (slot: number, block: number): boolean =>
-    cachedBlocks[slot] === block && cachedSerials[slot] === words[block + serialWord];
+  #slotOf(block: number): number {
+    return (Math.imul(block, 0x9e37_79b1) >>> 8) & (this.#cacheSize - 1);
+  }
 
-  return {
-    entry(block) {
-      const slot = slotOf(block);
-      if (isCached(slot, block)) return cached[slot] as UdmEntry;
-      const made = make(block);
-      cachedBlocks[slot] = block;
-      cachedSerials[slot] = words[block + serialWord] as number;
-      cached[slot] = made;
-      return made;
-    },
-    passing(block) {
-      const slot = slotOf(block);
-      return isCached(slot, block) ? (cached[slot] as UdmEntry) : make(block);
-    },
-    isSame(block, other) {
-      if ((((words[block] as number) ^ (words[other] as number)) & entryBits) !== 0) return false;
-      if (words[block + jsonWord] !== words[other + jsonWord]) return false;
-      if (words[block + yamlWord] !== words[other + yamlWord]) return false;
-      const start = jsonStart(words, block) >>> 2;
-      const otherStart = jsonStart(words, other) >>> 2;
-      const length = (words[block + jsonWord] as number) + (words[block + yamlWord] as number);
-      for (let i = 0; i < length >>> 2; i++) if (words[start + i] !== words[otherStart + i]) return false;
-      for (let i = length & ~3; i < length; i++) {
-        if (bytes[4 * start + i] !== bytes[4 * otherStart + i]) return false;
-      }
-      return true;
-    },
-  };
+  #isCached(slot: number, block: number): boolean {
+    return this.#cachedBlocks[slot] === block && this.#cachedSerials[slot] === this.#words[block + serialWord];
+  }
 }

@@ -80,37 +80,6 @@ export function tooManyError({ maxEntries, limitName }: IndexLimits): UdmError {
   return new UdmError("resource_exhausted", `there may be ${maxEntries} metadata entries at most: raise ${limitName}`);
 }
 
-/**
- * Memory of blocks in one shared buffer. All threads may read it; one thread allocates and frees. What is free and what
- * is not is known to that thread alone, in plain arrays.
- *
- *     buffer  │ 0 │ slab: blocks of 64 bytes │ slab: blocks of 288 bytes │ a big block of 3 slabs │ untouched …
- *
- * A slab holds blocks of one size and goes back to the others when its last block is freed, so that memory does not stay
- * tied to sizes that were common once. The buffer is reserved whole: what was never used costs address space only.
- *
- * A block begins with two words of its own: in the first its size class (bits 0 to 7) and its part (bit 8), next to
- * whatever its user puts into the other bits; the second is the user's.
- */
-export interface Heap {
-  readonly buffer: SharedArrayBuffer;
-  /** The whole buffer. A block is named by the index of its first word, a multiple of 4 other than 0. */
-  readonly words: Int32Array;
-  /** @returns a block whose first word has no other bits set; the other words are as they were left. @throws HeapFullError */
-  allocate(words: number, part: HeapPart): number;
-  free(block: number): void;
-  /** Whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
-  hasRoom(allocations: number): boolean;
-  /** Bytes of blocks in use, rounding included. */
-  usedBytes(part: HeapPart): number;
-  /** Bytes of slabs that belong to blocks of some size; what is not in use of them is free for that size. */
-  heldBytes(): number;
-  /** Lends all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
-  lend(): HeapLoan;
-  /** @param used what happened to the slabs; undefined when all of them are unused again. Nobody may write to others. */
-  takeBack(loan: HeapLoan, used?: HeapReturn): void;
-}
-
 /** Slabs in which another thread may allocate meanwhile; goes through `postMessage`. */
 export interface HeapLoan {
   readonly buffer: SharedArrayBuffer;
@@ -131,11 +100,6 @@ export interface HeapReturn {
   readonly used: readonly [number, number];
 }
 
-/** A heap on slabs that were lent. */
-interface LentHeap extends Heap {
-  giveBack(): HeapReturn;
-}
-
 type HeapPart = 0 | 1;
 export const treePart = 0;
 export const entryPart = 1;
@@ -151,215 +115,251 @@ export class HeapFullError extends Error {
 const inUseByOthers = -2;
 const unused = -1;
 
-/** @param buffer whole slabs. */
-export function createHeap(buffer: SharedArrayBuffer): Heap {
-  return makeHeap(buffer, undefined);
-}
-
-/** A heap for the thread that the loan was made to, which must not use it once it has given it back. */
-export function createLentHeap(loan: HeapLoan): LentHeap {
-  return makeHeap(loan.buffer, loan);
-}
-
-function makeHeap(buffer: SharedArrayBuffer, loan: HeapLoan | undefined): LentHeap {
-  const words = new Int32Array(buffer);
-  const slabs = words.length >>> slabShift;
+/**
+ * Memory of blocks in one shared buffer. All threads may read it; one thread allocates and frees. What is free and what
+ * is not is known to that thread alone, in plain arrays.
+ *
+ *     buffer  │ 0 │ slab: blocks of 64 bytes │ slab: blocks of 288 bytes │ a big block of 3 slabs │ untouched …
+ *
+ * A slab holds blocks of one size and goes back to the others when its last block is freed, so that memory does not stay
+ * tied to sizes that were common once. The buffer is reserved whole: what was never used costs address space only.
+ *
+ * A block begins with two words of its own: in the first its size class (bits 0 to 7) and its part (bit 8), next to
+ * whatever its user puts into the other bits; the second is the user's.
+ */
+export class Heap {
+  readonly buffer: SharedArrayBuffer;
+  /** The whole buffer. A block is named by the index of its first word, a multiple of 4 other than 0. */
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly #slabs: number;
   /** Of each slab: its size class, or that it is unused, or that it is a later one of a big block or another thread's. */
-  const slabClass = new Int16Array(slabs).fill(unused);
-  const slabUsed = new Int32Array(slabs);
-  const slabFree = new Int32Array(slabs);
-  const slabBump = new Int32Array(slabs);
-  const next = new Int32Array(slabs);
-  const previous = new Int32Array(slabs);
+  readonly #slabClass: Int16Array<ArrayBuffer>;
+  readonly #slabUsed: Int32Array<ArrayBuffer>;
+  readonly #slabFree: Int32Array<ArrayBuffer>;
+  readonly #slabBump: Int32Array<ArrayBuffer>;
+  readonly #next: Int32Array<ArrayBuffer>;
+  readonly #previous: Int32Array<ArrayBuffer>;
   /** First slab of each class that has a free block; 0 for none. The last list is that of unused slabs below `top`. */
-  const heads = new Int32Array(classWords.length + 1);
-  const unusedList = classWords.length;
+  readonly #heads = new Int32Array(classWords.length + 1);
+  readonly #unusedList = classWords.length;
   // The first slab stays unused, so that 0 is no block.
-  let top = 1;
-  let unusedSlabs = 0;
-  let heldSlabs = 0;
-  const used: [number, number] = [0, 0];
+  #top = 1;
+  #unusedSlabs = 0;
+  #heldSlabs = 0;
+  readonly #used: [number, number] = [0, 0];
 
-  const link = (list: number, slab: number): void => {
-    const head = heads[list] as number;
-    next[slab] = head;
-    previous[slab] = 0;
-    if (head !== 0) previous[head] = slab;
-    heads[list] = slab;
-  };
-
-  const unlink = (list: number, slab: number): void => {
-    const before = previous[slab] as number;
-    const after = next[slab] as number;
-    if (before === 0) heads[list] = after;
-    else next[before] = after;
-    if (after !== 0) previous[after] = before;
-  };
-
-  const takeUnused = (slab: number): void => {
-    unlink(unusedList, slab);
-    unusedSlabs--;
-  };
-
-  const giveBack = (slab: number): void => {
-    keepUnused(slab);
-    heldSlabs--;
-  };
-
-  const keepUnused = (slab: number): void => {
-    slabClass[slab] = unused;
-    link(unusedList, slab);
-    unusedSlabs++;
-  };
-
-  const openSlab = (sizeClass: number): number => {
-    let slab = heads[unusedList] as number;
-    if (slab !== 0) takeUnused(slab);
-    else if (top < slabs) slab = top++;
-    else throw new HeapFullError();
-    slabClass[slab] = sizeClass;
-    slabUsed[slab] = 0;
-    slabFree[slab] = 0;
-    slabBump[slab] = 0;
-    heldSlabs++;
-    link(sizeClass, slab);
-    return slab;
-  };
-
-  /** The first of `count` slabs in a row. */
-  const openRun = (count: number): number => {
-    let run = 0;
-    for (let slab = 1; slab < top; slab++) {
-      run = slabClass[slab] === unused ? run + 1 : 0;
-      if (run === count) return slab - count + 1;
-    }
-    // What is unused just below the top counts too.
-    if (top - run + count > slabs) throw new HeapFullError();
-    const first = top - run;
-    while (top < first + count) {
-      link(unusedList, top++);
-      unusedSlabs++;
-    }
-    return first;
-  };
-
-  const allocateBig = (size: number, part: HeapPart): number => {
-    const count = Math.ceil(size / slabWords);
-    const first = openRun(count);
-    for (let slab = first; slab < first + count; slab++) {
-      takeUnused(slab);
-      slabClass[slab] = inUseByOthers;
-    }
-    slabUsed[first] = count;
-    heldSlabs += count;
-    used[part] += count * slabWords;
-    const block = first << slabShift;
-    words[block] = bigClass | (part << 8);
-    return block;
-  };
-
-  const adopt = (slab: number, from: HeapReturn): void => {
-    const sizeClass = from.slabClass[slab] as number;
-    if (sizeClass === unused) {
-      keepUnused(slab);
-      return;
-    }
-    slabClass[slab] = sizeClass;
-    slabUsed[slab] = from.slabUsed[slab] as number;
-    slabFree[slab] = from.slabFree[slab] as number;
-    slabBump[slab] = from.slabBump[slab] as number;
-    heldSlabs++;
-    const blockWords = classWords[sizeClass];
-    if (blockWords !== undefined && hasFreeBlock(slab, blockWords)) link(sizeClass, slab);
-  };
-
-  const hasFreeBlock = (slab: number, blockWords: number): boolean =>
-    slabFree[slab] !== 0 || (slabBump[slab] as number) + blockWords <= slabWords;
-
-  if (loan !== undefined) {
-    top = loan.top;
-    for (let slab = 1; slab < top; slab++) {
-      if (loan.lent[slab] === 1) keepUnused(slab);
-      else slabClass[slab] = inUseByOthers;
+  /** @param buffer whole slabs. @param loan of a heap on slabs that were lent, for the thread that they were lent to. */
+  constructor(buffer: SharedArrayBuffer, loan?: HeapLoan) {
+    this.buffer = buffer;
+    this.words = new Int32Array(buffer);
+    this.#slabs = this.words.length >>> slabShift;
+    this.#slabClass = new Int16Array(this.#slabs).fill(unused);
+    this.#slabUsed = new Int32Array(this.#slabs);
+    this.#slabFree = new Int32Array(this.#slabs);
+    this.#slabBump = new Int32Array(this.#slabs);
+    this.#next = new Int32Array(this.#slabs);
+    this.#previous = new Int32Array(this.#slabs);
+    if (loan !== undefined) {
+      this.#top = loan.top;
+      for (let slab = 1; slab < this.#top; slab++) {
+        if (loan.lent[slab] === 1) this.#keepUnused(slab);
+        else this.#slabClass[slab] = inUseByOthers;
+      }
     }
   }
 
-  return {
-    buffer,
-    words,
+  /** @returns a block whose first word has no other bits set; the other words are as they were left. @throws HeapFullError */
+  allocate(size: number, part: HeapPart): number {
+    if (size > maxSmallWords) return this.#allocateBig(size, part);
+    const sizeClass = classOfUnits[(size + 3) >>> 2] as number;
+    const blockWords = classWords[sizeClass] as number;
+    const slab = (this.#heads[sizeClass] as number) || this.#openSlab(sizeClass);
+    let block = this.#slabFree[slab] as number;
+    if (block !== 0) {
+      this.#slabFree[slab] = this.words[block] as number;
+    } else {
+      block = (slab << slabShift) + (this.#slabBump[slab] as number);
+      (this.#slabBump[slab] as number) += blockWords;
+    }
+    (this.#slabUsed[slab] as number)++;
+    if (!this.#hasFreeBlock(slab, blockWords)) this.#unlink(sizeClass, slab);
+    this.#used[part] += blockWords;
+    this.words[block] = sizeClass | (part << 8);
+    return block;
+  }
 
-    allocate(size, part) {
-      if (size > maxSmallWords) return allocateBig(size, part);
-      const sizeClass = classOfUnits[(size + 3) >>> 2] as number;
-      const blockWords = classWords[sizeClass] as number;
-      const slab = (heads[sizeClass] as number) || openSlab(sizeClass);
-      let block = slabFree[slab] as number;
-      if (block !== 0) {
-        slabFree[slab] = words[block] as number;
-      } else {
-        block = (slab << slabShift) + (slabBump[slab] as number);
-        (slabBump[slab] as number) += blockWords;
-      }
-      (slabUsed[slab] as number)++;
-      if (!hasFreeBlock(slab, blockWords)) unlink(sizeClass, slab);
-      used[part] += blockWords;
-      words[block] = sizeClass | (part << 8);
-      return block;
-    },
+  free(block: number): void {
+    const head = this.words[block] as number;
+    const sizeClass = head & 255;
+    const part = ((head >>> 8) & 1) as HeapPart;
+    const slab = block >>> slabShift;
+    if (sizeClass === bigClass) {
+      const count = this.#slabUsed[slab] as number;
+      this.#used[part] -= count * slabWords;
+      for (let i = 0; i < count; i++) this.#giveSlabBack(slab + i);
+      return;
+    }
+    const blockWords = classWords[sizeClass] as number;
+    const wasFull = !this.#hasFreeBlock(slab, blockWords);
+    this.#used[part] -= blockWords;
+    this.words[block] = this.#slabFree[slab] as number;
+    this.#slabFree[slab] = block;
+    (this.#slabUsed[slab] as number)--;
+    if (wasFull) this.#link(sizeClass, slab);
+    if (this.#slabUsed[slab] !== 0) return;
+    this.#unlink(sizeClass, slab);
+    this.#giveSlabBack(slab);
+  }
 
-    free(block) {
-      const head = words[block] as number;
-      const sizeClass = head & 255;
-      const part = ((head >>> 8) & 1) as HeapPart;
-      const slab = block >>> slabShift;
-      if (sizeClass === bigClass) {
-        const count = slabUsed[slab] as number;
-        used[part] -= count * slabWords;
-        for (let i = 0; i < count; i++) giveBack(slab + i);
-        return;
-      }
-      const blockWords = classWords[sizeClass] as number;
-      const wasFull = !hasFreeBlock(slab, blockWords);
-      used[part] -= blockWords;
-      words[block] = slabFree[slab] as number;
-      slabFree[slab] = block;
-      (slabUsed[slab] as number)--;
-      if (wasFull) link(sizeClass, slab);
-      if (slabUsed[slab] !== 0) return;
-      unlink(sizeClass, slab);
-      giveBack(slab);
-    },
+  /** Whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
+  hasRoom(allocations: number): boolean {
+    return this.#unusedSlabs + this.#slabs - this.#top >= allocations;
+  }
 
-    hasRoom: (allocations) => unusedSlabs + slabs - top >= allocations,
-    usedBytes: (part) => used[part] * 4,
-    heldBytes: () => heldSlabs * slabBytes,
+  /** Bytes of blocks in use, rounding included. */
+  usedBytes(part: HeapPart): number {
+    return this.#used[part] * 4;
+  }
 
-    lend() {
-      const lent = new Uint8Array(slabs);
-      const lentTop = top;
-      for (let slab = 1; slab < slabs; slab++) {
-        if (slabClass[slab] !== unused) continue;
-        if (slab < top) takeUnused(slab);
-        slabClass[slab] = inUseByOthers;
-        lent[slab] = 1;
-      }
-      top = slabs;
-      return { buffer, lent, top: lentTop };
-    },
+  /** Bytes of slabs that belong to blocks of some size; what is not in use of them is free for that size. */
+  heldBytes(): number {
+    return this.#heldSlabs * slabBytes;
+  }
 
-    takeBack({ lent, top: lentTop }, from) {
-      top = from?.top ?? lentTop;
-      for (let slab = 1; slab < slabs; slab++) {
-        if (lent[slab] !== 1) continue;
-        if (slab >= top) slabClass[slab] = unused;
-        else if (from === undefined) keepUnused(slab);
-        else adopt(slab, from);
-      }
-      if (from === undefined) return;
-      used[treePart] += from.used[treePart];
-      used[entryPart] += from.used[entryPart];
-    },
+  /** Lends all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
+  lend(): HeapLoan {
+    const lent = new Uint8Array(this.#slabs);
+    const lentTop = this.#top;
+    for (let slab = 1; slab < this.#slabs; slab++) {
+      if (this.#slabClass[slab] !== unused) continue;
+      if (slab < this.#top) this.#takeUnused(slab);
+      this.#slabClass[slab] = inUseByOthers;
+      lent[slab] = 1;
+    }
+    this.#top = this.#slabs;
+    return { buffer: this.buffer, lent, top: lentTop };
+  }
 
-    giveBack: () => ({ slabClass, slabUsed, slabFree, slabBump, top, used: [used[0], used[1]] }),
-  };
+  /** @param used what happened to the slabs; undefined when all of them are unused again. Nobody may write to others. */
+  takeBack({ lent, top: lentTop }: HeapLoan, from?: HeapReturn): void {
+    this.#top = from?.top ?? lentTop;
+    for (let slab = 1; slab < this.#slabs; slab++) {
+      if (lent[slab] !== 1) continue;
+      if (slab >= this.#top) this.#slabClass[slab] = unused;
+      else if (from === undefined) this.#keepUnused(slab);
+      else this.#adopt(slab, from);
+    }
+    if (from === undefined) return;
+    this.#used[treePart] += from.used[treePart];
+    this.#used[entryPart] += from.used[entryPart];
+  }
+
+  /** Gives back slabs that were lent; the heap must not be used afterwards. */
+  giveBack(): HeapReturn {
+    return {
+      slabClass: this.#slabClass,
+      slabUsed: this.#slabUsed,
+      slabFree: this.#slabFree,
+      slabBump: this.#slabBump,
+      top: this.#top,
+      used: [this.#used[0], this.#used[1]],
+    };
+  }
+
+  #link(list: number, slab: number): void {
+    const head = this.#heads[list] as number;
+    this.#next[slab] = head;
+    this.#previous[slab] = 0;
+    if (head !== 0) this.#previous[head] = slab;
+    this.#heads[list] = slab;
+  }
+
+  #unlink(list: number, slab: number): void {
+    const before = this.#previous[slab] as number;
+    const after = this.#next[slab] as number;
+    if (before === 0) this.#heads[list] = after;
+    else this.#next[before] = after;
+    if (after !== 0) this.#previous[after] = before;
+  }
+
+  #takeUnused(slab: number): void {
+    this.#unlink(this.#unusedList, slab);
+    this.#unusedSlabs--;
+  }
+
+  #giveSlabBack(slab: number): void {
+    this.#keepUnused(slab);
+    this.#heldSlabs--;
+  }
+
+  #keepUnused(slab: number): void {
+    this.#slabClass[slab] = unused;
+    this.#link(this.#unusedList, slab);
+    this.#unusedSlabs++;
+  }
+
+  #openSlab(sizeClass: number): number {
+    let slab = this.#heads[this.#unusedList] as number;
+    if (slab !== 0) this.#takeUnused(slab);
+    else if (this.#top < this.#slabs) slab = this.#top++;
+    else throw new HeapFullError();
+    this.#slabClass[slab] = sizeClass;
+    this.#slabUsed[slab] = 0;
+    this.#slabFree[slab] = 0;
+    this.#slabBump[slab] = 0;
+    this.#heldSlabs++;
+    this.#link(sizeClass, slab);
+    return slab;
+  }
+
+  /** The first of `count` slabs in a row. */
+  #openRun(count: number): number {
+    let run = 0;
+    for (let slab = 1; slab < this.#top; slab++) {
+      run = this.#slabClass[slab] === unused ? run + 1 : 0;
+      if (run === count) return slab - count + 1;
+    }
+    // What is unused just below the top counts too.
+    if (this.#top - run + count > this.#slabs) throw new HeapFullError();
+    const first = this.#top - run;
+    while (this.#top < first + count) {
+      this.#link(this.#unusedList, this.#top++);
+      this.#unusedSlabs++;
+    }
+    return first;
+  }
+
+  #allocateBig(size: number, part: HeapPart): number {
+    const count = Math.ceil(size / slabWords);
+    const first = this.#openRun(count);
+    for (let slab = first; slab < first + count; slab++) {
+      this.#takeUnused(slab);
+      this.#slabClass[slab] = inUseByOthers;
+    }
+    this.#slabUsed[first] = count;
+    this.#heldSlabs += count;
+    this.#used[part] += count * slabWords;
+    const block = first << slabShift;
+    this.words[block] = bigClass | (part << 8);
+    return block;
+  }
+
+  #adopt(slab: number, from: HeapReturn): void {
+    const sizeClass = from.slabClass[slab] as number;
+    if (sizeClass === unused) {
+      this.#keepUnused(slab);
+      return;
+    }
+    this.#slabClass[slab] = sizeClass;
+    this.#slabUsed[slab] = from.slabUsed[slab] as number;
+    this.#slabFree[slab] = from.slabFree[slab] as number;
+    this.#slabBump[slab] = from.slabBump[slab] as number;
+    this.#heldSlabs++;
+    const blockWords = classWords[sizeClass];
+    if (blockWords !== undefined && this.#hasFreeBlock(slab, blockWords)) this.#link(sizeClass, slab);
+  }
+
+  #hasFreeBlock(slab: number, blockWords: number): boolean {
+    return this.#slabFree[slab] !== 0 || (this.#slabBump[slab] as number) + blockWords <= slabWords;
+  }
 }

@@ -1,196 +1,133 @@
-import { writtenWord, createEntryReader, createEntryWriter, type RenderedTexts } from "./entry-block.ts";
+import { writtenWord, EntryReader, EntryWriter, type RenderedTexts } from "./entry-block.ts";
 import {
-  type Heap,
-  createLentHeap,
+  Heap,
   HeapFullError,
   type HeapLoan,
   type HeapReturn,
-  slabBytes,
   tooManyError,
   type IndexLimits,
   fullError,
 } from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
-import { type Releaser, writeSnapshot, rootOf, sizeOf } from "./snapshots.ts";
+import { writeSnapshot, rootOf, sizeOf } from "./snapshots.ts";
 import { clearItems, createNodeItems, writeNode } from "./node-items.ts";
-import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout, layouts, createCursor } from "./tree-nodes.ts";
+import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout, layouts, TreeCursor } from "./tree-nodes.ts";
 import type { Family } from "../../base/ip/index.ts";
 import { type UdmEntry, sameEntry } from "../model/entry.ts";
 
 /** Makes a tree of many entries. */
-interface TreeBuilder {
-  add(key: KeyWords, item: number): void;
-  /** Puts what was added in list order. @returns the item of a key that is there twice, else 0. */
-  sort(): number;
-  /** Whether all were added in list order. */
-  isInOrder(): boolean;
-  /** The items in list order; after `sort`. */
-  items(): Iterable<number>;
-  /** How many slabs `finish` may need. */
-  slabs(): number;
-  /** To be called after `sort`. @returns the root; 0 when nothing was added. @throws HeapFullError */
-  finish(): number;
-  /** Gives up the items that were added. */
-  drop(releaser: Releaser): void;
-}
+class TreeBuilder {
+  readonly #heap: Heap;
+  readonly #layout: NodeLayout;
+  readonly #width: 1 | 4;
+  readonly #leafStride: number;
+  readonly #branchStride: number;
+  #rows: Int32Array<ArrayBuffer>;
+  #count = 0;
+  #isSorted = true;
+  #isInOrder = true;
 
-/** Items are kept in plain memory until all are there: only then is it known how to share them out to full nodes. */
-function createTreeBuilder(heap: Heap, layout: NodeLayout): TreeBuilder {
-  const { width, leafStride, branchStride } = layout;
-  let rows = new Int32Array(64 * leafStride);
-  let count = 0;
-  let isSorted = true;
-  let isInOrder = true;
+  /** Items are kept in plain memory until all are there: only then is it known how to share them out to full nodes. */
+  constructor(heap: Heap, layout: NodeLayout) {
+    this.#heap = heap;
+    this.#layout = layout;
+    this.#width = layout.width;
+    this.#leafStride = layout.leafStride;
+    this.#branchStride = layout.branchStride;
+    this.#rows = new Int32Array(64 * this.#leafStride);
+  }
+
+  add(key: KeyWords, item: number): void {
+    const at = this.#count * this.#leafStride;
+    if (at === this.#rows.length) {
+      const larger = new Int32Array(2 * this.#rows.length);
+      larger.set(this.#rows);
+      this.#rows = larger;
+    }
+    for (let w = 0; w < this.#width; w++) {
+      this.#rows[at + w] = key.first[w] as number;
+      this.#rows[at + this.#width + w] = key.last[w] as number;
+    }
+    this.#rows[at + 2 * this.#width] = item;
+    this.#count++;
+    if (this.#isInOrder && this.#count > 1)
+      this.#isSorted = this.#isInOrder = this.#compareRows(this.#count - 2, this.#count - 1) < 0;
+  }
+
+  /** Puts what was added in list order. @returns the item of a key that is there twice, else 0. */
+  sort(): number {
+    if (this.#isSorted) return 0;
+    const order = Uint32Array.from({ length: this.#count }, (_, row) => row).sort((a, b) => this.#compareRows(a, b));
+    const sorted = new Int32Array(this.#count * this.#leafStride);
+    let twice = 0;
+    for (let i = 0; i < this.#count; i++) {
+      const row = order[i] as number;
+      sorted.set(this.#rows.subarray(row * this.#leafStride, (row + 1) * this.#leafStride), i * this.#leafStride);
+      if (i > 0 && this.#compareRows(order[i - 1] as number, row) === 0)
+        twice = this.#rows[row * this.#leafStride + 2 * this.#width] as number;
+    }
+    this.#rows = sorted;
+    this.#isSorted = true;
+    return twice;
+  }
+
+  /** Whether all were added in list order. */
+  isInOrder(): boolean {
+    return this.#isInOrder;
+  }
+
+  /** The items in list order; after `sort`. */
+  *items(): Iterable<number> {
+    for (let i = 0; i < this.#count; i++) yield this.#rows[i * this.#leafStride + 2 * this.#width] as number;
+  }
+
+  /** To be called after `sort`. @returns the root; 0 when nothing was added. @throws HeapFullError */
+  finish(): number {
+    if (this.#count === 0) return 0;
+    let nodes = this.#buildNodes(this.#rows, this.#count, true);
+    while (nodes.length > this.#branchStride) nodes = this.#buildNodes(nodes, nodes.length / this.#branchStride, false);
+    return nodes[2 * this.#width] as number;
+  }
 
   /** The order of lists, {@link compareKeys}, of two rows. */
-  const compareRows = (a: number, b: number): number => {
-    const i = a * leafStride;
-    const j = b * leafStride;
-    for (let w = 0; w < width; w++) {
-      const difference = (rows[i + w] as number) - (rows[j + w] as number);
+  #compareRows(a: number, b: number): number {
+    const i = a * this.#leafStride;
+    const j = b * this.#leafStride;
+    for (let w = 0; w < this.#width; w++) {
+      const difference = (this.#rows[i + w] as number) - (this.#rows[j + w] as number);
       if (difference !== 0) return difference;
     }
-    for (let w = width; w < 2 * width; w++) {
-      const difference = (rows[j + w] as number) - (rows[i + w] as number);
+    for (let w = this.#width; w < 2 * this.#width; w++) {
+      const difference = (this.#rows[j + w] as number) - (this.#rows[i + w] as number);
       if (difference !== 0) return difference;
     }
-    const [one, other] = [rows[i + 2 * width] as number, rows[j + 2 * width] as number];
+    const [one, other] = [this.#rows[i + 2 * this.#width] as number, this.#rows[j + 2 * this.#width] as number];
     if ((one & 3) !== (other & 3)) return (one & 3) - (other & 3);
     const writtenOne = blockOf(one) + writtenWord;
     const writtenOther = blockOf(other) + writtenWord;
-    for (let w = 0; w < width; w++) {
-      const difference = (heap.words[writtenOne + w] as number) - (heap.words[writtenOther + w] as number);
+    for (let w = 0; w < this.#width; w++) {
+      const difference = (this.#heap.words[writtenOne + w] as number) - (this.#heap.words[writtenOther + w] as number);
       if (difference !== 0) return difference;
     }
     return 0;
-  };
+  }
 
   /** Shares items out to full nodes. @returns the items of a branch that stand for these. */
-  const buildNodes = (given: Int32Array, total: number, leaf: boolean): Int32Array => {
-    const items = createNodeItems(layout);
-    clearItems(items, layout, leaf);
+  #buildNodes(given: Int32Array, total: number, leaf: boolean): Int32Array {
+    const items = createNodeItems(this.#layout);
+    clearItems(items, this.#layout, leaf);
     const { stride } = items;
     const nodes = Math.ceil(total / (leaf ? maxLeafItems : maxBranchItems));
-    const made = new Int32Array(nodes * branchStride);
+    const made = new Int32Array(nodes * this.#branchStride);
     for (let n = 0; n < nodes; n++) {
       const from = Math.floor((n * total) / nodes);
       const to = Math.floor(((n + 1) * total) / nodes);
       items.words.set(given.subarray(from * stride, to * stride));
       items.count = to - from;
-      writeNode(heap, items, 0, items.count, made, n * branchStride);
+      writeNode(this.#heap, items, 0, items.count, made, n * this.#branchStride);
     }
     return made;
-  };
-
-  return {
-    add(key, item) {
-      const at = count * leafStride;
-      if (at === rows.length) {
-        const larger = new Int32Array(2 * rows.length);
-        larger.set(rows);
-        rows = larger;
-      }
-      for (let w = 0; w < width; w++) {
-        rows[at + w] = key.first[w] as number;
-        rows[at + width + w] = key.last[w] as number;
-      }
-      rows[at + 2 * width] = item;
-      count++;
-      if (isInOrder && count > 1) isSorted = isInOrder = compareRows(count - 2, count - 1) < 0;
-    },
-    sort() {
-      if (isSorted) return 0;
-      const order = Uint32Array.from({ length: count }, (_, row) => row).sort(compareRows);
-      const sorted = new Int32Array(count * leafStride);
-      let twice = 0;
-      for (let i = 0; i < count; i++) {
-        const row = order[i] as number;
-        sorted.set(rows.subarray(row * leafStride, (row + 1) * leafStride), i * leafStride);
-        if (i > 0 && compareRows(order[i - 1] as number, row) === 0)
-          twice = rows[row * leafStride + 2 * width] as number;
-      }
-      rows = sorted;
-      isSorted = true;
-      return twice;
-    },
-    isInOrder: () => isInOrder,
-    *items() {
-      for (let i = 0; i < count; i++) yield rows[i * leafStride + 2 * width] as number;
-    },
-    // A quarter for branches and what is lost by rounding, and a few for the sizes of nodes that occur.
-    slabs: () => Math.ceil((count * leafStride * 5) / slabBytes) + 16,
-    drop(releaser) {
-      for (let i = 0; i < count; i++) releaser.entry(rows[i * leafStride + 2 * width] as number);
-      count = 0;
-    },
-    finish() {
-      if (count === 0) return 0;
-      let nodes = buildNodes(rows, count, true);
-      while (nodes.length > branchStride) nodes = buildNodes(nodes, nodes.length / branchStride, false);
-      return nodes[2 * width] as number;
-    },
-  };
-}
-
-/** Makes the state of many entries, which may come in any order. */
-interface StateBuilder {
-  readonly size: number;
-  /** Makes sure that one more may be added. @throws UdmError `resource_exhausted` */
-  checkRoom(): void;
-  /** Adds an entry that is in a block. */
-  add(family: Family, key: KeyWords, block: number): void;
-  /** Puts all in list order. @returns the item of an entry whose key is there twice, else 0. */
-  sort(): number;
-  /** Whether all were added in list order. */
-  isInOrder(): boolean;
-  /** How many slabs `finish` may need. */
-  slabs(): number;
-  /** The items in list order; after `sort`. */
-  items(family: Family): Iterable<number>;
-  /** To be called after `sort`. @returns the state's block, with one holder. @throws HeapFullError */
-  finish(version: number): number;
-  drop(releaser: Releaser): void;
-}
-
-const families = [4, 6] as const;
-
-function createStateBuilder(heap: Heap, limits: IndexLimits): StateBuilder {
-  const builders = { 4: createTreeBuilder(heap, layouts[4]), 6: createTreeBuilder(heap, layouts[6]) };
-  let size = 0;
-  let isInOrder = true;
-  let hasIpv6 = false;
-  return {
-    get size() {
-      return size;
-    },
-    checkRoom() {
-      if (size >= limits.maxEntries) throw tooManyError(limits);
-    },
-    add(family, key, block) {
-      if (family === 6) hasIpv6 = true;
-      else if (hasIpv6) isInOrder = false;
-      builders[family].add(key, block | key.rank);
-      size++;
-    },
-    sort() {
-      let twice = 0;
-      for (const family of families) {
-        if (!builders[family].isInOrder()) isInOrder = false;
-        twice ||= builders[family].sort();
-      }
-      return twice;
-    },
-    isInOrder: () => isInOrder && families.every((family) => builders[family].isInOrder()),
-    slabs: () => builders[4].slabs() + builders[6].slabs() + 1,
-    items: (family) => builders[family].items(),
-    finish(version) {
-      const [root4, root6] = [builders[4].finish(), builders[6].finish()];
-      return writeSnapshot(heap, { root4, root6, size, version });
-    },
-    drop(releaser) {
-      for (const family of families) builders[family].drop(releaser);
-    },
-  };
+  }
 }
 
 /** What a thread needs to build a state of an index; goes through `postMessage`. */
@@ -212,98 +149,119 @@ export interface IndexReturn {
   readonly heap: HeapReturn;
 }
 
-/** Builds a state in memory that another thread has lent. What is not finished need not be given up. */
-export interface LentBuilder {
-  readonly size: number;
+const cachedEntries = 16;
+const batchItems = 1024;
+
+/**
+ * Builds a state of many entries, which may come in any order, in memory that another thread has lent. What is not finished need not be
+ * given up. Each one begins with all of the lent memory: what an earlier builder of the loan made is gone.
+ */
+export class LentBuilder {
+  readonly #loan: IndexLoan;
+  readonly #heap: Heap;
+  readonly #writer: EntryWriter;
+  readonly #reader: EntryReader;
+  readonly #trees: Readonly<Record<Family, TreeBuilder>>;
+  readonly #keyWords = createKeyWords();
+  #size = 0;
+  #isInOrder = true;
+  #hasIpv6 = false;
+
+  constructor(loan: IndexLoan) {
+    this.#loan = loan;
+    this.#heap = new Heap(loan.heap.buffer, loan.heap);
+    this.#writer = new EntryWriter(this.#heap, loan.serial);
+    this.#reader = new EntryReader(this.#heap.buffer, cachedEntries);
+    this.#trees = { 4: new TreeBuilder(this.#heap, layouts[4]), 6: new TreeBuilder(this.#heap, layouts[6]) };
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
   /** @param yaml as `renderEntry` has it, if it is known. @throws UdmError `resource_exhausted` */
-  add(entry: UdmEntry, yaml?: string): void;
+  add(entry: UdmEntry, yaml?: string): void {
+    setKeyWords(this.#keyWords, entry.key);
+    this.#add(entry.key.family, this.#keyWords, () => this.#writer.write(entry, this.#keyWords, yaml));
+  }
+
   /** The same for an entry whose texts are known already ({@link EntryWriter.writeTexts}). */
-  addTexts(family: Family, key: KeyWords, texts: RenderedTexts): void;
+  addTexts(family: Family, key: KeyWords, texts: RenderedTexts): void {
+    this.#add(family, key, () => this.#writer.writeTexts(family, key, texts));
+  }
+
   /** Puts the entries in list order. @returns whether no two of them have one key. */
-  sort(): boolean;
+  sort(): boolean {
+    let twice = 0;
+    for (const family of families) {
+      if (!this.#trees[family].isInOrder()) this.#isInOrder = false;
+      twice ||= this.#trees[family].sort();
+    }
+    return twice === 0;
+  }
+
   /** Whether they were added in that order. */
-  isInOrder(): boolean;
+  isInOrder(): boolean {
+    return this.#isInOrder && families.every((family) => this.#trees[family].isInOrder());
+  }
+
   /**
    * To be called after `sort`, once.
    *
    * @returns undefined when the state before has the same entries. @throws UdmError `resource_exhausted`
    */
-  finish(): IndexReturn | undefined;
-}
+  finish(): IndexReturn | undefined {
+    if (this.#isAsBefore()) return undefined;
+    return this.#explained(() => {
+      const roots = { 4: this.#trees[4].finish(), 6: this.#trees[6].finish() };
+      const snapshot = writeSnapshot(this.#heap, roots, this.#size, this.#loan.version);
+      return { snapshot, serial: this.#writer.serial(), heap: this.#heap.giveBack() };
+    });
+  }
 
-const cachedEntries = 16;
-const batchItems = 1024;
+  #add(family: Family, key: KeyWords, write: () => number): void {
+    const { limits } = this.#loan;
+    if (this.#size >= limits.maxEntries) throw tooManyError(limits);
+    if (family === 6) this.#hasIpv6 = true;
+    else if (this.#hasIpv6) this.#isInOrder = false;
+    this.#trees[family].add(key, this.#explained(write) | key.rank);
+    this.#size++;
+  }
 
-/** Each call begins with all of the lent memory: what an earlier builder of the loan made is gone. */
-export function createLentBuilder(loan: IndexLoan): LentBuilder {
-  const { limits, before } = loan;
-  const heap = createLentHeap(loan.heap);
-  const { words } = heap;
-  const writer = createEntryWriter(heap, loan.serial);
-  const reader = createEntryReader(heap.buffer, cachedEntries);
-  const builder = createStateBuilder(heap, limits);
-  const keyWords = createKeyWords();
+  #explained<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof HeapFullError ? fullError(this.#heap, this.#loan.limits) : error;
+    }
+  }
 
-  const explain = (error: unknown): unknown => (error instanceof HeapFullError ? fullError(heap, limits) : error);
+  #isSame(item: number, other: number): boolean {
+    const reader = this.#reader;
+    if (reader.isSame(blockOf(item), blockOf(other))) return true;
+    const [a, b] = [reader.entry(blockOf(item)), reader.entry(blockOf(other))];
+    return a.key.text === b.key.text && sameEntry(a, b);
+  }
 
-  const isSame = (item: number, other: number): boolean =>
-    reader.isSame(blockOf(item), blockOf(other)) ||
-    isSameEntry(reader.entry(blockOf(item)), reader.entry(blockOf(other)));
-
-  const isAsBefore = (): boolean => {
-    if (before === 0 || sizeOf(words, before) !== builder.size) return false;
+  #isAsBefore(): boolean {
+    const { before } = this.#loan;
+    const { words } = this.#heap;
+    if (before === 0 || sizeOf(words, before) !== this.#size) return false;
     const items = new Int32Array(batchItems);
-    for (const family of [4, 6] as const) {
-      const cursor = createCursor(words, layouts[family], rootOf(words, before, family));
+    for (const family of families) {
+      const cursor = new TreeCursor(words, layouts[family], rootOf(words, before, family));
       let count = cursor.next(items);
       let i = 0;
-      for (const item of builder.items(family)) {
+      for (const item of this.#trees[family].items()) {
         if (i === count) {
           count = cursor.next(items);
           i = 0;
         }
-        if (i === count || !isSame(item, items[i++] as number)) return false;
+        if (i === count || !this.#isSame(item, items[i++] as number)) return false;
       }
     }
     return true;
-  };
-
-  return {
-    get size() {
-      return builder.size;
-    },
-    add(entry, yaml) {
-      builder.checkRoom();
-      const { family } = entry.key;
-      setKeyWords(keyWords, entry.key);
-      try {
-        builder.add(family, keyWords, writer.write(entry, keyWords, yaml));
-      } catch (error) {
-        throw explain(error);
-      }
-    },
-    addTexts(family, key, texts) {
-      builder.checkRoom();
-      try {
-        builder.add(family, key, writer.writeTexts(family, key, texts));
-      } catch (error) {
-        throw explain(error);
-      }
-    },
-    sort: () => builder.sort() === 0,
-    isInOrder: () => builder.isInOrder(),
-    finish() {
-      if (isAsBefore()) return undefined;
-      try {
-        const snapshot = builder.finish(loan.version);
-        return { snapshot, serial: writer.serial(), heap: heap.giveBack() };
-      } catch (error) {
-        throw explain(error);
-      }
-    },
-  };
+  }
 }
 
-function isSameEntry(a: UdmEntry, b: UdmEntry): boolean {
-  return a.key.text === b.key.text && sameEntry(a, b);
-}
+const families = [4, 6] as const;

@@ -22,13 +22,14 @@ import {
 } from "./tree-nodes.ts";
 import { type Heap, HeapFullError, fullError, tooManyError, type IndexLimits } from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
-import { type Releaser, type ChangesOf, rootOf, sizeOf, versionOf, writeSnapshot } from "./snapshots.ts";
+import { type Releaser, type ChangesOf, rootOf, writeSnapshot } from "./snapshots.ts";
 import { clearItems, createNodeItems, spliceItems, takeNode, writeNode, type NodeItems } from "./node-items.ts";
 import type { Family, Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
-import type { UdmEdit, UdmIndex } from "../model/udm-store.ts";
+import type { UdmEdit, UdmIndex, UdmMark } from "../model/udm-store.ts";
 import { mostChanges } from "./shared-reader.ts";
 import type { EntryReader, EntryWriter } from "./entry-block.ts";
+import type { IndexState } from "./state-queries.ts";
 
 const highest = 0x7fff_ffff;
 
@@ -87,161 +88,173 @@ const allocationsOfChange = 2 * maxLevels + 2;
  * Nodes that nobody else refers to are freed at once. The caller has made sure that there is room
  * ({@link allocationsOfChange}): a failure in the middle of a change could not be taken back.
  */
-interface TreeEditor {
-  /** Adds an entry's item, or replaces that of the same key. @returns the new root. */
-  put(root: number, key: KeyWords, item: number): number;
-  /** Removes an entry that is there. @returns the new root; 0 for the empty tree. */
-  remove(root: number, key: KeyWords): number;
-}
-
-function createTreeEditor(heap: Heap, layout: NodeLayout, releaser: Releaser): TreeEditor {
-  const { words } = heap;
-  const { width } = layout;
-  const levels: readonly NodeItems[] = Array.from({ length: maxLevels }, () => createNodeItems(layout));
-  const joined = createNodeItems(layout);
-  const { branchStride } = layout;
+class TreeEditor {
+  readonly #heap: Heap;
+  readonly #layout: NodeLayout;
+  readonly #releaser: Releaser;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #width: 1 | 4;
+  readonly #levels: readonly NodeItems[];
+  readonly #joined: NodeItems;
+  readonly #branchStride: number;
   /** Up to two items of a branch: the nodes that were made last. */
-  const made = new Int32Array(2 * branchStride);
-  let madeCount = 0;
+  readonly #made: Int32Array<ArrayBuffer>;
+  #madeCount = 0;
 
-  const pack = (items: NodeItems): void => {
+  constructor(heap: Heap, layout: NodeLayout, releaser: Releaser) {
+    this.#heap = heap;
+    this.#layout = layout;
+    this.#releaser = releaser;
+    this.#words = heap.words;
+    this.#width = layout.width;
+    this.#levels = Array.from({ length: maxLevels }, () => createNodeItems(layout));
+    this.#joined = createNodeItems(layout);
+    this.#branchStride = layout.branchStride;
+    this.#made = new Int32Array(2 * this.#branchStride);
+  }
+
+  /** Adds an entry's item, or replaces that of the same key. @returns the new root. */
+  put(root: number, key: KeyWords, item: number): number {
+    if (root === 0) {
+      const items = this.#levels[0] as NodeItems;
+      clearItems(items, this.#layout, true);
+      items.count = 1;
+      for (let w = 0; w < this.#width; w++) {
+        items.words[w] = key.first[w] as number;
+        items.words[this.#width + w] = key.last[w] as number;
+      }
+      items.words[2 * this.#width] = item;
+      return this.#packOne(items);
+    }
+    this.#put(1, root, key, item, true);
+    if (this.#madeCount === 0) return root;
+    if (this.#madeCount === 1) return this.#made[2 * this.#width] as number;
+    const items = this.#levels[0] as NodeItems;
+    clearItems(items, this.#layout, false);
+    this.#setChildren(items, 0, 0);
+    return this.#packOne(items);
+  }
+
+  /** Removes an entry that is there. @returns the new root; 0 for the empty tree. */
+  remove(root: number, key: KeyWords): number {
+    let top = this.#remove(1, root, key);
+    while (top !== 0 && !isLeaf(this.#words, top) && itemCount(this.#words, top) === 1) {
+      const only = itemAt(this.#words, this.#layout, top, 0);
+      const items = this.#levels[0] as NodeItems;
+      clearItems(items, this.#layout, false);
+      takeNode(this.#heap, this.#layout, top, items);
+      top = only;
+    }
+    return top;
+  }
+
+  #pack(items: NodeItems): void {
     const { count } = items;
     const most = items.isLeaf ? maxLeafItems : maxBranchItems;
-    madeCount = count <= most ? 1 : 2;
-    const split = madeCount === 1 ? count : count >> 1;
-    writeNode(heap, items, 0, split, made, 0);
-    if (madeCount === 2) writeNode(heap, items, split, count, made, branchStride);
-  };
+    this.#madeCount = count <= most ? 1 : 2;
+    const split = this.#madeCount === 1 ? count : count >> 1;
+    writeNode(this.#heap, items, 0, split, this.#made, 0);
+    if (this.#madeCount === 2) writeNode(this.#heap, items, split, count, this.#made, this.#branchStride);
+  }
 
   /** All in one node. */
-  const packOne = (items: NodeItems): number => {
-    madeCount = 1;
-    return writeNode(heap, items, 0, items.count, made, 0);
-  };
+  #packOne(items: NodeItems): number {
+    this.#madeCount = 1;
+    return writeNode(this.#heap, items, 0, items.count, this.#made, 0);
+  }
 
-  const open = (level: number, node: number): NodeItems => {
-    const items = levels[level] as NodeItems;
-    clearItems(items, layout, isLeaf(words, node));
-    takeNode(heap, layout, node, items);
+  #open(level: number, node: number): NodeItems {
+    const items = this.#levels[level] as NodeItems;
+    clearItems(items, this.#layout, isLeaf(this.#words, node));
+    takeNode(this.#heap, this.#layout, node, items);
     return items;
-  };
+  }
 
   /** Puts what was made below in the place of `removed` children from `at` on. */
-  const setChildren = (items: NodeItems, at: number, removed: number): void => {
-    spliceItems(items, at, removed, madeCount);
-    items.words.set(madeCount === 2 ? made : made.subarray(0, branchStride), at * branchStride);
-  };
+  #setChildren(items: NodeItems, at: number, removed: number): void {
+    spliceItems(items, at, removed, this.#madeCount);
+    items.words.set(
+      this.#madeCount === 2 ? this.#made : this.#made.subarray(0, this.#branchStride),
+      at * this.#branchStride,
+    );
+  }
 
   /**
    * Puts an item below a node. Afterwards `made` has the nodes that take its place; none when it was changed where it is.
    *
    * @param isOurs whether each node above has one holder, so that nobody but this edit knows them.
    */
-  const put = (level: number, node: number, key: KeyWords, item: number, isOurs: boolean): void => {
-    if (isLeaf(words, node)) {
-      const at = placeInLeaf(words, layout, node, key);
-      const isThere = at < itemCount(words, node) && compareLeafItem(words, layout, node, at, key) === 0;
-      const items = open(level, node);
+  #put(level: number, node: number, key: KeyWords, item: number, isOurs: boolean): void {
+    if (isLeaf(this.#words, node)) {
+      const at = placeInLeaf(this.#words, this.#layout, node, key);
+      const isThere =
+        at < itemCount(this.#words, node) && compareLeafItem(this.#words, this.#layout, node, at, key) === 0;
+      const items = this.#open(level, node);
       const to = at * items.stride;
-      if (isThere) releaser.entry(items.words[to + 2 * width] as number);
+      if (isThere) this.#releaser.entry(items.words[to + 2 * this.#width] as number);
       else spliceItems(items, at, 0, 1);
-      for (let w = 0; w < width; w++) {
+      for (let w = 0; w < this.#width; w++) {
         items.words[to + w] = key.first[w] as number;
-        items.words[to + width + w] = key.last[w] as number;
+        items.words[to + this.#width + w] = key.last[w] as number;
       }
-      items.words[to + 2 * width] = item;
-      pack(items);
+      items.words[to + 2 * this.#width] = item;
+      this.#pack(items);
       return;
     }
-    const at = childFor(words, layout, node, key);
-    if (isOurs && words[node + 1] === 1) {
-      putBelow(level, node, at, key, item);
+    const at = childFor(this.#words, this.#layout, node, key);
+    if (isOurs && this.#words[node + 1] === 1) {
+      this.#putBelow(level, node, at, key, item);
       return;
     }
     // This gives each child a further holder, so that none below is changed where it is.
-    const items = open(level, node);
-    put(level + 1, items.words[at * items.stride + 2 * width] as number, key, item, false);
-    setChildren(items, at, 1);
-    pack(items);
-  };
+    const items = this.#open(level, node);
+    this.#put(level + 1, items.words[at * items.stride + 2 * this.#width] as number, key, item, false);
+    this.#setChildren(items, at, 1);
+    this.#pack(items);
+  }
 
   /** The same for a branch that only this edit knows: it is replaced only when one of its children is split, or starts earlier. */
-  const putBelow = (level: number, node: number, at: number, key: KeyWords, item: number): void => {
-    const startsEarlier = compareFirst(words, layout, node, at, key.first) > 0;
-    put(level + 1, itemAt(words, layout, node, at), key, item, true);
-    if (madeCount === 2 || startsEarlier) {
-      const items = open(level, node);
-      setChildren(items, at, 1);
-      pack(items);
+  #putBelow(level: number, node: number, at: number, key: KeyWords, item: number): void {
+    const startsEarlier = compareFirst(this.#words, this.#layout, node, at, key.first) > 0;
+    this.#put(level + 1, itemAt(this.#words, this.#layout, node, at), key, item, true);
+    if (this.#madeCount === 2 || startsEarlier) {
+      const items = this.#open(level, node);
+      this.#setChildren(items, at, 1);
+      this.#pack(items);
       return;
     }
-    if (madeCount === 1) setChild(words, node, at, made[2 * width] as number);
-    widenChild(words, layout, node, at, key.last);
-    madeCount = 0;
-  };
+    if (this.#madeCount === 1) setChild(this.#words, node, at, this.#made[2 * this.#width] as number);
+    widenChild(this.#words, this.#layout, node, at, key.last);
+    this.#madeCount = 0;
+  }
 
   /** Makes one node of the rest; 0 when there is none. */
-  const remove = (level: number, node: number, key: KeyWords): number => {
-    if (isLeaf(words, node)) {
-      const at = placeInLeaf(words, layout, node, key);
-      const items = open(level, node);
-      releaser.entry(items.words[at * items.stride + 2 * width] as number);
+  #remove(level: number, node: number, key: KeyWords): number {
+    if (isLeaf(this.#words, node)) {
+      const at = placeInLeaf(this.#words, this.#layout, node, key);
+      const items = this.#open(level, node);
+      this.#releaser.entry(items.words[at * items.stride + 2 * this.#width] as number);
       spliceItems(items, at, 1, 0);
-      return items.count === 0 ? 0 : packOne(items);
+      return items.count === 0 ? 0 : this.#packOne(items);
     }
-    const at = childFor(words, layout, node, key);
-    const items = open(level, node);
+    const at = childFor(this.#words, this.#layout, node, key);
+    const items = this.#open(level, node);
     const { stride } = items;
-    const child = remove(level + 1, items.words[at * stride + 2 * width] as number, key);
-    if (itemCount(words, child) >= (isLeaf(words, child) ? maxLeafItems : maxBranchItems) / 4) {
-      setChildren(items, at, 1);
+    const child = this.#remove(level + 1, items.words[at * stride + 2 * this.#width] as number, key);
+    if (itemCount(this.#words, child) >= (isLeaf(this.#words, child) ? maxLeafItems : maxBranchItems) / 4) {
+      this.#setChildren(items, at, 1);
     } else {
       // A child that has become small shares its items with its neighbour; a branch has at least two.
       const left = Math.max(at - 1, 0);
-      const neighbour = items.words[(left < at ? left : at + 1) * stride + 2 * width] as number;
-      clearItems(joined, layout, isLeaf(words, child));
-      takeNode(heap, layout, left < at ? neighbour : child, joined);
-      takeNode(heap, layout, left < at ? child : neighbour, joined);
-      pack(joined);
-      setChildren(items, left, 2);
+      const neighbour = items.words[(left < at ? left : at + 1) * stride + 2 * this.#width] as number;
+      clearItems(this.#joined, this.#layout, isLeaf(this.#words, child));
+      takeNode(this.#heap, this.#layout, left < at ? neighbour : child, this.#joined);
+      takeNode(this.#heap, this.#layout, left < at ? child : neighbour, this.#joined);
+      this.#pack(this.#joined);
+      this.#setChildren(items, left, 2);
     }
-    return packOne(items);
-  };
-
-  return {
-    put(root, key, item) {
-      if (root === 0) {
-        const items = levels[0] as NodeItems;
-        clearItems(items, layout, true);
-        items.count = 1;
-        for (let w = 0; w < width; w++) {
-          items.words[w] = key.first[w] as number;
-          items.words[width + w] = key.last[w] as number;
-        }
-        items.words[2 * width] = item;
-        return packOne(items);
-      }
-      put(1, root, key, item, true);
-      if (madeCount === 0) return root;
-      if (madeCount === 1) return made[2 * width] as number;
-      const items = levels[0] as NodeItems;
-      clearItems(items, layout, false);
-      setChildren(items, 0, 0);
-      return packOne(items);
-    },
-
-    remove(root, key) {
-      let top = remove(1, root, key);
-      while (top !== 0 && !isLeaf(words, top) && itemCount(words, top) === 1) {
-        const only = itemAt(words, layout, top, 0);
-        const items = levels[0] as NodeItems;
-        clearItems(items, layout, false);
-        takeNode(heap, layout, top, items);
-        top = only;
-      }
-      return top;
-    },
-  };
+    return this.#packOne(items);
+  }
 }
 
 /** About what a small change leaves behind. */
@@ -249,7 +262,7 @@ export const snapshotWeight = 8 * 1024;
 /** Of an entry of a big change. */
 const entryWeight = 64;
 
-export interface IndexEditParts {
+interface IndexEditParts {
   readonly heap: Heap;
   readonly limits: IndexLimits;
   readonly reader: EntryReader;
@@ -264,129 +277,162 @@ export interface IndexEditParts {
 }
 
 /** Makes the edits of an index: each works on roots of its own until it is done or dropped, or is garbage. */
-export function createIndexEdits(parts: IndexEditParts): {
-  /** @param since the serial of the state `before`. */
-  begin(before: number, since: number): UdmEdit;
-} {
-  const { heap, limits, reader, writer, releaser, freeSome, freeAll, show } = parts;
-  const { words } = heap;
-  const editors: Readonly<Record<Family, TreeEditor>> = {
-    4: createTreeEditor(heap, layouts[4], releaser),
-    6: createTreeEditor(heap, layouts[6], releaser),
-  };
-  const keyWords = createKeyWords();
-  const lost = new FinalizationRegistry<Roots>((roots) => release(roots));
+export class IndexEdits {
+  readonly parts: IndexEditParts;
+  readonly editors: Readonly<Record<Family, TreeEditor>>;
+  readonly keyWords = createKeyWords();
+  /** Edits that are neither done nor dropped, and their roots. */
+  readonly open = new FinalizationRegistry<Roots>((roots) => this.release(roots));
 
-  const release = (roots: Roots): void => {
+  constructor(parts: IndexEditParts) {
+    this.parts = parts;
+    const { heap, releaser } = parts;
+    this.editors = { 4: new TreeEditor(heap, layouts[4], releaser), 6: new TreeEditor(heap, layouts[6], releaser) };
+  }
+
+  begin(before: IndexState): UdmEdit {
+    return new IndexEdit(this, before);
+  }
+
+  release(roots: Roots): void {
     for (const family of [4, 6] as const) {
-      releaser.tree(layouts[family], roots[family]);
+      this.parts.releaser.tree(layouts[family], roots[family]);
       roots[family] = 0;
     }
-    freeSome();
-  };
+    this.parts.freeSome();
+  }
 
   /** Makes sure that a change of a tree cannot fail in its middle. */
-  const makeRoom = (): void => {
+  makeRoom(): void {
+    const { heap, limits, freeAll } = this.parts;
     if (heap.hasRoom(allocationsOfChange)) return;
     freeAll();
     if (!heap.hasRoom(allocationsOfChange)) throw fullError(heap, limits);
-  };
+  }
 
-  const writeEntry = (entry: UdmEntry, yaml: string | undefined): number => {
+  /** Writes the block of an entry whose key is in `keyWords`. */
+  writeEntry(entry: UdmEntry, yaml: string | undefined): number {
+    const { heap, limits, writer, freeAll } = this.parts;
     try {
-      return writer().write(entry, keyWords, yaml);
+      return writer().write(entry, this.keyWords, yaml);
     } catch (error) {
       if (!(error instanceof HeapFullError)) throw error;
     }
     freeAll();
     try {
-      return writer().write(entry, keyWords, yaml);
+      return writer().write(entry, this.keyWords, yaml);
     } catch (error) {
       throw error instanceof HeapFullError ? fullError(heap, limits) : error;
     }
-  };
+  }
+}
 
-  const begin = (before: number, since: number): UdmEdit => {
-    const roots: Roots = { 4: rootOf(words, before, 4), 6: rootOf(words, before, 6) };
-    const version = versionOf(words, before) + 1;
-    /** What is garbage when the edit is. */
-    const state = { size: sizeOf(words, before), puts: 0, isDone: false };
-    /** Of entries that may have changed; undefined when there are too many. */
-    let keys: Key[] | undefined = [];
-    const noteKey = (key: Key): void => {
-      if (keys === undefined || keys.length < mostChanges) keys?.push(key);
-      else keys = undefined;
-    };
-    retainRoots(words, roots);
-    lost.register(state, roots, state);
-    const find = (key: Key): number => {
-      if (state.isDone) throw new Error("this edit is done");
-      return findKey(words, layouts[key.family], roots[key.family], setKeyWords(keyWords, key));
-    };
-    const end = (): void => {
-      if (state.isDone) throw new Error("this edit is done");
-      state.isDone = true;
-      lost.unregister(state);
-    };
+class IndexEdit implements UdmEdit {
+  readonly #edits: IndexEdits;
+  readonly #roots: Roots;
+  readonly #version: number;
+  /** The serial of the state that is changed. */
+  readonly #since: number;
+  #size: number;
+  #puts = 0;
+  #isDone = false;
+  /** Of entries that may have changed; undefined when there are too many. */
+  #keys: Key[] | undefined = [];
+
+  constructor(edits: IndexEdits, before: IndexState) {
+    this.#edits = edits;
+    const { words } = edits.parts.heap;
+    this.#roots = { 4: rootOf(words, before.snapshot, 4), 6: rootOf(words, before.snapshot, 6) };
+    this.#version = before.version + 1;
+    this.#since = before.serial;
+    this.#size = before.size;
+    retainRoots(words, this.#roots);
+    edits.open.register(this, this.#roots, this);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: Key): UdmEntry | undefined {
+    const item = this.#find(key);
+    return item === 0 ? undefined : this.#edits.parts.reader.entry(blockOf(item));
+  }
+
+  put(entry: UdmEntry, yaml?: string): void {
+    const { editors, keyWords } = this.#edits;
+    const { heap, limits } = this.#edits.parts;
+    const { family } = entry.key;
+    const isNew = this.#find(entry.key) === 0;
+    if (isNew && this.#size >= limits.maxEntries) throw tooManyError(limits);
+    const block = this.#edits.writeEntry(entry, yaml);
+    try {
+      this.#edits.makeRoom();
+    } catch (error) {
+      heap.free(block);
+      throw error;
+    }
+    this.#noteKey(entry.key);
+    this.#roots[family] = editors[family].put(this.#roots[family], keyWords, block | keyWords.rank);
+    if (isNew) this.#size++;
+    this.#puts++;
+  }
+
+  delete(key: Key): boolean {
+    if (this.#find(key) === 0) return false;
+    const { family } = key;
+    this.#edits.makeRoom();
+    this.#noteKey(key);
+    this.#roots[family] = this.#edits.editors[family].remove(this.#roots[family], this.#edits.keyWords);
+    this.#size--;
+    return true;
+  }
+
+  mark(): UdmMark {
+    const kept: Roots = { ...this.#roots };
+    const size = this.#size;
+    retainRoots(this.#edits.parts.heap.words, kept);
     return {
-      get size() {
-        return state.size;
+      undo: () => {
+        this.#edits.release(this.#roots);
+        Object.assign(this.#roots, kept);
+        this.#size = size;
       },
-      get(key) {
-        const item = find(key);
-        return item === 0 ? undefined : reader.entry(blockOf(item));
-      },
-      put(entry, yaml) {
-        const { family } = entry.key;
-        const isNew = find(entry.key) === 0;
-        if (isNew && state.size >= limits.maxEntries) throw tooManyError(limits);
-        const block = writeEntry(entry, yaml);
-        try {
-          makeRoom();
-        } catch (error) {
-          heap.free(block);
-          throw error;
-        }
-        noteKey(entry.key);
-        roots[family] = editors[family].put(roots[family], keyWords, block | keyWords.rank);
-        if (isNew) state.size++;
-        state.puts++;
-      },
-      delete(key) {
-        if (find(key) === 0) return false;
-        makeRoom();
-        noteKey(key);
-        roots[key.family] = editors[key.family].remove(roots[key.family], keyWords);
-        state.size--;
-        return true;
-      },
-      mark() {
-        const kept: Roots = { ...roots };
-        const { size } = state;
-        retainRoots(words, kept);
-        return {
-          undo() {
-            release(roots);
-            Object.assign(roots, kept);
-            state.size = size;
-          },
-          keep: () => release(kept),
-        };
-      },
-      done() {
-        makeRoom();
-        end();
-        const snapshot = writeSnapshot(heap, { root4: roots[4], root6: roots[6], size: state.size, version });
-        return show(snapshot, keys && { since, keys }, Math.max(snapshotWeight, state.puts * entryWeight));
-      },
-      drop() {
-        end();
-        release(roots);
-      },
+      keep: () => this.#edits.release(kept),
     };
-  };
+  }
 
-  return { begin };
+  done(): UdmIndex {
+    const { heap, show } = this.#edits.parts;
+    this.#edits.makeRoom();
+    this.#end();
+    const snapshot = writeSnapshot(heap, this.#roots, this.#size, this.#version);
+    const changes = this.#keys && { since: this.#since, keys: this.#keys };
+    return show(snapshot, changes, Math.max(snapshotWeight, this.#puts * entryWeight));
+  }
+
+  drop(): void {
+    this.#end();
+    this.#edits.release(this.#roots);
+  }
+
+  #find(key: Key): number {
+    if (this.#isDone) throw new Error("this edit is done");
+    const { keyWords, parts } = this.#edits;
+    const root = this.#roots[key.family];
+    return findKey(parts.heap.words, layouts[key.family], root, setKeyWords(keyWords, key));
+  }
+
+  #end(): void {
+    if (this.#isDone) throw new Error("this edit is done");
+    this.#isDone = true;
+    this.#edits.open.unregister(this);
+  }
+
+  #noteKey(key: Key): void {
+    if (this.#keys === undefined || this.#keys.length < mostChanges) this.#keys?.push(key);
+    else this.#keys = undefined;
+  }
 }
 
 type Roots = Record<Family, number>;

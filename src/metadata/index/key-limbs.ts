@@ -70,160 +70,160 @@ export function setBytesWords(words: Int32Array, family: Family, bytes: Uint8Arr
   }
 }
 
-/** Reads keys in canonical text off bytes, without making strings or big integers of them. */
-interface KeyScanner {
-  /** What was read last. */
-  readonly family: Family;
-  readonly words: KeyWords;
-  /** Whether it is a prefix whose address as written is not the first of its network. */
-  hasHostBits(): boolean;
-  /** @returns the offset behind the key that starts here; -1 for what is none, or not in canonical text. */
-  scan(at: number): number;
-}
-
 const dot = 0x2e;
 const slash = 0x2f;
 const colon = 0x3a;
 const dash = 0x2d;
 
-/** It takes nothing that {@link parseKey} would not take, and means the same by it. */
-export function createKeyScanner(bytes: Uint8Array): KeyScanner {
-  const words = createKeyWords();
-  const groups = new Int32Array(8);
-  let family: Family = 4;
-  let width = 1;
-  let at = 0;
+/** Reads keys in canonical text off bytes, without making strings or big integers of them. */
+export class KeyScanner {
+  readonly #bytes: Uint8Array;
+  readonly words = createKeyWords();
+  readonly #groups = new Int32Array(8);
+  #family: Family = 4;
+  #width = 1;
+  #at = 0;
+
+  /** It takes nothing that {@link parseKey} would not take, and means the same by it. */
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** What was read last. */
+  get family(): Family {
+    return this.#family;
+  }
+
+  /** Whether it is a prefix whose address as written is not the first of its network. */
+  hasHostBits(): boolean {
+    if (this.words.rank !== 0) return false;
+    for (let w = 0; w < this.#width; w++) if (this.words.first[w] !== this.words.written[w]) return true;
+    return false;
+  }
+
+  /** @returns the offset behind the key that starts here; -1 for what is none, or not in canonical text. */
+  scan(start: number): number {
+    this.#at = start;
+    this.#family = this.#isIpv4() ? 4 : 6;
+    this.#width = this.#family === 4 ? 1 : 4;
+    if (!this.#address(this.words.written)) return -1;
+    if (this.#bytes[this.#at] === slash) {
+      this.#at++;
+      const length = this.#decimal(3);
+      if (length < 0 || length > 32 * this.#width) return -1;
+      this.words.rank = 0;
+      this.#setNetwork(length);
+      return this.#at;
+    }
+    for (let w = 0; w < this.#width; w++) this.words.first[w] = this.words.last[w] = this.words.written[w] as number;
+    this.words.rank = 2;
+    if (this.#bytes[this.#at] !== dash) return this.#at;
+    this.#at++;
+    this.words.rank = 1;
+    if (this.#isIpv4() !== (this.#family === 4)) return -1;
+    return this.#address(this.words.last) && !this.#isBackward() ? this.#at : -1;
+  }
 
   /** A decimal number of this many digits at most, without leading zeros; -1 for none. */
-  const decimal = (digits: number): number => {
-    const start = at;
+  #decimal(digits: number): number {
+    const start = this.#at;
     let value = 0;
-    for (; at < start + digits; at++) {
-      const digit = (bytes[at] as number) - 0x30;
+    for (; this.#at < start + digits; this.#at++) {
+      const digit = (this.#bytes[this.#at] as number) - 0x30;
       if (!(digit >= 0 && digit <= 9)) break;
-      if (at > start && value === 0) return -1;
+      if (this.#at > start && value === 0) return -1;
       value = value * 10 + digit;
     }
-    return at === start ? -1 : value;
-  };
+    return this.#at === start ? -1 : value;
+  }
 
-  const ipv4 = (into: Int32Array): boolean => {
+  #ipv4(into: Int32Array): boolean {
     let value = 0;
     for (let part = 0; part < 4; part++) {
-      if (part > 0 && bytes[at++] !== dot) return false;
-      const number = decimal(3);
+      if (part > 0 && this.#bytes[this.#at++] !== dot) return false;
+      const number = this.#decimal(3);
       if (number < 0 || number > 255) return false;
       value = (value << 8) | number;
     }
     into[0] = value ^ flip;
     return true;
-  };
+  }
 
   /** A group of an IPv6 address; -1 for none. */
-  const group = (): number => {
-    const start = at;
+  #group(): number {
+    const start = this.#at;
     let value = 0;
-    for (; at < start + 4; at++) {
-      const digit = hexDigit(bytes[at]);
+    for (; this.#at < start + 4; this.#at++) {
+      const digit = hexDigit(this.#bytes[this.#at]);
       if (digit < 0) break;
-      if (at > start && value === 0) return -1;
+      if (this.#at > start && value === 0) return -1;
       value = (value << 4) | digit;
     }
-    return at === start ? -1 : value;
-  };
+    return this.#at === start ? -1 : value;
+  }
 
-  const ipv6 = (into: Int32Array): boolean => {
+  #ipv6(into: Int32Array): boolean {
     let count = 0;
     let gap = -1;
-    if (bytes[at] === colon) {
-      if (bytes[at + 1] !== colon) return false;
+    if (this.#bytes[this.#at] === colon) {
+      if (this.#bytes[this.#at + 1] !== colon) return false;
       gap = 0;
-      at += 2;
+      this.#at += 2;
     }
     while (count < 8) {
-      if (gap === count && hexDigit(bytes[at]) < 0) break;
-      const value = group();
+      if (gap === count && hexDigit(this.#bytes[this.#at]) < 0) break;
+      const value = this.#group();
       if (value < 0) return false;
-      groups[count++] = value;
-      if (bytes[at] !== colon) break;
-      if (bytes[at + 1] === colon) {
+      this.#groups[count++] = value;
+      if (this.#bytes[this.#at] !== colon) break;
+      if (this.#bytes[this.#at + 1] === colon) {
         if (gap >= 0) break;
         gap = count;
-        at += 2;
+        this.#at += 2;
       } else {
         // The last colon may be the one behind the key.
-        if (count === 8 || hexDigit(bytes[at + 1]) < 0) break;
-        at++;
+        if (count === 8 || hexDigit(this.#bytes[this.#at + 1]) < 0) break;
+        this.#at++;
       }
     }
     if (gap < 0 ? count !== 8 : count > 6) return false;
     if (gap >= 0) {
-      groups.copyWithin(gap + 8 - count, gap, count);
-      groups.fill(0, gap, gap + 8 - count);
+      this.#groups.copyWithin(gap + 8 - count, gap, count);
+      this.#groups.fill(0, gap, gap + 8 - count);
     }
-    if (!isCanonicalGap(groups, gap, 8 - count)) return false;
-    for (let w = 0; w < 4; w++) into[w] = ((groups[2 * w] as number) << 16) ^ (groups[2 * w + 1] as number) ^ flip;
+    if (!isCanonicalGap(this.#groups, gap, 8 - count)) return false;
+    for (let w = 0; w < 4; w++)
+      into[w] = ((this.#groups[2 * w] as number) << 16) ^ (this.#groups[2 * w + 1] as number) ^ flip;
     return true;
-  };
+  }
 
-  const address = (into: Int32Array): boolean => (family === 4 ? ipv4(into) : ipv6(into));
+  #address(into: Int32Array): boolean {
+    return this.#family === 4 ? this.#ipv4(into) : this.#ipv6(into);
+  }
 
-  const setNetwork = (length: number): void => {
-    for (let w = 0; w < width; w++) {
+  #setNetwork(length: number): void {
+    for (let w = 0; w < this.#width; w++) {
       const bits = Math.min(Math.max(length - 32 * w, 0), 32);
       const hostMask = bits === 32 ? 0 : -1 >>> bits;
       // The highest bit is flipped; flipped back and again, it is that of the network.
-      const plain = (words.written[w] as number) ^ flip;
-      words.first[w] = (plain & ~hostMask) ^ flip;
-      words.last[w] = (plain | hostMask) ^ flip;
+      const plain = (this.words.written[w] as number) ^ flip;
+      this.words.first[w] = (plain & ~hostMask) ^ flip;
+      this.words.last[w] = (plain | hostMask) ^ flip;
     }
-  };
+  }
 
-  const isBackward = (): boolean => {
-    for (let w = 0; w < width; w++) {
-      const difference = (words.last[w] as number) - (words.first[w] as number);
+  #isBackward(): boolean {
+    for (let w = 0; w < this.#width; w++) {
+      const difference = (this.words.last[w] as number) - (this.words.first[w] as number);
       if (difference !== 0) return difference < 0;
     }
     return false;
-  };
+  }
 
-  const isIpv4 = (): boolean => {
-    for (let i = at; i < at + 4; i++) if (bytes[i] === dot) return true;
+  #isIpv4(): boolean {
+    for (let i = this.#at; i < this.#at + 4; i++) if (this.#bytes[i] === dot) return true;
     return false;
-  };
-
-  return {
-    words,
-    get family() {
-      return family;
-    },
-    hasHostBits() {
-      if (words.rank !== 0) return false;
-      for (let w = 0; w < width; w++) if (words.first[w] !== words.written[w]) return true;
-      return false;
-    },
-    scan(start) {
-      at = start;
-      family = isIpv4() ? 4 : 6;
-      width = family === 4 ? 1 : 4;
-      if (!address(words.written)) return -1;
-      if (bytes[at] === slash) {
-        at++;
-        const length = decimal(3);
-        if (length < 0 || length > 32 * width) return -1;
-        words.rank = 0;
-        setNetwork(length);
-        return at;
-      }
-      for (let w = 0; w < width; w++) words.first[w] = words.last[w] = words.written[w] as number;
-      words.rank = 2;
-      if (bytes[at] !== dash) return at;
-      at++;
-      words.rank = 1;
-      if (isIpv4() !== (family === 4)) return -1;
-      return address(words.last) && !isBackward() ? at : -1;
-    },
-  };
+  }
 }
 
 /** Lower case only, as canonical text has it. */

@@ -3,20 +3,6 @@ import { type Heap, treePart } from "./heap.ts";
 import { blockOf, isLeaf, itemAt, itemCount, type NodeLayout } from "./tree-nodes.ts";
 import { createKeyWords, setKeyWords } from "./key-limbs.ts";
 
-/** What a {@link UdmIndex} object stands for. When it is garbage, its state is given up. */
-export interface HeldSnapshot {
-  snapshot: number;
-  /**
-   * Memory that is never used. The garbage collector does not know how much shared memory an object keeps; this makes it
-   * run in time.
-   */
-  readonly weight: ArrayBuffer | undefined;
-  /** Different for each. */
-  readonly serial: number;
-  /** Undefined when it was not made by changing another, or by too many changes. */
-  changes: ChangesOf | undefined;
-}
-
 export interface ChangesOf {
   /** Serial of the state that was changed. */
   readonly since: number;
@@ -26,51 +12,47 @@ export interface ChangesOf {
 /**
  * Gives references up. What nobody refers to any more is freed bit by bit, because a whole tree may go at once.
  */
-export interface Releaser {
+export class Releaser {
+  readonly #heap: Heap;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #waiting: number[] = [];
+  readonly #waitingLayouts: NodeLayout[] = [];
+
+  constructor(heap: Heap) {
+    this.#heap = heap;
+    this.#words = heap.words;
+  }
+
   /** Gives up a reference to a node; 0 is none. */
-  tree(layout: NodeLayout, node: number): void;
+  tree(layout: NodeLayout, node: number): void {
+    if (node === 0 || --(this.#words[node + 1] as number) > 0) return;
+    this.#waiting.push(node);
+    this.#waitingLayouts.push(layout);
+  }
+
   /** Gives up a reference to the entry of a leaf's item. */
-  entry(item: number): void;
-  /** Frees nodes that were given up, this many at most. @returns whether there are more. */
-  work(nodes: number): boolean;
-}
-
-export function createReleaser(heap: Heap): Releaser {
-  const { words } = heap;
-  const waiting: number[] = [];
-  const waitingLayouts: NodeLayout[] = [];
-
-  const tree = (layout: NodeLayout, node: number): void => {
-    if (node === 0 || --(words[node + 1] as number) > 0) return;
-    waiting.push(node);
-    waitingLayouts.push(layout);
-  };
-
-  const entry = (item: number): void => {
+  entry(item: number): void {
     const block = blockOf(item);
-    if (--(words[block + 1] as number) === 0) heap.free(block);
-  };
+    if (--(this.#words[block + 1] as number) === 0) this.#heap.free(block);
+  }
 
-  return {
-    tree,
-    entry,
-    work(nodes) {
-      for (let i = 0; i < nodes; i++) {
-        const node = waiting.pop();
-        const layout = waitingLayouts.pop();
-        if (node === undefined || layout === undefined) return false;
-        const count = itemCount(words, node);
-        const leaf = isLeaf(words, node);
-        for (let at = 0; at < count; at++) {
-          const item = itemAt(words, layout, node, at);
-          if (leaf) entry(item);
-          else tree(layout, item);
-        }
-        heap.free(node);
+  /** Frees nodes that were given up, this many at most. @returns whether there are more. */
+  work(nodes: number): boolean {
+    for (let i = 0; i < nodes; i++) {
+      const node = this.#waiting.pop();
+      const layout = this.#waitingLayouts.pop();
+      if (node === undefined || layout === undefined) return false;
+      const count = itemCount(this.#words, node);
+      const leaf = isLeaf(this.#words, node);
+      for (let at = 0; at < count; at++) {
+        const item = itemAt(this.#words, layout, node, at);
+        if (leaf) this.entry(item);
+        else this.tree(layout, item);
       }
-      return waiting.length > 0;
-    },
-  };
+      this.#heap.free(node);
+    }
+    return this.#waiting.length > 0;
+  }
 }
 
 // What the threads exchange about views, in words of one small shared buffer. Word 0: the published view. Word 1: the
@@ -94,44 +76,55 @@ export interface ReaderSlot {
 }
 
 /** The writer's side. */
-interface Publisher {
-  publish(view: number, version: number): void;
-  /** Whether a reader is at this view. One that is no longer published gets no new readers. */
-  isPinned(view: number): boolean;
-  pinnedReaders(): number;
-  /** @returns undefined when all are taken. */
-  takeSlot(): ReaderSlot | undefined;
-  freeSlot(slot: ReaderSlot): void;
-}
+export class Publisher {
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #slots: number;
+  #tickets = 0;
 
-export function createPublisher(control: SharedArrayBuffer): Publisher {
-  const words = new Int32Array(control);
-  const slots = words.length / slotWords - 1;
-  const at = (slot: number): number => (slot + 1) * slotWords;
-  let tickets = 0;
-  const count = (holds: (pinned: number) => boolean): number => {
+  constructor(control: SharedArrayBuffer) {
+    this.#words = new Int32Array(control);
+    this.#slots = this.#words.length / slotWords - 1;
+  }
+
+  publish(view: number, version: number): void {
+    Atomics.store(this.#words, publishedWord, view);
+    Atomics.store(this.#words, versionWord, version);
+  }
+
+  /** Whether a reader is at this view. One that is no longer published gets no new readers. */
+  isPinned(view: number): boolean {
+    return this.#count((pinned) => pinned === view) > 0;
+  }
+
+  pinnedReaders(): number {
+    return this.#count((pinned) => pinned !== 0);
+  }
+
+  /** @returns undefined when all are taken. */
+  takeSlot(): ReaderSlot | undefined {
+    for (let slot = 0; slot < this.#slots; slot++) {
+      const ticket = this.#tickets + 1;
+      if (Atomics.compareExchange(this.#words, this.#at(slot) + takenWord, 0, ticket) !== 0) continue;
+      this.#tickets = ticket;
+      return { slot, ticket };
+    }
+    return undefined;
+  }
+
+  freeSlot({ slot, ticket }: ReaderSlot): void {
+    freeSlot(this.#words, this.#at(slot), ticket);
+  }
+
+  #at(slot: number): number {
+    return (slot + 1) * slotWords;
+  }
+
+  #count(holds: (pinned: number) => boolean): number {
     let found = 0;
-    for (let slot = 0; slot < slots; slot++) if (holds(Atomics.load(words, at(slot) + pinnedWord))) found++;
+    for (let slot = 0; slot < this.#slots; slot++)
+      if (holds(Atomics.load(this.#words, this.#at(slot) + pinnedWord))) found++;
     return found;
-  };
-  return {
-    publish(view, version) {
-      Atomics.store(words, publishedWord, view);
-      Atomics.store(words, versionWord, version);
-    },
-    isPinned: (view) => count((pinned) => pinned === view) > 0,
-    pinnedReaders: () => count((pinned) => pinned !== 0),
-    takeSlot() {
-      for (let slot = 0; slot < slots; slot++) {
-        const ticket = tickets + 1;
-        if (Atomics.compareExchange(words, at(slot) + takenWord, 0, ticket) !== 0) continue;
-        tickets = ticket;
-        return { slot, ticket };
-      }
-      return undefined;
-    },
-    freeSlot: ({ slot, ticket }) => freeSlot(words, at(slot), ticket),
-  };
+  }
 }
 
 function freeSlot(words: Int32Array, at: number, ticket: number): void {
@@ -141,35 +134,43 @@ function freeSlot(words: Int32Array, at: number, ticket: number): void {
 }
 
 /** A reader's side. */
-interface SnapshotPin {
-  version(): number;
+export class SnapshotPin {
+  readonly #ticket: number;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #at: number;
+
+  constructor(control: SharedArrayBuffer, { slot, ticket }: ReaderSlot) {
+    this.#ticket = ticket;
+    this.#words = new Int32Array(control);
+    this.#at = (slot + 1) * slotWords;
+  }
+
+  version(): number {
+    return Atomics.load(this.#words, versionWord);
+  }
+
   /**
    * Keeps the published view from being freed until `unpin`. One at a time.
    *
    * @returns the view, 0 when nothing was published yet.
    */
-  pin(): number;
-  unpin(): void;
-  /** Gives the slot back. */
-  close(): void;
-}
+  pin(): number {
+    for (;;) {
+      const view = Atomics.load(this.#words, publishedWord);
+      Atomics.store(this.#words, this.#at + pinnedWord, view);
+      // The writer looks at the slots after it has published: either it sees ours, or we see what it published.
+      if (Atomics.load(this.#words, publishedWord) === view) return view;
+    }
+  }
 
-export function createSnapshotPin(control: SharedArrayBuffer, { slot, ticket }: ReaderSlot): SnapshotPin {
-  const words = new Int32Array(control);
-  const at = (slot + 1) * slotWords;
-  return {
-    version: () => Atomics.load(words, versionWord),
-    pin() {
-      for (;;) {
-        const view = Atomics.load(words, publishedWord);
-        Atomics.store(words, at + pinnedWord, view);
-        // The writer looks at the slots after it has published: either it sees ours, or we see what it published.
-        if (Atomics.load(words, publishedWord) === view) return view;
-      }
-    },
-    unpin: () => void Atomics.store(words, at + pinnedWord, 0),
-    close: () => freeSlot(words, at, ticket),
-  };
+  unpin(): void {
+    Atomics.store(this.#words, this.#at + pinnedWord, 0);
+  }
+
+  /** Gives the slot back. */
+  close(): void {
+    freeSlot(this.#words, this.#at, this.#ticket);
+  }
 }
 
 // What readers see at a time, in words of one small shared buffer: a row for each view, which says how many states it has and
@@ -199,28 +200,32 @@ export function placesBit(words: Int32Array, view: number, state: number): numbe
 }
 
 /** The writer's side. */
-interface ViewTable {
-  /** @returns the number of a view of these states, which stays theirs until `free`. @param bits of their places. */
-  add(states: readonly number[], bits: readonly number[]): number;
-  states(view: number): number[];
-  free(view: number): void;
-}
+export class ViewTable {
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  readonly #unused: number[];
 
-export function createViewTable(buffer: SharedArrayBuffer): ViewTable {
-  const words = new Int32Array(buffer);
-  const unused = Array.from({ length: words.length / rowWords - 1 }, (_, i) => i + 1);
-  return {
-    add(states, bits) {
-      const view = unused.pop();
-      if (view === undefined || states.length > mostStates) throw new Error("too many states to show at a time");
-      words[view * rowWords] = states.length;
-      words.set(states, firstState(view));
-      words.set(bits, firstState(view) + mostStates);
-      return view;
-    },
-    states: (view) => Array.from(words.subarray(firstState(view), firstState(view) + stateCount(words, view))),
-    free: (view) => void unused.push(view),
-  };
+  constructor(buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+    this.#unused = Array.from({ length: this.#words.length / rowWords - 1 }, (_, i) => i + 1);
+  }
+
+  /** @returns the number of a view of these states, which stays theirs until `free`. @param bits of their places. */
+  add(states: readonly number[], bits: readonly number[]): number {
+    const view = this.#unused.pop();
+    if (view === undefined || states.length > mostStates) throw new Error("too many states to show at a time");
+    this.#words[view * rowWords] = states.length;
+    this.#words.set(states, firstState(view));
+    this.#words.set(bits, firstState(view) + mostStates);
+    return view;
+  }
+
+  states(view: number): number[] {
+    return Array.from(this.#words.subarray(firstState(view), firstState(view) + stateCount(this.#words, view)));
+  }
+
+  free(view: number): void {
+    this.#unused.push(view);
+  }
 }
 
 // Where layers have entries, for all threads: words with a bit for each layer. A bit once set stays, so that a layer may be searched in vain,
@@ -234,55 +239,45 @@ const hashFactor = 0x9e37_79b1;
 /** More wide places than this are everywhere. */
 const mostWide = 256;
 /** The sign bit stays unused. */
-const mostLayers = 31;
-
-/** Where one layer has entries. */
-export interface LayerPlaces {
-  /** Its bit. */
-  readonly bit: number;
-  /** To be called before a state that has the key is published. */
-  add(key: Key): void;
-}
+export const mostLayers = 31;
 
 export function createPlacesBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((everywhere + 7) * 4);
 }
 
-/** Gives each layer its places; undefined when there are no more bits: such a layer is always searched. */
-export function createPlacesWriter(buffer: SharedArrayBuffer): () => LayerPlaces | undefined {
-  const words = new Int32Array(buffer);
-  const keyWords = createKeyWords();
-  let taken = 0;
+/** Where one layer has entries. */
+export class LayerPlaces {
+  readonly #words: Int32Array;
+  /** Its bit. */
+  readonly bit: number;
 
-  const add = (bit: number, key: Key): void => {
-    const { first, last } = setKeyWords(keyWords, key);
-    if (areNear(key.family, first, last)) {
-      (words[narrowPlace(key.family, first)] as number) |= bit;
-      return;
-    }
+  constructor(words: Int32Array, number: number) {
+    this.#words = words;
+    this.bit = 1 << number;
+  }
+
+  /** To be called before a state that has the key is published. */
+  add(key: Key): void {
+    const { first, last } = setKeyWords(createKeyWords(), key);
+    if (areNear(key.family, first, last)) return this.#set(narrowPlace(key.family, first));
     const from = wideNumber(key.family, first);
     const to = wideNumber(key.family, last);
-    if (to - from >= mostWide) {
-      (words[everywhere + key.family] as number) |= bit;
-      return;
-    }
-    for (let n = from; n <= to; n++) (words[widePlace(key.family, n)] as number) |= bit;
-  };
+    if (to - from >= mostWide) return this.#set(everywhere + key.family);
+    for (let n = from; n <= to; n++) this.#set(widePlace(key.family, n));
+  }
 
-  return () => {
-    if (taken === mostLayers) return undefined;
-    const bit = 1 << taken++;
-    return { bit, add: (key) => add(bit, key) };
-  };
+  #set(place: number): void {
+    (this.#words[place] as number) |= this.bit;
+  }
 }
 
-/** Gives the bits of the layers that may have entries that cover an address; those without a bit are not known. */
-export function createPlacesReader(buffer: SharedArrayBuffer): (family: Family, address: Int32Array) => number {
-  const words = new Int32Array(buffer);
-  return (family, address) =>
+/** The bits of the layers that may have entries that cover an address; those without a bit are not known. */
+export function layersNear(words: Int32Array, family: Family, address: Int32Array): number {
+  return (
     (words[narrowPlace(family, address)] as number) |
     (words[widePlace(family, wideNumber(family, address))] as number) |
-    (words[everywhere + family] as number);
+    (words[everywhere + family] as number)
+  );
 }
 
 /** Whether two addresses lie in one /24, of IPv6 in one /48. */
@@ -311,20 +306,18 @@ function widePlace(family: Family, n: number): number {
 //   4  number of entries                      5  version, low 32 bits      6  and the rest
 const rootWords: Readonly<Record<Family, number>> = { 4: 2, 6: 3 };
 
-interface SnapshotValues {
-  readonly root4: number;
-  readonly root6: number;
-  readonly size: number;
-  readonly version: number;
-}
-
 /** Takes over the references to the roots. @returns a block with one holder. @throws HeapFullError */
-export function writeSnapshot(heap: Heap, { root4, root6, size, version }: SnapshotValues): number {
+export function writeSnapshot(
+  heap: Heap,
+  roots: Readonly<Record<Family, number>>,
+  size: number,
+  version: number,
+): number {
   const { words } = heap;
   const block = heap.allocate(7, treePart);
   words[block + 1] = 1;
-  words[block + 2] = root4;
-  words[block + 3] = root6;
+  words[block + 2] = roots[4];
+  words[block + 3] = roots[6];
   words[block + 4] = size;
   words[block + 5] = version;
   words[block + 6] = Math.floor(version / 2 ** 32);

@@ -269,95 +269,97 @@ function compareChild(words: Int32Array, layout: NodeLayout, node: number, i: nu
   return compareLeafItem(words, layout, child, 0, key);
 }
 
-/** Reads the entries of one tree in list order, some at a time. */
-export interface TreeCursor {
+/** Reads the entries of one tree in list order, some at a time. The tree must not be given up meanwhile. */
+export class TreeCursor {
+  readonly #words: Int32Array;
+  readonly #layout: NodeLayout;
+  readonly #bounds: Bounds | undefined;
+  // The way from the root down, and in each of its nodes the next place.
+  readonly #nodes: number[];
+  readonly #places: number[];
+  #level: number;
+  /** From which level on all lies within the bounds. */
+  #wholeFrom: number;
+
+  /** @param bounds undefined for all. */
+  constructor(words: Int32Array, layout: NodeLayout, root: number, bounds?: Bounds) {
+    this.#words = words;
+    this.#layout = layout;
+    this.#bounds = bounds;
+    this.#nodes = [root];
+    this.#places = [root === 0 || bounds === undefined ? 0 : startIn(words, layout, root, bounds.first)];
+    this.#level = root === 0 ? -1 : 0;
+    this.#wholeFrom = bounds === undefined ? 0 : maxLevels;
+  }
+
   /**
    * Writes the next items into `out`.
    *
    * @returns how many; fewer than `out` holds only at the end.
    */
-  next(out: Int32Array): number;
+  next(out: Int32Array): number {
+    let filled = 0;
+    while (this.#level >= 0 && filled < out.length) {
+      if (this.#level < this.#wholeFrom && this.#bounds !== undefined) this.#wholeFrom = maxLevels;
+      const node = this.#nodes[this.#level] as number;
+      if (isLeaf(this.#words, node)) filled = this.#takeLeaf(node, out, filled);
+      else if (this.#places[this.#level] === itemCount(this.#words, node)) this.#level--;
+      else this.#goDown(node);
+    }
+    return filled;
+  }
+
+  /** The words of the last address of the bounds, where they matter on this level. */
+  #end(): Int32Array | undefined {
+    return this.#level >= this.#wholeFrom ? undefined : this.#bounds?.last;
+  }
+
+  #takeLeaf(node: number, out: Int32Array, from: number): number {
+    const [words, layout, last, level] = [this.#words, this.#layout, this.#end(), this.#level];
+    const count = itemCount(words, node);
+    const row = rowWords(layout, words[node] as number);
+    let filled = from;
+    let i = this.#places[level] as number;
+    for (let at = rowsOf(words, node) + i * row; i < count && filled < out.length; i++, at += row) {
+      if (last !== undefined) {
+        if (compareFirst(words, layout, node, i, last) > 0) {
+          this.#level = -1;
+          return filled;
+        }
+        if (compareLast(words, layout, node, i, last) > 0) continue;
+      }
+      out[filled++] = words[at] as number;
+    }
+    this.#places[level] = i;
+    if (i === count) this.#level--;
+    return filled;
+  }
+
+  #goDown(node: number): void {
+    const [words, layout, last] = [this.#words, this.#layout, this.#end()];
+    const i = this.#places[this.#level] as number;
+    this.#places[this.#level] = i + 1;
+    const child = itemAt(words, layout, node, i);
+    let start = 0;
+    if (this.#bounds !== undefined && last !== undefined) {
+      if (compareFirst(words, layout, node, i, last) > 0) {
+        this.#level = -1;
+        return;
+      }
+      // All below it end after the bounds.
+      if (compareLeast(words, layout, node, i, last) > 0) return;
+      const { first } = this.#bounds;
+      const startsIn = compareFirst(words, layout, node, i, first) >= 0;
+      if (startsIn && compareLast(words, layout, node, i, last) <= 0) this.#wholeFrom = this.#level + 1;
+      if (!startsIn) start = startIn(words, layout, child, first);
+    }
+    this.#nodes[++this.#level] = child;
+    this.#places[this.#level] = start;
+  }
 }
 
 /** Of entries to read: those whose first and last address lie within these words. */
-interface Bounds {
-  readonly first: Int32Array;
-  readonly last: Int32Array;
-}
-
-/** The tree must not be given up while the cursor is used. @param bounds undefined for all. */
-export function createCursor(words: Int32Array, layout: NodeLayout, root: number, bounds?: Bounds): TreeCursor {
-  // The way from the root down, and in each of its nodes the next place.
-  const nodes = [root];
-  const places = [root === 0 || bounds === undefined ? 0 : startIn(words, layout, root, bounds.first)];
-  let level = root === 0 ? -1 : 0;
-  /** From which level on all lies within the bounds. */
-  let wholeFrom = bounds === undefined ? 0 : maxLevels;
-
-  return {
-    next(out) {
-      let filled = 0;
-      while (level >= 0 && filled < out.length) {
-        if (level < wholeFrom && bounds !== undefined) wholeFrom = maxLevels;
-        const isWhole = level >= wholeFrom;
-        const node = nodes[level] as number;
-        if (isLeaf(words, node)) {
-          const count = itemCount(words, node);
-          const row = rowWords(layout, words[node] as number);
-          let i = places[level] as number;
-          for (let at = rowsOf(words, node) + i * row; i < count && filled < out.length; i++, at += row) {
-            if (!isWhole && bounds !== undefined) {
-              if (compareFirst(words, layout, node, i, bounds.last) > 0) {
-                level = -1;
-                return filled;
-              }
-              if (compareLast(words, layout, node, i, bounds.last) > 0) continue;
-            }
-            out[filled++] = words[at] as number;
-          }
-          places[level] = i;
-          if (i === count) level--;
-          continue;
-        }
-        const i = places[level] as number;
-        if (i === itemCount(words, node)) {
-          level--;
-          continue;
-        }
-        places[level] = i + 1;
-        const child = itemAt(words, layout, node, i);
-        if (bounds === undefined || isWhole) {
-          nodes[++level] = child;
-          places[level] = 0;
-          continue;
-        }
-        if (compareFirst(words, layout, node, i, bounds.last) > 0) {
-          level = -1;
-          return filled;
-        }
-        // All below it end after the bounds.
-        if (compareLeast(words, layout, node, i, bounds.last) > 0) continue;
-        const startsIn = compareFirst(words, layout, node, i, bounds.first) >= 0;
-        if (startsIn && compareLast(words, layout, node, i, bounds.last) <= 0) wholeFrom = level + 1;
-        nodes[++level] = child;
-        places[level] = startsIn ? 0 : startIn(words, layout, child, bounds.first);
-      }
-      return filled;
-    },
-  };
-}
-
-/** Gives items that were found already. */
-export function cursorOver(items: ArrayLike<number>): TreeCursor {
-  let from = 0;
-  return {
-    next(out) {
-      let filled = 0;
-      while (filled < out.length && from < items.length) out[filled++] = items[from++] as number;
-      return filled;
-    },
-  };
-}
+type Bounds = Pick<KeyWords, "first" | "last">;
 
 /** Where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
 function startIn(words: Int32Array, layout: NodeLayout, node: number, first: Int32Array): number {

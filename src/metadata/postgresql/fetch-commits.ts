@@ -1,3 +1,5 @@
+import type { Key } from "../../base/ip/index.ts";
+import { Watchers } from "../model/watchers.ts";
 import type { Sql } from "postgres";
 import type { EntryChange } from "../model/apply-writes.ts";
 import type { UdmChange, ChangeHead, HistoryQuery, UdmHistory } from "../history/change.ts";
@@ -121,9 +123,6 @@ async function* readCommits(
   if (head !== undefined) yield commitOf(head, changes);
 }
 
-/** All columns of heads, for {@link readCommits}. */
-const headsOf = heads;
-
 function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommit {
   const { number, save, time, author, method, collector, layer, entries, isCut } = row;
   // A connection that breaks between two parts of an answer looks like its end.
@@ -143,12 +142,6 @@ function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommi
   };
 }
 
-/** The history in the database. Watchers get each change when this collector learns of it. */
-interface SharedHistory extends UdmHistory {
-  /** Calls the watchers. */
-  readonly notify: (change: UdmChange) => void;
-}
-
 interface SharedHistoryOptions {
   readonly isOn: () => boolean;
   readonly epoch: () => string;
@@ -159,71 +152,83 @@ interface SharedHistoryOptions {
   readonly log: Log;
 }
 
-export function createSharedHistory({ isOn, epoch, last, first, ask, log }: SharedHistoryOptions): SharedHistory {
-  const watchers = new Set<(change: UdmChange) => void>();
+/** The history in the database. Watchers get each change when this collector learns of it. */
+export class SharedHistory implements UdmHistory {
+  readonly #ask: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
+  readonly #watchers: Watchers<[UdmChange]>;
+  readonly isOn: () => boolean;
+  readonly epoch: () => string;
+  readonly last: () => number;
+  readonly first: () => number;
 
-  const question = async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
-    try {
-      return await ask(work);
-    } catch (error) {
-      const message = `the history is in the database, which does not answer: ${error instanceof Error ? error.message : String(error)}`;
-      throw new UdmError("unavailable", message, [], { cause: error });
+  constructor({ isOn, epoch, last, first, ask, log }: SharedHistoryOptions) {
+    this.#ask = ask;
+    this.#watchers = new Watchers(log, "a listener to changes of metadata failed");
+    this.isOn = isOn;
+    this.epoch = epoch;
+    this.last = last;
+    this.first = first;
+  }
+
+  list({ key, author, withoutLayers = false, after = 0, before, limit }: HistoryQuery): Promise<UdmChange[]> {
+    const parameters: (string | number)[] = [after];
+    const parameter = (value: string | number): string => `$${parameters.push(value)}`;
+    const conditions = ["number > $1"];
+    if (before !== undefined) conditions.push(`number < ${parameter(before)}`);
+    if (author !== undefined) conditions.push(`author = ${parameter(author)}`);
+    if (withoutLayers) conditions.push("layer is null");
+    if (key !== undefined) {
+      conditions.push(`number in (select number from netgloss.udm_change where key = ${parameter(key.text)})`);
     }
-  };
-  const read = (text: string, parameters: readonly (string | number)[]): Promise<UdmChange[]> =>
-    question(async (sql) => {
-      const changes: UdmChange[] = [];
-      for await (const { save: _, ...change } of readCommits(sql, text, parameters, "desc")) changes.push(change);
-      return changes;
-    });
+    return this.#read(
+      `${heads} where ${conditions.join(" and ")} order by number desc limit ${parameter(limit)}`,
+      parameters,
+    );
+  }
 
-  return {
-    isOn,
-    epoch,
-    last,
-    first,
-    list({ key, author, withoutLayers = false, after = 0, before, limit }: HistoryQuery) {
-      const parameters: (string | number)[] = [after];
-      const parameter = (value: string | number): string => `$${parameters.push(value)}`;
-      const conditions = ["number > $1"];
-      if (before !== undefined) conditions.push(`number < ${parameter(before)}`);
-      if (author !== undefined) conditions.push(`author = ${parameter(author)}`);
-      if (withoutLayers) conditions.push("layer is null");
-      if (key !== undefined) {
-        conditions.push(`number in (select number from netgloss.udm_change where key = ${parameter(key.text)})`);
-      }
-      return read(
-        `${headsOf} where ${conditions.join(" and ")} order by number desc limit ${parameter(limit)}`,
-        parameters,
-      );
-    },
-    get: async (number) => (await read(`${headsOf} where number = $1`, [number]))[0],
-    lastOf: (keys) =>
-      question(async (sql) => {
-        const rows = await sql.unsafe<(ChangeHead & { key: string })[]>(
-          `select k.key, h.number::float8 as number, (extract(epoch from h.at) * 1000)::float8 as time, h.author, h.method, h.entries, h.collector
+  async get(number: number): Promise<UdmChange | undefined> {
+    return (await this.#read(`${heads} where number = $1`, [number]))[0];
+  }
+
+  lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]> {
+    return this.#question(async (sql) => {
+      const rows = await sql.unsafe<(ChangeHead & { key: string })[]>(
+        `select k.key, h.number::float8 as number, (extract(epoch from h.at) * 1000)::float8 as time, h.author, h.method, h.entries, h.collector
           from unnest($1::text::text[]) as k (key) cross join lateral (
             select c.number from netgloss.udm_change c join netgloss.udm_commit o on o.number = c.number and o.layer is null
             where c.key = k.key order by c.number desc limit 1) l
           join netgloss.udm_commit h on h.number = l.number`,
-          [arrayLiteral(keys.map(({ text }) => text))],
-          { prepare: true },
-        );
-        const byKey = new Map(rows.map(({ key, ...head }) => [key, { ...head, time: Math.round(head.time) }]));
-        return keys.map(({ text }) => byKey.get(text));
-      }),
-    watch(listener) {
-      watchers.add(listener);
-      return () => void watchers.delete(listener);
-    },
-    notify(change) {
-      for (const watcher of watchers) {
-        try {
-          watcher(change);
-        } catch (error) {
-          log.error({ error }, "a listener to changes of metadata failed");
-        }
-      }
-    },
-  };
+        [arrayLiteral(keys.map(({ text }) => text))],
+        { prepare: true },
+      );
+      const byKey = new Map(rows.map(({ key, ...head }) => [key, { ...head, time: Math.round(head.time) }]));
+      return keys.map(({ text }) => byKey.get(text));
+    });
+  }
+
+  watch(listener: (change: UdmChange) => void): () => void {
+    return this.#watchers.add(listener);
+  }
+
+  /** Calls the watchers. */
+  notify(change: UdmChange): void {
+    this.#watchers.tell(change);
+  }
+
+  async #question<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    try {
+      return await this.#ask(work);
+    } catch (error) {
+      const message = `the history is in the database, which does not answer: ${error instanceof Error ? error.message : String(error)}`;
+      throw new UdmError("unavailable", message, [], { cause: error });
+    }
+  }
+
+  #read(text: string, parameters: readonly (string | number)[]): Promise<UdmChange[]> {
+    return this.#question(async (sql) => {
+      const changes: UdmChange[] = [];
+      for await (const { save: _, ...change } of readCommits(sql, text, parameters, "desc")) changes.push(change);
+      return changes;
+    });
+  }
 }

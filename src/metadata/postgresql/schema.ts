@@ -1,4 +1,3 @@
-import type { Worker } from "node:worker_threads";
 import {
   type Schema,
   type SchemaStep,
@@ -6,8 +5,7 @@ import {
   type ServerAddress,
   type TlsFiles,
 } from "../../base/postgresql/index.ts";
-import type { FileIo } from "../../base/file/index.ts";
-import type { Clock, Health, Log, Metrics } from "../../base/report/index.ts";
+import type { StoreOptions } from "../store/store-contract.ts";
 
 /** Notifications of commits come under this name; each carries the number of the last commit and the time of the server. */
 export const channel = "netgloss_udm";
@@ -130,13 +128,11 @@ export function migrateDatabase(
   return migrateSchema(udmSchema, { address, files: tls, timeoutMs, applicationName }, signal);
 }
 
-export interface UdmPostgresqlStoreOptions {
+export interface UdmPostgresqlStoreOptions extends StoreOptions {
   readonly address: ServerAddress;
   readonly tls: TlsFiles;
   /** The longest that connecting, or an answer, may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether writes are taken. */
-  readonly owned: boolean;
   /** What the history calls this collector. */
   readonly collector: string;
   /** Where the last copy of all entries is kept; "" for nowhere. */
@@ -145,19 +141,6 @@ export interface UdmPostgresqlStoreOptions {
   readonly exportPath: string;
   /** Most bytes of the history of changes, about. */
   readonly historyBytes: number;
-  /** Most entries; memory is reserved for this many, which costs address space until it is used. */
-  readonly maxEntries: number;
-  /** What a message about a limit says of how to raise it. */
-  readonly limitName?: string;
-  readonly io?: FileIo;
-  /** Starts a thread that runs {@link serveFileThread}, for a big copy; without it all is done in this thread. */
-  readonly startThread?: (() => Worker) | undefined;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after?: (action: () => void, ms: number) => () => void;
   /** From 0 to 1. */
   readonly random?: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly health: Health;
 }

@@ -11,7 +11,10 @@ import {
 import { readState, type DatabaseState, type Position } from "./fetch-commits.ts";
 import type { Log } from "../../base/report/index.ts";
 import type { UdmChange } from "../history/change.ts";
-import { UdmError, type UdmIndex } from "../model/udm-store.ts";
+import { UdmError, type UdmCommit, type UdmIndex } from "../model/udm-store.ts";
+import { isChange, type EntryChange } from "../model/apply-writes.ts";
+import type { NewLayerChange } from "../history/history.ts";
+import { applyBatches, committed, originOf, type Batch, type Outcome } from "../store/commit-queue.ts";
 import { ReloadNeeded, type Mirror } from "./mirror.ts";
 import type { PostgresqlMetrics } from "./database-reporting.ts";
 import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";
@@ -20,50 +23,49 @@ import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";
 type LostAnswer = "committed" | "not_committed" | "unknown";
 
 /** The session through which is written. */
-interface Writer {
+export class Writer {
+  readonly #access: DatabaseAccess;
+  readonly #random: () => number;
+  #open: Session | undefined;
+  #stopping = new AbortController();
+
+  constructor(access: DatabaseAccess, random: () => number) {
+    this.#access = access;
+    this.#random = random;
+  }
+
   /** Opens it if need be. @throws Error */
-  session(): Promise<Session>;
+  async session(): Promise<Session> {
+    if (this.#open?.isOpen() !== true) this.#open = await openSession(this.#access, this.#stopping.signal);
+    return this.#open;
+  }
+
   /**
    * Finds out what happened to a commit whose answer was lost. While the transaction may still be about to commit, it holds the row that this
    * takes first: whatever is found then is final.
    */
-  outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer>;
-  close(): void;
-}
-
-export function createWriter(access: DatabaseAccess, random: () => number): Writer {
-  let open: Session | undefined;
-  let stopping = new AbortController();
-
-  const session = async (): Promise<Session> => {
-    if (open?.isOpen() !== true) open = await openSession(access, stopping.signal);
-    return open;
-  };
-
-  return {
-    session,
-    async outcomeOf(number, save, limitMs) {
-      const late = AbortSignal.any([stopping.signal, AbortSignal.timeout(limitMs)]);
-      for (let attempt = 0; !late.aborted; attempt++) {
-        try {
-          const asked = await session();
-          const found = await beginTransaction(asked, number);
-          await rollBack(asked);
-          return found.save === save ? "committed" : "not_committed";
-        } catch {
-          await rollBack(open);
-          await sleep(nextDelay(attempt, random), undefined, { signal: late }).catch(() => {});
-        }
+  async outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer> {
+    const late = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(limitMs)]);
+    for (let attempt = 0; !late.aborted; attempt++) {
+      try {
+        const asked = await this.session();
+        const found = await beginTransaction(asked, number);
+        await rollBack(asked);
+        return found.save === save ? "committed" : "not_committed";
+      } catch {
+        await rollBack(this.#open);
+        await sleep(nextDelay(attempt, this.#random), undefined, { signal: late }).catch(() => {});
       }
-      return "unknown";
-    },
-    close() {
-      stopping.abort(new Error("the collector stops"));
-      open?.close();
-      open = undefined;
-      stopping = new AbortController();
-    },
-  };
+    }
+    return "unknown";
+  }
+
+  close(): void {
+    this.#stopping.abort(new Error("the collector stops"));
+    this.#open?.close();
+    this.#open = undefined;
+    this.#stopping = new AbortController();
+  }
 }
 
 /** Begins a transaction that holds the row whoever commits must have. @param number of the commit whose id is asked for. */
@@ -109,7 +111,10 @@ interface Plan {
   readonly next: UdmIndex;
 }
 
-export interface TransactOptions {
+/** Makes a plan of the state with all commits; undefined for nothing. It may be called again. */
+type MakePlan = (from: Position) => Promise<Plan | undefined>;
+
+interface CommitterOptions {
   readonly access: DatabaseAccess;
   /** The database, for messages. */
   readonly place: string;
@@ -121,46 +126,89 @@ export interface TransactOptions {
   readonly mirror: Mirror;
   readonly current: () => UdmIndex;
   readonly release: (index: UdmIndex) => void;
-  /** Reads all entries. */
-  readonly reload: (session: Session, reason: ReloadNeeded) => Promise<void>;
-  /** The time by the clock of the database, in milliseconds since the epoch. */
-  readonly now: () => number;
   readonly log: Log;
   readonly report: PostgresqlMetrics;
 }
-
-/**
- * Runs one transaction on top of all that is committed. One at a time.
- *
- * @param plan what to save, given the state with all commits; undefined for nothing. It may be called again.
- * @throws UdmError; nothing has changed then, or the message says that it is not known.
- */
-type Transact = (plan: (from: Position) => Promise<Plan | undefined>) => Promise<void>;
 
 /** How long a write waits to learn what happened to a commit whose answer was lost. */
 const lostAnswerMs = 60_000;
 /** What an answer may take longer for each entry that is written. */
 const msForAnEntry = 0.5;
 
-export function createTransact(options: TransactOptions): Transact {
-  const { access, place, collector, writer, connected, mirror, current, release, reload, now, log, report } = options;
-  const lastNumber = (): number => mirror.position()?.number ?? 0;
+/** Makes commits of batches. Calls follow one another. */
+export class Committer {
+  readonly #options: CommitterOptions;
 
-  const refusal = (error: unknown): unknown => {
-    if (error instanceof UdmError || error instanceof TypeError) return error;
-    report.failed("commit");
-    log.error({ error, database: place }, "a write of metadata has failed");
-    const why = stateOf(error) === "55P03" ? "somebody else holds a lock on its tables" : messageOf(error);
-    return new UdmError("unavailable", `the database of the metadata takes no write, nothing has changed: ${why}`, [], {
-      cause: error,
+  constructor(options: CommitterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * All batches in one transaction, a commit for each that changes anything.
+   *
+   * @returns what happened to each batch, in their order, and the batches that changed anything.
+   * @throws UdmError when none was made.
+   */
+  async commit(
+    batches: readonly Batch[],
+  ): Promise<{ readonly outcomes: readonly Outcome<UdmCommit>[]; readonly changed: readonly Batch[] }> {
+    const { current, release } = this.#options;
+    let outcomes: readonly Outcome<readonly EntryChange[]>[] = [];
+    let numbers: readonly (number | undefined)[] = [];
+    await this.#transact(async (from) => {
+      const applied = await applyBatches(current(), batches);
+      outcomes = applied.outcomes;
+      numbers = [];
+      if (applied.changed === undefined) return undefined;
+      const commits = newCommits(batches, outcomes, from.number);
+      numbers = commits.map((commit) => commit?.number);
+      const real = commits.filter((commit) => commit !== undefined);
+      if (real.length > 0) return { commits: real, next: applied.changed.next };
+      release(applied.changed.next);
+      return undefined;
     });
-  };
+    return { changed: batches.filter((_, i) => numbers[i] !== undefined), outcomes: committed(outcomes, numbers) };
+  }
+
+  /** Puts what a source says into the history. @throws UdmError */
+  note(change: NewLayerChange): Promise<void> {
+    const next = this.#options.current;
+    return this.#transact(async ({ number }) => ({ commits: [{ ...change, number: number + 1 }], next: next() }));
+  }
+
+  /**
+   * Runs one transaction on top of all that is committed. One at a time.
+   *
+   * @throws UdmError; nothing has changed then, or the message says that it is not known.
+   */
+  async #transact(plan: MakePlan): Promise<void> {
+    const { connected, writer, mirror } = this.#options;
+    for (let tries = 0; ; tries++) {
+      connected();
+      let session: Session | undefined;
+      try {
+        session = await writer.session();
+        await this.#attempt(session, plan, tries > 0);
+        return;
+      } catch (error) {
+        await rollBack(session);
+        const isDivergence = error instanceof DivergenceError;
+        if (tries === 0 && isDivergence) continue;
+        const again = isDivergence ? new ReloadNeeded("changed_by_hand") : error;
+        if (!(again instanceof ReloadNeeded) || tries > 1 || session === undefined) throw this.#refusal(error);
+        await mirror.reload(session, again).catch((failure: unknown) => {
+          throw this.#refusal(failure);
+        });
+      }
+    }
+  }
 
   /** @param isSpeltFreely see {@link saveCommits}. */
-  const attempt = async (session: Session, plan: Parameters<Transact>[0], isSpeltFreely: boolean): Promise<void> => {
-    const found = await beginTransaction(session, lastNumber());
+  async #attempt(session: Session, plan: MakePlan, isSpeltFreely: boolean): Promise<void> {
+    const { access, collector, mirror, current, release, report } = this.#options;
+    const found = await beginTransaction(session, mirror.number());
     mirror.check(found);
-    if (found.last > lastNumber()) {
+    if (found.last > mirror.number()) {
       report.overtaken();
       report.followed((await mirror.catchUp(session)).length);
     }
@@ -172,13 +220,13 @@ export function createTransact(options: TransactOptions): Transact {
     }
     const { commits, next } = planned;
     const save = randomUUID();
-    const time = now();
+    const time = mirror.now();
     const number = from.number + commits.length;
     try {
       const entries = commits.reduce((sum, { changes }) => sum + changes.length, 0);
       const limitMs = access.timeoutMs + entries * msForAnEntry;
       await session.ask((sql) => saveCommits(sql, { save, collector, time, isSpeltFreely, commits }), limitMs);
-      await finish(session, number, save);
+      await this.#finish(session, number, save);
     } catch (error) {
       if (next !== current()) release(next);
       throw error;
@@ -188,10 +236,11 @@ export function createTransact(options: TransactOptions): Transact {
       return Object.assign(rest, { time: Math.round(time), collector, isCut }, layer === undefined ? {} : { layer });
     });
     mirror.take(next, { store: from.store, number, save }, changes);
-  };
+  }
 
   /** Commits, and finds out what happened to it when no answer comes. */
-  const finish = async (session: Session, number: number, save: string): Promise<void> => {
+  async #finish(session: Session, number: number, save: string): Promise<void> {
+    const { writer, report } = this.#options;
     let lost: unknown;
     try {
       const { command } = await session.ask((sql) => sql.unsafe("commit"));
@@ -207,26 +256,32 @@ export function createTransact(options: TransactOptions): Transact {
     if (outcome === "not_committed") throw lost;
     const message = `the connection to the database broke while it saved: whether change ${number} was made is not known (${messageOf(lost)})`;
     throw new UdmError("unavailable", message, [], { cause: lost });
-  };
+  }
 
-  return async (plan) => {
-    for (let tries = 0; ; tries++) {
-      connected();
-      let session: Session | undefined;
-      try {
-        session = await writer.session();
-        await attempt(session, plan, tries > 0);
-        return;
-      } catch (error) {
-        await rollBack(session);
-        const isDivergence = error instanceof DivergenceError;
-        if (tries === 0 && isDivergence) continue;
-        const again = isDivergence ? new ReloadNeeded("changed_by_hand") : error;
-        if (!(again instanceof ReloadNeeded) || tries > 1 || session === undefined) throw refusal(error);
-        await reload(session, again).catch((failure: unknown) => {
-          throw refusal(failure);
-        });
-      }
-    }
-  };
+  #refusal(error: unknown): unknown {
+    if (error instanceof UdmError || error instanceof TypeError) return error;
+    const { place, report, log } = this.#options;
+    report.failed("commit");
+    log.error({ error, database: place }, "a write of metadata has failed");
+    const why = stateOf(error) === "55P03" ? "somebody else holds a lock on its tables" : messageOf(error);
+    return new UdmError("unavailable", `the database of the metadata takes no write, nothing has changed: ${why}`, [], {
+      cause: error,
+    });
+  }
+}
+
+/** The commits of a group's batches; undefined for those that change nothing. */
+function newCommits(
+  batches: readonly Batch[],
+  outcomes: readonly Outcome<readonly EntryChange[]>[],
+  last: number,
+): readonly (NewCommit | undefined)[] {
+  let number = last;
+  return batches.map((batch, i) => {
+    const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
+    const changes = "result" in outcome ? outcome.result.filter(isChange) : [];
+    if (changes.length === 0) return undefined;
+    number++;
+    return { number, ...originOf(batch), layer: undefined, entries: changes.length, changes };
+  });
 }

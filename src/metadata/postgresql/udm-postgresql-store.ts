@@ -1,100 +1,26 @@
-import { isChange, type EntryChange } from "../model/apply-writes.ts";
-import { type UdmCommit, UdmError, type UdmIndex } from "../model/udm-store.ts";
-import type { NewLayerChange } from "../history/history.ts";
-import {
-  applyBatches,
-  type Outcome,
-  createCommitQueue,
-  entriesOf,
-  originOf,
-  type Batch,
-  createSubmit,
-} from "../store/commit-queue.ts";
-import type { NewCommit } from "./entry-rows.ts";
-import { createTransact, type TransactOptions, beginTransaction, createWriter, rollBack } from "./transact.ts";
+import type { Key } from "../../base/ip/index.ts";
+import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import {
   type Session,
-  createFollower,
+  Follower,
   messageOf,
   migrate,
   migrateMs,
   showDatabase,
   type DatabaseAccess,
 } from "../../base/postgresql/index.ts";
-import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { limitLog } from "../../base/report/index.ts";
-import { createSharedIndex } from "../index/shared-index.ts";
-import { AddressWatch, type CollectorUdmStore, PublishedState } from "../store/store-contract.ts";
-import { logWrite, WriteHealth, StoreMetrics } from "../store/store-reporting.ts";
-import { createUdmLayers } from "../store/udm-layers.ts";
-import { createCatchUp, createMirror, ReloadNeeded } from "./mirror.ts";
-import { createDatabaseHealth, createPostgresqlMetrics } from "./database-reporting.ts";
+import type { NewLayerChange } from "../history/history.ts";
+import { type UdmCommit, UdmError, type UdmIndex } from "../model/udm-store.ts";
+import type { Batch, Outcome } from "../store/commit-queue.ts";
+import { CollectorUdmStore, type UdmPlaces } from "../store/store-contract.ts";
+import { logWrite } from "../store/store-reporting.ts";
+import { DatabaseHealth, PostgresqlMetrics } from "./database-reporting.ts";
+import { SharedHistory } from "./fetch-commits.ts";
+import { Mirror, ReloadNeeded } from "./mirror.ts";
 import { type UdmPostgresqlStoreOptions, channel, trialRows, udmSchema } from "./schema.ts";
-import { createSharedHistory } from "./fetch-commits.ts";
-import { createStateCopies } from "./state-copies.ts";
-
-/** What happened to a group of batches. */
-interface CommittedGroup {
-  /** Of each batch, in their order. */
-  readonly outcomes: readonly Outcome<UdmCommit>[];
-  /** The batches that changed anything. */
-  readonly changed: ReadonlySet<Batch>;
-}
-
-/** Makes commits of batches. Calls follow one another. */
-interface Committer {
-  /** All batches in one transaction, a commit for each that changes anything. @throws UdmError when none was made. */
-  commit(batches: readonly Batch[]): Promise<CommittedGroup>;
-  /** Puts what a source says into the history. @throws UdmError */
-  note(change: NewLayerChange): Promise<void>;
-}
-
-function createCommitter(options: TransactOptions): Committer {
-  const { current, release } = options;
-  const transact = createTransact(options);
-  return {
-    async commit(batches) {
-      let outcomes: readonly Outcome<readonly EntryChange[]>[] = [];
-      let numbers: readonly (number | undefined)[] = [];
-      await transact(async (from) => {
-        const applied = await applyBatches(current(), batches);
-        outcomes = applied.outcomes;
-        numbers = [];
-        if (applied.changed === undefined) return undefined;
-        const commits = newCommits(batches, outcomes, from.number);
-        numbers = commits.map((commit) => commit?.number);
-        const real = commits.filter((commit) => commit !== undefined);
-        if (real.length > 0) return { commits: real, next: applied.changed.next };
-        release(applied.changed.next);
-        return undefined;
-      });
-      return {
-        changed: new Set(batches.filter((_, i) => numbers[i] !== undefined)),
-        outcomes: outcomes.map((outcome, i) =>
-          "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
-        ),
-      };
-    },
-    note: (change) =>
-      transact(async ({ number }) => ({ commits: [{ ...change, number: number + 1 }], next: current() })),
-  };
-}
-
-/** The commits of a group's batches; undefined for those that change nothing. */
-function newCommits(
-  batches: readonly Batch[],
-  outcomes: readonly Outcome<readonly EntryChange[]>[],
-  last: number,
-): readonly (NewCommit | undefined)[] {
-  let number = last;
-  return batches.map((batch, i) => {
-    const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
-    const changes = "result" in outcome ? outcome.result.filter(isChange) : [];
-    if (changes.length === 0) return undefined;
-    number++;
-    return { number, ...originOf(batch), layer: undefined, entries: changes.length, changes };
-  });
-}
+import { StateCopies } from "./state-copies.ts";
+import { beginTransaction, Committer, rollBack, Writer } from "./transact.ts";
 
 /** Commits removed at a time: whoever commits waits for the end of one removal only. */
 const commitsAtOnce = 500;
@@ -152,271 +78,261 @@ const waitWithCopyMs = 2000;
  * - Others learn of a commit by a notification, and fetch what they miss by number.
  * - While the database is away, memory is as it was, writes are refused at once. A start finds the last copy on disk.
  */
-export function createUdmPostgresqlStore(options: UdmPostgresqlStoreOptions): CollectorUdmStore {
-  const { address, owned, collector, io = nodeFileIo, after = runAfter, random = Math.random, clock, health } = options;
-  const log = limitLog(options.log, clock);
-  const access: DatabaseAccess = {
-    address,
-    files: options.tls,
-    timeoutMs: options.timeoutMs,
-    lockTimeoutMs: Math.min(lockTimeoutMs, options.timeoutMs),
-    applicationName: `netgloss ${collector}`,
-  };
-  const place = showDatabase(address);
-  const shared = createSharedIndex({
-    maxEntries: options.maxEntries,
-    ...(options.limitName !== undefined && { limitName: options.limitName }),
-    onSmallerReserve: (bytes, askedFor) =>
-      log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
-  });
-  const addresses = new AddressWatch(shared, log);
-  const published = new PublishedState(shared, (changed) => addresses.changed(changed), log);
-  const report = new StoreMetrics(
-    options.metrics,
-    () => published.index()?.size ?? 0,
-    () => shared.stats(),
-  );
-  const state = createDatabaseHealth({ place, log, clock, health, at: () => mirror.position()?.number });
-  const database = createPostgresqlMetrics(options.metrics, {
-    isConnected: () => follower.session() !== undefined,
-    behind: () => Math.max(0, mirror.known() - (mirror.position()?.number ?? 0)),
-    staleMs: () => state.staleMs(),
-  });
-  const writer = createWriter(access, random);
-  const history = createSharedHistory({
-    isOn: () => options.historyBytes > 0,
-    // A database that was set back, or another one, gives numbers again.
-    epoch: () => (mirror.position()?.store ?? "").replaceAll("-", ""),
-    last: () => mirror.position()?.number ?? 0,
-    first: () => catchUp.firstKept(),
-    ask: (work) => connected().ask(work),
-    log,
-  });
-  const mirror = createMirror({
-    shared,
-    published,
-    report: database,
-    notify: history.notify,
-    changed: () => copies.changed(),
-  });
-  const copies = createStateCopies({
-    ...options,
-    io,
-    after,
-    shared,
-    log,
-    report: database,
-    state: () => ({
-      index: published.index(),
-      position: mirror.position(),
-      heardAt: state.heardAt(),
-    }),
-  });
-  let isRunning = false;
+export class UdmPostgresqlStore extends CollectorUdmStore {
+  readonly history: SharedHistory;
+  readonly places: UdmPlaces;
+  readonly #options: UdmPostgresqlStoreOptions;
+  /** The database, for messages. */
+  readonly #place: string;
+  readonly #state: DatabaseHealth;
+  readonly #metrics: PostgresqlMetrics;
+  readonly #writer: Writer;
+  readonly #mirror: Mirror;
+  readonly #copies: StateCopies;
+  readonly #follower: Follower;
+  readonly #committer: Committer;
+  #isRunning = false;
+  /** Whether commits wait to be seen. */
+  #isAwake = false;
 
-  /** @throws UdmError while the database is away. */
-  const connected = (): Session => {
-    const session = follower.session();
-    if (session !== undefined) return session;
-    throw new UdmError("unavailable", isRunning ? state.detail(follower.reason()) : "the metadata store does not run");
-  };
+  constructor(options: UdmPostgresqlStoreOptions) {
+    super({ ...options, log: limitLog(options.log, options.clock) });
+    const { address, collector, after = runAfter, random = Math.random, clock } = options;
+    const { log } = this;
+    const limited = { ...options, log };
+    const place = showDatabase(address);
+    const access: DatabaseAccess = {
+      address,
+      files: options.tls,
+      timeoutMs: options.timeoutMs,
+      lockTimeoutMs: Math.min(lockTimeoutMs, options.timeoutMs),
+      applicationName: `netgloss ${collector}`,
+    };
+    this.#options = options;
+    this.#place = place;
+    this.places = { file: place, linesOf: async (keys: readonly Key[]) => keys.map(() => undefined) };
+    this.#state = new DatabaseHealth(place, () => this.#mirror.position()?.number, limited);
+    this.#metrics = new PostgresqlMetrics(options.metrics, {
+      isConnected: () => this.#follower.session() !== undefined,
+      behind: () => this.#mirror.behind(),
+      staleMs: () => this.#state.staleMs(),
+    });
+    this.#writer = new Writer(access, random);
+    this.history = new SharedHistory({
+      isOn: () => options.historyBytes > 0,
+      // A database that was set back, or another one, gives numbers again.
+      epoch: () => (this.#mirror.position()?.store ?? "").replaceAll("-", ""),
+      last: () => this.#mirror.number(),
+      first: () => this.#mirror.firstKept(),
+      ask: (work) => this.#connected().ask(work),
+      log,
+    });
+    this.#mirror = new Mirror({
+      place,
+      shared: this.shared,
+      published: this.published,
+      state: this.#state,
+      report: this.#metrics,
+      notify: (change) => this.history.notify(change),
+      changed: () => this.#copies.changed(),
+      loaded: () => this.report.loaded(0),
+      clock,
+      log,
+    });
+    this.#copies = new StateCopies({
+      ...limited,
+      io: options.io ?? nodeFileIo,
+      after,
+      shared: this.shared,
+      report: this.#metrics,
+      state: () => ({
+        index: this.published.index(),
+        position: this.#mirror.position(),
+        heardAt: this.#state.heardAt(),
+      }),
+    });
+    this.#follower = new Follower({
+      access,
+      what: "the database of the metadata",
+      after,
+      random,
+      clock,
+      log,
+      connected: (session) => this.#follow(session),
+      notified: (session, payload) => this.#notified(session, payload),
+      beat: (session) => this.#beat(session),
+      lost: (reason) => this.#lost(reason),
+    });
+    this.#committer = new Committer({
+      access,
+      place,
+      collector,
+      writer: this.#writer,
+      connected: () => this.#connected(),
+      mirror: this.#mirror,
+      current: () => this.current(),
+      release: (index) => this.shared.release(index),
+      log,
+      report: this.#metrics,
+    });
+  }
 
-  const current = (): UdmIndex => {
-    const index = published.index();
-    if (index === undefined) connected();
-    if (index === undefined) throw new UdmError("unavailable", "the metadata has not been read yet");
-    return index;
-  };
-
-  const catchUp = createCatchUp({ place, mirror, state, report: database, loaded: () => report.loaded(0), clock, log });
-
-  const follower = createFollower({
-    access,
-    what: "the database of the metadata",
-    after,
-    random,
-    clock,
-    log,
-    async connected(session) {
-      const made = await migrate(session, udmSchema, migrateMs);
-      if (made.length > 0) log.info({ database: place, steps: made }, "created the tables of the metadata");
-      await session.ask((sql) => sql.unsafe(`listen ${channel}`));
-      await queue.alone(async () => {
-        try {
-          mirror.check(await catchUp.ask(session, mirror.position()?.number ?? 0));
-        } catch (error) {
-          if (!(error instanceof ReloadNeeded)) throw error;
-          await catchUp.reload(session, error);
-        }
-        await catchUp.follow(session);
-      });
-      database.connected();
-      state.connected({ server: session.server, change: mirror.position()?.number ?? 0, entries: current().size });
-    },
-    notified(session, payload) {
-      const [number = 0, time = 0] = payload.split(" ").map(Number);
-      mirror.heard(number);
-      if (number > (mirror.position()?.number ?? 0)) wake(session, time);
-    },
-    async beat(session) {
-      const found = await catchUp.ask(session, mirror.position()?.number ?? 0);
-      if (found.last > (mirror.position()?.number ?? 0)) wake(session, 0);
-      if (owned && found.logBytes > options.historyBytes * 1.1) await prune();
-    },
-    lost(reason) {
-      database.failed(mirror.position() === undefined ? "connect" : "follow");
-      state.lost(reason, published.index() !== undefined);
-    },
-  });
-
-  /** Commits that wait to be seen: numbers and times of notifications. */
-  let isAwake = false;
-  const wake = (session: Session, time: number): void => {
-    if (isAwake) return;
-    isAwake = true;
-    void queue
-      .alone(async () => {
-        isAwake = false;
-        if (!session.isOpen()) return;
-        const before = mirror.position()?.number;
-        await catchUp.follow(session);
-        if (time > 0 && mirror.position()?.number !== before) database.seen(catchUp.now() - time);
-      })
-      .catch((error: unknown) => session.close(error instanceof Error ? error : new Error(String(error))));
-  };
-
-  const prune = async (): Promise<void> => {
-    try {
-      const session = await writer.session();
-      await queue.alone(() => pruneLog(session, options.historyBytes));
-    } catch (error) {
-      database.failed("prune");
-      log.warn({ error }, "old changes of the metadata cannot be removed from the database");
+  async start(): Promise<void> {
+    const { owned, after = runAfter } = this.#options;
+    this.#isRunning = true;
+    const copy = await this.#copies.read();
+    if (copy !== undefined) {
+      this.#mirror.take(copy.index, copy.position, []);
+      this.#state.copyRead(copy.heardAt, copy.index.size, copy.position.number);
     }
-  };
+    const first = this.#follower.start();
+    const waited = new Promise<void>((resolve) => {
+      if (copy !== undefined) after(resolve, waitWithCopyMs);
+    });
+    await Promise.race([first, waited]);
+    if (owned) void this.queue.alone(() => this.writes.try());
+  }
 
-  const committer = createCommitter({
-    access,
-    place,
-    collector,
-    writer,
-    connected,
-    mirror,
-    current,
-    release: (index) => shared.release(index),
-    reload: catchUp.reload,
-    now: catchUp.now,
-    log,
-    report: database,
-  });
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.writes.stop();
+    const wasFollowing = this.#follower.stop();
+    this.#writer.close();
+    await this.queue.idle();
+    await wasFollowing;
+    await this.#copies.stop();
+  }
 
-  const writes = new WriteHealth({
-    async trial() {
-      // Of a server that is away the other check speaks.
-      if (follower.session() === undefined) return;
-      const session = await writer.session();
+  load(): Promise<UdmIndex> {
+    return this.queue.alone(async () => {
+      const session = this.#connected();
       try {
-        await beginTransaction(session, mirror.position()?.number ?? 0);
-        await session.ask((sql) => sql.unsafe(trialRows));
-      } finally {
-        await rollBack(session);
+        await this.#mirror.reload(session, new ReloadNeeded("asked"));
+      } catch (error) {
+        this.report.loadFailed("io");
+        this.log.error(
+          { error, database: this.#place },
+          "the metadata cannot be read again: the previous state stays in use",
+        );
+        session.close(new Error(messageOf(error)));
+        throw error instanceof UdmError ? error : new UdmError("unavailable", messageOf(error), [], { cause: error });
       }
-    },
-    alone: (action) => queue.alone(action),
-    after,
-    health,
-    log,
-  });
+      return this.current();
+    });
+  }
 
-  const queue = createCommitQueue(async (batches: readonly Batch[]) => {
-    const { outcomes, changed } = await committer.commit(batches).catch((error: unknown) => {
-      if (follower.session() !== undefined) writes.failed(error);
+  current(): UdmIndex {
+    const index = this.published.index();
+    if (index !== undefined) return index;
+    this.#connected();
+    throw new UdmError("unavailable", "the metadata has not been read yet");
+  }
+
+  protected checkWritable(): void {
+    if (!this.#options.owned) throw new UdmError("unavailable", "the metadata is only read here, not written");
+    this.#connected();
+  }
+
+  protected async commitGroup(batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> {
+    const { outcomes, changed } = await this.#committer.commit(batches).catch((error: unknown) => {
+      if (this.#follower.session() !== undefined) this.writes.failed(error);
       throw error;
     });
-    if (changed.size > 0) writes.works();
-    if (changed.size > 0) report.groupSize(batches.length);
-    const { version } = current();
-    for (const batch of changed) logWrite(options.log, batch.writes, version, batch.origin);
-    return outcomes;
-  });
-
-  const noteLayer = async (change: NewLayerChange): Promise<void> => {
-    if (!owned || follower.session() === undefined) return;
-    try {
-      await committer.note(change);
-    } catch {
-      // It is logged and counted; what a source says counts even when it cannot be noted.
+    if (changed.length > 0) {
+      this.writes.works();
+      this.report.groupSize(batches.length);
     }
-  };
+    const { version } = this.current();
+    for (const batch of changed) logWrite(this.#options.log, batch.writes, version, batch.origin);
+    return outcomes;
+  }
 
-  const layers = createUdmLayers({
-    shared,
-    own: () => published.index(),
-    alone: (action) => queue.alone(action),
-    changed: (changed) => addresses.changed(changed),
-    note: noteLayer,
-  });
+  protected async tryWrite(): Promise<void> {
+    // Of a server that is away the other check speaks.
+    if (this.#follower.session() === undefined) return;
+    const session = await this.#writer.session();
+    try {
+      await beginTransaction(session, this.#mirror.number());
+      await session.ask((sql) => sql.unsafe(trialRows));
+    } finally {
+      await rollBack(session);
+    }
+  }
 
-  const submits = createSubmit({
-    queue,
-    report,
-    clock,
-    check() {
-      if (!owned) throw new UdmError("unavailable", "the metadata is only read here, not written");
-      connected();
-    },
-  });
+  protected async noteLayer(change: NewLayerChange): Promise<void> {
+    if (!this.#options.owned || this.#follower.session() === undefined) return;
+    // What fails is logged and counted.
+    await this.#committer.note(change).catch(() => {});
+  }
 
-  return {
-    name: "metadata",
+  /** @throws UdmError while the database is away. */
+  #connected(): Session {
+    const session = this.#follower.session();
+    if (session !== undefined) return session;
+    const detail = this.#isRunning ? this.#state.detail(this.#follower.reason()) : "the metadata store does not run";
+    throw new UdmError("unavailable", detail);
+  }
 
-    async start() {
-      isRunning = true;
-      const copy = await copies.read();
-      if (copy !== undefined) {
-        mirror.take(copy.index, copy.position, []);
-        state.copyRead(copy.heardAt, copy.index.size, copy.position.number);
+  /** Makes a session ready: from here on it brings notifications. */
+  async #follow(session: Session): Promise<void> {
+    const made = await migrate(session, udmSchema, migrateMs);
+    if (made.length > 0) this.log.info({ database: this.#place, steps: made }, "created the tables of the metadata");
+    await session.ask((sql) => sql.unsafe(`listen ${channel}`));
+    await this.queue.alone(async () => {
+      try {
+        this.#mirror.check(await this.#mirror.ask(session));
+      } catch (error) {
+        if (!(error instanceof ReloadNeeded)) throw error;
+        await this.#mirror.reload(session, error);
       }
-      const first = follower.start();
-      const waited = new Promise<void>((resolve) => {
-        if (copy !== undefined) after(resolve, waitWithCopyMs);
-      });
-      await Promise.race([first, waited]);
-      if (owned) void queue.alone(() => writes.try());
-    },
+      await this.#mirror.follow(session);
+    });
+    this.#metrics.connected();
+    const entries = this.current().size;
+    this.#state.connected({ server: session.server, change: this.#mirror.number(), entries });
+  }
 
-    async stop() {
-      isRunning = false;
-      writes.stop();
-      const wasFollowing = follower.stop();
-      writer.close();
-      await queue.idle();
-      await wasFollowing;
-      await copies.stop();
-    },
+  #notified(session: Session, payload: string): void {
+    const [number = 0, time = 0] = payload.split(" ").map(Number);
+    this.#mirror.heard(number);
+    if (number > this.#mirror.number()) this.#wake(session, time);
+  }
 
-    load: () =>
-      queue.alone(async () => {
-        const session = connected();
-        try {
-          await catchUp.reload(session, new ReloadNeeded("asked"));
-        } catch (error) {
-          report.loadFailed("io");
-          log.error({ error, database: place }, "the metadata cannot be read again: the previous state stays in use");
-          session.close(new Error(messageOf(error)));
-          throw error instanceof UdmError ? error : new UdmError("unavailable", messageOf(error), [], { cause: error });
-        }
-        return current();
-      }),
+  async #beat(session: Session): Promise<void> {
+    const { owned, historyBytes } = this.#options;
+    const found = await this.#mirror.ask(session);
+    if (found.last > this.#mirror.number()) this.#wake(session, 0);
+    if (owned && found.logBytes > historyBytes * 1.1) await this.#prune();
+  }
 
-    current,
-    history,
-    ...submits,
-    layers,
-    places: { file: place, linesOf: async (keys) => keys.map(() => undefined) },
-    watchAddresses: (listener) => addresses.add(listener, published.index() !== undefined || layers.list().length > 0),
-    readerHandle: () => shared.handle(),
-    closeReader: (handle) => shared.closeReader(handle),
-    watch: (listener) => published.watch(listener),
-  };
+  #lost(reason: string): void {
+    this.#metrics.failed(this.#mirror.position() === undefined ? "connect" : "follow");
+    this.#state.lost(reason, this.published.index() !== undefined);
+  }
+
+  /** @param time when a commit was made that waits to be seen, by the clock of the database; 0: not known. */
+  #wake(session: Session, time: number): void {
+    if (this.#isAwake) return;
+    this.#isAwake = true;
+    void this.queue
+      .alone(async () => {
+        this.#isAwake = false;
+        if (!session.isOpen()) return;
+        const before = this.#mirror.position()?.number;
+        await this.#mirror.follow(session);
+        const isNew = this.#mirror.position()?.number !== before;
+        if (time > 0 && isNew) this.#metrics.seen(this.#mirror.now() - time);
+      })
+      .catch((error: unknown) => session.close(error instanceof Error ? error : new Error(String(error))));
+  }
+
+  async #prune(): Promise<void> {
+    try {
+      const session = await this.#writer.session();
+      await this.queue.alone(() => pruneLog(session, this.#options.historyBytes));
+    } catch (error) {
+      this.#metrics.failed("prune");
+      this.log.warn({ error }, "old changes of the metadata cannot be removed from the database");
+    }
+  }
 }

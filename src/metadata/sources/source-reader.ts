@@ -136,20 +136,6 @@ export interface Validators {
   readonly stamp?: string;
 }
 
-/** Reads what a source has, for the kinds. */
-export interface SourceReader {
-  /**
-   * The document at the URL or path; undefined when it is as it was at the last run that was used.
-   *
-   * @param isWhole whether it is wanted in any case.
-   */
-  document(isWhole?: boolean): Promise<Buffer | undefined>;
-  /** JSON of an interface. Waits where it asks for patience. @param path behind the URL, with its parameters. */
-  json(path: string, options?: JsonOptions): Promise<unknown>;
-  /** What the document is known by, once it was read. */
-  readonly validators: Validators;
-}
-
 interface JsonOptions {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
@@ -176,91 +162,110 @@ const longestWaitMs = 120_000;
 /** How long a page may take in all, in times of the silence that is allowed. */
 const timeoutsOfAnswer = 10;
 
-export function createSourceReader(options: SourceReaderOptions): SourceReader {
-  const { config, agentFor, clock, pause, signal } = options;
-  let validators: Validators = {};
-  let waits = 0;
+/** Reads what a source has, for the kinds. */
+export class SourceReader {
+  readonly #options: SourceReaderOptions;
+  #validators: Validators = {};
+  #waits = 0;
+  readonly #base: string;
 
-  const request = async (
+  constructor(options: SourceReaderOptions) {
+    this.#options = options;
+    this.#base = (this.#options.config.url ?? "").replace(/\/+$/, "");
+  }
+
+  /** What the document is known by, once it was read. */
+  get validators(): Validators {
+    return this.#validators;
+  }
+
+  /**
+   * The document at the URL or path; undefined when it is as it was at the last run that was used.
+   *
+   * @param isWhole whether it is wanted in any case.
+   */
+  async document(isWhole = false): Promise<Buffer | undefined> {
+    const known = isWhole ? undefined : this.#options.known;
+    if (this.#options.config.path !== undefined) {
+      const found = await readPath(
+        this.#options.config.path,
+        this.#options.config.maxBytes,
+        known,
+        this.#options.signal,
+      );
+      this.#validators = found.validators;
+      return found.bytes;
+    }
+    const conditions = {
+      ...(known?.etag !== undefined && { "if-none-match": known.etag }),
+      ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
+    };
+    const answer = await this.#request(this.#options.config.url ?? "", conditions);
+    if (answer.status === 304 && Object.keys(conditions).length > 0) {
+      this.#validators = known ?? {};
+      return undefined;
+    }
+    if (answer.status !== 200) throw refusal(this.#options.config.url ?? "", answer);
+    if (isPage(answer.body)) {
+      const message = `${placeOf(this.#options.config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
+      throw new SourceFault("content", message);
+    }
+    const { etag, "last-modified": lastModified } = answer.headers;
+    this.#validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
+    return answer.body;
+  }
+
+  /** JSON of an interface. Waits where it asks for patience. @param path behind the URL, with its parameters. */
+  async json(path: string, { headers = {}, method, accepted = [] }: JsonOptions = {}): Promise<unknown> {
+    const url = `${this.#base}${path}`;
+    const answer = await this.#request(
+      url,
+      { accept: "application/json", ...headers },
+      method,
+      timeoutsOfAnswer * this.#options.config.timeoutMs,
+    );
+    if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
+    try {
+      return JSON.parse(answer.body.toString("utf8")) as unknown;
+    } catch {
+      throw new SourceFault("content", `${placeOf(url)} answers what is not JSON`);
+    }
+  }
+
+  async #request(
     url: string,
     headers: Readonly<Record<string, string>>,
     method?: "GET" | "POST",
     mostMs?: number,
-  ): Promise<HttpAnswer> => {
-    const [ca, cert, key] = await Promise.all([config.caPath, config.certPath, config.keyPath].map(readPem));
+  ): Promise<HttpAnswer> {
+    const [ca, cert, key] = await Promise.all(
+      [this.#options.config.caPath, this.#options.config.certPath, this.#options.config.keyPath].map(readPem),
+    );
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-    const all = { ...(await credentials(options)), ...config.headers, ...headers };
-    const { timeoutMs, maxBytes, redirectHosts } = config;
+    const all = { ...(await credentials(this.#options)), ...this.#options.config.headers, ...headers };
+    const { timeoutMs, maxBytes, redirectHosts } = this.#options.config;
     for (;;) {
       const late = mostMs === undefined ? undefined : AbortSignal.timeout(mostMs);
-      const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
+      const ends = late === undefined ? this.#options.signal : AbortSignal.any([this.#options.signal, late]);
       const answer = await httpGet(
         { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal: ends, ...(method && { method }) },
-        agentFor,
+        this.#options.agentFor,
       ).catch((error: unknown) => {
-        if (late?.aborted !== true || signal.aborted) throw error;
+        if (late?.aborted !== true || this.#options.signal.aborted) throw error;
         throw new SourceFault(
           "too_slow",
           `the answer of ${placeOf(url)} was not whole after ${(mostMs ?? 0) / 1000} s`,
         );
       });
       if (answer.status !== 429 && answer.status !== 503) return answer;
-      const wait = retryAfter(answer, clock) ?? 1000 * 2 ** waits;
+      const wait = retryAfter(answer, this.#options.clock) ?? 1000 * 2 ** this.#waits;
       if (answer.status === 503 && answer.headers["retry-after"] === undefined) return answer;
-      if (++waits > mostWaits || wait > longestWaitMs) {
+      if (++this.#waits > mostWaits || wait > longestWaitMs) {
         throw new SourceFault("rate_limited", `${placeOf(url)} asks to come back later (${answer.status})`, wait);
       }
-      await pause(wait, signal);
+      await this.#options.pause(wait, this.#options.signal);
     }
-  };
-
-  const base = (config.url ?? "").replace(/\/+$/, "");
-
-  return {
-    get validators() {
-      return validators;
-    },
-    async document(isWhole = false) {
-      const known = isWhole ? undefined : options.known;
-      if (config.path !== undefined) {
-        const found = await readPath(config.path, config.maxBytes, known, signal);
-        validators = found.validators;
-        return found.bytes;
-      }
-      const conditions = {
-        ...(known?.etag !== undefined && { "if-none-match": known.etag }),
-        ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
-      };
-      const answer = await request(config.url ?? "", conditions);
-      if (answer.status === 304 && Object.keys(conditions).length > 0) {
-        validators = known ?? {};
-        return undefined;
-      }
-      if (answer.status !== 200) throw refusal(config.url ?? "", answer);
-      if (isPage(answer.body)) {
-        const message = `${placeOf(config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
-        throw new SourceFault("content", message);
-      }
-      const { etag, "last-modified": lastModified } = answer.headers;
-      validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
-      return answer.body;
-    },
-    async json(path, { headers = {}, method, accepted = [] } = {}) {
-      const url = `${base}${path}`;
-      const answer = await request(
-        url,
-        { accept: "application/json", ...headers },
-        method,
-        timeoutsOfAnswer * config.timeoutMs,
-      );
-      if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
-      try {
-        return JSON.parse(answer.body.toString("utf8")) as unknown;
-      } catch {
-        throw new SourceFault("content", `${placeOf(url)} answers what is not JSON`);
-      }
-    },
-  };
+  }
 }
 
 async function readPath(

@@ -6,7 +6,7 @@ import type { Clock, Log } from "../../base/report/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { LayerChanges, UdmLayers } from "../store/udm-layers.ts";
 import { UdmError } from "../model/udm-store.ts";
-import { type AgentFor, placeOf, createSourceReader, readSecret, type Validators } from "./source-reader.ts";
+import { type AgentFor, placeOf, SourceReader, readSecret, type Validators } from "./source-reader.ts";
 import { sourceKinds } from "./kinds/kinds.ts";
 import type { SourceKind } from "./kinds/source-kind.ts";
 import { type SourceConfig, type SourceGuard, SourceFault, type RunFaultCode } from "./source-config.ts";
@@ -53,7 +53,7 @@ async function readSource(
 ): Promise<SourceReading> {
   const kind = sourceKinds[config.kind] as SourceKind;
   const map = mapOf(config, kind);
-  const reader = createSourceReader({ ...options, config, known, signal, tokenScheme: kind.tokenScheme ?? "" });
+  const reader = new SourceReader({ ...options, config, known, signal, tokenScheme: kind.tokenScheme ?? "" });
   try {
     const answer = await kind.read({
       config: { ...config, map },
@@ -152,16 +152,7 @@ const jitter = 0.1;
 export class SourceRunner {
   readonly config: SourceConfig;
   readonly #options: SourceRunnerOptions;
-  readonly #layers: UdmLayers;
-  readonly #copies: LastCopies | undefined;
-  readonly #turn: <A>(action: () => Promise<A>) => Promise<A>;
-  readonly #after: (action: () => void, ms: number) => () => void;
-  readonly #random: () => number;
-  readonly #metrics: SourceMetrics;
-  readonly #clock: Clock;
-  readonly #changed: () => void;
   readonly #name: string;
-  readonly #log: Log;
   readonly #memory = new Map<string, unknown>();
   #validators: Validators | undefined;
   #isRestored = false;
@@ -180,16 +171,7 @@ export class SourceRunner {
   constructor(config: SourceConfig, options: SourceRunnerOptions) {
     this.config = config;
     this.#options = options;
-    this.#layers = options.layers;
-    this.#copies = options.copies;
-    this.#turn = options.turn;
-    this.#after = options.after;
-    this.#random = options.random;
-    this.#metrics = options.metrics;
-    this.#clock = options.clock;
-    this.#changed = options.changed;
     this.#name = config.name;
-    this.#log = options.log;
   }
 
   state(): SourceState {
@@ -209,24 +191,24 @@ export class SourceRunner {
   /** Puts the last good copy into the layer. Never throws. */
   async restore(): Promise<void> {
     try {
-      const copy = await this.#copies?.read(this.#name);
+      const copy = await this.#options.copies?.read(this.#name);
       if (copy === undefined) return;
-      await this.#layers.replace(this.#name, copy.entries);
+      await this.#options.layers.replace(this.#name, copy.entries);
       this.#isRestored = true;
       this.#lastGood = copy.at;
       // What is read by other rules must be read whole.
       if (copy.fingerprint === this.config.fingerprint) ({ validators: this.#validators } = copy);
     } catch (error) {
-      this.#metrics.copyFailed(this.#name);
-      this.#log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
+      this.#options.metrics.copyFailed(this.#name);
+      this.#options.log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
     }
   }
 
   /** Begins to run by the interval; the first time soon. */
   begin(): void {
-    const ms = this.#random() * Math.min(this.#isRestored ? 5000 : 0, this.config.intervalMs);
-    this.#nextRun = this.#clock.now() + Math.round(ms);
-    this.#cancel = this.#after(() => void this.run(), ms);
+    const ms = this.#options.random() * Math.min(this.#isRestored ? 5000 : 0, this.config.intervalMs);
+    this.#nextRun = this.#options.clock.now() + Math.round(ms);
+    this.#cancel = this.#options.after(() => void this.run(), ms);
   }
 
   /** Ends all that is under way. */
@@ -256,7 +238,7 @@ export class SourceRunner {
   /** What a run would change now. @throws SourceFault */
   async diff(): Promise<SourceDiff> {
     const reading = this.#held ?? (await this.#read(undefined, new Map()));
-    const changes = await this.#layers.compare(this.#name, reading.entries ?? []);
+    const changes = await this.#options.layers.compare(this.#name, reading.entries ?? []);
     const reason = guardAgainst(changes, this.#size(), this.config.guard);
     const counts = countsOf(changes);
     const isSame = counts.added + counts.changed + counts.removed === 0;
@@ -278,24 +260,24 @@ export class SourceRunner {
     await this.#working;
     if (this.#held === undefined) return undefined;
     const { rows, faults, faultCount: faultyRows } = this.#held;
-    const start = this.#clock.monotonic();
-    const at = this.#clock.now();
+    const start = this.#options.clock.monotonic();
+    const at = this.#options.clock.now();
     const used = await this.#use(this.#held, "AcceptSource");
-    this.#log.info({ source: this.#name, ...used.changes }, "the held changes of a source were accepted");
+    this.#options.log.info({ source: this.#name, ...used.changes }, "the held changes of a source were accepted");
     this.#run = {
       ...used,
       at,
-      ms: Math.round(this.#clock.monotonic() - start),
+      ms: Math.round(this.#options.clock.monotonic() - start),
       rows,
       faultyRows,
       faults: faults.slice(0, mostFaults),
     };
-    this.#changed();
+    this.#options.changed();
     return this.state();
   }
 
   #size(): number {
-    return this.#layers.list().find((layer) => layer.name === this.#name)?.index.size ?? 0;
+    return this.#options.layers.list().find((layer) => layer.name === this.#name)?.index.size ?? 0;
   }
 
   #stateName(): SourceState["state"] {
@@ -306,11 +288,11 @@ export class SourceRunner {
   }
 
   #read(known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> {
-    return this.#turn(async () => {
+    return this.#options.turn(async () => {
       const late = new AbortController();
       const seconds = this.config.maxTimeMs / 1000;
       const tooSlow = new SourceFault("too_slow", `it was not read within ${seconds} s (max_time)`);
-      const calledOff = this.#after(() => late.abort(tooSlow), this.config.maxTimeMs);
+      const calledOff = this.#options.after(() => late.abort(tooSlow), this.config.maxTimeMs);
       const signal = AbortSignal.any([this.#ending.signal, late.signal]);
       try {
         // What does not look at the signal is not waited for.
@@ -325,10 +307,10 @@ export class SourceRunner {
 
   async #use(reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes">> {
     const entries = reading.entries ?? [];
-    const changes = countsOf(await this.#layers.replace(this.#name, entries, method));
+    const changes = countsOf(await this.#options.layers.replace(this.#name, entries, method));
     this.#validators = reading.validators;
     this.#held = undefined;
-    this.#lastGood = this.#clock.now();
+    this.#lastGood = this.#options.clock.now();
     const isSame = changes.added + changes.changed + changes.removed === 0;
     if (!isSame || !this.#isRestored) await this.#keep(entries);
     return { result: isSame ? "unchanged" : "updated", changes };
@@ -337,16 +319,16 @@ export class SourceRunner {
   async #keep(entries: readonly UdmEntry[]): Promise<void> {
     try {
       const { fingerprint } = this.config;
-      await this.#copies?.write(this.#name, {
-        at: this.#clock.now(),
+      await this.#options.copies?.write(this.#name, {
+        at: this.#options.clock.now(),
         fingerprint,
         validators: this.#validators ?? {},
         entries,
       });
       this.#isRestored = true;
     } catch (error) {
-      this.#metrics.copyFailed(this.#name);
-      this.#log.warn(
+      this.#options.metrics.copyFailed(this.#name);
+      this.#options.log.warn(
         { source: this.#name, error },
         "the last good copy of a source cannot be kept: it is not used at the next start",
       );
@@ -360,17 +342,20 @@ export class SourceRunner {
     if (reading.entries === undefined) {
       // It says again what is in use.
       this.#held = undefined;
-      this.#lastGood = this.#clock.now();
+      this.#lastGood = this.#options.clock.now();
       return { result: "unchanged", ...about };
     }
     if (faultyRows > 0)
-      this.#log.warn({ source: this.#name, faultyRows, first: showFault(faults[0]) }, "rows of a source are left out");
-    const changes = await this.#layers.compare(this.#name, reading.entries);
+      this.#options.log.warn(
+        { source: this.#name, faultyRows, first: showFault(faults[0]) },
+        "rows of a source are left out",
+      );
+    const changes = await this.#options.layers.compare(this.#name, reading.entries);
     const reason = guardAgainst(changes, this.#size(), this.config.guard);
     if (reason === undefined) return { ...(await this.#use(reading, "RunSource")), ...about };
     this.#held = reading;
     this.#memory.clear();
-    this.#log.warn(
+    this.#options.log.warn(
       { source: this.#name, reason },
       `a source changed too much: netgloss source accept ${this.#name} takes it`,
     );
@@ -379,11 +364,11 @@ export class SourceRunner {
 
   async #runOnce(): Promise<SourceState> {
     this.#cancel();
-    const at = this.#clock.now();
-    const start = this.#clock.monotonic();
+    const at = this.#options.clock.now();
+    const start = this.#options.clock.monotonic();
     let retryAfterMs: number | undefined;
     try {
-      this.#run = { ...(await this.#attempt()), at, ms: Math.round(this.#clock.monotonic() - start) };
+      this.#run = { ...(await this.#attempt()), at, ms: Math.round(this.#options.clock.monotonic() - start) };
       this.#failures = 0;
     } catch (error) {
       if (this.#isEnded) return this.state();
@@ -391,17 +376,22 @@ export class SourceRunner {
       retryAfterMs = retry;
       this.#failures++;
       this.#memory.clear();
-      this.#metrics.failed(this.#name, code);
-      this.#log.warn(
+      this.#options.metrics.failed(this.#name, code);
+      this.#options.log.warn(
         { source: this.#name, reason, failures: this.#failures },
         "a source cannot be read: its last entries stay",
       );
-      const ms = Math.round(this.#clock.monotonic() - start);
+      const ms = Math.round(this.#options.clock.monotonic() - start);
       this.#run = { result: "failed", reason, code, at, ms, rows: 0, faultyRows: 0, faults: [] };
     }
-    this.#metrics.ran(this.#name, this.#run.result, this.#clock.monotonic() - start, this.#run.faultyRows);
+    this.#options.metrics.ran(
+      this.#name,
+      this.#run.result,
+      this.#options.clock.monotonic() - start,
+      this.#run.faultyRows,
+    );
     this.#schedule(retryAfterMs);
-    this.#changed();
+    this.#options.changed();
     return this.state();
   }
 
@@ -409,7 +399,7 @@ export class SourceRunner {
     if (error instanceof SourceFault) return { reason: error.message, code: error.code, retry: error.retryAfterMs };
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UdmError) return { reason, code: "no_room", retry: undefined };
-    this.#log.error({ source: this.#name, error }, "a run of a source failed");
+    this.#options.log.error({ source: this.#name, error }, "a run of a source failed");
     return { reason, code: "other", retry: undefined };
   }
 
@@ -419,9 +409,12 @@ export class SourceRunner {
     const wait =
       this.#failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** Math.min(this.#failures - 1, 20));
     // A server does not make a source rarer than its interval.
-    const ms = Math.max(wait * (1 + jitter * (2 * this.#random() - 1)), Math.min(retryAfterMs ?? 0, intervalMs));
-    this.#nextRun = this.#clock.now() + Math.round(ms);
-    this.#cancel = this.#after(() => void this.run(), ms);
+    const ms = Math.max(
+      wait * (1 + jitter * (2 * this.#options.random() - 1)),
+      Math.min(retryAfterMs ?? 0, intervalMs),
+    );
+    this.#nextRun = this.#options.clock.now() + Math.round(ms);
+    this.#cancel = this.#options.after(() => void this.run(), ms);
   }
 }
 

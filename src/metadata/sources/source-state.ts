@@ -9,7 +9,7 @@ import type { UdmEntry } from "../model/entry.ts";
 import type { Validators } from "./source-reader.ts";
 import type { LayerChanges } from "../store/udm-layers.ts";
 import { type RunFaultCode, sourceFaults } from "./source-config.ts";
-import type { Metrics } from "../../base/report/index.ts";
+import type { Counter, Gauge, Metrics } from "../../base/report/index.ts";
 
 /** What a source had at the last run that was used. */
 interface LastCopy {
@@ -21,52 +21,59 @@ interface LastCopy {
   readonly entries: readonly UdmEntry[];
 }
 
-/** Keeps the last good copy of each source on disk. */
-export interface LastCopies {
-  /** @returns undefined when there is none. @throws Error when it cannot be read. */
-  read(name: string): Promise<LastCopy | undefined>;
-  write(name: string, copy: LastCopy): Promise<void>;
-}
-
 const fileMode = 0o640;
 const largestCopy = 2 ** 30;
 
-/** A copy is gzip of lines: one that says what it is, then an entry each. */
-export function createLastCopies(directory: string, io: FileIo, run: string): LastCopies {
-  let number = 0;
-  const pathOf = (name: string): string => join(directory, `${name}.ndjson.gz`);
-  return {
-    async read(name) {
-      let packed: Uint8Array;
-      try {
-        packed = await io.read(pathOf(name));
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }
-      const bytes = await promisify(gunzip)(packed, { maxOutputLength: largestCopy });
-      const end = bytes.indexOf(0x0a);
-      const head = JSON.parse(bytes.toString("utf8", 0, end)) as Omit<LastCopy, "entries"> & { count: number };
-      const { entries } = await importEntries([bytes.subarray(end + 1)], {
-        format: "ndjson",
-        map: readyMap("netgloss"),
-      });
-      if (entries.length !== head.count) throw new Error(`${entries.length} of ${head.count} entries can be read`);
-      return { ...head, entries: entries.map(toUdmEntry) };
-    },
-    async write(name, { entries, ...head }) {
-      await makeFolder(directory);
-      const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
-      const pieces = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
-      for (const piece of lines) {
-        pieces.push(piece);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      const packed = await promisify(gzip)(Buffer.from(pieces.join("")), { level: 1 });
-      const temporary = join(directory, `.${name}.${run}-${++number}.tmp`);
-      await replaceContent(io, { target: pathOf(name), temporary, mode: fileMode }, packed);
-    },
-  };
+/** Keeps the last good copy of each source on disk. */
+export class LastCopies {
+  readonly #directory: string;
+  readonly #io: FileIo;
+  readonly #run: string;
+  #number = 0;
+
+  /** A copy is gzip of lines: one that says what it is, then an entry each. */
+  constructor(directory: string, io: FileIo, run: string) {
+    this.#directory = directory;
+    this.#io = io;
+    this.#run = run;
+  }
+
+  /** @returns undefined when there is none. @throws Error when it cannot be read. */
+  async read(name: string): Promise<LastCopy | undefined> {
+    let packed: Uint8Array;
+    try {
+      packed = await this.#io.read(this.#pathOf(name));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+    const bytes = await promisify(gunzip)(packed, { maxOutputLength: largestCopy });
+    const end = bytes.indexOf(0x0a);
+    const head = JSON.parse(bytes.toString("utf8", 0, end)) as Omit<LastCopy, "entries"> & { count: number };
+    const { entries } = await importEntries([bytes.subarray(end + 1)], {
+      format: "ndjson",
+      map: readyMap("netgloss"),
+    });
+    if (entries.length !== head.count) throw new Error(`${entries.length} of ${head.count} entries can be read`);
+    return { ...head, entries: entries.map(toUdmEntry) };
+  }
+
+  async write(name: string, { entries, ...head }: LastCopy): Promise<void> {
+    await makeFolder(this.#directory);
+    const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
+    const pieces = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
+    for (const piece of lines) {
+      pieces.push(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const packed = await promisify(gzip)(Buffer.from(pieces.join("")), { level: 1 });
+    const temporary = join(this.#directory, `.${name}.${this.#run}-${++this.#number}.tmp`);
+    await replaceContent(this.#io, { target: this.#pathOf(name), temporary, mode: fileMode }, packed);
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#directory, `${name}.ndjson.gz`);
+  }
 }
 
 /** How a run ended: `held` waits for a person's yes. */
@@ -128,56 +135,63 @@ export function countsOf({ added, changed, removed, unchanged }: LayerChanges): 
 }
 
 /** What is counted of sources; there are few, so each has its own series. */
-export interface SourceMetrics {
-  /** Shows a source at zero. */
-  known(name: string): void;
-  ran(name: string, result: RunResult, ms: number, faultyRows: number): void;
-  failed(name: string, code: string): void;
-  copyFailed(name: string): void;
-}
+export class SourceMetrics {
+  readonly #runs: Counter;
+  readonly #failures: Counter;
+  readonly #faulty: Counter;
+  readonly #copies: Counter;
+  readonly #seconds: Gauge;
 
-export function createSourceMetrics(metrics: Metrics, states: () => readonly SourceState[]): SourceMetrics {
-  const runs = metrics.counter("netgloss_source_runs_total", "Runs of sources of metadata by result.", [
-    "source",
-    "result",
-  ]);
-  const failures = metrics.counter("netgloss_source_failures_total", "Failed runs of sources by reason.", [
-    "source",
-    "reason",
-  ]);
-  const faulty = metrics.counter("netgloss_source_faulty_rows_total", "Rows of sources that were left out.", [
-    "source",
-  ]);
-  const copies = metrics.counter(
-    "netgloss_source_copy_failures_total",
-    "Times the last good copy of a source could not be kept or used.",
-    ["source"],
-  );
-  const seconds = metrics.gauge("netgloss_source_run_seconds", "How long the last run of a source took.", ["source"]);
-  const gauge = (name: string, help: string, of: (state: SourceState) => number): void =>
-    metrics.gaugeFrom(name, help, ["source"], () => states().map((state) => [{ source: state.name }, of(state)]));
-  gauge("netgloss_source_entries", "Entries of a source in use.", ({ entries }) => entries);
-  gauge(
-    "netgloss_source_last_good_timestamp_seconds",
-    "When the entries of a source last came or were confirmed; 0 before.",
-    ({ lastGood }) => (lastGood ?? 0) / 1000,
-  );
-  gauge("netgloss_source_held", "1 while a source waits for its change to be accepted.", ({ state }) =>
-    state === "held" ? 1 : 0,
-  );
-  return {
-    known(source) {
-      for (const result of runResults) runs.add(0, { source, result });
-      for (const reason of Object.keys(sourceFaults)) failures.add(0, { source, reason });
-      faulty.add(0, { source });
-      copies.add(0, { source });
-    },
-    ran(source, result, ms, faultyRows) {
-      runs.add(1, { source, result });
-      seconds.set(ms / 1000, { source });
-      faulty.add(faultyRows, { source });
-    },
-    failed: (source, reason) => failures.add(1, { source, reason }),
-    copyFailed: (source) => copies.add(1, { source }),
-  };
+  constructor(metrics: Metrics, states: () => readonly SourceState[]) {
+    this.#runs = metrics.counter("netgloss_source_runs_total", "Runs of sources of metadata by result.", [
+      "source",
+      "result",
+    ]);
+    this.#failures = metrics.counter("netgloss_source_failures_total", "Failed runs of sources by reason.", [
+      "source",
+      "reason",
+    ]);
+    this.#faulty = metrics.counter("netgloss_source_faulty_rows_total", "Rows of sources that were left out.", [
+      "source",
+    ]);
+    this.#copies = metrics.counter(
+      "netgloss_source_copy_failures_total",
+      "Times the last good copy of a source could not be kept or used.",
+      ["source"],
+    );
+    this.#seconds = metrics.gauge("netgloss_source_run_seconds", "How long the last run of a source took.", ["source"]);
+    const gauge = (name: string, help: string, of: (state: SourceState) => number): void =>
+      metrics.gaugeFrom(name, help, ["source"], () => states().map((state) => [{ source: state.name }, of(state)]));
+    gauge("netgloss_source_entries", "Entries of a source in use.", ({ entries }) => entries);
+    gauge(
+      "netgloss_source_last_good_timestamp_seconds",
+      "When the entries of a source last came or were confirmed; 0 before.",
+      ({ lastGood }) => (lastGood ?? 0) / 1000,
+    );
+    gauge("netgloss_source_held", "1 while a source waits for its change to be accepted.", ({ state }) =>
+      state === "held" ? 1 : 0,
+    );
+  }
+
+  /** Shows a source at zero. */
+  known(source: string): void {
+    for (const result of runResults) this.#runs.add(0, { source, result });
+    for (const reason of Object.keys(sourceFaults)) this.#failures.add(0, { source, reason });
+    this.#faulty.add(0, { source });
+    this.#copies.add(0, { source });
+  }
+
+  ran(source: string, result: RunResult, ms: number, faultyRows: number): void {
+    this.#runs.add(1, { source, result });
+    this.#seconds.set(ms / 1000, { source });
+    this.#faulty.add(faultyRows, { source });
+  }
+
+  failed(source: string, reason: string): void {
+    this.#failures.add(1, { source, reason });
+  }
+
+  copyFailed(source: string): void {
+    this.#copies.add(1, { source });
+  }
 }

@@ -2,7 +2,7 @@ import type { Select } from "../exchange/rows/selection.ts";
 import type { Clock, Component, Health, Log, Metrics } from "../../base/report/index.ts";
 import type { UdmLayers } from "../store/udm-layers.ts";
 import { readSourcesFile, SourcesFileError } from "./config/read-sources-file.ts";
-import { type LastCopies, createSourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
+import { type LastCopies, SourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
 import { SourceRunner } from "./source-runner.ts";
 import type { AgentFor } from "./source-reader.ts";
 import { type SourceConfig, sourceFaults } from "./source-config.ts";
@@ -27,53 +27,94 @@ export interface SourcesOptions {
   readonly health: Health;
 }
 
-/** All sources of metadata. */
-export interface Sources extends Component {
-  /** In the order of their priority. */
-  states(): readonly SourceState[];
-  /** @returns undefined for an unknown source. */
-  run(name: string): Promise<SourceState> | undefined;
-  /** @returns undefined for an unknown source. @throws SourceFault */
-  diff(name: string): Promise<SourceDiff> | undefined;
-  /** @returns undefined for an unknown source; "nothing" when nothing is held. */
-  accept(name: string): Promise<SourceState | "nothing"> | undefined;
-  /** Reads the file again: what has not changed goes on. A file that cannot be used changes nothing. */
-  reload(): Promise<void>;
-}
-
 /** Runs at the same time. */
 const mostRuns = 3;
 const checkName = "sources";
 
-export function createSources(options: SourcesOptions): Sources {
-  const { path, layers, log, health, after } = options;
-  let runners: readonly SourceRunner[] = [];
+/** All sources of metadata. */
+export class Sources implements Component {
+  readonly #options: SourcesOptions;
+  #runners: readonly SourceRunner[] = [];
   /** Why the file cannot be used. */
-  let fault: string | undefined;
-  const states = (): readonly SourceState[] => runners.map((runner) => runner.state());
-  const metrics = createSourceMetrics(options.metrics, states);
-  const turn = createTurns(mostRuns);
+  #fault: string | undefined;
+  readonly #metrics: SourceMetrics;
+  readonly #turn = createTurns(mostRuns);
+  readonly name = "sources";
 
-  const report = (): void => {
-    const bad = states().filter(({ state }) => state === "failing" || state === "held");
+  constructor(options: SourcesOptions) {
+    this.#options = options;
+    this.#metrics = new SourceMetrics(options.metrics, () => this.states());
+  }
+
+  async start(): Promise<void> {
+    try {
+      const configs = readSourcesFile(Buffer.from(await this.#options.readFile(this.#options.path)).toString("utf8"));
+      this.#fault = undefined;
+      await this.#use(configs);
+      this.#options.log.info(
+        { path: this.#options.path, sources: configs.map(({ name }) => name) },
+        "sources of metadata",
+      );
+    } catch (error) {
+      this.#fault = `${this.#options.path}: ${(error as Error).message}`;
+      this.#options.log.error(
+        { path: this.#options.path, ...(error instanceof SourcesFileError ? { findings: error.findings } : { error }) },
+        "the file of sources cannot be used",
+      );
+      this.#report();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#runners.map((runner) => runner.end()));
+  }
+
+  /** Reads the file again: what has not changed goes on. A file that cannot be used changes nothing. */
+  reload(): Promise<void> {
+    return this.start();
+  }
+
+  /** In the order of their priority. */
+  states(): readonly SourceState[] {
+    return this.#runners.map((runner) => runner.state());
+  }
+
+  /** @returns undefined for an unknown source. */
+  run(name: string): Promise<SourceState> | undefined {
+    return this.#find(name)?.run();
+  }
+
+  /** @returns undefined for an unknown source. @throws SourceFault */
+  diff(name: string): Promise<SourceDiff> | undefined {
+    return this.#find(name)?.diff();
+  }
+
+  /** @returns undefined for an unknown source; "nothing" when nothing is held. */
+  accept(name: string): Promise<SourceState | "nothing"> | undefined {
+    const runner = this.#find(name);
+    return runner && runner.accept().then((state) => state ?? "nothing");
+  }
+
+  #report(): void {
+    const bad = this.states().filter(({ state }) => state === "failing" || state === "held");
     // Readiness is shown to anybody: nothing of what was read.
     const details = bad.map(({ name, state, run }) => {
       const reason = run?.code === undefined ? (run?.reason ?? "") : sourceFaults[run.code];
       return `${name} is ${state}: ${reason}`;
     });
-    if (fault !== undefined) details.unshift(fault);
+    if (this.#fault !== undefined) details.unshift(this.#fault);
     const isDegraded = details.length > 0;
-    health.set({
+    this.#options.health.set({
       name: checkName,
       ready: true,
       degraded: isDegraded,
       ...(isDegraded && { detail: details.join("; ") }),
     });
-  };
+  }
 
-  const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const end = after(() => {
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = this.#options.after(() => {
         signal.removeEventListener("abort", abort);
         resolve();
       }, ms);
@@ -83,58 +124,37 @@ export function createSources(options: SourcesOptions): Sources {
       };
       signal.addEventListener("abort", abort, { once: true });
     });
+  }
 
   /** Makes these the sources; those with the same configuration go on as they are. */
-  const use = async (configs: readonly SourceConfig[]): Promise<void> => {
+  async #use(configs: readonly SourceConfig[]): Promise<void> {
     const kept = (config: SourceConfig): SourceRunner | undefined =>
-      runners.find((runner) => runner.config.fingerprint === config.fingerprint);
+      this.#runners.find((runner) => runner.config.fingerprint === config.fingerprint);
     const next = configs.map(
-      (config) => kept(config) ?? new SourceRunner(config, { ...options, turn, pause, metrics, changed: report }),
+      (config) =>
+        kept(config) ??
+        new SourceRunner(config, {
+          ...this.#options,
+          turn: this.#turn,
+          pause: (ms, signal) => this.#pause(ms, signal),
+          metrics: this.#metrics,
+          changed: () => this.#report(),
+        }),
     );
-    const gone = runners.filter((runner) => !next.includes(runner));
-    const added = next.filter((runner) => !runners.includes(runner));
+    const gone = this.#runners.filter((runner) => !next.includes(runner));
+    const added = next.filter((runner) => !this.#runners.includes(runner));
     await Promise.all(gone.map((runner) => runner.end()));
-    runners = next;
-    layers.setNames(next.map(({ config }) => config.name));
-    for (const { config } of added) metrics.known(config.name);
+    this.#runners = next;
+    this.#options.layers.setNames(next.map(({ config }) => config.name));
+    for (const { config } of added) this.#metrics.known(config.name);
     for (const runner of added) await runner.restore();
-    report();
+    this.#report();
     for (const runner of added) runner.begin();
-  };
+  }
 
-  const load = async (): Promise<void> => {
-    try {
-      const configs = readSourcesFile(Buffer.from(await options.readFile(path)).toString("utf8"));
-      fault = undefined;
-      await use(configs);
-      log.info({ path, sources: configs.map(({ name }) => name) }, "sources of metadata");
-    } catch (error) {
-      fault = `${path}: ${(error as Error).message}`;
-      log.error(
-        { path, ...(error instanceof SourcesFileError ? { findings: error.findings } : { error }) },
-        "the file of sources cannot be used",
-      );
-      report();
-    }
-  };
-
-  const find = (name: string): SourceRunner | undefined => runners.find(({ config }) => config.name === name);
-
-  return {
-    name: "sources",
-    start: load,
-    async stop() {
-      await Promise.all(runners.map((runner) => runner.end()));
-    },
-    reload: load,
-    states,
-    run: (name) => find(name)?.run(),
-    diff: (name) => find(name)?.diff(),
-    accept(name) {
-      const runner = find(name);
-      return runner && runner.accept().then((state) => state ?? "nothing");
-    },
-  };
+  #find(name: string): SourceRunner | undefined {
+    return this.#runners.find(({ config }) => config.name === name);
+  }
 }
 
 /** Lets this many actions run at a time. */

@@ -15,9 +15,9 @@ import {
   replayImage,
 } from "../../base/file/index.ts";
 import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
-import { createPageWriter, type LineQuestion, type PageWriter } from "./page-writer.ts";
+import { PageFile, type LineQuestion, type PageWriter } from "./page-writer.ts";
 import type { IndexLoan } from "../index/index-builder.ts";
-import { limitLog, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
+import { limitLog, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 
 /** What a file says. */
 interface FileState extends Omit<LoadedState, "built"> {
@@ -29,7 +29,7 @@ interface FileState extends Omit<LoadedState, "built"> {
 /** Of a file of this part of the size of a big one a load could hold the event loop for tens of milliseconds, before the code is compiled. */
 const loadShare = 8;
 
-interface BytesLoaderOptions {
+interface BytesLoader {
   readonly shared: SharedIndex;
   readonly thread: FileThread | undefined;
   /** A file of this many bytes is a big one. */
@@ -44,7 +44,7 @@ interface BytesLoaderOptions {
  * @throws YamlFault; UdmError `resource_exhausted`
  */
 export async function loadBytes(
-  { shared, thread, threadBytes }: BytesLoaderOptions,
+  { shared, thread, threadBytes }: BytesLoader,
   bytes: Uint8Array,
   before: UdmIndex | undefined,
   keep: boolean,
@@ -99,9 +99,9 @@ type ThreadAnswer =
 /** Bytes written in one go: this thread may wait. */
 const maxWrite = 64 * 1024 * 1024;
 
-/** Serves {@link createFileThread} at the other end of the port. */
+/** Serves {@link FileThread} at the other end of the port. */
 export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): void {
-  const writer = createPageWriter(io, maxWrite);
+  const writer = new PageFile(io, maxWrite);
   const answer = (message: ThreadAnswer): void => port.postMessage(message);
   let texts: Uint8Array[] = [];
   let filled: Promise<void> = Promise.resolve();
@@ -157,27 +157,6 @@ function failure(error: unknown): ThreadAnswer {
   return error instanceof SaveError ? { ...failed, step: error.step, remark: error.remark } : failed;
 }
 
-/** A page writer in a thread of its own. */
-export interface FileThread extends PageWriter {
-  /**
-   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the loan any more.
-   *
-   * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws YamlFault
-   */
-  load(bytes: Uint8Array, loan: IndexLoan, keep: boolean): Promise<LoadedState>;
-  /** Ends the thread. It starts again when it is needed. */
-  stop(): Promise<void>;
-}
-
-interface FileThreadOptions {
-  /** Starts a thread that runs {@link serveFileThread}. */
-  readonly start: () => Worker;
-  readonly io: FileIo;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}
-
 interface Call {
   readonly resolve: (answer: ThreadAnswer) => void;
   readonly reject: (error: unknown) => void;
@@ -188,115 +167,136 @@ class ThreadDeath extends Error {
   readonly code = "thread_died";
 }
 
-/**
- * The thread starts with the first fill. It may die (of want of memory, say): the call that runs fails, the thread's bytes
- * are forgotten, so that the next save fills a new one. One call at a time.
- */
-export function createFileThread({ start, io, clock, log, metrics }: FileThreadOptions): FileThread {
-  const deaths = metrics.counter(
-    "netgloss_udm_file_thread_deaths_total",
-    "Times the thread that writes big metadata files has died. It is started again when it is needed.",
-  );
-  const limited = limitLog(log, clock);
-  let worker: Worker | undefined;
-  let call: Call | undefined;
-  let isFilled = false;
+/** A page writer in a thread of its own. */
+export class FileThread implements PageWriter {
+  readonly #start: () => Worker;
+  readonly #io: FileIo;
+  readonly #deaths: Counter;
+  readonly #limited: Log;
+  #worker: Worker | undefined;
+  #call: Call | undefined;
+  #isFilled = false;
   /** Of the save that runs: what the target is after its rename. */
-  let written: FileStamp | undefined;
+  #written: FileStamp | undefined;
 
-  const end = (): Call | undefined => {
-    const ended = call;
-    call = undefined;
-    worker?.unref();
+  /**
+   * The thread starts with the first fill. It may die (of want of memory, say): the call that runs fails, the thread's bytes
+   * are forgotten, so that the next save fills a new one. One call at a time.
+   */
+  constructor(start: () => Worker, io: FileIo, { clock, log, metrics }: Omit<Reporting, "health">) {
+    this.#start = start;
+    this.#io = io;
+    this.#deaths = metrics.counter(
+      "netgloss_udm_file_thread_deaths_total",
+      "Times the thread that writes big metadata files has died. It is started again when it is needed.",
+    );
+    this.#limited = limitLog(log, clock);
+  }
+
+  get isFilled(): boolean {
+    return this.#isFilled;
+  }
+
+  async takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    this.#isFilled = false;
+    let isFirst = true;
+    for await (const text of texts) {
+      await this.#ask({ op: "fill", text, isFirst, isLast: false }, "done", wholeOf(text));
+      isFirst = false;
+    }
+    await this.#ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true }, "done");
+    this.#isFilled = true;
+  }
+
+  clear(): void {
+    // Its memory is given back by the next fill, or by the end of the thread.
+    this.#isFilled = false;
+  }
+
+  async save(plan: SavePlan, changes: Uint8Array): Promise<SavedFile> {
+    this.#written = undefined;
+    try {
+      return (await this.#ask({ op: "save", plan, changes }, "saved", changes.buffer)).saved;
+    } catch (error) {
+      if (!(error instanceof ThreadDeath)) throw error;
+      const saved =
+        (this.#written && (await finishRename(this.#io, plan, this.#written, error))) ??
+        (await finishImage(this.#io, plan, error));
+      if (saved !== undefined) return saved;
+      throw new SaveError("thread", error);
+    }
+  }
+
+  async linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]> {
+    return (await this.#ask({ op: "lines", question }, "lines")).lines;
+  }
+
+  /**
+   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the loan any more.
+   *
+   * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws YamlFault
+   */
+  async load(bytes: Uint8Array, loan: IndexLoan, keep: boolean): Promise<LoadedState> {
+    this.#isFilled = false;
+    const { loaded } = await this.#ask({ op: "load", bytes, loan, keep }, "loaded", wholeOf(bytes));
+    this.#isFilled = keep && isKept(loaded);
+    return loaded;
+  }
+
+  /** Ends the thread. It starts again when it is needed. */
+  async stop(): Promise<void> {
+    const ended = this.#worker;
+    this.#worker = undefined;
+    this.#isFilled = false;
+    await ended?.terminate();
+  }
+
+  #end(): Call | undefined {
+    const ended = this.#call;
+    this.#call = undefined;
+    this.#worker?.unref();
     return ended;
-  };
+  }
 
-  const take = (answer: ThreadAnswer): void => {
-    if (answer.kind === "written") written = answer.stamp;
-    else if (answer.kind === "failed") end()?.reject(failureOf(answer));
-    else end()?.resolve(answer);
-  };
+  #take(answer: ThreadAnswer): void {
+    if (answer.kind === "written") this.#written = answer.stamp;
+    else if (answer.kind === "failed") this.#end()?.reject(failureOf(answer));
+    else this.#end()?.resolve(answer);
+  }
 
-  const begin = (): Worker => {
-    const made = start();
+  #begin(): Worker {
+    const made = this.#start();
     let why: unknown = "it ended";
-    made.on("message", take);
+    made.on("message", (answer) => this.#take(answer));
     made.on("error", (error) => (why = error));
     made.on("exit", () => {
-      if (worker !== made) return;
-      worker = undefined;
-      isFilled = false;
-      deaths.add();
-      limited.error({ error: why }, "the thread that writes the metadata file has died");
-      end()?.reject(new ThreadDeath(`the thread that writes the file has died: ${messageOf(why)}`));
+      if (this.#worker !== made) return;
+      this.#worker = undefined;
+      this.#isFilled = false;
+      this.#deaths.add();
+      this.#limited.error({ error: why }, "the thread that writes the metadata file has died");
+      this.#end()?.reject(new ThreadDeath(`the thread that writes the file has died: ${messageOf(why)}`));
     });
     made.unref();
     return made;
-  };
+  }
 
-  const ask = async <K extends ThreadAnswer["kind"]>(
+  async #ask<K extends ThreadAnswer["kind"]>(
     request: ThreadRequest,
     kind: K,
     moved?: ArrayBufferLike,
-  ): Promise<Extract<ThreadAnswer, { kind: K }>> => {
-    if (call !== undefined) throw new Error("the file thread takes one call at a time");
-    const asked = (worker ??= begin());
+  ): Promise<Extract<ThreadAnswer, { kind: K }>> {
+    if (this.#call !== undefined) throw new Error("the file thread takes one call at a time");
+    const asked = (this.#worker ??= this.#begin());
     const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
-      call = { resolve, reject };
+      this.#call = { resolve, reject };
       // A call holds the process, an idle thread does not.
       asked.ref();
       asked.postMessage(request, moved instanceof ArrayBuffer ? [moved] : []);
     });
     if (answer.kind !== kind) throw new Error(`the file thread answered ${answer.kind}`);
     return answer as Extract<ThreadAnswer, { kind: K }>;
-  };
-
-  return {
-    get isFilled() {
-      return isFilled;
-    },
-    async takeAll(texts) {
-      isFilled = false;
-      let isFirst = true;
-      for await (const text of texts) {
-        await ask({ op: "fill", text, isFirst, isLast: false }, "done", wholeOf(text));
-        isFirst = false;
-      }
-      await ask({ op: "fill", text: new Uint8Array(0), isFirst, isLast: true }, "done");
-      isFilled = true;
-    },
-    clear() {
-      // Its memory is given back by the next fill, or by the end of the thread.
-      isFilled = false;
-    },
-    async save(plan, changes) {
-      written = undefined;
-      try {
-        return (await ask({ op: "save", plan, changes }, "saved", changes.buffer)).saved;
-      } catch (error) {
-        if (!(error instanceof ThreadDeath)) throw error;
-        const saved =
-          (written && (await finishRename(io, plan, written, error))) ?? (await finishImage(io, plan, error));
-        if (saved !== undefined) return saved;
-        throw new SaveError("thread", error);
-      }
-    },
-    async linesOf(question) {
-      return (await ask({ op: "lines", question }, "lines")).lines;
-    },
-    async load(bytes, loan, keep) {
-      isFilled = false;
-      const { loaded } = await ask({ op: "load", bytes, loan, keep }, "loaded", wholeOf(bytes));
-      isFilled = keep && isKept(loaded);
-      return loaded;
-    },
-    async stop() {
-      const ended = worker;
-      worker = undefined;
-      isFilled = false;
-      await ended?.terminate();
-    },
-  };
+  }
 }
 
 /** Finishes an overwriting that was cut off, if it had begun. */

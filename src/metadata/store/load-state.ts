@@ -4,12 +4,12 @@ import { YamlFault, decodeUtf8, createPlainYamlReader, type PlainYaml } from "..
 import { errorCode, readSettled, type FileIo, type FileStamp, type FileState } from "../../base/file/index.ts";
 import { UdmError } from "../model/udm-store.ts";
 import { KeyError, parseKey } from "../../base/ip/index.ts";
-import { createLentBuilder, type IndexLoan, type IndexReturn, type LentBuilder } from "../index/index-builder.ts";
-import { readEntries, readEntry } from "../model/read-entries.ts";
+import { LentBuilder, type IndexLoan, type IndexReturn } from "../index/index-builder.ts";
+import { entryEnd, readEntries, readEntry } from "../model/read-entries.ts";
 import { emptyFileText, renderEntry } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { createWarnings, type EntryWarnings } from "./check-metadata-file.ts";
-import { createPlainEntryScanner } from "./plain-entry-scanner.ts";
+import { PlainEntryScanner } from "./plain-entry-scanner.ts";
 
 /** What a file holds, and the stamp of that content. */
 interface FileBytes {
@@ -100,10 +100,10 @@ export function loadState(loan: IndexLoan, bytes: Uint8Array): LoadedState {
 /** @returns undefined when the library has to read the file. */
 function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const builder = createLentBuilder(loan);
+  const builder = new LentBuilder(loan);
   const warnings = createWarnings();
   const unknownFields = new Map<string, number>();
-  const scanner = createPlainEntryScanner(bytes);
+  const scanner = new PlainEntryScanner(bytes);
   const readYaml = createPlainYamlReader();
   let isOurs = true;
   let isBegun = false;
@@ -169,19 +169,10 @@ function refuse(message: string): never {
   throw new YamlFault(message, { line: 1, column: 1 });
 }
 
-/** The start of the next line that belongs to another entry. */
-function entryEnd(bytes: Buffer, at: number): number {
-  for (let i = bytes.indexOf(lineFeed, at); i >= 0; i = bytes.indexOf(lineFeed, i + 1)) {
-    const next = bytes[i + 1];
-    if (next !== blank && next !== lineFeed && next !== carriageReturn && next !== hash) return i + 1;
-  }
-  return bytes.length;
-}
-
 function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
   const text = decodeUtf8(bytes);
   const { entries, unknownFields, mappedTwice } = readEntries(text);
-  const builder = createLentBuilder(loan);
+  const builder = new LentBuilder(loan);
   const warnings = createWarnings();
   warnings.notUsed(mappedTwice);
   /** How much of the text is as it would be written; -1 when some is not. */
@@ -207,8 +198,4 @@ function finish(
   return { built: builder.finish(), size: builder.size, unknownFields, warnings, isOurs };
 }
 
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-const blank = 0x20;
-const hash = 0x23;
 const dash = 0x2d;

@@ -1,6 +1,6 @@
 import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
-import { createKeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
+import { KeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
 import {
   readChanges,
   changePages,
@@ -45,8 +45,8 @@ function findEntryLines(bytes: Uint8Array, size: number): EntryLines | undefined
 
 /** @returns undefined for what is no plain key at the start of a line. */
 function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
-  const keys = createKeyScanner(bytes);
-  const table = createLineTable(expected);
+  const keys = new KeyScanner(bytes);
+  const table = new LineTable(expected);
   for (let line = 1, at = 0; at < bytes.length; line++) {
     const end = bytes.indexOf(lineFeed, at);
     const next = end < 0 ? bytes.length : end + 1;
@@ -82,7 +82,7 @@ function oddKey(line: string): string | undefined {
 function splitLines(bytes: Buffer, expected: number): EntryLines {
   const text = decodeUtf8(bytes);
   const root = readYaml(text);
-  const table = createLineTable(expected);
+  const table = new LineTable(expected);
   const positionOf = createPositions(text);
   for (const { key } of root?.kind === "mapping" ? root.pairs : []) {
     table.addKey(key.text, positionOf(key.at).line);
@@ -90,50 +90,55 @@ function splitLines(bytes: Buffer, expected: number): EntryLines {
   return table;
 }
 
-interface LineTable extends EntryLines {
-  add(family: number, words: KeyWords, line: number): void;
-  /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
-  addKey(text: string, line: number): void;
-}
-
 /**
  * Line by key, in 16 to 32 bytes for each: a digest of 62 bits stands for the key, so that two of a million keys share one with a
  * probability of one to some millions.
  */
-function createLineTable(expected: number): LineTable {
-  const mask = 2 ** Math.ceil(Math.log2(2 * Math.max(expected, 8))) - 1;
-  const slots = new Int32Array(2 * (mask + 1));
-  let size = 0;
-  const words = createKeyWords();
+class LineTable implements EntryLines {
+  readonly #mask: number;
+  readonly #slots: Int32Array<ArrayBuffer>;
+  #size = 0;
+  readonly #words = createKeyWords();
 
-  const slotOf = (digest: Digest): number => {
-    let at = digest.place & mask;
-    while (slots[2 * at + 1] !== 0 && slots[2 * at] !== digest.check) at = (at + 1) & mask;
+  constructor(expected: number) {
+    this.#mask = 2 ** Math.ceil(Math.log2(2 * Math.max(expected, 8))) - 1;
+    this.#slots = new Int32Array(2 * (this.#mask + 1));
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(family: number, from: KeyWords, line: number): void {
+    this.#set(digestOf(family, from), line);
+  }
+
+  /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
+  addKey(text: string, line: number): void {
+    const key = parseKey(text);
+    this.#set(digestOf(key.family, setKeyWords(this.#words, key)), line, isMappedSpelling(text, key));
+  }
+
+  find(key: Key): number | undefined {
+    const line = this.#slots[2 * this.#slotOf(digestOf(key.family, setKeyWords(this.#words, key))) + 1];
+    return line === 0 ? undefined : line;
+  }
+
+  #slotOf(digest: Digest): number {
+    let at = digest.place & this.#mask;
+    while (this.#slots[2 * at + 1] !== 0 && this.#slots[2 * at] !== digest.check) at = (at + 1) & this.#mask;
     return at;
-  };
-  const set = (digest: Digest, line: number, givesWay = false): void => {
+  }
+
+  #set(digest: Digest, line: number, givesWay = false): void {
     // More than were expected: the file is not as it was, and the table of no use.
-    if (2 * size > mask) return;
-    const at = slotOf(digest);
-    if (slots[2 * at + 1] === 0) size++;
+    if (2 * this.#size > this.#mask) return;
+    const at = this.#slotOf(digest);
+    if (this.#slots[2 * at + 1] === 0) this.#size++;
     else if (givesWay) return;
-    slots[2 * at] = digest.check;
-    slots[2 * at + 1] = line;
-  };
-  return {
-    get size() {
-      return size;
-    },
-    add: (family, from, line) => set(digestOf(family, from), line),
-    addKey(text, line) {
-      const key = parseKey(text);
-      set(digestOf(key.family, setKeyWords(words, key)), line, isMappedSpelling(text, key));
-    },
-    find(key) {
-      const line = slots[2 * slotOf(digestOf(key.family, setKeyWords(words, key))) + 1];
-      return line === 0 ? undefined : line;
-    },
-  };
+    this.#slots[2 * at] = digest.check;
+    this.#slots[2 * at + 1] = line;
+  }
 }
 
 interface Digest {
@@ -200,53 +205,66 @@ export interface PageWriter {
 const maxRuns = 4096;
 
 /** @param maxWrite bytes given to the system at once. */
-export function createPageWriter(io: FileIo, maxWrite: number): PageWriter {
-  let pages: readonly UdmPage[] | undefined;
-  const linesOfPage = new WeakMap<UdmPage, number>();
-  let counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
-  let found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
+export class PageFile implements PageWriter {
+  readonly #io: FileIo;
+  readonly #maxWrite: number;
+  #pages: readonly UdmPage[] | undefined;
+  readonly #linesOfPage = new WeakMap<UdmPage, number>();
+  #counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
+  #found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
 
-  const readLines = async ({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> => {
-    if (found === undefined || !sameStamp(found.stamp, stamp)) {
-      const bytes = await io.read(path);
-      if (!sameStamp(stamp, await io.state(path))) return undefined;
-      found = { stamp, lines: findEntryLines(bytes, size) };
+  constructor(io: FileIo, maxWrite: number) {
+    this.#io = io;
+    this.#maxWrite = maxWrite;
+  }
+
+  get isFilled(): boolean {
+    return this.#pages !== undefined;
+  }
+
+  async takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    const filled: UdmPage[] = [];
+    for await (const text of texts) for (const page of paginate(text)) filled.push(page);
+    this.#pages = filled;
+    this.#found = undefined;
+  }
+
+  clear(): void {
+    this.#pages = undefined;
+  }
+
+  async save(
+    plan: SavePlan,
+    changes: Uint8Array,
+    onWritten: ((stamp: FileStamp) => void) | undefined,
+  ): Promise<SavedFile> {
+    if (this.#pages === undefined) throw new Error("the bytes of the file are not known");
+    const changed = changePages(this.#pages, readChanges(changes));
+    const saved = await replaceFile(this.#io, plan, () => pageChunks(changed, this.#maxWrite), onWritten);
+    this.#pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
+    return saved;
+  }
+
+  async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
+    // Where the bytes are held: a thread asks the system without making the other one wait for it.
+    if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
+    const keys = question.keys.map(parseKey);
+    if (this.#pages === undefined) {
+      const lines = await this.#readLines(question);
+      return keys.map((key) => lines?.find(key));
     }
-    return found.lines;
-  };
+    const held = this.#pages;
+    if (this.#counted?.pages !== held) this.#counted = { pages: held, sums: linesUpTo(held, this.#linesOfPage) };
+    const { sums } = this.#counted;
+    return keys.map((key) => lineOf(held, sums, key));
+  }
 
-  return {
-    get isFilled() {
-      return pages !== undefined;
-    },
-    async takeAll(texts) {
-      const filled: UdmPage[] = [];
-      for await (const text of texts) for (const page of paginate(text)) filled.push(page);
-      pages = filled;
-      found = undefined;
-    },
-    clear() {
-      pages = undefined;
-    },
-    async save(plan, changes, onWritten) {
-      if (pages === undefined) throw new Error("the bytes of the file are not known");
-      const changed = changePages(pages, readChanges(changes));
-      const saved = await replaceFile(io, plan, () => pageChunks(changed, maxWrite), onWritten);
-      pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
-      return saved;
-    },
-    async linesOf(question) {
-      // Where the bytes are held: a thread asks the system without making the other one wait for it.
-      if (!sameStamp(question.stamp, await io.state(question.path))) return question.keys.map(() => undefined);
-      const keys = question.keys.map(parseKey);
-      if (pages === undefined) {
-        const lines = await readLines(question);
-        return keys.map((key) => lines?.find(key));
-      }
-      const held = pages;
-      if (counted?.pages !== held) counted = { pages: held, sums: linesUpTo(held, linesOfPage) };
-      const { sums } = counted;
-      return keys.map((key) => lineOf(held, sums, key));
-    },
-  };
+  async #readLines({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> {
+    if (this.#found === undefined || !sameStamp(this.#found.stamp, stamp)) {
+      const bytes = await this.#io.read(path);
+      if (!sameStamp(stamp, await this.#io.state(path))) return undefined;
+      this.#found = { stamp, lines: findEntryLines(bytes, size) };
+    }
+    return this.#found.lines;
+  }
 }

@@ -1,38 +1,42 @@
 import type { Worker } from "node:worker_threads";
-import type { Log, Clock, Component, Health, Metrics } from "../../base/report/index.ts";
-import type { SharedIndex } from "../index/shared-index.ts";
-import type {
-  AddressRange,
-  UdmIndex,
-  UdmStore,
-  AddressIndex,
-  PlanWrites,
-  UdmCommit,
-  UdmWrite,
-  WriteOrigin,
-} from "../model/udm-store.ts";
-import { openSharedIndex, type SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
-import type { FileIo } from "../../base/file/index.ts";
+import { runAfter, type FileIo } from "../../base/file/index.ts";
 import type { Key } from "../../base/ip/index.ts";
+import type { Clock, Component, Log, Reporting } from "../../base/report/index.ts";
+import type { NewLayerChange } from "../history/history.ts";
 import type { UdmHistory } from "../history/change.ts";
-import type { UdmLayers } from "./udm-layers.ts";
+import { SharedIndex } from "../index/shared-index.ts";
+import { SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
+import type { UdmEntry } from "../model/entry.ts";
+import {
+  UdmError,
+  type AddressIndex,
+  type AddressRange,
+  type PlanWrites,
+  type UdmCommit,
+  type UdmIndex,
+  type UdmStore,
+  type UdmWrite,
+  type WriteOrigin,
+} from "../model/udm-store.ts";
+import { Watchers } from "../model/watchers.ts";
+import { CommitQueue, type Batch, type Outcome } from "./commit-queue.ts";
+import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
+import { UdmLayers } from "./udm-layers.ts";
 
-/**
- * The state that a store shows to all who read.
- *
- * @param changed called last after each change, with where it may be; undefined: anywhere.
- */
+type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) => void;
+
+/** The state that a store shows to all who read. */
 export class PublishedState {
   readonly #shared: SharedIndex;
-  readonly #changed: (changed: readonly AddressRange[] | undefined) => void;
-  readonly #log: Log;
-  readonly #listeners = new Set<Parameters<UdmStore["watch"]>[0]>();
+  readonly #watchers: Watchers<Parameters<Parameters<UdmStore["watch"]>[0]>>;
+  readonly #addressWatchers: Watchers<Parameters<AddressListener>>;
   #index: UdmIndex | undefined;
+  #reader: SharedIndexReader | undefined;
 
-  constructor(shared: SharedIndex, changed: (changed: readonly AddressRange[] | undefined) => void, log: Log) {
+  constructor(shared: SharedIndex, log: Log) {
     this.#shared = shared;
-    this.#changed = changed;
-    this.#log = log;
+    this.#watchers = new Watchers(log, "a listener to metadata changes failed");
+    this.#addressWatchers = new Watchers(log, "a listener to metadata changes failed");
   }
 
   /** Undefined before there is one. */
@@ -45,95 +49,62 @@ export class PublishedState {
     if (next === this.#index) return;
     const ranges = this.#shared.publish(next);
     this.#index = next;
-    for (const listener of this.#listeners) this.#notify(listener, next, ranges);
-    this.#changed(ranges);
+    this.#watchers.tell(next, ranges);
+    this.changed(ranges);
+  }
+
+  /** Tells those who look up addresses of a change of any layer. @param ranges where it may be; undefined: anywhere. */
+  changed(ranges: readonly AddressRange[] | undefined): void {
+    if (!this.#addressWatchers.isEmpty()) this.#addressWatchers.tell(this.#addresses(), ranges);
   }
 
   watch(listener: (index: UdmIndex, changed?: readonly AddressRange[]) => void): () => void {
-    this.#listeners.add(listener);
-    if (this.#index !== undefined) this.#notify(listener, this.#index);
-    return () => void this.#listeners.delete(listener);
-  }
-
-  #notify(listener: Parameters<UdmStore["watch"]>[0], state: UdmIndex, ranges?: readonly AddressRange[]): void {
-    try {
-      listener(state, ranges);
-    } catch (error) {
-      this.#log.error({ error }, "a listener to metadata changes failed");
-    }
-  }
-}
-
-type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) => void;
-
-/** Reports each change of any layer to what looks up addresses in this thread. */
-export class AddressWatch {
-  readonly #shared: SharedIndex;
-  readonly #log: Log;
-  readonly #listeners = new Set<AddressListener>();
-  #reader: SharedIndexReader | undefined;
-
-  constructor(shared: SharedIndex, log: Log) {
-    this.#shared = shared;
-    this.#log = log;
+    return this.#watchers.add(listener, this.#index && [this.#index]);
   }
 
   /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
-  add(listener: AddressListener, hasState: boolean): () => void {
-    this.#listeners.add(listener);
-    if (hasState) this.#notify(listener, this.#now());
-    return () => void this.#listeners.delete(listener);
-  }
-
-  changed(changed: readonly AddressRange[] | undefined): void {
-    if (this.#listeners.size === 0) return;
-    const index = this.#now();
-    for (const listener of this.#listeners) this.#notify(listener, index, changed);
+  watchAddresses(listener: AddressListener, hasState: boolean): () => void {
+    return this.#addressWatchers.add(listener, hasState ? [this.#addresses()] : undefined);
   }
 
   /** Another object for each version: that is how a listener knows them apart. */
-  #now(): AddressIndex {
-    const open = (this.#reader ??= openSharedIndex(this.#shared.handle()));
-    return { covering: (address) => open.covering(address), texts: open.texts };
-  }
-
-  #notify(listener: AddressListener, index: AddressIndex, changed?: readonly AddressRange[]): void {
-    try {
-      listener(index, changed);
-    } catch (error) {
-      this.#log.error({ error }, "a listener to metadata changes failed");
-    }
+  #addresses(): AddressIndex {
+    const open = (this.#reader ??= new SharedIndexReader(this.#shared.handle()));
+    return {
+      covering: (address) => open.covering(address),
+      texts: (addresses, count, use) => open.texts(addresses, count, use),
+    };
   }
 }
 
-export interface UdmFileStoreOptions {
-  /** Path of the YAML file. */
-  readonly path: string;
-  /** Whether writes are taken: the file is then ours alone, locked, rewritten, and not read again once it was read. */
+/** What both stores are made with. */
+export interface StoreOptions extends Reporting {
+  /** Whether writes are taken: a file is then ours alone, locked, rewritten, and not read again once it was read. */
   readonly owned: boolean;
-  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
-  readonly refreshMs: number;
   /** Most entries; memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries?: number;
   /** What a message about a limit says of how to raise it. */
   readonly limitName?: string;
-  /** Called with a file that could be read and used, unless a thread of its own has read it. */
-  readonly fileRead?: (bytes: Uint8Array) => void;
   readonly io?: FileIo;
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
   readonly startThread?: (() => Worker) | undefined;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  readonly after?: (action: () => void, ms: number) => () => void;
+}
+
+export interface UdmFileStoreOptions extends StoreOptions {
+  /** Path of the YAML file. */
+  readonly path: string;
+  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
+  readonly refreshMs: number;
+  /** Called with a file that could be read and used, unless a thread of its own has read it. */
+  readonly fileRead?: (bytes: Uint8Array) => void;
   /** A file of this many bytes is a big one. */
   readonly threadBytes?: number;
   /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
   readonly stateDirectory?: string;
   /** Most bytes of the history of changes, which is in the state directory; 0 for none. */
   readonly historyBytes?: number;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after?: (action: () => void, ms: number) => () => void;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly health: Health;
 }
 
 /** A store that remembers what was changed. */
@@ -159,24 +130,115 @@ export interface UdmPlaces {
   linesOf(keys: readonly Key[]): Promise<readonly (number | undefined)[]>;
 }
 
-/** A store that threads can look into. */
-export interface CollectorUdmStore extends UdmStoreWithHistory, Component {
-  /**
-   * What a reader in another thread needs to see each state as soon as its commit is answered; each reader
-   * needs its own. It sees no entries while no state could be read.
-   */
-  readerHandle(): SharedIndexHandle;
+/** Without {@link StoreOptions.maxEntries}. */
+const defaultMaxEntries = 2_000_000;
+
+/** A store that threads can look into: what both stores have in common. */
+export abstract class CollectorUdmStore implements UdmStoreWithHistory, Component {
+  readonly name = "metadata";
+  abstract readonly history: UdmHistory;
   /** Where entries are in the file. */
-  readonly places: UdmPlaces;
+  abstract readonly places: UdmPlaces;
   /** What sources add, apart from what people wrote; look-ups see all of it. */
   readonly layers: UdmLayers;
+  protected readonly shared: SharedIndex;
+  protected readonly published: PublishedState;
+  protected readonly report: StoreMetrics;
+  protected readonly queue: CommitQueue<Batch, UdmCommit>;
+  protected readonly writes: WriteHealth;
+  protected readonly log: Log;
+  readonly #clock: Clock;
+
+  protected constructor(options: StoreOptions) {
+    const { maxEntries = defaultMaxEntries, limitName, after = runAfter, log, metrics } = options;
+    this.log = log;
+    this.#clock = options.clock;
+    this.shared = new SharedIndex({
+      maxEntries,
+      ...(limitName !== undefined && { limitName }),
+      onSmallerReserve: (bytes, askedFor) =>
+        log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
+    });
+    this.published = new PublishedState(this.shared, log);
+    this.report = new StoreMetrics(
+      metrics,
+      () => this.published.index()?.size ?? 0,
+      () => this.shared.stats(),
+    );
+    this.queue = new CommitQueue((batches) => this.commitGroup(batches));
+    this.writes = new WriteHealth(
+      () => this.tryWrite(),
+      (action) => this.queue.alone(action),
+      after,
+      options,
+    );
+    this.layers = new UdmLayers(
+      this.shared,
+      this.published,
+      (action) => this.queue.alone(action),
+      (change) => this.noteLayer(change),
+    );
+  }
+
+  abstract start(): Promise<void>;
+  abstract stop(): Promise<void>;
+  abstract load(): Promise<UdmIndex>;
+  abstract current(): UdmIndex;
+  /** Saves batches at once. Calls follow one another. @throws UdmError for all of them. */
+  protected abstract commitGroup(batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]>;
+  /** @throws UdmError while no writes are taken. */
+  protected abstract checkWritable(): void;
+  /** Finds out whether a write would be possible, without one. @throws Error that says why not, in words for an operator. */
+  protected abstract tryWrite(): Promise<void>;
+  /** Puts a change of a layer into the history. Never throws: what a source says counts even when it cannot be noted. */
+  protected abstract noteLayer(change: NewLayerChange): Promise<void>;
+
+  async submit(
+    writes: readonly UdmWrite[] | PlanWrites,
+    origin: WriteOrigin = {},
+    onVersion?: number,
+  ): Promise<UdmCommit> {
+    const start = this.#clock.monotonic();
+    try {
+      this.checkWritable();
+      const isPlanned = typeof writes === "function";
+      const batch = isPlanned ? { writes: [], plan: writes, origin } : { writes, origin, onVersion };
+      const committed = await this.queue.submit(batch, isPlanned);
+      this.report.committed("ok", this.#clock.monotonic() - start);
+      return committed;
+    } catch (error) {
+      this.report.committed(error instanceof UdmError ? error.code : "error", this.#clock.monotonic() - start);
+      throw error;
+    }
+  }
+
+  async commit(writes: readonly UdmWrite[], origin?: WriteOrigin): Promise<readonly UdmEntry[]> {
+    return (await this.submit(writes, origin)).entries;
+  }
+
+  watch(listener: (index: UdmIndex, changed?: readonly AddressRange[]) => void): () => void {
+    return this.published.watch(listener);
+  }
+
   /**
    * Calls the listener with what look-ups see of all layers, at once if there is anything, and with another object after each change,
    * together with where it may be; undefined: anywhere.
    *
    * @returns a function that ends it.
    */
-  readonly watchAddresses: (listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void) => () => void;
+  readonly watchAddresses = (listener: AddressListener): (() => void) =>
+    this.published.watchAddresses(listener, this.published.index() !== undefined || this.layers.list().length > 0);
+
+  /**
+   * What a reader in another thread needs to see each state as soon as its commit is answered; each reader
+   * needs its own. It sees no entries while no state could be read.
+   */
+  readerHandle(): SharedIndexHandle {
+    return this.shared.handle();
+  }
+
   /** To be called when a thread with a reader has ended, however that was. */
-  closeReader(handle: SharedIndexHandle): void;
+  closeReader(handle: SharedIndexHandle): void {
+    this.shared.closeReader(handle);
+  }
 }

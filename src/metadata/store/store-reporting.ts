@@ -1,4 +1,4 @@
-import type { Histogram, Counter, Log, Health, Metrics } from "../../base/report/index.ts";
+import type { Histogram, Counter, Log, Metrics, Reporting } from "../../base/report/index.ts";
 import { dirname, join } from "node:path";
 import { networkOfKey } from "../../base/ip/index.ts";
 import type { UdmWrite, WriteOrigin, UdmErrorCode } from "../model/udm-store.ts";
@@ -36,43 +36,47 @@ const checkName = "metadata writes";
 /** How often is tried whether writes would be possible again, milliseconds. */
 const tryMs = 10_000;
 
-interface WriteHealthOptions {
-  /** Finds out whether a write would be possible, without one. Rejects with why not, in words for an operator. */
-  readonly trial: () => Promise<void>;
-  /** Runs an action while no write runs. */
-  readonly alone: (action: () => Promise<void>) => Promise<void>;
-  readonly after: (action: () => void, ms: number) => () => void;
-  readonly health: Health;
-  readonly log: Log;
-}
-
 /**
  * Says to readiness whether writes of metadata are possible: by how the last one ended, and at the start and after a failure by trials, because
  * nobody may write.
  */
 export class WriteHealth {
-  readonly #options: WriteHealthOptions;
+  readonly #trial: () => Promise<void>;
+  readonly #alone: (action: () => Promise<void>) => Promise<void>;
+  readonly #after: (action: () => void, ms: number) => () => void;
+  readonly #reporting: Reporting;
   #isFailing = false;
   #callOff = (): void => {};
   #isStopped = false;
 
-  constructor(options: WriteHealthOptions) {
-    this.#options = options;
+  /**
+   * @param trial finds out whether a write would be possible, without one. Rejects with why not, in words for an operator.
+   * @param alone runs an action while no write runs.
+   */
+  constructor(
+    trial: () => Promise<void>,
+    alone: (action: () => Promise<void>) => Promise<void>,
+    after: (action: () => void, ms: number) => () => void,
+    reporting: Reporting,
+  ) {
+    this.#trial = trial;
+    this.#alone = alone;
+    this.#after = after;
+    this.#reporting = reporting;
   }
 
   /** @param error what a write failed at, in words for an operator. */
   failed(error: unknown): void {
-    const { health, after, alone } = this.#options;
     const reason = error instanceof Error ? error.message : String(error);
     this.#isFailing = true;
-    health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
+    this.#reporting.health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
     this.#callOff();
-    if (!this.#isStopped) this.#callOff = after(() => void alone(() => this.#tryAgain()), tryMs);
+    if (!this.#isStopped) this.#callOff = this.#after(() => void this.#alone(() => this.#tryAgain()), tryMs);
   }
 
   /** A write was saved, or could be. */
   works(): void {
-    const { health, log } = this.#options;
+    const { health, log } = this.#reporting;
     if (!this.#isFailing) return;
     log.info({}, "metadata can be written again");
     this.#isFailing = false;
@@ -83,7 +87,7 @@ export class WriteHealth {
   /** Finds out whether a write would be possible. Not while one runs. */
   async try(): Promise<void> {
     try {
-      await this.#options.trial();
+      await this.#trial();
       this.works();
     } catch (error) {
       this.failed(error);
@@ -105,44 +109,38 @@ const mostTried = 8 * 1024 * 1024;
 const oneWrite = 1024 * 1024;
 
 /**
- * Makes a trial of the folders in which a save of a file makes others: it writes as many bytes as the save would. For who holds the lock.
+ * Tries the folders in which a save of a file makes others: it writes as many bytes as the save would. For who holds the lock.
  *
  * @param target the file.
  * @param size its bytes.
  * @param folders further ones that must take something.
+ * @throws Error that names the folder.
  */
-export function createFolderTrial(
-  io: FileIo,
-  target: () => string,
-  size: () => number,
-  folders: readonly string[],
-): () => Promise<void> {
-  const tryFolder = async (path: string, bytes: number): Promise<void> => {
-    // One may be there of a collector that was killed.
-    await io.unlink(path).catch(() => {});
-    const file = await io.create(path, 0o600);
-    try {
-      for (let rest = Math.max(4096, bytes); rest > 0;)
-        rest -= await file.write(new Uint8Array(Math.min(rest, oneWrite)));
-      // That a disk is full some say only here.
-      await file.sync();
-    } finally {
-      await file.close().catch(() => {});
-      await io.unlink(path);
-    }
-  };
+export async function tryFolders(io: FileIo, target: string, size: number, folders: readonly string[]): Promise<void> {
+  const plan: [path: string, bytes: number][] = [
+    [temporaryPath(target, "trial", 0), Math.min(size, mostTried)],
+    ...folders.map((folder): [string, number] => [temporaryPath(join(folder, "metadata"), "trial", 0), 1]),
+  ];
+  for (const [path, bytes] of plan) {
+    await tryFolder(io, path, bytes).catch((error: Error) => {
+      throw new Error(`${dirname(path)} cannot be written: ${error.message}`, { cause: error });
+    });
+  }
+}
 
-  return async () => {
-    const plan: [path: string, bytes: number][] = [
-      [temporaryPath(target(), "trial", 0), Math.min(size(), mostTried)],
-      ...folders.map((folder): [string, number] => [temporaryPath(join(folder, "metadata"), "trial", 0), 1]),
-    ];
-    for (const [path, bytes] of plan) {
-      await tryFolder(path, bytes).catch((error: Error) => {
-        throw new Error(`${dirname(path)} cannot be written: ${error.message}`, { cause: error });
-      });
-    }
-  };
+async function tryFolder(io: FileIo, path: string, bytes: number): Promise<void> {
+  // One may be there of a collector that was killed.
+  await io.unlink(path).catch(() => {});
+  const file = await io.create(path, 0o600);
+  try {
+    for (let rest = Math.max(4096, bytes); rest > 0;)
+      rest -= await file.write(new Uint8Array(Math.min(rest, oneWrite)));
+    // That a disk is full some say only here.
+    await file.sync();
+  } finally {
+    await file.close().catch(() => {});
+    await io.unlink(path);
+  }
 }
 
 const loadFailures = ["io", "content", "locked", "other"] as const;

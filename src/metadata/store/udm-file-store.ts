@@ -10,56 +10,31 @@ import {
   sameStamp,
   type FileStamp,
 } from "../../base/file/index.ts";
-import type { Clock, Log, Health } from "../../base/report/index.ts";
+import type { Key } from "../../base/ip/index.ts";
 import { LoadError, contentError, readMetadataFile, type LoadedState } from "./load-state.ts";
 import { UdmSaver, fileNameOf } from "./udm-saver.ts";
 import { UdmError, type UdmIndex, type UdmCommit } from "../model/udm-store.ts";
 import { logWarnings } from "./check-metadata-file.ts";
-import { StoreMetrics, logWrite, createFolderTrial, WriteHealth } from "./store-reporting.ts";
-import {
-  applyBatches,
-  createCommitQueue,
-  type Outcome,
-  createSubmit,
-  entriesOf,
-  originOf,
-  type Batch,
-} from "./commit-queue.ts";
-import { type CollectorUdmStore, type UdmFileStoreOptions, PublishedState, AddressWatch } from "./store-contract.ts";
-import { createFileThread, loadBytes } from "./file-thread-client.ts";
-import { createSharedIndex } from "../index/shared-index.ts";
-import { createUdmLayers } from "./udm-layers.ts";
+import { logWrite, tryFolders } from "./store-reporting.ts";
+import { applyBatches, committed, type Outcome, originOf, type Batch } from "./commit-queue.ts";
+import { CollectorUdmStore, type UdmFileStoreOptions, type UdmPlaces } from "./store-contract.ts";
+import { FileThread, loadBytes } from "./file-thread-client.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
-import { MetadataHistory } from "../history/history.ts";
-
-interface FileHoldParts {
-  readonly path: string;
-  readonly owned: boolean;
-  readonly io: FileIo;
-  readonly saver: Pick<UdmSaver, "replay" | "removeLeftOvers">;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+import { MetadataHistory, type NewLayerChange } from "../history/history.ts";
 
 /** Which file the metadata is in, behind links, and the lock on it when it is ours. */
 class OwnedFile {
-  readonly #path: string;
-  readonly #owned: boolean;
+  readonly #options: UdmFileStoreOptions;
   readonly #io: FileIo;
-  readonly #saver: Pick<UdmSaver, "replay" | "removeLeftOvers">;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #saver: UdmSaver;
   #target: string;
   #lock: FileLock | undefined;
 
-  constructor({ path, owned, io, saver, clock, log }: FileHoldParts) {
-    this.#path = path;
-    this.#owned = owned;
+  constructor(options: UdmFileStoreOptions, io: FileIo, saver: UdmSaver) {
+    this.#options = options;
     this.#io = io;
     this.#saver = saver;
-    this.#clock = clock;
-    this.#log = log;
-    this.#target = path;
+    this.#target = options.path;
   }
 
   async release(): Promise<void> {
@@ -79,22 +54,22 @@ class OwnedFile {
    */
   async take(): Promise<void> {
     try {
-      const found = await resolveTarget(this.#io, this.#path);
+      const found = await resolveTarget(this.#io, this.#options.path);
       if (found !== this.#target) {
         await this.release();
         this.#target = found;
       }
-      if (!this.#owned || this.#lock !== undefined) return;
+      if (!this.#options.owned || this.#lock !== undefined) return;
       this.#lock = await takeFileLock(this.#io, this.#target, {
         subject: `the metadata file ${this.#target}`,
-        clock: this.#clock,
-        log: this.#log,
+        clock: this.#options.clock,
+        log: this.#options.log,
       });
       await this.#saver.replay(this.#target);
     } catch (error) {
       if (error instanceof LockedError) throw error;
       const message = error instanceof Error ? error.message : String(error);
-      throw new LoadError("io", `${this.#path}: ${message}`, undefined, { cause: error });
+      throw new LoadError("io", `${this.#options.path}: ${message}`, undefined, { cause: error });
     }
     await this.#saver.removeLeftOvers(this.#target);
   }
@@ -106,15 +81,15 @@ class OwnedFile {
    */
   async follow(): Promise<void> {
     // Links that cannot be read now say nothing of another file.
-    const found = await resolveTarget(this.#io, this.#path).catch(() => this.#target);
+    const found = await resolveTarget(this.#io, this.#options.path).catch(() => this.#target);
     if (found === this.#target) return;
     const taken = await takeFileLock(this.#io, found, {
       subject: `the metadata file ${found}`,
-      clock: this.#clock,
-      log: this.#log,
+      clock: this.#options.clock,
+      log: this.#options.log,
     });
-    this.#log.warn(
-      { path: this.#path, before: this.#target, now: found },
+    this.#options.log.warn(
+      { path: this.#options.path, before: this.#target, now: found },
       "the link of the metadata file leads to another file now",
     );
     await this.release();
@@ -127,55 +102,6 @@ class OwnedFile {
 const checkName = "metadata";
 /** How many names a log line lists. */
 const maxShown = 10;
-
-/** Reports the result of reading the file to log, metrics and readiness. */
-class LoadReport {
-  readonly #path: string;
-  readonly #log: Log;
-  readonly #health: Health;
-  readonly #metrics: StoreMetrics;
-
-  constructor(path: string, log: Log, health: Health, metrics: StoreMetrics) {
-    this.#path = path;
-    this.#log = log;
-    this.#health = health;
-    this.#metrics = metrics;
-  }
-
-  /** @param isThere whether there is a file. */
-  loaded(
-    { size, unknownFields, warnings }: Pick<LoadedState, "size" | "unknownFields" | "warnings">,
-    isThere: boolean,
-  ): void {
-    logWarnings(warnings, this.#path, this.#log);
-    this.#metrics.loaded(warnings.count);
-    this.#health.set({ name: checkName, ready: true });
-    this.#log.info({ path: this.#path, entries: size }, isThere ? "metadata file read" : "no metadata file yet");
-    if (unknownFields.size > 0) {
-      const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
-      this.#log.warn({ path: this.#path, fields }, "the metadata file has fields that are kept but not used");
-    }
-  }
-
-  /** @param isLoaded whether a state from before stays in use. @returns the error for callers. */
-  failed(error: unknown, isLoaded: boolean): UdmError {
-    const message = error instanceof Error ? error.message : String(error);
-    const failure = new UdmError("unavailable", message, [], { cause: error });
-    this.#metrics.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
-    this.#health.set({
-      name: checkName,
-      ready: isLoaded,
-      ...(isLoaded && { degraded: true }),
-      detail: failure.message,
-    });
-    const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
-    this.#log.error({ path: this.#path, error: failure }, `the metadata file cannot be used, ${outcome}`);
-    return failure;
-  }
-}
-
-/** Without {@link UdmFileStoreOptions.maxEntries}. */
-const defaultMaxEntries = 2_000_000;
 
 /** Without {@link UdmFileStoreOptions.historyBytes}. */
 const defaultHistoryBytes = 64 * 1024 * 1024;
@@ -193,256 +119,251 @@ const bigFile = 256 * 1024;
  *   Such an edit is not used; `load` logs a warning that names the file in which the next write keeps it.
  * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
  */
-export function createUdmFileStore(options: UdmFileStoreOptions): CollectorUdmStore {
-  const { path, owned, refreshMs, io = nodeFileIo, after = runAfter, log, clock, health } = options;
-  const shared = createSharedIndex({
-    maxEntries: options.maxEntries ?? defaultMaxEntries,
-    ...(options.limitName !== undefined && { limitName: options.limitName }),
-    onSmallerReserve: (bytes, askedFor) =>
-      log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
-  });
-  const report = new StoreMetrics(
-    options.metrics,
-    () => published.index()?.size ?? 0,
-    () => shared.stats(),
-  );
-  const { startThread, threadBytes = bigFile, stateDirectory = "" } = options;
-  const thread = startThread && createFileThread({ start: startThread, io, clock, log, metrics: options.metrics });
-  const saver = new UdmSaver({ io, thread, threadBytes, stateDirectory, clock, log, metrics: options.metrics });
-  const hold = new OwnedFile({ path, owned, io, saver, clock, log });
-  const loads = new LoadReport(path, log, health, report);
-  const history = new MetadataHistory({
-    io,
-    path: join(stateDirectory, `${fileNameOf(path)}.history-`),
-    maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
-    current: () => published.index(),
-    clock,
-    log,
-    metrics: options.metrics,
-    health,
-  });
-  const addresses = new AddressWatch(shared, log);
-  const published = new PublishedState(shared, (changed) => addresses.changed(changed), log);
-
-  let isRunning = false;
+export class UdmFileStore extends CollectorUdmStore {
+  readonly history: MetadataHistory;
+  readonly places: UdmPlaces;
+  readonly #options: UdmFileStoreOptions;
+  readonly #io: FileIo;
+  readonly #threadBytes: number;
+  readonly #stateDirectory: string;
+  readonly #thread: FileThread | undefined;
+  readonly #saver: UdmSaver;
+  readonly #file: OwnedFile;
+  #isRunning = false;
   /** Whether the current state says what the file says: only then may the file be rewritten. */
-  let isLoaded = false;
+  #isLoaded = false;
   /** Why it does not. */
-  let fault = new UdmError("unavailable", "the metadata store has not been started");
+  #fault = new UdmError("unavailable", "the metadata store has not been started");
   /** Of the content that was read or written last; undefined also when there was none. */
-  let seen: FileStamp | undefined;
-  let cancelRefresh: () => void = () => {};
+  #seen: FileStamp | undefined;
+  #cancelRefresh = (): void => {};
 
-  const current = (): UdmIndex => {
-    const index = published.index();
-    if (index === undefined) throw fault;
+  constructor(options: UdmFileStoreOptions) {
+    super(options);
+    const { path, owned, io = nodeFileIo, startThread, threadBytes = bigFile, stateDirectory = "" } = options;
+    this.#options = options;
+    this.#io = io;
+    this.#threadBytes = threadBytes;
+    this.#stateDirectory = stateDirectory;
+    this.#thread = startThread && new FileThread(startThread, io, options);
+    this.#saver = new UdmSaver(io, this.#thread, { ...options, threadBytes, stateDirectory });
+    this.#file = new OwnedFile(options, io, this.#saver);
+    this.history = new MetadataHistory({
+      ...options,
+      io,
+      path: join(stateDirectory, `${fileNameOf(path)}.history-`),
+      maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
+      current: () => this.published.index(),
+    });
+    // The file belongs to a save as long as that runs.
+    const linesOf = (keys: readonly Key[]): Promise<readonly (number | undefined)[]> =>
+      this.queue.alone(() => this.#linesOf(keys)).catch(() => keys.map(() => undefined));
+    this.places = { file: path, linesOf };
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    try {
+      await this.load();
+      if (this.#options.owned) await this.queue.alone(() => this.writes.try());
+    } catch (error) {
+      if (error instanceof UdmError && error.cause instanceof LockedError) {
+        this.#isRunning = false;
+        throw error;
+      }
+    }
+    this.#scheduleRefresh();
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#cancelRefresh();
+    this.writes.stop();
+    await this.queue.idle();
+    if (this.#options.owned) {
+      this.#isLoaded = false;
+      this.#fault = new UdmError("unavailable", "the metadata store was stopped");
+    }
+    await this.history.close(stampText(this.#seen));
+    await this.#thread?.stop();
+    await this.#file.release();
+  }
+
+  load(): Promise<UdmIndex> {
+    return this.queue.alone(() => this.#read());
+  }
+
+  current(): UdmIndex {
+    const index = this.published.index();
+    if (index === undefined) throw this.#fault;
     return index;
-  };
+  }
 
-  const commitGroup = async (batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> => {
-    if (!isLoaded) throw fault;
-    const { outcomes, changed } = await applyBatches(current(), batches);
+  protected checkWritable(): void {
+    const { owned, path } = this.#options;
+    if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
+  }
+
+  protected async commitGroup(batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> {
+    if (!this.#isLoaded) throw this.#fault;
+    const { outcomes, changed } = await applyBatches(this.current(), batches);
     let numbers: readonly (number | undefined)[] = [];
     if (changed !== undefined) {
       const { next, changes } = changed;
-      report.groupSize(batches.length);
+      this.report.groupSize(batches.length);
       try {
-        numbers = await note(batches, outcomes);
-        seen = await save(changes, next);
-        writes.works();
+        numbers = await this.#note(batches, outcomes);
+        this.#seen = await this.#save(changes, next);
+        this.writes.works();
       } catch (error) {
-        writes.failed(error);
-        await history.takeBack();
-        shared.release(next);
+        this.writes.failed(error);
+        await this.history.takeBack();
+        this.shared.release(next);
         throw error;
       }
-      published.makeCurrent(next);
-      await history.keep();
+      this.published.makeCurrent(next);
+      await this.history.keep();
     }
-    const { version } = current();
-    for (const [i, { writes: written, origin }] of batches.entries()) {
-      if ("result" in (outcomes[i] as Outcome<unknown>)) logWrite(log, written, version, origin);
+    const { version } = this.current();
+    for (const [i, { writes, origin }] of batches.entries()) {
+      if ("result" in (outcomes[i] as Outcome<unknown>)) logWrite(this.#options.log, writes, version, origin);
     }
-    return outcomes.map((outcome, i) =>
-      "result" in outcome ? { result: { entries: entriesOf(outcome.result), change: numbers[i] } } : outcome,
-    );
-  };
+    return committed(outcomes, numbers);
+  }
+
+  protected tryWrite(): Promise<void> {
+    const folders = this.#stateDirectory === "" ? [] : [this.#stateDirectory];
+    return tryFolders(this.#io, this.#file.target(), this.#seen?.size ?? 0, folders);
+  }
+
+  protected noteLayer(change: NewLayerChange): Promise<void> {
+    return this.history.note(change);
+  }
+
+  #linesOf(keys: readonly Key[]): Promise<readonly (number | undefined)[]> {
+    const texts = keys.map(({ text }) => text);
+    return this.#saver.linesOf(this.#file.target(), this.current().size, texts);
+  }
 
   /** Puts a group into the history. @returns the number of each batch. */
-  const note = async (
+  async #note(
     batches: readonly Batch[],
     outcomes: readonly Outcome<readonly EntryChange[]>[],
-  ): Promise<readonly (number | undefined)[]> => {
+  ): Promise<readonly (number | undefined)[]> {
     const group = batches.map((batch, i) => {
       const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
       return { ...originOf(batch), changes: "result" in outcome ? outcome.result : [] };
     });
     try {
-      return await history.append(group);
+      return await this.history.append(group);
     } catch (error) {
       const message = `the history of the metadata cannot be written, nothing has changed: ${messageOf(error)}`;
       throw new UdmError("unavailable", message, [], { cause: error });
     }
-  };
+  }
 
-  const save = async (changes: Uint8Array, next: UdmIndex): Promise<FileStamp> => {
+  async #save(changes: Uint8Array, next: UdmIndex): Promise<FileStamp> {
     try {
-      await hold.follow();
-      return await saver.save(hold.target(), changes, next);
+      await this.#file.follow();
+      return await this.#saver.save(this.#file.target(), changes, next);
     } catch (error) {
-      const message = `${path} cannot be saved, nothing has changed: ${messageOf(error)}`;
+      const message = `${this.#options.path} cannot be saved, nothing has changed: ${messageOf(error)}`;
       throw new UdmError("unavailable", message, [], { cause: error });
     }
-  };
+  }
 
-  const queue = createCommitQueue(commitGroup);
-  const folders = stateDirectory === "" ? [] : [stateDirectory];
-  const writes = new WriteHealth({
-    trial: createFolderTrial(
-      io,
-      () => hold.target(),
-      () => seen?.size ?? 0,
-      folders,
-    ),
-    alone: (action) => queue.alone(action),
-    after,
-    health,
-    log,
-  });
-  const layers = createUdmLayers({
-    shared,
-    own: () => published.index(),
-    alone: (action) => queue.alone(action),
-    changed: (changed) => addresses.changed(changed),
-    note: (change) => history.note(change),
-  });
-
-  const read = async (): Promise<UdmIndex> => {
-    if (owned && isLoaded) {
-      await warnOfEdit();
-      return current();
+  async #read(): Promise<UdmIndex> {
+    if (this.#options.owned && this.#isLoaded) {
+      await this.#warnOfEdit();
+      return this.current();
     }
     try {
-      await hold.take();
-      const { stamp, bytes } = await readMetadataFile(io, hold.target(), path);
-      seen = stamp;
-      if (stamp === undefined && isLoaded && current().size > 0) {
-        throw new LoadError("io", `${path}: the file is gone`);
-      }
-      const loader = { shared, thread, threadBytes };
-      const found = await loadBytes(loader, bytes, published.index(), owned).catch((error: unknown) => {
-        throw contentError(error, path, stamp);
-      });
-      published.makeCurrent(found.index);
-      if (owned) await history.open(found.index, stampText(stamp));
-      isLoaded = true;
-      if (owned) saver.loaded({ stamp, isOurs: found.isOurs, isInThread: found.isInThread });
-      loads.loaded(found, stamp !== undefined);
-      if (bytes.length > 0) options.fileRead?.(bytes);
-      return current();
+      await this.#file.take();
+      await this.#readFile();
+      return this.current();
     } catch (error) {
-      if (error instanceof LoadError) seen = error.stamp;
-      const failure = loads.failed(error, isLoaded);
-      if (!isLoaded) fault = failure;
+      if (error instanceof LoadError) this.#seen = error.stamp;
+      const failure = this.#loadFailed(error);
+      if (!this.#isLoaded) this.#fault = failure;
       throw failure;
     }
-  };
+  }
+
+  async #readFile(): Promise<void> {
+    const { path, owned } = this.#options;
+    const { stamp, bytes } = await readMetadataFile(this.#io, this.#file.target(), path);
+    this.#seen = stamp;
+    if (stamp === undefined && this.#isLoaded && this.current().size > 0) {
+      throw new LoadError("io", `${path}: the file is gone`);
+    }
+    const loader = { shared: this.shared, thread: this.#thread, threadBytes: this.#threadBytes };
+    const found = await loadBytes(loader, bytes, this.published.index(), owned).catch((error: unknown) => {
+      throw contentError(error, path, stamp);
+    });
+    this.published.makeCurrent(found.index);
+    if (owned) await this.history.open(found.index, stampText(stamp));
+    this.#isLoaded = true;
+    if (owned) this.#saver.loaded({ stamp, isOurs: found.isOurs, isInThread: found.isInThread });
+    this.#reportLoaded(found, stamp !== undefined);
+    if (bytes.length > 0) this.#options.fileRead?.(bytes);
+  }
+
+  /** @param isThere whether there is a file. */
+  #reportLoaded({ size, unknownFields, warnings }: Omit<LoadedState, "built">, isThere: boolean): void {
+    const { path, log, health } = this.#options;
+    logWarnings(warnings, path, log);
+    this.report.loaded(warnings.count);
+    health.set({ name: checkName, ready: true });
+    log.info({ path, entries: size }, isThere ? "metadata file read" : "no metadata file yet");
+    if (unknownFields.size > 0) {
+      const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
+      log.warn({ path, fields }, "the metadata file has fields that are kept but not used");
+    }
+  }
+
+  /** @returns the error for callers. */
+  #loadFailed(error: unknown): UdmError {
+    const { path, log, health } = this.#options;
+    const failure = new UdmError("unavailable", messageOf(error), [], { cause: error });
+    this.report.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
+    const isLoaded = this.#isLoaded;
+    const detail = failure.message;
+    health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail });
+    const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
+    log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
+    return failure;
+  }
 
   /** A file that is ours is not read again: says so when somebody has changed it. */
-  const warnOfEdit = async (): Promise<void> => {
-    const there = await io.state(path).catch(() => undefined);
-    if (sameStamp(seen, there)) return;
-    report.editIgnored();
-    const message =
-      there === undefined
-        ? "the metadata file is gone; the API owns the metadata, the next write makes the file again"
-        : "the metadata file was changed by hand; the API owns the metadata, so that the edit is not used: the next write replaces it and keeps it under another name";
-    log.warn({ path, ...(there !== undefined && { keptAs: saver.editedPath(hold.target()) }) }, message);
-  };
-
-  const refresh = async (): Promise<void> => {
-    const state = await io.state(path).catch(() => undefined);
-    const isUnchanged = state === undefined ? isLoaded && current().size === 0 : sameStamp(seen, state);
-    if (isRunning && !isUnchanged) await queue.alone(read).catch(() => {});
-    scheduleRefresh();
-  };
-
-  const scheduleRefresh = (): void => {
-    if (isRunning && !owned && refreshMs > 0) {
-      cancelRefresh = after(() => void refresh(), refreshMs);
+  async #warnOfEdit(): Promise<void> {
+    const { path, log } = this.#options;
+    const there = await this.#io.state(path).catch(() => undefined);
+    if (sameStamp(this.#seen, there)) return;
+    this.report.editIgnored();
+    if (there === undefined) {
+      log.warn({ path }, "the metadata file is gone; the API owns the metadata, the next write makes the file again");
+    } else {
+      log.warn(
+        { path, keptAs: this.#saver.editedPath(this.#file.target()) },
+        "the metadata file was changed by hand; the API owns the metadata, so that the edit is not used: the next write replaces it and keeps it under another name",
+      );
     }
-  };
+  }
 
-  const submits = createSubmit({
-    queue,
-    report,
-    clock,
-    check() {
-      if (!owned) throw new UdmError("unavailable", `${path} is only read, not written`);
-    },
-  });
+  async #refresh(): Promise<void> {
+    const state = await this.#io.state(this.#options.path).catch(() => undefined);
+    const isUnchanged =
+      state === undefined ? this.#isLoaded && this.current().size === 0 : sameStamp(this.#seen, state);
+    if (this.#isRunning && !isUnchanged) await this.load().catch(() => {});
+    this.#scheduleRefresh();
+  }
 
-  return {
-    name: "metadata",
-
-    async start() {
-      isRunning = true;
-      try {
-        await queue.alone(read);
-        if (owned) await queue.alone(() => writes.try());
-      } catch (error) {
-        if (error instanceof UdmError && error.cause instanceof LockedError) {
-          isRunning = false;
-          throw error;
-        }
-      }
-      scheduleRefresh();
-    },
-
-    async stop() {
-      isRunning = false;
-      cancelRefresh();
-      writes.stop();
-      await queue.idle();
-      if (owned) {
-        isLoaded = false;
-        fault = new UdmError("unavailable", "the metadata store was stopped");
-      }
-      await history.close(stampText(seen));
-      await thread?.stop();
-      await hold.release();
-    },
-
-    load: () => queue.alone(read),
-
-    current,
-
-    history,
-    ...submits,
-
-    layers,
-
-    places: {
-      file: path,
-      async linesOf(keys) {
-        // The file belongs to a save as long as that runs.
-        const find = (): Promise<readonly (number | undefined)[]> =>
-          saver.linesOf(
-            hold.target(),
-            current().size,
-            keys.map(({ text }) => text),
-          );
-        return queue.alone(find).catch(() => keys.map(() => undefined));
-      },
-    },
-
-    watchAddresses: (listener) => addresses.add(listener, published.index() !== undefined || layers.list().length > 0),
-
-    readerHandle: () => shared.handle(),
-    closeReader: (handle) => shared.closeReader(handle),
-
-    watch: (listener) => published.watch(listener),
-  };
+  #scheduleRefresh(): void {
+    const { owned, refreshMs, after = runAfter } = this.#options;
+    if (this.#isRunning && !owned && refreshMs > 0) {
+      this.#cancelRefresh = after(() => void this.#refresh(), refreshMs);
+    }
+  }
 }
 
 function stampText(stamp: FileStamp | undefined): string {

@@ -1,17 +1,11 @@
 import { compareSpecificity, type Address, type Key } from "../../base/ip/index.ts";
+import type { PublishedState } from "./store-contract.ts";
 import { mostChanges } from "../index/shared-reader.ts";
-import type { LayerPlaces } from "../index/snapshots.ts";
-import type { SharedIndex } from "../index/shared-index.ts";
+import type { SharedIndex, UdmLayer } from "../index/shared-index.ts";
 import { nextTurn, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { sameEntry, type UdmEntry } from "../model/entry.ts";
 import { UdmError, type AddressRange, type UdmEdit, type UdmIndex } from "../model/udm-store.ts";
-
-/** Entries that no person wrote, kept apart from all others. */
-export interface UdmLayer {
-  readonly name: string;
-  readonly index: UdmIndex;
-}
 
 /** An entry with the layer that has it; undefined: the entries of people. */
 export interface LayeredEntry {
@@ -28,71 +22,66 @@ export interface LayerChanges {
   readonly unchanged: number;
 }
 
-/**
- * The layers behind the entries of people. At a look-up all take part: the most specific entry first, of equal keys the
- * person's, then those of the layers in their order.
- */
-export interface UdmLayers {
-  /** In the order of their priority. */
-  list(): readonly UdmLayer[];
-  /**
-   * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
-   * goes with them, which is a change of the history.
-   */
-  setNames(names: readonly string[]): void;
-  /** What {@link replace} would change. Takes turns of the event loop. @throws UdmError `not_found` for an unknown layer. */
-  compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges>;
-  /**
-   * Makes these the entries of a layer. Look-ups go on meanwhile; they see all of the old ones, then all of the new ones. One call
-   * for a layer at a time.
-   *
-   * @param method under which it is a change of the history, by the layer's name; undefined for what is none: entries that were there before
-   *   a restart.
-   * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room; the layer is as it was then.
-   */
-  replace(name: string, entries: readonly UdmEntry[], method?: string): Promise<LayerChanges>;
-  /** Every entry that covers the address, of all layers: the most specific first, of equal keys in the order of the layers. */
-  covering(address: Address): readonly LayeredEntry[];
-}
-
-export interface UdmLayersOptions {
-  readonly shared: SharedIndex;
-  /** The entries of people; undefined before there is a state of them. */
-  readonly own: () => UdmIndex | undefined;
-  /** Runs an action while nothing else changes the index. */
-  readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
-  /** Called after a change, with where it may be; undefined: anywhere. */
-  readonly changed: (changed: readonly AddressRange[] | undefined) => void;
-  /** Puts a change into the history. To be called while nothing else changes the index. */
-  readonly note: (change: NewLayerChange) => Promise<void>;
-}
-
 /** Entries compared or changed between two turns of the event loop: a few milliseconds. */
 const entriesATurn = 500;
 /** Entries of a change of a layer that the history has, before and after. */
 const mostNoted = 1000;
 
-interface PlacedLayer extends UdmLayer {
-  readonly places: LayerPlaces | undefined;
-}
+/**
+ * The layers behind the entries of people. At a look-up all take part: the most specific entry first, of equal keys the
+ * person's, then those of the layers in their order.
+ */
+export class UdmLayers {
+  readonly #shared: SharedIndex;
+  readonly #published: Pick<PublishedState, "index" | "changed">;
+  readonly #alone: <A>(action: () => Promise<A>) => Promise<A>;
+  readonly #note: (change: NewLayerChange) => Promise<void>;
+  #layers: readonly UdmLayer[] = [];
 
-export function createUdmLayers({ shared, own, alone, changed: report, note }: UdmLayersOptions): UdmLayers {
-  let layers: readonly PlacedLayer[] = [];
+  /**
+   * @param published has the entries of people, and is told of changes.
+   * @param alone runs an action while nothing else changes the index.
+   * @param note puts a change into the history, while nothing else changes the index.
+   */
+  constructor(
+    shared: SharedIndex,
+    published: Pick<PublishedState, "index" | "changed">,
+    alone: <A>(action: () => Promise<A>) => Promise<A>,
+    note: (change: NewLayerChange) => Promise<void>,
+  ) {
+    this.#shared = shared;
+    this.#published = published;
+    this.#alone = alone;
+    this.#note = note;
+  }
 
-  const find = (name: string): PlacedLayer => {
-    const layer = layers.find((one) => one.name === name);
-    if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
-    return layer;
-  };
+  /** In the order of their priority. */
+  list(): readonly UdmLayer[] {
+    return this.#layers;
+  }
 
-  const publish = (next: readonly PlacedLayer[], changed: readonly AddressRange[] | undefined): void => {
-    layers = next;
-    shared.publishLayers(next, changed);
-    report(changed);
-  };
+  /**
+   * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
+   * goes with them, which is a change of the history.
+   */
+  setNames(names: readonly string[]): void {
+    const next = names.map(
+      (name) =>
+        this.#layers.find((layer) => layer.name === name) ?? {
+          name,
+          index: this.#shared.empty(),
+          places: this.#shared.layerPlaces(),
+        },
+    );
+    if (next.length === this.#layers.length && next.every((layer, i) => layer === this.#layers[i])) return;
+    const gone = this.#layers.filter((layer) => !next.includes(layer));
+    this.#publish(next, undefined);
+    for (const layer of gone) void this.#noteGone(layer);
+  }
 
-  const compare = async (name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> => {
-    const { index } = find(name);
+  /** What {@link replace} would change. Takes turns of the event loop. @throws UdmError `not_found` for an unknown layer. */
+  async compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> {
+    const { index } = this.#find(name);
     // The first load of a layer.
     if (index.size === 0) return { added: entries, changed: [], removed: [], unchanged: 0 };
     const added: UdmEntry[] = [];
@@ -115,12 +104,58 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
       }
     }
     return { added, changed, removed, unchanged: keys.size - added.length - changed.length };
-  };
+  }
 
-  const apply = async (
-    { index, places }: PlacedLayer,
-    { added, changed, removed }: LayerChanges,
-  ): Promise<UdmIndex> => {
+  /**
+   * Makes these the entries of a layer. Look-ups go on meanwhile; they see all of the old ones, then all of the new ones. One call
+   * for a layer at a time.
+   *
+   * @param method under which it is a change of the history, by the layer's name; undefined for what is none: entries that were there before
+   *   a restart.
+   * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room; the layer is as it was then.
+   */
+  async replace(name: string, entries: readonly UdmEntry[], method?: string): Promise<LayerChanges> {
+    const layer = this.#find(name);
+    const changes = await this.compare(name, entries);
+    const { added, changed, removed } = changes;
+    const count = added.length + changed.length + removed.length;
+    if (count === 0) return changes;
+    const index = await this.#apply(layer, changes);
+    // It may have gone meanwhile.
+    if (!this.#layers.includes(layer)) throw new UdmError("not_found", `there is no layer ${name} any more`);
+    const keys: Key[] | undefined =
+      count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
+    this.#publish(
+      this.#layers.map((one) => (one === layer ? { ...layer, index } : one)),
+      keys,
+    );
+    if (method !== undefined) await this.#noteChanges(layer, changes, method);
+    return changes;
+  }
+
+  /** Every entry that covers the address, of all layers: the most specific first, of equal keys in the order of the layers. */
+  covering(address: Address): readonly LayeredEntry[] {
+    const of = (layer: string | undefined, index: UdmIndex): LayeredEntry[] =>
+      index.covering(address).map((entry) => ({ layer, entry }));
+    const people = this.#published.index();
+    const all = people === undefined ? [] : of(undefined, people);
+    for (const { name, index } of this.#layers) all.push(...of(name, index));
+    return all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
+  }
+
+  #find(name: string): UdmLayer {
+    const layer = this.#layers.find((one) => one.name === name);
+    if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
+    return layer;
+  }
+
+  #publish(next: readonly UdmLayer[], changed: readonly AddressRange[] | undefined): void {
+    this.#layers = next;
+    this.#shared.publishLayers(next, changed);
+    this.#published.changed(changed);
+  }
+
+  async #apply({ index, places }: UdmLayer, { added, changed, removed }: LayerChanges): Promise<UdmIndex> {
     const put = (edit: UdmEdit, entry: UdmEntry): void => edit.put(entry, entry.fileOnly?.yaml ?? "");
     const steps = [
       ...inParts(removed, (edit, entry) => void edit.delete(entry.key)),
@@ -130,20 +165,20 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
         places?.add(entry.key);
       }),
     ];
-    const edit = await alone(async () => index.edit());
+    const edit = await this.#alone(async () => index.edit());
     try {
       for (const step of steps) {
-        await alone(async () => step(edit));
+        await this.#alone(async () => step(edit));
         await nextTurn();
       }
-      return await alone(async () => edit.done());
+      return await this.#alone(async () => edit.done());
     } catch (error) {
-      await alone(async () => edit.drop());
+      await this.#alone(async () => edit.drop());
       throw error;
     }
-  };
+  }
 
-  const noteChanges = (layer: UdmLayer, { added, changed, removed }: LayerChanges, method: string): Promise<void> => {
+  #noteChanges(layer: UdmLayer, { added, changed, removed }: LayerChanges, method: string): Promise<void> {
     const before = (entry: UdmEntry): UdmEntry | undefined => layer.index.get(entry.key);
     const changes = [
       ...removed.slice(0, mostNoted).map((entry) => ({ before: entry, after: undefined })),
@@ -151,10 +186,10 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
       ...added.slice(0, mostNoted).map((entry) => ({ before: undefined, after: entry })),
     ].slice(0, mostNoted);
     const entries = added.length + changed.length + removed.length;
-    return alone(() => note({ author: layer.name, method, layer: layer.name, entries, changes }));
-  };
+    return this.#alone(() => this.#note({ author: layer.name, method, layer: layer.name, entries, changes }));
+  }
 
-  const noteGone = async (layer: UdmLayer): Promise<void> => {
+  async #noteGone(layer: UdmLayer): Promise<void> {
     const { index } = layer;
     if (index.size === 0) return;
     const changes: EntryChange[] = [];
@@ -162,49 +197,10 @@ export function createUdmLayers({ shared, own, alone, changed: report, note }: U
       if (changes.push({ before: entry, after: undefined }) === mostNoted) break;
     }
     const { name } = layer;
-    await alone(() => note({ author: name, method: "RemoveSource", layer: name, entries: index.size, changes }));
-  };
-
-  return {
-    list: () => layers,
-    setNames(names) {
-      const next = names.map(
-        (name) =>
-          layers.find((layer) => layer.name === name) ?? { name, index: shared.empty(), places: shared.layerPlaces() },
-      );
-      if (next.length === layers.length && next.every((layer, i) => layer === layers[i])) return;
-      const gone = layers.filter((layer) => !next.includes(layer));
-      publish(next, undefined);
-      for (const layer of gone) void noteGone(layer);
-    },
-    compare,
-    async replace(name, entries, method) {
-      const layer = find(name);
-      const changes = await compare(name, entries);
-      const { added, changed, removed } = changes;
-      const count = added.length + changed.length + removed.length;
-      if (count === 0) return changes;
-      const index = await apply(layer, changes);
-      // It may have gone meanwhile.
-      if (!layers.includes(layer)) throw new UdmError("not_found", `there is no layer ${name} any more`);
-      const keys: Key[] | undefined =
-        count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
-      publish(
-        layers.map((one) => (one === layer ? { ...layer, index } : one)),
-        keys,
-      );
-      if (method !== undefined) await noteChanges(layer, changes, method);
-      return changes;
-    },
-    covering(address) {
-      const of = (layer: string | undefined, index: UdmIndex): LayeredEntry[] =>
-        index.covering(address).map((entry) => ({ layer, entry }));
-      const people = own();
-      const all = people === undefined ? [] : of(undefined, people);
-      for (const { name, index } of layers) all.push(...of(name, index));
-      return all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
-    },
-  };
+    await this.#alone(() =>
+      this.#note({ author: name, method: "RemoveSource", layer: name, entries: index.size, changes }),
+    );
+  }
 }
 
 function inParts(

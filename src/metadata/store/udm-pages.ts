@@ -1,4 +1,5 @@
 import { parseKey, type Key, compareKeys } from "../../base/ip/index.ts";
+import { entryEnd } from "../model/read-entries.ts";
 import { emptyFileText } from "../model/render-entry.ts";
 
 // Changes as bytes, one after the other: length of the key's text (1), length of the YAML (4), both texts.
@@ -247,15 +248,9 @@ function lastNotAfter(length: number, keyOf: (n: number) => Key, key: Key): numb
   return low - 1;
 }
 
-/** Where entries start: at each line that is not indented, for what belongs to an entry is. */
 function entryStarts(bytes: Uint8Array): number[] {
   const starts: number[] = [];
-  let isLineStart = true;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (isLineStart && byte !== 0x20) starts.push(i);
-    isLineStart = byte === 0x0a;
-  }
+  for (let at = 0; at < bytes.length; at = entryEnd(bytes, at)) starts.push(at);
   return starts;
 }
 

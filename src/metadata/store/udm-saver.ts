@@ -3,8 +3,8 @@ import {
   type Histogram,
   type Counter,
   type Metrics,
+  type Reporting,
   limitLog,
-  type Clock,
   type Log,
 } from "../../base/report/index.ts";
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ import {
 } from "../../base/file/index.ts";
 import type { FileThread } from "./file-thread-client.ts";
 import { nextTurn } from "../model/apply-writes.ts";
-import { createPageWriter, type PageWriter } from "./page-writer.ts";
+import { PageFile, type PageWriter } from "./page-writer.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
 /** What a saver reports. */
@@ -96,27 +96,18 @@ export interface ReadFile {
   readonly isInThread: boolean;
 }
 
-export interface UdmSaverOptions {
-  readonly io: FileIo;
-  /** Saves big files; undefined to save all in this thread. */
-  readonly thread: FileThread | undefined;
+interface SaverOptions extends Omit<Reporting, "health"> {
   /** A file of this many bytes is a big one. */
   readonly threadBytes: number;
   /** Where an image of a file may lie that cannot be replaced but overwritten; "" when there is no such place. */
   readonly stateDirectory: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** Writes states of the database to the file. */
 export class UdmSaver {
   readonly #io: FileIo;
   readonly #thread: FileThread | undefined;
-  readonly #threadBytes: number;
-  readonly #stateDirectory: string;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #options: SaverOptions;
   readonly #report: SaverMetrics;
   readonly #limited: Log;
   readonly #run: string;
@@ -131,17 +122,15 @@ export class UdmSaver {
   /** Whether an image may have stayed, which would undo later saves at the next start. */
   #hasImage = false;
 
-  constructor(options: UdmSaverOptions) {
-    this.#io = options.io;
-    this.#thread = options.thread;
-    this.#threadBytes = options.threadBytes;
-    this.#stateDirectory = options.stateDirectory;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  /** @param thread saves big files; undefined to save all in this thread. */
+  constructor(io: FileIo, thread: FileThread | undefined, options: SaverOptions) {
+    this.#io = io;
+    this.#thread = thread;
+    this.#options = options;
     this.#report = new SaverMetrics(options.metrics);
-    this.#limited = limitLog(this.#log, this.#clock);
-    this.#run = Math.floor(this.#clock.now()).toString(36);
-    this.#writer = createPageWriter(this.#io, maxWrite);
+    this.#limited = limitLog(options.log, options.clock);
+    this.#run = Math.floor(options.clock.now()).toString(36);
+    this.#writer = new PageFile(io, maxWrite);
   }
 
   /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
@@ -149,7 +138,7 @@ export class UdmSaver {
     try {
       for (const path of await findLeftOvers(this.#io, target)) {
         await this.#io.unlink(path);
-        this.#log.info({ path }, "removed a temporary file of an interrupted save");
+        this.#options.log.info({ path }, "removed a temporary file of an interrupted save");
       }
     } catch (error) {
       this.#limited.warn({ error }, "cannot remove temporary files in the folder of the metadata file");
@@ -158,7 +147,7 @@ export class UdmSaver {
 
   /** Where the next save keeps what a person has written to the file since it was read or saved. */
   editedPath(target: string): string {
-    this.#editedName ??= `${basename(target)}.edited-${new Date(this.#clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
+    this.#editedName ??= `${basename(target)}.edited-${new Date(this.#options.clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
     return join(dirname(target), this.#editedName);
   }
 
@@ -174,10 +163,10 @@ export class UdmSaver {
 
   /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
   async replay(target: string): Promise<void> {
-    if (this.#stateDirectory === "") return;
-    const state = await replayImage(this.#io, imagePathOf(this.#stateDirectory, target), target);
+    if (this.#options.stateDirectory === "") return;
+    const state = await replayImage(this.#io, imagePathOf(this.#options.stateDirectory, target), target);
     if (state !== undefined)
-      this.#log.warn({ target }, "the metadata file was restored: overwriting it had been interrupted");
+      this.#options.log.warn({ target }, "the metadata file was restored: overwriting it had been interrupted");
   }
 
   /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
@@ -195,7 +184,7 @@ export class UdmSaver {
    * @throws SaveError; the file is as it was.
    */
   async save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp> {
-    const start = this.#clock.monotonic();
+    const start = this.#options.clock.monotonic();
     if (this.#removeFirst) await this.removeLeftOvers(target);
     this.#removeFirst = true;
     try {
@@ -205,7 +194,7 @@ export class UdmSaver {
       return saved.stamp;
     } catch (error) {
       const step = error instanceof SaveError ? error.step : "write";
-      if (this.#stateDirectory !== "" && ["image", "overwrite", "thread"].includes(step)) this.#hasImage = true;
+      if (this.#options.stateDirectory !== "" && ["image", "overwrite", "thread"].includes(step)) this.#hasImage = true;
       this.#report.failed(step, errorCode(error));
       this.#limited.error({ step, error }, "the metadata file cannot be saved");
       throw error;
@@ -214,7 +203,11 @@ export class UdmSaver {
 
   /** A file that has once been big stays with the thread, which knows its bytes. */
   #chooseWriter(): PageWriter {
-    if (this.#thread !== undefined && this.#writer !== this.#thread && (this.#expected?.size ?? 0) >= this.#threadBytes)
+    if (
+      this.#thread !== undefined &&
+      this.#writer !== this.#thread &&
+      (this.#expected?.size ?? 0) >= this.#options.threadBytes
+    )
       this.#writer = this.#thread;
     return this.#writer;
   }
@@ -227,7 +220,7 @@ export class UdmSaver {
       expected: this.#expected,
       originalPath: this.#isOurs ? undefined : `${target}.orig`,
       editedPath: this.editedPath(target),
-      imagePath: this.#stateDirectory === "" ? undefined : imagePathOf(this.#stateDirectory, target),
+      imagePath: this.#options.stateDirectory === "" ? undefined : imagePathOf(this.#options.stateDirectory, target),
       isInPlace: this.#isInPlace,
     };
   }
@@ -248,7 +241,7 @@ export class UdmSaver {
 
   async #withoutImage(target: string, saved: SavedFile): Promise<SavedFile> {
     try {
-      await removeImage(this.#io, imagePathOf(this.#stateDirectory, target));
+      await removeImage(this.#io, imagePathOf(this.#options.stateDirectory, target));
       this.#hasImage = false;
       return saved;
     } catch (error) {
@@ -259,14 +252,14 @@ export class UdmSaver {
   #noteSaved(saved: SavedFile, target: string, start: number): void {
     const { stamp, alarms, kept } = saved;
     if (saved.isInPlace && !this.#isInPlace) {
-      this.#log.warn(
+      this.#options.log.warn(
         { target },
         "the metadata file cannot be replaced, because it is a mount of its own: it is overwritten in place, and an interruption leaves it incomplete until a restart",
       );
     }
     this.#isInPlace = saved.isInPlace;
     if (this.#isInPlace) this.#hasImage = alarms.length > 0;
-    this.#report.saved(stamp.size, this.#clock.monotonic() - start);
+    this.#report.saved(stamp.size, this.#options.clock.monotonic() - start);
     this.#expected = stamp;
     this.#isOurs = true;
     this.#editedName = undefined;
@@ -276,9 +269,10 @@ export class UdmSaver {
     }
     for (const { reason, path } of kept) {
       this.#report.kept(reason);
-      if (reason === "original") this.#log.info({ path }, "kept a copy of the metadata file as it was written by hand");
+      if (reason === "original")
+        this.#options.log.info({ path }, "kept a copy of the metadata file as it was written by hand");
       else
-        this.#log.warn(
+        this.#options.log.warn(
           { target, path },
           "the metadata file was changed by hand while the API owns it; what it held is kept, but not used",
         );

@@ -1,11 +1,11 @@
-import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./columns.ts";
+import { otherColumn, type Column, type TableLayout, canHold, createLayouts } from "./table-rows.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
-import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
-import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
-import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./rows.ts";
+import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
+import { type HttpAnswer, HttpClient } from "../delivery/http-client.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
+import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./table-rows.ts";
 import type { Batch } from "../delivery/batch.ts";
-import { compressor } from "../delivery/compress.ts";
+import { compressor } from "../http/server-settings.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { tlsOf, urlsOf } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
@@ -263,7 +263,7 @@ export function createClickHouseClient(settings: ClickHouseSettings, maxConnecti
     "x-clickhouse-user": settings.USERNAME,
     ...(settings.PASSWORD !== "" && { "x-clickhouse-key": settings.PASSWORD }),
   };
-  return createHttpClient({ urls: urlsOf(settings), headers, tls: tlsOf(settings), maxConnections, clock });
+  return new HttpClient({ urls: urlsOf(settings), headers, tls: tlsOf(settings), maxConnections }, clock);
 }
 
 /**

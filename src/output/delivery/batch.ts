@@ -1,5 +1,6 @@
+import type { Clock } from "../../base/report/index.ts";
 import { copyLines } from "../../record/index.ts";
-import { bufferOf } from "../outlet.ts";
+import type { CommonSettings } from "./settings.ts";
 
 const lineFeed = 0x0a;
 
@@ -107,7 +108,7 @@ export function splitBatch(batch: Batch): readonly [Batch, Batch] {
   return [selectRecords(batch, indexes.slice(0, middle)), selectRecords(batch, indexes.slice(middle))];
 }
 
-/** The lines of a batch in one piece of memory, a copy unless they lie so already. */
+/** The lines of a batch in one stretch of memory, a copy unless they lie so already. */
 export function joinChunks({ chunks, byteLength }: Pick<Batch, "chunks" | "byteLength">): Uint8Array {
   const [first] = chunks;
   if (chunks.length === 1 && first !== undefined) return first;
@@ -117,4 +118,135 @@ export function joinChunks({ chunks, byteLength }: Pick<Batch, "chunks" | "byteL
     at = copyLines(chunk, 0, chunk.length, joined, at);
   }
   return joined;
+}
+
+/** A batch that was taken from where it waited. One of the two is to be called, once. */
+export interface TakenBatch {
+  readonly batch: Batch;
+  /** All its records are dealt with. */
+  done(): void;
+  /** It was not delivered, or these of its records were not: it will be taken again, or kept for the next run. */
+  giveBack(left: Pick<Batch, "count" | "byteLength">): void;
+}
+
+/** The same memory as a buffer. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** Counts the whole lines in the first `end` bytes. */
+export function countLines(batch: Uint8Array, end: number): number {
+  const bytes = bufferOf(batch);
+  let lines = 0;
+  for (let at = bytes.indexOf(lineFeed); at >= 0 && at < end; at = bytes.indexOf(lineFeed, at + 1)) lines++;
+  return lines;
+}
+
+/** Makes batches of lines as they come. */
+export class Batcher {
+  readonly #instance: string;
+  readonly #maxBytes: number;
+  readonly #maxRecords: number;
+  readonly #deadlineMs: number;
+  readonly #clock: Clock;
+  readonly #emit: (batch: Batch, release: () => void) => void;
+  #number = 0;
+  #chunks: Uint8Array[] = [];
+  #dones: (() => void)[] = [];
+  #byteLength = 0;
+  #count = 0;
+  #oldestAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param instance of the batches that are made.
+   * @param maxRecords of a batch, besides the limits of the settings. One record that is longer than these is a batch by itself.
+   * @param emit is given each batch, and what gives its memory back: to be called once.
+   */
+  constructor(
+    instance: string,
+    { BATCH_MAX_BYTES, BATCH_DEADLINE }: Pick<CommonSettings, "BATCH_MAX_BYTES" | "BATCH_DEADLINE">,
+    maxRecords: number,
+    clock: Clock,
+    emit: (batch: Batch, release: () => void) => void,
+  ) {
+    this.#instance = instance;
+    this.#maxBytes = BATCH_MAX_BYTES;
+    this.#deadlineMs = BATCH_DEADLINE;
+    this.#maxRecords = maxRecords;
+    this.#clock = clock;
+    this.#emit = emit;
+  }
+
+  /** Takes whole lines, without copying them. `done` is called when they are not needed any more. */
+  add(lines: Uint8Array, records: number, done: () => void): void {
+    if (lines.length <= this.#maxBytes && records <= this.#maxRecords) {
+      this.#gather(lines, records, done);
+      return;
+    }
+    const parts = cutLines(lines, this.#maxBytes, this.#maxRecords);
+    let left = parts.length;
+    const partDone = (): void => {
+      if (--left === 0) done();
+    };
+    for (const part of parts) this.#gather(part.lines, part.count, partDone);
+  }
+
+  /** Emits what has gathered. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#count === 0) return;
+    const id = { instance: this.#instance, number: this.#number++ };
+    const dones = this.#dones;
+    const batch = {
+      id,
+      chunks: this.#chunks,
+      count: this.#count,
+      byteLength: this.#byteLength,
+      oldestAt: this.#oldestAt,
+    };
+    this.#chunks = [];
+    this.#dones = [];
+    this.#byteLength = 0;
+    this.#count = 0;
+    this.#emit(batch, () => {
+      for (const done of dones) done();
+    });
+  }
+
+  /** Takes lines that fit into one batch. */
+  #gather(lines: Uint8Array, records: number, done: () => void): void {
+    const isTooMuch = this.#byteLength + lines.length > this.#maxBytes || this.#count + records > this.#maxRecords;
+    if (this.#count > 0 && isTooMuch) this.flush();
+    if (this.#count === 0) {
+      this.#oldestAt = this.#clock.now();
+      this.#timer = setTimeout(() => this.flush(), this.#deadlineMs);
+    }
+    this.#chunks.push(lines);
+    this.#dones.push(done);
+    this.#byteLength += lines.length;
+    this.#count += records;
+    if (this.#byteLength >= this.#maxBytes || this.#count >= this.#maxRecords) this.flush();
+  }
+}
+
+/** Cuts lines between records, so that each part has no more than this many bytes (unless it is one record) and records. */
+function cutLines(given: Uint8Array, maxBytes: number, maxRecords: number): { lines: Uint8Array; count: number }[] {
+  const lines = bufferOf(given);
+  const parts: { lines: Uint8Array; count: number }[] = [];
+  for (let from = 0; from < lines.length;) {
+    const within = lines.subarray(from, from + maxBytes);
+    let end = within.lastIndexOf(0x0a) + 1;
+    // One record that is longer than a batch may be.
+    if (end === 0) end = (lines.indexOf(0x0a, from) + 1 || lines.length) - from;
+    let count = countLines(within.length < end ? lines.subarray(from, from + end) : within, end);
+    if (count > maxRecords) {
+      end = 0;
+      for (count = 0; count < maxRecords; count++) end = within.indexOf(0x0a, end) + 1;
+    }
+    parts.push({ lines: lines.subarray(from, from + end), count });
+    from += end;
+  }
+  return parts;
 }

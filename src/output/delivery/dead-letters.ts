@@ -1,22 +1,12 @@
 import { createReadStream } from "node:fs";
 import { open, rename, stat, unlink, type FileHandle } from "node:fs/promises";
-import { dirname } from "node:path";
-import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
-import { makeFolder } from "../../base/file/index.ts";
-import { errorCode, reasonOf } from "./delivery-error.ts";
+import { dirname, join } from "node:path";
+import { limitLog, type Clock, type Log, type Reporting } from "../../base/report/index.ts";
+import { errorCode, makeFolder } from "../../base/file/index.ts";
+import type { DeliveryReport } from "../output-metrics.ts";
 import { forEachLine, type Batch } from "./batch.ts";
-import type { Refusal } from "./output-adapter.ts";
-
-export interface DeadLetterOptions {
-  readonly output: string;
-  /** The file; empty: refusals are logged and counted only. */
-  readonly path: string;
-  /** A file that has reached this size becomes `<path>.1`, in place of an earlier one. */
-  readonly maxBytes: number;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly failed: (operation: string, code: string) => void;
-}
+import type { DeliveryContext } from "./settings.ts";
+import { reasonOf, type Refusal } from "./output-adapter.ts";
 
 /** Dead letters of one kind of reason. Times are milliseconds since the epoch. */
 export interface DeadLetterReason {
@@ -59,7 +49,12 @@ interface LetterFile {
  * as it was. They can be sent again.
  */
 export class DeadLetters {
-  readonly #options: DeadLetterOptions;
+  readonly #output: string;
+  /** The file; empty: refusals are logged and counted only. */
+  readonly #path: string;
+  readonly #maxBytes: number;
+  readonly #report: Pick<DeliveryReport, "failed">;
+  readonly #clock: Clock;
   readonly #log: Log;
   #file: FileHandle | undefined;
   readonly #current: LetterFile;
@@ -70,18 +65,28 @@ export class DeadLetters {
   #isClosed = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: DeadLetterOptions) {
-    this.#options = options;
-    this.#log = limitLog(options.log, options.clock);
+  /** @param maxBytes a file that has reached this size becomes `<path>.1`, in place of an earlier one. */
+  constructor(
+    { name, stateDirectory }: Pick<DeliveryContext, "name" | "stateDirectory">,
+    maxBytes: number,
+    report: Pick<DeliveryReport, "failed">,
+    { clock, log }: Pick<Reporting, "clock" | "log">,
+  ) {
+    this.#output = name;
+    this.#path = stateDirectory === "" ? "" : join(stateDirectory, "dead-letters.ndjson");
+    this.#maxBytes = maxBytes;
+    this.#report = report;
+    this.#clock = clock;
+    this.#log = limitLog(log, clock);
     const file = (path: string): LetterFile => ({ path, tally: new Map(), bytes: 0 });
-    this.#current = file(options.path);
-    this.#rotated = file(`${options.path}.1`);
-    this.#resent = file(`${options.path}.resending`);
+    this.#current = file(this.#path);
+    this.#rotated = file(`${this.#path}.1`);
+    this.#resent = file(`${this.#path}.resending`);
   }
 
   /** Looks through what earlier runs have left. */
   open(): void {
-    if (this.#options.path === "") return;
+    if (this.#path === "") return;
     void this.#alone(async () => {
       for (const file of this.#files()) {
         file.bytes = await sizeOf(file.path);
@@ -93,12 +98,12 @@ export class DeadLetters {
 
   /** Never throws: a letter that cannot be written is counted as a failure and logged. */
   async write(batch: Batch, refused: readonly Refusal[]): Promise<void> {
-    const { output, path, clock } = this.#options;
     const [first] = refused;
     if (first === undefined) return;
+    const output = this.#output;
     this.#log.warn({ output, records: refused.length, reason: first.reason }, "the store refuses records");
-    if (path === "") return;
-    const at = clock.now();
+    if (this.#path === "") return;
+    const at = this.#clock.now();
     const text = letters(batch, refused, output, new Date(at).toISOString());
     await this.#alone(async () => {
       const file = await this.#opened();
@@ -112,11 +117,9 @@ export class DeadLetters {
   list(): DeadLetterList {
     const all: Tally = new Map();
     for (const { tally: one } of this.#files()) {
-      for (const [reason, { records, firstAt, at }] of one) {
-        add(all, reason, { records, firstAt, at });
-      }
+      for (const [reason, of] of one) add(all, reason, of);
     }
-    const reasons = Array.from(all, ([reason, { records, firstAt, at }]) => ({ reason, records, firstAt, at }));
+    const reasons = Array.from(all, ([reason, of]) => ({ reason, ...of }));
     reasons.sort((a, b) => b.records - a.records);
     return {
       records: reasons.reduce((sum, { records }) => sum + records, 0),
@@ -134,7 +137,7 @@ export class DeadLetters {
    */
   resend(take: TakeLines): number {
     const { records } = this.list();
-    if (this.#options.path === "" || records === 0) return 0;
+    if (this.#path === "" || records === 0) return 0;
     this.#resending ??= this.#resendAll(take).finally(() => (this.#resending = undefined));
     return records;
   }
@@ -158,17 +161,17 @@ export class DeadLetters {
   }
 
   #failed(error: unknown): void {
-    const { output, path, failed } = this.#options;
-    failed("dead_letter", errorCode(error));
-    this.#log.error({ output, path, reason: reasonOf(error) }, "the file of dead letters cannot be used");
+    this.#report.failed("dead_letter", errorCode(error));
+    const fields = { output: this.#output, path: this.#path, reason: reasonOf(error) };
+    this.#log.error(fields, "the file of dead letters cannot be used");
   }
 
   async #opened(): Promise<FileHandle> {
-    const { path, maxBytes } = this.#options;
-    if (this.#file !== undefined && this.#current.bytes >= maxBytes) await this.#move(this.#current, this.#rotated);
+    if (this.#file !== undefined && this.#current.bytes >= this.#maxBytes)
+      await this.#move(this.#current, this.#rotated);
     if (this.#file === undefined) {
-      await makeFolder(dirname(path), 0o750);
-      this.#file = await open(path, "a+", 0o640);
+      await makeFolder(dirname(this.#path), 0o750);
+      this.#file = await open(this.#path, "a+", 0o640);
       const { size } = await this.#file.stat();
       this.#current.bytes = size;
       // What a crash has cut off must not take the next letter with it.

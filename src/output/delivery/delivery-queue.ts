@@ -1,48 +1,23 @@
-import type { Batch } from "./batch.ts";
-import type { SpoolMode } from "./settings.ts";
-import { limitLog, type Clock, type Log } from "../../base/report/index.ts";
-import { errorCode, reasonOf } from "./delivery-error.ts";
+import { limitLog, type Log, type Reporting } from "../../base/report/index.ts";
+import type { DeliveryReport } from "../output-metrics.ts";
+import type { Batch, TakenBatch } from "./batch.ts";
+import { reasonOf } from "./output-adapter.ts";
+import { errorCode } from "../../base/file/index.ts";
+import type { CommonSettings, SpoolMode } from "./settings.ts";
 import type { Spool } from "./spool.ts";
 
-/** A batch in memory that is lent. */
-export interface HeldBatch {
+type Size = Pick<Batch, "count" | "byteLength">;
+
+/** A batch in memory. */
+interface WaitingBatch {
   readonly batch: Batch;
-  /** Gives the memory back; the batch must not be looked at again. To be called once. */
+  /** Gives its memory back; to be called once. */
   readonly release: () => void;
+  /** What of it is not delivered. */
+  readonly left: Size;
 }
 
-interface DeliveryQueueOptions {
-  readonly mode: SpoolMode;
-  /** Absent with the mode `off`. */
-  readonly spool: Spool | undefined;
-  /** Mode `overflow`: batches go to the spool when more bytes than this wait in memory or are being sent from there. */
-  readonly memoryBytes: number;
-  /** How long a spool that failed is left alone, in milliseconds. */
-  readonly retryMs: number;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Called when `take` may find something that it did not find before. */
-  readonly onWork: () => void;
-  /** Called with each change: undefined when the disk works, else what is wrong with it. */
-  readonly onSpoolFault: (fault: string | undefined) => void;
-  readonly report: DeliveryQueueReport;
-}
-
-/** What a queue counts. */
-interface DeliveryQueueReport {
-  /** Records that were not delivered before the end and could not be kept. */
-  dropped(reason: "stopped", records: number, bytes: number): void;
-  failed(operation: string, code: string): void;
-}
-
-/** A batch that is being sent. One of the two is to be called, once. */
-export interface TakenBatch {
-  readonly batch: Batch;
-  /** All its records are dealt with. */
-  done(): void;
-  /** It was not delivered, or these of its records were not: it will be taken again, or kept for the next run. */
-  giveBack(left: Pick<Batch, "count" | "byteLength">): void;
-}
+type SpoolCall = "write" | "read" | "sync";
 
 /**
  * Batches that wait for their store, first in, first out: in memory, on disk, or both.
@@ -53,252 +28,273 @@ export interface TakenBatch {
  *
  * When the disk fails, batches stay in memory and are sent from there, and the disk is tried again later.
  */
-export interface DeliveryQueue {
-  /** Finds what an earlier run left on disk. A disk that fails is tried again later. */
-  open(): Promise<void>;
-  add(held: HeldBatch): void;
-  /** The oldest batch; undefined when there is none at present. */
-  take(): Promise<TakenBatch | undefined>;
-  /** Whether the store is away: then what waits in memory goes to the disk. */
-  setAway(isAway: boolean): void;
-  /** Waits until nothing is on its way to the disk. */
-  settle(): Promise<void>;
-  /** Keeps on disk what is in memory, drops the rest, and closes the spool. All batches that were taken are given back by then. */
-  close(): Promise<void>;
-  /** Whether what an earlier run left on disk is known, and counted. */
-  readonly isOpen: boolean;
-  /** Bytes in memory, those that are being sent included. */
-  readonly memoryBytes: number;
-  /** Records that are not delivered: in memory, on disk and being sent. */
-  readonly records: number;
-  /** The arrival of the oldest record that waits; milliseconds since the epoch. */
-  readonly oldestAt: number | undefined;
-}
+export class DeliveryQueue {
+  readonly #mode: SpoolMode;
+  readonly #spool: Spool | undefined;
+  /** Mode `overflow`: with more bytes than this in memory batches go to the spool. The other half is for what comes while the disk is written. */
+  readonly #maxMemory: number;
+  readonly #retryMs: number;
+  readonly #report: Pick<DeliveryReport, "dropped" | "failed">;
+  readonly #clock: Reporting["clock"];
+  readonly #log: Log;
+  readonly #onWork: () => void;
+  readonly #onSpoolFault: (fault: string | undefined) => void;
 
-interface Waiting {
-  readonly held: HeldBatch;
-  /** What of it is not delivered. */
-  readonly left: Pick<Batch, "count" | "byteLength">;
-}
-
-export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
-  const { mode, spool, clock, retryMs, onWork, report } = options;
-  const log = limitLog(options.log, clock);
-  let memory: Waiting[] = [];
+  #memory: WaitingBatch[] = [];
   /** Those that are to go to the disk; the first of them may be on their way. */
-  let spilling: Waiting[] = [];
-  let spillEnd: Promise<void> | undefined;
-  let memoryBytes = 0;
+  #spilling: WaitingBatch[] = [];
+  #spillEnd: Promise<void> | undefined;
+  #memoryBytes = 0;
   /** Records of batches that were taken and not given back. */
-  let takenRecords = 0;
-  let isAway = false;
-  const faults: Partial<Record<"write" | "read" | "sync", string>> = {};
-  let notBefore = -Infinity;
+  #takenRecords = 0;
+  #isAway = false;
+  #faults: Partial<Record<SpoolCall, string>> = {};
+  #notBefore = -Infinity;
+  #isSpoolOpen = false;
+  #last: Promise<unknown> = Promise.resolve();
 
-  let isOpen = false;
-  let last: Promise<unknown> = Promise.resolve();
+  /**
+   * @param spool absent with the mode `off`.
+   * @param onWork is called when `take` may find something that it did not find before.
+   * @param onSpoolFault is called with each change: undefined when the disk works, else what is wrong with it.
+   */
+  constructor(
+    spool: Spool | undefined,
+    settings: Pick<CommonSettings, "SPOOL_MODE" | "QUEUE_SIZE" | "RETRY_BACKOFF">,
+    report: Pick<DeliveryReport, "dropped" | "failed">,
+    { clock, log }: Pick<Reporting, "clock" | "log">,
+    onWork: () => void,
+    onSpoolFault: (fault: string | undefined) => void,
+  ) {
+    this.#mode = spool === undefined ? "off" : settings.SPOOL_MODE;
+    this.#spool = spool;
+    this.#maxMemory = settings.QUEUE_SIZE / 2;
+    this.#retryMs = settings.RETRY_BACKOFF;
+    this.#report = report;
+    this.#clock = clock;
+    this.#log = limitLog(log, clock);
+    this.#onWork = onWork;
+    this.#onSpoolFault = onSpoolFault;
+  }
 
-  const setFault = (of: keyof typeof faults, fault?: string): void => {
-    const current = (): string | undefined => faults.write ?? faults.read ?? faults.sync;
-    const before = current();
-    if (fault === undefined) delete faults[of];
-    else faults[of] = fault;
-    if (current() !== before) options.onSpoolFault(current());
-  };
+  /** Whether what an earlier run left on disk is known, and counted. */
+  get isOpen(): boolean {
+    return this.#isSpoolOpen || this.#spool === undefined;
+  }
+
+  /** Bytes in memory, those that are being sent included. */
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
+  /** Records that are not delivered: in memory, on disk and being sent. */
+  get records(): number {
+    const inMemory = [...this.#memory, ...this.#spilling].reduce((sum, { left }) => sum + left.count, 0);
+    return this.#takenRecords + inMemory + (this.#spool?.records ?? 0);
+  }
+
+  /** The arrival of the oldest record that waits; milliseconds since the epoch. */
+  get oldestAt(): number | undefined {
+    const all = [this.#memory[0]?.batch.oldestAt, this.#spilling[0]?.batch.oldestAt, this.#spool?.oldestAt];
+    return all.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
+  }
+
+  /** Finds what an earlier run left on disk. A disk that fails is tried again later. */
+  async open(): Promise<void> {
+    if (this.#spool === undefined) return;
+    await this.#alone(this.#spool, "read", async () => {}).catch((error: unknown) => this.#spoolFailed("read", error));
+  }
+
+  /** @param release gives the memory of the batch back; it is not looked at again. */
+  add(batch: Batch, release: () => void): void {
+    this.#memoryBytes += batch.byteLength;
+    const waiting = { batch, release, left: batch };
+    if (this.#isForDisk()) {
+      this.#spilling.push(waiting);
+      this.#spill();
+    } else {
+      this.#memory.push(waiting);
+      this.#onWork();
+    }
+  }
+
+  /** The oldest batch; undefined when there is none at present. */
+  async take(): Promise<TakenBatch | undefined> {
+    const waiting = this.#memory.shift();
+    if (waiting !== undefined) return this.#takenFromMemory(waiting);
+    const spool = this.#spool;
+    if (spool === undefined || this.#clock.monotonic() < this.#notBefore) return undefined;
+    try {
+      const spooled = await this.#alone(spool, "read", () => spool.take());
+      return spooled && this.#takenFromSpool(spool, spooled);
+    } catch (error) {
+      this.#spoolFailed("read", error);
+      return undefined;
+    }
+  }
+
+  /** Whether the store is away: then what waits in memory goes to the disk. */
+  setAway(isAway: boolean): void {
+    this.#isAway = isAway;
+    if (isAway) this.#moveToDisk();
+  }
+
+  /** Waits until nothing is on its way to the disk. */
+  async spilled(): Promise<void> {
+    await this.#spillEnd;
+  }
+
+  /** Keeps on disk what is in memory, drops the rest, and closes the spool. All batches that were taken are given back by then. */
+  async close(): Promise<void> {
+    await this.#spillEnd;
+    const spool = this.#spool;
+    if (spool !== undefined) {
+      this.#spilling = [...this.#memory, ...this.#spilling];
+      this.#memory = [];
+      try {
+        await this.#writeSpilling(spool);
+        await this.#alone(spool, "sync", () => spool.sync());
+      } catch (error) {
+        this.#spoolFailed("write", error);
+      }
+      await this.#last;
+      await spool.close();
+    }
+    for (const one of [...this.#memory.splice(0), ...this.#spilling.splice(0)]) {
+      this.#report.dropped("stopped", one.left.count, one.left.byteLength);
+      this.#release(one);
+    }
+  }
+
+  #takenFromMemory(waiting: WaitingBatch): TakenBatch {
+    const { batch, release } = waiting;
+    this.#takenRecords += batch.count;
+    return {
+      batch,
+      done: () => {
+        this.#takenRecords -= batch.count;
+        this.#release(waiting);
+      },
+      giveBack: (left) => {
+        this.#takenRecords -= batch.count;
+        this.#memory.unshift({ batch, release, left });
+        if (this.#isAway) this.#moveToDisk();
+        this.#onWork();
+      },
+    };
+  }
+
+  #takenFromSpool(spool: Spool, spooled: TakenBatch): TakenBatch {
+    const { batch } = spooled;
+    this.#takenRecords += batch.count;
+    return {
+      batch,
+      done: () => {
+        this.#takenRecords -= batch.count;
+        spooled.done();
+        // All that was not synced is delivered.
+        if (this.#takenRecords === 0 && spool.isEmpty) this.#setFault("sync");
+      },
+      giveBack: (left) => {
+        this.#takenRecords -= batch.count;
+        spooled.giveBack(left);
+        this.#onWork();
+      },
+    };
+  }
 
   /** Makes a call of the spool when those before it have ended, and opens it first. */
-  const alone = <T>(to: Spool, kind: keyof typeof faults, action: () => Promise<T>): Promise<T> => {
-    const run = async (): Promise<T> => {
-      if (!isOpen) await to.open();
-      isOpen = true;
+  #alone<T>(spool: Spool, call: SpoolCall, action: () => Promise<T>): Promise<T> {
+    const next = this.#last.then(async () => {
+      if (!this.#isSpoolOpen) await spool.open();
+      this.#isSpoolOpen = true;
       const result = await action();
-      setFault(kind);
+      this.#setFault(call);
       return result;
-    };
-    const next = last.then(run);
-    last = next.catch(() => {});
+    });
+    this.#last = next.catch(() => {});
     return next;
-  };
+  }
 
-  const release = ({ held }: Waiting): void => {
-    memoryBytes -= held.batch.byteLength;
-    held.release();
+  #release({ batch, release }: WaitingBatch): void {
+    this.#memoryBytes -= batch.byteLength;
+    release();
     // Nothing waits for the disk any more, so nothing will be written that would show that it works again.
-    if (mode === "overflow" && memoryBytes === 0) setFault("write");
-  };
+    if (this.#mode === "overflow" && this.#memoryBytes === 0) this.#setFault("write");
+  }
 
-  const spoolFailed = (kind: "write" | "read", error: unknown): void => {
-    report.failed(kind === "write" ? "spool" : kind, errorCode(error));
-    setFault(kind, `the spool cannot be used (${reasonOf(error)})`);
-    notBefore = clock.monotonic() + retryMs;
-    log.error({ reason: reasonOf(error) }, "the spool cannot be used, records stay in memory");
-    setTimeout(onWork, retryMs + 1).unref();
-  };
+  #isForDisk(): boolean {
+    if (this.#spool === undefined || this.#clock.monotonic() < this.#notBefore) return false;
+    if (this.#mode === "always") return true;
+    const isInUse = this.#spilling.length > 0 || (this.#isSpoolOpen && !this.#spool.isEmpty);
+    return this.#isAway || isInUse || this.#memoryBytes > this.#maxMemory;
+  }
+
+  #moveToDisk(): void {
+    if (!this.#isForDisk()) return;
+    this.#spilling.push(...this.#memory.splice(0));
+    this.#spill();
+  }
+
+  #spill(): void {
+    if (this.#spool === undefined || this.#spillEnd !== undefined) return;
+    this.#spillEnd = this.#writeSpilling(this.#spool)
+      .catch((error: unknown) => {
+        this.#spoolFailed("write", error);
+        this.#memory = [...this.#spilling, ...this.#memory];
+        this.#spilling = [];
+        this.#onWork();
+      })
+      .finally(() => (this.#spillEnd = undefined));
+  }
+
+  /** Writes what is to go to the disk. @throws what the system says; what was not written stays in the list. */
+  async #writeSpilling(spool: Spool): Promise<void> {
+    while (this.#spilling.length > 0) {
+      const written: WaitingBatch[] = [];
+      try {
+        for (const one of this.#spilling.slice()) {
+          await this.#alone(spool, "write", () => spool.append(one.batch));
+          this.#spilling.shift();
+          written.push(one);
+        }
+      } finally {
+        if (this.#mode === "always" && written.length > 0) await this.#sync(spool);
+        for (const one of written) this.#release(one);
+        this.#onWork();
+      }
+    }
+  }
 
   /** Has what was written reach the disk. When that fails it is still sent, and a power cut meanwhile would cost it. */
-  const sync = async (to: Spool): Promise<void> => {
+  async #sync(spool: Spool): Promise<void> {
     try {
-      await alone(to, "sync", () => to.sync());
+      await this.#alone(spool, "sync", () => spool.sync());
     } catch (error) {
-      setFault("sync", `the spool cannot be synced (${reasonOf(error)})`);
-      report.failed("sync", errorCode(error));
-      log.error(
+      this.#setFault("sync", `the spool cannot be synced (${reasonOf(error)})`);
+      this.#report.failed("sync", errorCode(error));
+      this.#log.error(
         { reason: reasonOf(error) },
         "the spool cannot be synced: a power failure would lose its newest records",
       );
       // The system may have forgotten what it did not write: a later sync of the same file would prove nothing.
-      to.seal();
+      spool.seal();
     }
-  };
+  }
 
-  /** Writes what is to go to the disk. @throws what the system says; what was not written stays in the list. */
-  const writeSpilling = async (to: Spool): Promise<void> => {
-    while (spilling.length > 0) {
-      const written: Waiting[] = [];
-      try {
-        for (const one of spilling.slice()) {
-          await alone(to, "write", () => to.append(one.held.batch));
-          spilling.shift();
-          written.push(one);
-        }
-      } finally {
-        if (mode === "always" && written.length > 0) await sync(to);
-        for (const one of written) release(one);
-        onWork();
-      }
-    }
-  };
+  #spoolFailed(call: "write" | "read", error: unknown): void {
+    this.#report.failed(call === "write" ? "spool" : call, errorCode(error));
+    this.#setFault(call, `the spool cannot be used (${reasonOf(error)})`);
+    this.#notBefore = this.#clock.monotonic() + this.#retryMs;
+    this.#log.error({ reason: reasonOf(error) }, "the spool cannot be used, records stay in memory");
+    setTimeout(this.#onWork, this.#retryMs + 1).unref();
+  }
 
-  const spill = (): void => {
-    if (spool === undefined || spillEnd !== undefined) return;
-    spillEnd = writeSpilling(spool)
-      .catch((error: unknown) => {
-        spoolFailed("write", error);
-        memory = [...spilling, ...memory];
-        spilling = [];
-        onWork();
-      })
-      .finally(() => (spillEnd = undefined));
-  };
-
-  const isForDisk = (): boolean => {
-    if (spool === undefined || clock.monotonic() < notBefore) return false;
-    if (mode === "always") return true;
-    return isAway || spilling.length > 0 || (isOpen && !spool.isEmpty) || memoryBytes > options.memoryBytes;
-  };
-
-  const wait = (waiting: Waiting): void => {
-    if (isForDisk()) {
-      spilling.push(waiting);
-      spill();
-    } else {
-      memory.push(waiting);
-      onWork();
-    }
-  };
-
-  return {
-    async open() {
-      if (spool === undefined) return;
-      await alone(spool, "read", async () => {}).catch((error: unknown) => spoolFailed("read", error));
-    },
-
-    add(held) {
-      memoryBytes += held.batch.byteLength;
-      wait({ held, left: held.batch });
-    },
-
-    async take() {
-      const waiting = memory.shift();
-      if (waiting !== undefined) {
-        const { batch } = waiting.held;
-        takenRecords += batch.count;
-        return {
-          batch,
-          done() {
-            takenRecords -= batch.count;
-            release(waiting);
-          },
-          giveBack(left) {
-            takenRecords -= batch.count;
-            memory.unshift({ held: waiting.held, left });
-            if (isAway) moveToDisk();
-            onWork();
-          },
-        };
-      }
-      if (spool === undefined || clock.monotonic() < notBefore) return undefined;
-      try {
-        const spooled = await alone(spool, "read", () => spool.take());
-        if (spooled === undefined) return undefined;
-        const { batch } = spooled;
-        takenRecords += batch.count;
-        return {
-          batch,
-          done() {
-            takenRecords -= batch.count;
-            spooled.done();
-            // All that was not synced is delivered.
-            if (takenRecords === 0 && spool.isEmpty) setFault("sync");
-          },
-          giveBack() {
-            takenRecords -= batch.count;
-            spooled.giveBack();
-            onWork();
-          },
-        };
-      } catch (error) {
-        spoolFailed("read", error);
-        return undefined;
-      }
-    },
-
-    setAway(away) {
-      isAway = away;
-      if (away) moveToDisk();
-    },
-
-    settle: async () => spillEnd,
-
-    async close() {
-      await spillEnd;
-      if (spool !== undefined) {
-        spilling = [...memory, ...spilling];
-        memory = [];
-        try {
-          await writeSpilling(spool);
-          await alone(spool, "sync", () => spool.sync());
-        } catch (error) {
-          spoolFailed("write", error);
-        }
-        await last;
-        await spool.close();
-      }
-      for (const one of [...memory.splice(0), ...spilling.splice(0)]) {
-        report.dropped("stopped", one.left.count, one.left.byteLength);
-        release(one);
-      }
-    },
-
-    get isOpen() {
-      return isOpen || spool === undefined;
-    },
-    get memoryBytes() {
-      return memoryBytes;
-    },
-    get records() {
-      const inMemory = [...memory, ...spilling].reduce((sum, { left }) => sum + left.count, 0);
-      return takenRecords + inMemory + (spool?.records ?? 0);
-    },
-    get oldestAt() {
-      const all = [memory[0]?.held.batch.oldestAt, spilling[0]?.held.batch.oldestAt, spool?.oldestAt];
-      return all.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
-    },
-  };
-
-  function moveToDisk(): void {
-    if (mode === "off" || !isForDisk()) return;
-    spilling.push(...memory.splice(0));
-    spill();
+  #setFault(call: SpoolCall, fault?: string): void {
+    const current = (): string | undefined => this.#faults.write ?? this.#faults.read ?? this.#faults.sync;
+    const before = current();
+    if (fault === undefined) delete this.#faults[call];
+    else this.#faults[call] = fault;
+    if (current() !== before) this.#onSpoolFault(current());
   }
 }

@@ -1,203 +1,36 @@
 import { join } from "node:path";
 import {
-  copyLines,
-  type ShapeLines,
+  compileLineFilter,
   ecsLowered,
   ecsNames,
-  type MatchesLine,
-  compileLineFilter,
   parseFilter,
   recordVocabulary,
+  type ShapeLines,
 } from "../../record/index.ts";
-import { type Thinning, createThinning } from "./thinning.ts";
-import { createLineEditor, dropField, type FieldEdit, createLineRenamer } from "./line-editor.ts";
-import { recordTypeOf } from "./output-adapter.ts";
-import { createDeliveryQueue } from "./delivery-queue.ts";
-import { recordTypes, type RecordType, type SpoolMode } from "./settings.ts";
-import type { Clock, Log, Metrics } from "../../base/report/index.ts";
-import { createOutputMetrics } from "../output-metrics.ts";
-import { createBatcher } from "./batcher.ts";
+import type { Clock, Reporting } from "../../base/report/index.ts";
+import { DeliveryReport, type RefusalReason } from "../output-metrics.ts";
+import { createLineFilter, createTimestampSource } from "./line-filter.ts";
+import { Thinning } from "./thinning.ts";
+import { Batcher } from "./batch.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
-import type { DeliveryError } from "./delivery-error.ts";
-import {
-  createDeliveryReport,
-  deliveryParts,
-  type DeliveryGauges,
-  type DeliveryPart,
-  type RefusalReason,
-} from "./delivery-report.ts";
-import type { OutputAdapter } from "./output-adapter.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+import { createLineRenamer } from "./line-editor.ts";
+import type { DeliveryError, OutputAdapter } from "./output-adapter.ts";
 import { Sender } from "./sender.ts";
-import { instanceLength } from "./spool-format.ts";
-import { nodeSpoolIo, type SpoolIo } from "./spool-io.ts";
-import { createSpool, type Spool } from "./spool.ts";
-
-interface LineFilterOptions {
-  /** Left out: all. */
-  readonly types?: readonly RecordType[];
-  readonly dropFields?: readonly string[];
-  /** What happens to fields, by their names; fields to drop come before it. */
-  readonly edits?: ReadonlyMap<string, FieldEdit>;
-  /** Leaves out some of too many records; left out: none. */
-  readonly thinning?: Thinning | undefined;
-  /** Left out: every record. */
-  readonly matches?: MatchesLine | undefined;
-  /** Called with how many records do not match, those of other types left out. */
-  readonly filtered?: (records: number) => void;
-}
-
-/**
- * Takes only records of some types that match a filter, and takes fields out of them, or changes them. What is left lies in memory of its own.
- *
- * @returns undefined when every line passes as it is: then no line needs to be looked at.
- */
-export function createLineFilter(options: LineFilterOptions): ShapeLines | undefined {
-  const {
-    types = recordTypes,
-    dropFields = [],
-    edits = new Map<string, FieldEdit>(),
-    matches,
-    thinning,
-    filtered,
-  } = options;
-  const allowed = new Set(types);
-  const takesAll = recordTypes.every((type) => type === "as_path_hop" || allowed.has(type));
-  const all = new Map([...edits, ...dropFields.map((name) => [name, dropField] as const)]);
-  if (takesAll && all.size === 0 && matches === undefined && thinning === undefined) return undefined;
-  const editor = all.size === 0 ? undefined : createLineEditor(all);
-  const weighted = thinning && createLineEditor(new Map([...thinning.edits, ...all]));
-  const maxGrowth = (weighted ?? editor)?.maxGrowth ?? 0;
-  let to = Buffer.alloc(0);
-  return (lines, records) => {
-    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
-    const most = lines.length + records * maxGrowth;
-    if (to.length < most) to = Buffer.allocUnsafeSlow(most);
-    let length = 0;
-    let count = 0;
-    let others = 0;
-    thinning?.begin();
-    for (let at = 0, end = 0; at < from.length; at = end) {
-      end = from.indexOf(0x0a, at) + 1 || from.length;
-      if (!takesAll && !allowed.has(recordTypeOf(from, at, end))) continue;
-      if (matches !== undefined && !matches(from, at, end)) {
-        others++;
-        continue;
-      }
-      const weight = thinning === undefined ? 1 : thinning.weigh(from, at, end);
-      if (weight === 0) continue;
-      const copier = weight > 1 ? weighted : editor;
-      length = copier?.copy(from, at, end, to, length) ?? copyLines(from, at, end, to, length);
-      count++;
-    }
-    thinning?.end();
-    if (others > 0) filtered?.(others);
-    // Who keeps the lines is to keep no more memory than they take.
-    return count === 0
-      ? undefined
-      : { lines: Buffer.from(Uint8Array.prototype.slice.call(to, 0, length).buffer), count };
-  };
-}
-
-const start = Buffer.from('{"@timestamp":"');
-const quote = 0x22;
-
-/** A time of an exporter that is further from the time of receipt is not believed, milliseconds. */
-const believedMs = 86_400_000;
-/** `2026-01-02` */
-const dateLength = 10;
-
-/**
- * Makes the function that puts the value of another field of time into `@timestamp`, which is the first field of each line.
- * A line without that field stays as it is. So does one whose field is more than a day from the time of receipt, which is
- * there before: `@timestamp` names indices and partitions, and an exporter's clock must not make one for each year that it shows.
- *
- * @returns lines in memory of their own.
- *
- * @param field a field of texts without escapes, as times are.
- */
-export function createTimestampSource(field: string): (lines: Uint8Array) => Uint8Array {
-  // In a text a quote has a backslash before it, so that this is the field itself.
-  const name = Buffer.from(`,"${field}":"`);
-  return (lines) => {
-    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
-    const parts: Buffer[] = [];
-    for (let at = 0; at < from.length;) {
-      const end = from.indexOf(0x0a, at) + 1 || from.length;
-      const line = from.subarray(at, end);
-      at = end;
-      const found = line.indexOf(name);
-      const isTimed = line.subarray(0, start.length).equals(start);
-      const valueEnd = isTimed && found >= 0 ? line.indexOf(quote, found + name.length) : -1;
-      const rest = line.indexOf(quote, start.length);
-      if (valueEnd < 0 || !isNear(line, start.length, rest, found + name.length, valueEnd)) parts.push(line);
-      else parts.push(start, line.subarray(found + name.length, valueEnd), line.subarray(rest));
-    }
-    // Who keeps the lines is to keep no more memory than they take.
-    return new Uint8Array(Buffer.concat(parts));
-  };
-}
-
-/** Whether two times of a line, from here to there, are at most a day apart. */
-function isNear(line: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
-  // Those of one date are, and need no parsing.
-  const dateEnd = from + dateLength;
-  if (to > dateEnd && otherTo > otherFrom + dateLength) {
-    if (line.compare(line, from, dateEnd, otherFrom, otherFrom + dateLength) === 0) return true;
-  }
-  const [received, named] = [timeOf(line, from, to), timeOf(line, otherFrom, otherTo)];
-  return Math.abs(received - named) <= believedMs;
-}
-
-/** Milliseconds since the epoch; NaN: it is no time. */
-function timeOf(line: Buffer, from: number, to: number): number {
-  // Nanoseconds are more than the engine's parser takes.
-  return Date.parse(line.toString("latin1", from, to).replace(/(\.[0-9]{3})[0-9]+/, "$1"));
-}
-
-/** The configuration that all outputs to stores have; plain data. */
-export interface DeliveryConfig {
-  /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
-  readonly name: string;
-  readonly recordTypes: readonly RecordType[];
-  /** Of the records that it takes, in the language of filters; empty: all. It was checked. */
-  readonly filter: string;
-  /** Flow records a second; 0: as many as there are. */
-  readonly thinRate: number;
-  /** Whether `flow.bytes` and its kin are estimates by the sampling rate. */
-  readonly hasScaledCounters: boolean;
-  readonly dropFields: readonly string[];
-  /** Whether fields have the names of the Elastic Common Schema. Whatever else names fields does so before that. */
-  readonly isEcs: boolean;
-  /** The field of time that `@timestamp` is taken from; left out: it stays. */
-  readonly timestampField?: string;
-  readonly batchBytes: number;
-  readonly batchRecords: number;
-  readonly batchDeadlineMs: number;
-  /** Bytes that may wait in memory, and are being sent. */
-  readonly queueBytes: number;
-  readonly spoolMode: SpoolMode;
-  /** Where the spool and the dead letters are; empty: there are none. */
-  readonly stateDirectory: string;
-  readonly spoolBytes: number;
-  readonly spoolWhenFull: "drop_oldest" | "drop_newest";
-  readonly deadLetterBytes: number;
-  readonly maxInFlight: number;
-  readonly timeoutMs: number;
-  readonly retryMs: number;
-  readonly maxRetryMs: number;
-}
+import type { CommonSettings, DeliveryContext, SpoolMode } from "./settings.ts";
+import { instanceLength, nodeSpoolIo, type SpoolIo } from "./spool-format.ts";
+import { Spool } from "./spool.ts";
 
 export interface DeliveryOptions {
-  readonly config: DeliveryConfig;
+  readonly settings: CommonSettings;
+  readonly context: DeliveryContext;
   /** Made once; `instance` begins the identities of records that this run makes. */
   readonly adapter: OutputAdapter;
   /** Unique to this run and output: {@link instanceLength} lower-case letters and digits. */
   readonly instance: string;
-  readonly clock: Clock;
+  readonly reporting: Omit<Reporting, "health">;
   /** From 0 to below 1. */
   readonly random: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** Called when the store or the spool fails, and when all works (undefined): at the first connection, and again after a fault. */
   readonly onFault: (fault: string | undefined) => void;
   readonly io?: SpoolIo;
@@ -215,7 +48,7 @@ export interface DeliveryState {
   readonly queueBytes: number;
   readonly waitingRecords: number;
   readonly oldestAt?: number;
-  readonly spoolMode: DeliveryConfig["spoolMode"];
+  readonly spoolMode: SpoolMode;
   readonly spoolBytes: number;
   readonly spoolMaxBytes: number;
   readonly inFlight: number;
@@ -231,18 +64,9 @@ export interface DeliveryState {
   readonly deadLetters?: DeadLetterList;
 }
 
-/** One output: lines in, acknowledged records out. */
-export interface Delivery {
-  /** Begins. A store or a spool that cannot be used is tried again until it can. */
-  start(): void;
-  /** Takes whole lines, without copying them. `done` is called when they are not needed any more. */
-  add(lines: Uint8Array, count: number, done: () => void): void;
-  /** Begins to send the dead letters again. @returns how many there are. */
-  resend(): number;
-  /** Sends what waits, for this many milliseconds at most; keeps or drops the rest. */
-  stop(drainMs: number): Promise<void>;
-  state(): DeliveryState;
-}
+/** What of an output may fail. */
+const parts = ["store", "spool", "records"] as const;
+type Part = (typeof parts)[number];
 
 /** So long after the last refusal records count as being refused, milliseconds. */
 const refusingMs = 60_000;
@@ -250,189 +74,233 @@ const refusingMs = 60_000;
 /** The part of the time for a drain in which batches are begun. */
 const beginPart = 2 / 3;
 
-export function createDelivery(options: DeliveryOptions): Delivery {
-  const { config, adapter, instance, clock, random, log, metrics, io = nodeSpoolIo } = options;
-  if (instance.length !== instanceLength) throw new Error(`the instance ${instance} is not ${instanceLength} long`);
-  const { name, stateDirectory } = config;
-  const faults: Partial<Record<DeliveryPart, string>> = {};
-  let fault: string | undefined;
-  let faultSince: number | undefined;
-  let blame: DeliveryState["blame"];
-  let isConnected = false;
+const maxSegmentBytes = 64 * 1024 * 1024;
+
+/** One output to a store: lines in, acknowledged records out. */
+export class Delivery {
+  readonly #context: DeliveryContext;
+  readonly #settings: CommonSettings;
+  readonly #adapter: OutputAdapter;
+  readonly #clock: Clock;
+  readonly #onFault: (fault: string | undefined) => void;
+  readonly #report: DeliveryReport;
+  readonly #spool: Spool | undefined;
+  readonly #queue: DeliveryQueue;
+  readonly #deadLetters: DeadLetters;
+  readonly #sender: Sender;
+  readonly #batcher: Batcher;
+  /** Absent: lines stay as they are. */
+  readonly #shape: ShapeLines | undefined;
+
+  readonly #faults: Partial<Record<Part, string>> = {};
+  #fault: string | undefined;
+  #faultSince: number | undefined;
+  #blame: DeliveryState["blame"];
+  #isConnected = false;
   /** Ends when nothing was refused for a while. */
-  let refusing: NodeJS.Timeout | undefined;
+  #refusing: NodeJS.Timeout | undefined;
 
-  const setFault = (part: DeliveryPart, text: string | undefined): void => {
-    if (text === undefined) delete faults[part];
-    else faults[part] = text;
-    const texts = deliveryParts.flatMap((one) => faults[one] ?? []);
-    faultSince = texts.length === 0 ? undefined : (faultSince ?? clock.now());
-    fault = texts.length === 0 ? undefined : texts.join("; ");
-    options.onFault(fault);
-  };
-
-  const gauges: DeliveryGauges = {
-    spoolBytes: () => spool?.byteLength ?? 0,
-    inFlight: () => sender.inFlight,
-    waitingRecords: () => queue.records,
-    isFailing: (part) => part in faults,
-    oldestSeconds: () => (queue.oldestAt === undefined ? 0 : Math.max(0, clock.now() - queue.oldestAt) / 1000),
-  };
-  const shared = createOutputMetrics(metrics);
-  const { report, totals, recent } = createDeliveryReport(name, metrics, shared, gauges, () => clock.now());
-  const hasSpool = config.spoolMode !== "off" && stateDirectory !== "";
-  const spool: Spool | undefined = hasSpool
-    ? createSpool({
-        directory: join(stateDirectory, "spool"),
-        io,
-        maxBytes: config.spoolBytes,
-        segmentBytes: Math.min(64 * 1024 * 1024, Math.ceil(config.spoolBytes / 8)),
-        whenFull: config.spoolWhenFull,
+  constructor(options: DeliveryOptions) {
+    const { settings, context, adapter, instance, reporting, random, onFault, io = nodeSpoolIo } = options;
+    if (instance.length !== instanceLength) throw new Error(`the instance ${instance} is not ${instanceLength} long`);
+    const { name, stateDirectory } = context;
+    const { clock, log, metrics } = reporting;
+    this.#context = context;
+    this.#settings = settings;
+    this.#adapter = adapter;
+    this.#clock = clock;
+    this.#onFault = onFault;
+    const report = new DeliveryReport(name, metrics, clock);
+    this.#report = report;
+    this.#addGauges(reporting.metrics);
+    const hasSpool = settings.SPOOL_MODE !== "off" && stateDirectory !== "";
+    this.#spool = hasSpool
+      ? new Spool({
+          directory: join(stateDirectory, "spool"),
+          io,
+          maxBytes: settings.SPOOL_MAX_SIZE,
+          segmentBytes: Math.min(maxSegmentBytes, Math.ceil(settings.SPOOL_MAX_SIZE / 8)),
+          whenFull: settings.SPOOL_WHEN_FULL,
+          report,
+          log,
+        })
+      : undefined;
+    this.#queue = new DeliveryQueue(
+      this.#spool,
+      settings,
+      report,
+      reporting,
+      () => this.#sender.wake(),
+      (fault) => this.#setFault("spool", fault),
+    );
+    this.#deadLetters = new DeadLetters(context, settings.DEAD_LETTER_MAX_SIZE, report, reporting);
+    this.#sender = new Sender(
+      {
+        output: name,
+        adapter,
+        queue: this.#queue,
+        deadLetters: this.#deadLetters,
         report,
-        log,
-      })
-    : undefined;
-  const queue = createDeliveryQueue({
-    mode: hasSpool ? config.spoolMode : "off",
-    spool,
-    // The other half is for what is being sent and for what comes while the disk is written.
-    memoryBytes: config.queueBytes / 2,
-    retryMs: config.retryMs,
-    clock,
-    log,
-    onWork: () => sender.wake(),
-    onSpoolFault: (text) => setFault("spool", text),
-    report,
-  });
-  const deadLetters = new DeadLetters({
-    output: name,
-    path: stateDirectory === "" ? "" : join(stateDirectory, "dead-letters.ndjson"),
-    maxBytes: config.deadLetterBytes,
-    clock,
-    log,
-    failed: (operation, code) => report.failed(operation, code),
-  });
-  const setStoreFault = (error: DeliveryError | undefined): void => {
-    blame = error && (error.blame === "record" || error.blame === "operator" ? "operator" : "store");
+        random,
+        onConnected: () => {
+          this.#isConnected = true;
+          // Without a fault before it, nothing else says that the store is there.
+          if (this.#fault === undefined) onFault(undefined);
+        },
+        onFault: (error) => this.#setStoreFault(error),
+        onRefused: (reason) => this.#refused(reason),
+      },
+      settings,
+      reporting,
+    );
+    this.#batcher = new Batcher(instance, settings, context.maxBatchRecords, clock, (batch, release) =>
+      this.#queue.add(batch, release),
+    );
+    this.#shape = shapeOf(options, report);
+  }
+
+  /** Begins. A store or a spool that cannot be used is tried again until it can. */
+  start(): void {
+    this.#deadLetters.open();
+    void this.#queue.open();
+    this.#sender.start();
+  }
+
+  /** Takes whole lines, without copying them. `done` is called when they are not needed any more. */
+  add(lines: Uint8Array, count: number, done: () => void): void {
+    if (this.#shape === undefined) {
+      this.#batcher.add(lines, count, done);
+      return;
+    }
+    const shaped = this.#shape(lines, count);
+    done();
+    if (shaped !== undefined) this.#batcher.add(shaped.lines, shaped.count, () => {});
+  }
+
+  /** Begins to send the dead letters again. @returns how many there are. */
+  resend(): number {
+    return this.#deadLetters.resend(
+      (lines, count) => new Promise((resolve) => this.#batcher.add(lines, count, resolve)),
+    );
+  }
+
+  /** Sends what waits, for this many milliseconds at most; keeps or drops the rest. */
+  async stop(drainMs: number): Promise<void> {
+    clearTimeout(this.#refusing);
+    this.#batcher.flush();
+    await this.#queue.spilled();
+    const hasSpool = this.#spool !== undefined;
+    // A store that is away would only keep the collector from stopping.
+    const ms = this.#faults.store !== undefined && hasSpool ? 0 : drainMs;
+    // What is not begun is dropped where there is no spool: then it is better begun.
+    await this.#sender.stop(ms, hasSpool ? ms * beginPart : ms);
+    await this.#queue.close();
+    await this.#deadLetters.close();
+    await this.#adapter.close();
+  }
+
+  state(): DeliveryState {
+    const faults = this.#faults;
+    const { oldestAt } = this.#queue;
+    const { totals, recent } = this.#report;
+    const latency = recent.latency();
+    const isWorking = this.#isConnected && this.#queue.isOpen;
+    return {
+      name: this.#context.name,
+      state: "store" in faults || "spool" in faults ? "failing" : isWorking ? "working" : "connecting",
+      ...(this.#fault !== undefined && { fault: this.#fault }),
+      ...(this.#faultSince !== undefined && { faultSince: this.#faultSince }),
+      ...(this.#blame !== undefined && { blame: this.#blame }),
+      queueBytes: this.#queue.memoryBytes,
+      waitingRecords: this.#queue.records,
+      ...(oldestAt !== undefined && { oldestAt }),
+      spoolMode: this.#spool === undefined ? "off" : this.#settings.SPOOL_MODE,
+      spoolBytes: this.#spool?.byteLength ?? 0,
+      spoolMaxBytes: this.#spool === undefined ? 0 : this.#settings.SPOOL_MAX_SIZE,
+      inFlight: this.#sender.inFlight,
+      deliveredRecords: totals.delivered,
+      retriedRecords: totals.retried,
+      refusedRecords: totals.refused,
+      droppedRecords: totals.dropped,
+      ...(latency !== undefined && { latency }),
+      refusals: recent.refusals(),
+      ...(this.#context.stateDirectory !== "" && { deadLetters: this.#deadLetters.list() }),
+    };
+  }
+
+  /** These are read when metrics are. */
+  #addGauges(metrics: Reporting["metrics"]): void {
+    const output = this.#context.name;
+    const gauge = (name: string, help: string, read: () => number): void =>
+      metrics.gaugeFrom(name, help, ["output"], () => [[{ output }, read()]]);
+    gauge("netgloss_output_spool_bytes", "Bytes that the spool has on disk.", () => this.#spool?.byteLength ?? 0);
+    gauge("netgloss_output_requests_in_flight", "Batches that are being sent.", () => this.#sender.inFlight);
+    gauge("netgloss_output_waiting_records", "Records in batches that are not delivered.", () => this.#queue.records);
+    gauge("netgloss_output_oldest_record_seconds", "Age of the oldest record that waits.", () => {
+      const { oldestAt } = this.#queue;
+      return oldestAt === undefined ? 0 : Math.max(0, this.#clock.now() - oldestAt) / 1000;
+    });
+    metrics.gaugeFrom(
+      "netgloss_output_failing",
+      "1 while the store or the spool fails, or records are refused; else 0.",
+      ["output", "part"],
+      () => parts.map((part) => [{ output, part }, Number(part in this.#faults)]),
+    );
+  }
+
+  #setStoreFault(error: DeliveryError | undefined): void {
+    this.#blame = error && (error.blame === "record" || error.blame === "operator" ? "operator" : "store");
     const takesNothing = error?.blame === "record" ? "the store takes no records: " : "";
-    setFault("store", error && takesNothing + error.message);
-  };
-  const sender = new Sender({
-    output: name,
-    adapter: {
-      ...adapter,
-      async open(signal) {
-        const warnings = await adapter.open(signal);
-        isConnected = true;
-        // Without a fault before it, nothing else says that the store is there.
-        if (fault === undefined) options.onFault(undefined);
-        return warnings;
-      },
-    },
-    queue,
-    maxInFlight: config.maxInFlight,
-    parkedBytes: config.queueBytes / 8,
-    timeoutMs: config.timeoutMs,
-    backoff: { firstMs: config.retryMs, maxMs: config.maxRetryMs, random },
-    deadLetters,
-    report: {
-      ...report,
-      refused(records, reason) {
-        report.refused(records, reason);
-        if (!("records" in faults)) setFault("records", `the store refuses records: ${reason}`);
-        clearTimeout(refusing);
-        refusing = setTimeout(() => setFault("records", undefined), refusingMs);
-        refusing.unref();
-      },
-    },
-    clock,
-    log,
-    onFault: setStoreFault,
-  });
-  const batcher = createBatcher({
-    instance,
-    maxBytes: config.batchBytes,
-    maxRecords: config.batchRecords,
-    deadlineMs: config.batchDeadlineMs,
-    clock,
-    emit: (held) => queue.add(held),
-  });
+    this.#setFault("store", error && takesNothing + error.message);
+  }
+
+  #refused(reason: string): void {
+    if (!("records" in this.#faults)) this.#setFault("records", `the store refuses records: ${reason}`);
+    clearTimeout(this.#refusing);
+    this.#refusing = setTimeout(() => this.#setFault("records", undefined), refusingMs);
+    this.#refusing.unref();
+  }
+
+  #setFault(part: Part, text: string | undefined): void {
+    if (text === undefined) delete this.#faults[part];
+    else this.#faults[part] = text;
+    const texts = parts.flatMap((one) => this.#faults[one] ?? []);
+    this.#faultSince = texts.length === 0 ? undefined : (this.#faultSince ?? this.#clock.now());
+    this.#fault = texts.length === 0 ? undefined : texts.join("; ");
+    this.#onFault(this.#fault);
+  }
+}
+
+/** Makes what is done to lines before batches are made of them: times, then filters, rates and fields, then the names of ECS. */
+function shapeOf(
+  { settings, context, reporting, random }: DeliveryOptions,
+  report: DeliveryReport,
+): ShapeLines | undefined {
+  const { TIMESTAMP_SOURCE: source, FILTER: filterText, THIN_RATE: maxRate } = settings;
+  const retime = source === "collect" ? undefined : createTimestampSource(`flow.${source}.timestamp`);
   const filter = createLineFilter({
-    types: config.recordTypes,
-    dropFields: config.dropFields,
+    types: settings.ALLOWED_RECORD_TYPES,
+    dropFields: settings.DROP_FIELDS,
     thinning:
-      config.thinRate === 0
+      maxRate === 0
         ? undefined
-        : createThinning({
-            maxRate: config.thinRate,
+        : new Thinning({
+            maxRate,
             byExporter: false,
-            hasScaledCounters: config.hasScaledCounters,
-            clock,
+            hasScaledCounters: context.hasScaledCounters,
+            clock: reporting.clock,
             random,
             thinned: (records) => report.thinned(records),
           }),
-    matches: config.filter === "" ? undefined : compileLineFilter(parseFilter(config.filter, name, recordVocabulary)),
+    matches: filterText === "" ? undefined : compileLineFilter(parseFilter(filterText, context.name, recordVocabulary)),
     filtered: (records) => report.filtered(records),
   });
-
-  const retime = config.timestampField === undefined ? undefined : createTimestampSource(config.timestampField);
-  const rename = config.isEcs ? createLineRenamer(ecsNames, ecsLowered) : undefined;
-
-  return {
-    start() {
-      deadLetters.open();
-      void queue.open();
-      sender.start();
-    },
-    add(lines, count, done) {
-      if (filter === undefined && rename === undefined && retime === undefined) {
-        batcher.add(lines, count, done);
-        return;
-      }
-      const timed = retime === undefined ? lines : retime(lines);
-      const passed = filter === undefined ? { lines: timed, count } : filter(timed, count);
-      const renamed = passed && rename !== undefined ? rename(passed.lines) : passed?.lines;
-      done();
-      if (passed !== undefined && renamed !== undefined) batcher.add(renamed, passed.count, () => {});
-    },
-    resend: () => deadLetters.resend((lines, count) => new Promise((resolve) => batcher.add(lines, count, resolve))),
-    async stop(drainMs) {
-      clearTimeout(refusing);
-      batcher.flush();
-      await queue.settle();
-      // A store that is away would only keep the collector from stopping.
-      const ms = faults.store !== undefined && spool !== undefined ? 0 : drainMs;
-      // What is not begun is dropped where there is no spool: then it is better begun.
-      await sender.stop(ms, spool === undefined ? ms : ms * beginPart);
-      await queue.close();
-      await deadLetters.close();
-      await adapter.close();
-    },
-    state() {
-      const oldestAt = queue.oldestAt;
-      const latency = recent.latency();
-      return {
-        name,
-        state:
-          "store" in faults || "spool" in faults ? "failing" : isConnected && queue.isOpen ? "working" : "connecting",
-        ...(fault !== undefined && { fault }),
-        ...(faultSince !== undefined && { faultSince }),
-        ...(blame !== undefined && { blame }),
-        queueBytes: queue.memoryBytes,
-        waitingRecords: queue.records,
-        ...(oldestAt !== undefined && { oldestAt }),
-        spoolMode: hasSpool ? config.spoolMode : "off",
-        spoolBytes: spool?.byteLength ?? 0,
-        spoolMaxBytes: spool === undefined ? 0 : config.spoolBytes,
-        inFlight: sender.inFlight,
-        deliveredRecords: totals.delivered,
-        retriedRecords: totals.retried,
-        refusedRecords: totals.refused,
-        droppedRecords: totals.dropped,
-        ...(latency !== undefined && { latency }),
-        refusals: recent.refusals(),
-        ...(stateDirectory !== "" && { deadLetters: deadLetters.list() }),
-      };
-    },
+  const rename = settings.ECS_ENABLE ? createLineRenamer(ecsNames, ecsLowered) : undefined;
+  if (retime === undefined && filter === undefined && rename === undefined) return undefined;
+  return (lines, count) => {
+    const timed = retime === undefined ? lines : retime(lines);
+    const passed = filter === undefined ? { lines: timed, count } : filter(timed, count);
+    if (passed === undefined || rename === undefined) return passed;
+    return { lines: rename(passed.lines), count: passed.count };
   };
 }

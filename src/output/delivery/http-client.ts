@@ -11,9 +11,76 @@ import { HttpsProxyAgent } from "https-proxy-agent";
 import { getProxyForUrl } from "proxy-from-env";
 import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError, connectionFailure } from "./delivery-error.ts";
-import { createEndpoints } from "./endpoints.ts";
+import { DeliveryError, type Blame, connectionFailure } from "./output-adapter.ts";
+import { Endpoints } from "./backoff.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
+
+/** Who is at fault by the status of a request, and what the status says. Others: the store from 500 on, the operator below. */
+const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
+  400: ["record", "refuses the content"],
+  401: ["operator", "refuses the credentials"],
+  403: ["operator", "refuses the credentials: they lack permission"],
+  404: ["operator", "has nothing at the path"],
+  405: ["operator", "does not take this kind of request at the path"],
+  407: ["operator", "cannot be reached: the proxy wants credentials"],
+  408: ["store", "did not get the request in time"],
+  413: ["record", "finds the request too large"],
+  415: ["operator", "does not take the format or the compression"],
+  422: ["record", "refuses the content"],
+  425: ["store", "asks to send it again"],
+  429: ["store", "asks to wait"],
+  500: ["unclear", "has a fault"],
+};
+
+/** What web servers say to plain HTTP at a port of TLS, with status 400. */
+const wantsTls =
+  /\bHTTP request\b.*\bHTTPS (port|server)\b|\bspeaking plain HTTP to an SSL-enabled\b|\brequires TLS\b/i;
+
+/** Who is at fault by a status, of a request or of a record. */
+export function blameOfStatus(status: number): Blame {
+  return statuses[status]?.[0] ?? (status >= 500 ? "store" : "operator");
+}
+
+/** What an answer other than success means for a batch. */
+export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
+  const { status, url } = answer;
+  const place = new URL(url).host;
+  const said = saidBy(answer);
+  const code = `http_${status}`;
+  if (status === 400 && wantsTls.test(said)) {
+    return new DeliveryError("operator", "tls", `${place} speaks TLS only: turn TLS on${said}`);
+  }
+  const explanation = statuses[status]?.[1] ?? (status >= 500 ? "has a fault" : "answers unexpectedly");
+  return new DeliveryError(blameOfStatus(status), code, `${place} ${explanation}: ${status}${said}`, {
+    retryAfterMs: retryAfterMs(answer, clock),
+  });
+}
+
+/** Whether an answer is a page for people: that of a proxy, a sign-in, a web server at a wrong path. */
+export function isPage({ headers }: Pick<HttpAnswer, "headers">): boolean {
+  return headers["content-type"]?.startsWith("text/html") === true;
+}
+
+/** A success that is none of the protocol: it acknowledges nothing. */
+export function notAcknowledged(answer: HttpAnswer, protocol: string): DeliveryError {
+  const text = `${new URL(answer.url).host} does not answer as ${protocol} does: ${answer.status}${saidBy(answer)}`;
+  return new DeliveryError("operator", "protocol", `${text}: is the address right?`);
+}
+
+/** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); undefined without it. */
+function retryAfterMs({ headers }: Pick<HttpAnswer, "headers">, clock: Clock): number | undefined {
+  const text = headers["retry-after"];
+  if (text === undefined) return undefined;
+  if (/^[0-9]{1,9}$/.test(text)) return 1000 * Number(text);
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : Math.max(0, time - clock.now());
+}
+
+/** The begin of an answer's text, on one line. */
+function saidBy({ body }: HttpAnswer): string {
+  const text = body.subarray(0, 300).toString().replaceAll(/\s+/g, " ").trim();
+  return text === "" ? "" : ` (${text})`;
+}
 
 /**
  * Connections to one place, kept for the next request. They go through the proxy that `HTTP_PROXY`, `HTTPS_PROXY` and
@@ -29,17 +96,17 @@ export function agentFor(url: string, options: AgentOptions): HttpAgent {
   return isTls ? new HttpsAgent(shared) : new HttpAgent(shared);
 }
 
-export interface HttpClientOptions {
+/** How a store over HTTP is reached; plain data. */
+export interface HttpStore {
   /** Each `http://host:port/path` or `https://…`, without credentials; one or more. */
   readonly urls: readonly string[];
   /** Of every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsConfig;
   readonly maxConnections: number;
-  readonly clock: Clock;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly method: string;
   /** Behind the path of the URL; begins with a slash or a question mark, or is empty. */
   readonly path: string;
@@ -57,36 +124,53 @@ export interface HttpAnswer {
   readonly url: string;
 }
 
-/** Requests to one store, by several URLs where it has them. */
-export interface HttpClient {
-  /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
-  request(request: HttpRequest): Promise<HttpAnswer>;
-  close(): void;
-}
-
 /** An answer that is longer is cut off, and is an error. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-/** @throws DeliveryError when a file of the TLS settings cannot be read. */
-export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { urls, headers, maxConnections, clock } = options;
-  const endpoints = createEndpoints(urls, clock);
-  const tls = tlsOptions(options.tls);
-  const agents = new Map<string, Agent>(
-    urls.map((url) => [url, agentFor(url, { ...(url.startsWith("https:") && tls), maxSockets: maxConnections })]),
-  );
+type Answer = Omit<HttpAnswer, "url">;
 
-  const targets = new Map(urls.map((url) => [url, createTarget(url, agents.get(url), tls)]));
+/** Requests to one store, by several URLs where it has them. */
+export class HttpClient {
+  readonly #headers: HttpStore["headers"];
+  readonly #endpoints: Endpoints;
+  readonly #targets: ReadonlyMap<string, Target>;
 
-  const requestTo = (url: string, { method, path, headers: own, body = [], signal }: HttpRequest): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const target = targets.get(url) as Target;
-      let length = 0;
-      for (const chunk of body) length += chunk.length;
+  /** @throws DeliveryError when a file of the TLS settings cannot be read. */
+  constructor({ urls, headers, tls, maxConnections }: HttpStore, clock: Clock) {
+    const options = tlsOptions(tls);
+    this.#headers = headers;
+    this.#endpoints = new Endpoints(urls, clock);
+    this.#targets = new Map(urls.map((url) => [url, new Target(url, options, maxConnections)]));
+  }
+
+  /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
+  async request(request: HttpRequest): Promise<HttpAnswer> {
+    const url = this.#endpoints.next();
+    try {
+      request.signal.throwIfAborted();
+      const answer = await this.#send(this.#targets.get(url) as Target, request);
+      // 502, 503 and 504 come from a proxy whose server is away, too.
+      if (answer.status >= 502 && answer.status <= 504) this.#endpoints.failed(url);
+      else this.#endpoints.worked(url);
+      return { ...answer, url };
+    } catch (error) {
+      request.signal.throwIfAborted();
+      this.#endpoints.failed(url);
+      throw connectionFailure(error, new URL(url).host);
+    }
+  }
+
+  close(): void {
+    for (const { agent } of this.#targets.values()) agent.destroy();
+  }
+
+  #send(target: Target, { method, path, headers, body = [], signal }: HttpRequest): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
       const outgoing = target.send({
         ...target.optionsOf(path),
         method,
-        headers: { ...headers, ...own, ...(body.length > 0 && { "content-length": length }) },
+        headers: { ...this.#headers, ...headers, ...(body.length > 0 && { "content-length": length }) },
       });
       const abort = (): void => void outgoing.destroy(signal.reason as Error);
       signal.addEventListener("abort", abort);
@@ -96,49 +180,31 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       for (const chunk of body) outgoing.write(chunk);
       outgoing.end();
     });
-
-  return {
-    async request(request) {
-      const url = endpoints.next();
-      try {
-        request.signal.throwIfAborted();
-        const answer = await requestTo(url, request);
-        // 502, 503 and 504 come from a proxy whose server is away, too.
-        if (answer.status >= 502 && answer.status <= 504) endpoints.failed(url);
-        else endpoints.worked(url);
-        return { ...answer, url };
-      } catch (error) {
-        request.signal.throwIfAborted();
-        endpoints.failed(url);
-        throw connectionFailure(error, new URL(url).host);
-      }
-    },
-    close() {
-      for (const agent of agents.values()) agent.destroy();
-    },
-  };
-}
-
-type Answer = Omit<HttpAnswer, "url">;
-
-interface Target {
-  readonly send: typeof httpRequest;
-  readonly optionsOf: (path: string) => RequestOptions;
+  }
 }
 
 /** Where requests to a URL go. Parsing it again for each of them would be most of what a request costs here. */
-function createTarget(url: string, agent: Agent | undefined, tls: ReturnType<typeof tlsOptions>): Target {
-  const isTls = url.startsWith("https:");
-  let last: { readonly path: string; readonly options: RequestOptions } | undefined;
-  return {
-    send: isTls ? httpsRequest : httpRequest,
-    optionsOf(path) {
-      if (last?.path === path) return last.options;
-      const options = { ...urlToHttpOptions(new URL(url.replace(/\/$/, "") + path)), agent, ...(isTls && tls) };
-      last = { path, options };
-      return options;
-    },
-  };
+class Target {
+  readonly agent: Agent;
+  readonly send: typeof httpRequest;
+  readonly #url: string;
+  readonly #tls: ReturnType<typeof tlsOptions> | undefined;
+  #last: { readonly path: string; readonly options: RequestOptions } | undefined;
+
+  constructor(url: string, tls: ReturnType<typeof tlsOptions>, maxConnections: number) {
+    this.#url = url;
+    this.#tls = url.startsWith("https:") ? tls : undefined;
+    this.send = url.startsWith("https:") ? httpsRequest : httpRequest;
+    this.agent = agentFor(url, { ...this.#tls, maxSockets: maxConnections });
+  }
+
+  optionsOf(path: string): RequestOptions {
+    if (this.#last?.path !== path) {
+      const url = new URL(this.#url.replace(/\/$/, "") + path);
+      this.#last = { path, options: { ...urlToHttpOptions(url), agent: this.agent, ...this.#tls } };
+    }
+    return this.#last.options;
+  }
 }
 
 function readAnswer(response: IncomingMessage): Promise<Answer> {

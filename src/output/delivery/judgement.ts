@@ -1,9 +1,9 @@
 import { selectRecords, splitBatch, type Batch } from "./batch.ts";
-import { DeliveryError } from "./delivery-error.ts";
+import { DeliveryError } from "./output-adapter.ts";
 import type { Outcome, Refusal } from "./output-adapter.ts";
 
 /** What is left of a batch and sent by itself, with what is known against its records. */
-export interface Piece {
+export interface Part {
   readonly batch: Batch;
   /** How often it failed though the store had taken other records since its failure before; a part for what seems the store's fault. */
   readonly strikes: number;
@@ -11,16 +11,16 @@ export interface Piece {
   readonly takenBefore: number | undefined;
 }
 
-export const newPiece = (batch: Batch): Piece => ({ batch, strikes: 0, takenBefore: undefined });
+export const newPart = (batch: Batch): Part => ({ batch, strikes: 0, takenBefore: undefined });
 
-/** What an answer means for a piece. */
+/** What an answer means for a part. */
 export interface Judgement {
   /** Records that are with the store now. */
   readonly taken: number;
-  /** Those that become dead letters, by their indexes in the piece. */
+  /** Those that become dead letters, by their indexes in the part. */
   readonly letters: readonly Refusal[];
   /** What is to be sent again, in this order. */
-  readonly left: readonly Piece[];
+  readonly left: readonly Part[];
   /** Why it has to wait; undefined: it need not. */
   readonly fault: DeliveryError | undefined;
   /** Whether it waits because its records are suspected: others go first, which may clear the store. */
@@ -43,25 +43,25 @@ const strikeOfStore = 0.3;
  * has waited long enough for them.
  *
  * @param taken how many records the store has taken so far, of all batches.
- * @param hasWaited whether the piece is one record without others, which the store has called faulty again and again.
+ * @param hasWaited whether it is one record without others, which the store has called faulty again and again.
  */
-export function judge(piece: Piece, answer: Outcome | DeliveryError, taken: number, hasWaited: boolean): Judgement {
+export function judge(part: Part, answer: Outcome | DeliveryError, taken: number, hasWaited: boolean): Judgement {
   return answer instanceof DeliveryError
-    ? judgeFailure(piece, answer, taken, hasWaited)
-    : judgeOutcome(piece, answer, taken, hasWaited);
+    ? judgeFailure(part, answer, taken, hasWaited)
+    : judgeOutcome(part, answer, taken, hasWaited);
 }
 
-function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWaited: boolean): Judgement {
-  const { batch } = piece;
+function judgeFailure(part: Part, error: DeliveryError, taken: number, hasWaited: boolean): Judgement {
+  const { batch } = part;
   const nothing = { taken: 0, letters: [], isSuspect: false, isHeld: false };
-  const isHeld = piece.takenBefore === taken;
+  const isHeld = part.takenBefore === taken;
   const { blame, message } = error;
-  const isCleared = hasTakenOthers(piece, taken);
+  const isCleared = hasTakenOthers(part, taken);
   const strike = blame === "store" ? strikeOfStore : 1;
-  const again = { batch, takenBefore: taken, strikes: piece.strikes + (isCleared ? strike : 0) };
+  const again = { batch, takenBefore: taken, strikes: part.strikes + (isCleared ? strike : 0) };
   if (blame === "record") {
     if (batch.count > 1) {
-      const takenBefore = piece.takenBefore ?? taken;
+      const takenBefore = part.takenBefore ?? taken;
       return { ...nothing, left: halvesOf(batch, takenBefore, 0), fault: undefined };
     }
     if (isCleared || hasWaited)
@@ -78,21 +78,21 @@ function judgeFailure(piece: Piece, error: DeliveryError, taken: number, hasWait
     }
     return { ...nothing, left: [again], fault: error, isSuspect: true, isHeld };
   }
-  return { ...nothing, left: [blame === "store" ? again : piece], fault: error, isHeld: true };
+  return { ...nothing, left: [blame === "store" ? again : part], fault: error, isHeld: true };
 }
 
-function judgeOutcome(piece: Piece, outcome: Outcome, takenSoFar: number, hasWaited: boolean): Judgement {
-  const { batch } = piece;
+function judgeOutcome(part: Part, outcome: Outcome, takenSoFar: number, hasWaited: boolean): Judgement {
+  const { batch } = part;
   const { refused, retry, unclear = [], tookOthers = false } = outcome;
   const taken = batch.count - refused.length - retry.length;
-  const isHeld = piece.takenBefore === takenSoFar && taken === 0 && !tookOthers;
-  const isCleared = taken > 0 || tookOthers || hasTakenOthers(piece, takenSoFar);
-  const strikes = piece.strikes + Number(isCleared);
+  const isHeld = part.takenBefore === takenSoFar && taken === 0 && !tookOthers;
+  const isCleared = taken > 0 || tookOthers || hasTakenOthers(part, takenSoFar);
+  const strikes = part.strikes + Number(isCleared);
   const takenBefore = takenSoFar + taken;
   const isRefused = isCleared || hasWaited;
   const letters: Refusal[] = isRefused ? [...refused] : [];
-  const left: Piece[] = [];
-  const keep = (indexes: readonly number[], known: Omit<Piece, "batch">): void => {
+  const left: Part[] = [];
+  const keep = (indexes: readonly number[], known: Omit<Part, "batch">): void => {
     if (indexes.length > 0) left.push({ batch: selectRecords(batch, indexes), ...known });
   };
   const doubted = new Set(unclear.map(({ index }) => index));
@@ -122,11 +122,11 @@ const busy = new DeliveryError("store", "busy", "the store takes no records at p
 const ascending = (a: number, b: number): number => a - b;
 
 /** Whether the store has taken something since the last failure. */
-function hasTakenOthers({ takenBefore }: Piece, taken: number): boolean {
+function hasTakenOthers({ takenBefore }: Part, taken: number): boolean {
   return takenBefore !== undefined && taken > takenBefore;
 }
 
 /** @param strikes of halves that are batches: one more has them halved again. */
-function halvesOf(batch: Batch, takenBefore: number, strikes: number): readonly Piece[] {
+function halvesOf(batch: Batch, takenBefore: number, strikes: number): readonly Part[] {
   return splitBatch(batch).map((half) => ({ batch: half, strikes: half.count > 1 ? strikes : 0, takenBefore }));
 }

@@ -1,4 +1,4 @@
-import { createLineWalker, copyBytes, copyLines } from "../../record/index.ts";
+import { createLineWalker, copyBytes, copyLines, type LineWalker } from "../../record/index.ts";
 
 /** Renames fields of whole lines. @returns lines in memory of their own. */
 type LineRenamer = (lines: Uint8Array) => Uint8Array;
@@ -104,39 +104,37 @@ export interface FieldEdit {
 /** Leaves a field out. */
 export const dropField: FieldEdit = { write: () => -1, maxGrowth: 0 };
 
-interface LineEditor {
-  /** Copies a line with what happens to its fields. @returns the end of the copy. */
-  copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number;
+/** Copies lines with what happens to their fields. */
+export class LineEditor {
   /** By how many bytes a line can become longer. */
   readonly maxGrowth: number;
-}
+  readonly #walker: LineWalker<FieldEdit>;
 
-/** @param edits by the names of fields. */
-export function createLineEditor(edits: ReadonlyMap<string, FieldEdit>): LineEditor {
-  const walker = createLineWalker((name) => edits.get(name));
-  const maxGrowth = [...edits.values()].reduce((sum, edit) => sum + edit.maxGrowth, 0);
+  /** @param edits by the names of fields. */
+  constructor(edits: ReadonlyMap<string, FieldEdit>) {
+    this.#walker = createLineWalker((name) => edits.get(name));
+    this.maxGrowth = [...edits.values()].reduce((sum, edit) => sum + edit.maxGrowth, 0);
+  }
 
-  return {
-    maxGrowth,
-    copy(from, start, end, to, at) {
-      let done = start;
-      walker.walk(from, start, end, (edit, name, value, valueEnd) => {
-        const valueAt = copyLines(from, done, value, to, at);
-        const written = edit.write(from, value, valueEnd, to, valueAt);
-        if (written >= 0) {
-          at = written;
-          done = valueEnd;
-          return;
-        }
-        at = valueAt - (value - name);
-        // One comma goes with the field: the one behind it, for the last field the one before it.
-        const isLast = from[valueEnd] !== 0x2c;
-        if (isLast && to[at - 1] === 0x2c) at--;
-        done = isLast ? valueEnd : valueEnd + 1;
-      });
-      return copyLines(from, done, end, to, at);
-    },
-  };
+  /** Copies a line. @returns the end of the copy. */
+  copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number {
+    let done = start;
+    this.#walker.walk(from, start, end, (edit, name, value, valueEnd) => {
+      const valueAt = copyLines(from, done, value, to, at);
+      const written = edit.write(from, value, valueEnd, to, valueAt);
+      if (written >= 0) {
+        at = written;
+        done = valueEnd;
+        return;
+      }
+      at = valueAt - (value - name);
+      // One comma goes with the field: the one behind it, for the last field the one before it.
+      const isLast = from[valueEnd] !== 0x2c;
+      if (isLast && to[at - 1] === 0x2c) at--;
+      done = isLast ? valueEnd : valueEnd + 1;
+    });
+    return copyLines(from, done, end, to, at);
+  }
 }
 
 const secondsLength = '"2026-11-22T04:00:00'.length;

@@ -1,3 +1,6 @@
+import { copyLines, ecsName } from "../../record/index.ts";
+import type { RecordType } from "./settings.ts";
+
 /**
  * Fields of lines as the collector writes them: one flat object, no blanks between its parts. A quote within a text is
  * escaped, so `,"name":` cannot be part of a text.
@@ -119,4 +122,144 @@ export function createKeyFinder(fields: readonly string[]): KeyFinder {
 /** Where a key ends that begins at `at`. */
 export function endOfKey(line: Buffer, at: number, to: number): number {
   return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
+}
+
+const exporterTypeKey = fieldKey(ecsName("flow.export.type"));
+const typeKey = fieldKey("flow.record.type");
+const exporterKey = fieldKey("flow.export.ip.addr");
+const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
+  [0x6f, "flow_option"],
+  [0x63, "telemetry"],
+  [0x73, "telemetry"],
+]);
+const rollupLetter = 0x72;
+/** Fields of the head stand within this many bytes. */
+const headBytes = 512;
+
+/** Where the exporter stands in most lines: behind `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */
+const exporterAt = 42;
+
+/**
+ * The type of a record by its head: `telemetry` for counters and SNMP, `flow_option` for what exporters report about
+ * themselves, else `flow`.
+ */
+export function recordTypeOf(line: Buffer, from: number, to: number): RecordType {
+  const head = line.subarray(from, Math.min(to, from + headBytes));
+  // With the names of ECS the exporter is a host, as a device is; only exporters have a type.
+  const at = findIn(head, typeKey);
+  // A rollup is of any exporters.
+  if (head[at + 1] === rollupLetter && at >= 0) return "flow";
+  const isOfExporter =
+    isFieldAt(head, 0, exporterAt, head.length, exporterKey) ||
+    findIn(head, exporterKey) >= 0 ||
+    findIn(head, exporterTypeKey) >= 0;
+  if (!isOfExporter) return "telemetry";
+  if (at < 0) return "flow";
+  // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
+  return typesByLetter.get(head[at + 1] ?? 0) ?? "flow";
+}
+
+/**
+ * Makes the labels of a line as a JSON object of texts: `{"service_name":"netgloss","record_type":"flow",…}`, and each chosen
+ * field that the line has, with underscores in its name.
+ */
+export function createLabelsOf(fields: readonly string[]): (line: Buffer, from: number, to: number) => string {
+  const chosen = fields.map((field) => ({ name: labelName(field), key: fieldKey(field) }));
+  return (line, from, to) => {
+    let labels = `{"service_name":"netgloss","record_type":"${recordTypeOf(line, from, to)}"`;
+    for (const { name, key } of chosen) {
+      const value = findValue(line, from, to, key);
+      if (value < 0) continue;
+      const text = line.toString("utf8", value, endOfValue(line, value, to));
+      labels += `,"${name}":${text.startsWith('"') ? text : JSON.stringify(text)}`;
+    }
+    return `${labels}}`;
+  };
+}
+
+/** Labels have letters, digits and underscores. */
+function labelName(field: string): string {
+  return field.replaceAll(/[^a-zA-Z0-9_]/g, "_").replace(/^(?=[0-9])/, "_");
+}
+
+/** The name under which a field of records is in the lines of an output. */
+export type NameOf = (field: string) => string;
+
+/** @param isEcs whether the lines have the names of the Elastic Common Schema. */
+export function fieldNames(isEcs: boolean): NameOf {
+  return isEcs ? ecsName : (field) => field;
+}
+
+/** So few bytes are written by a loop: a call of the engine takes as long as fifty of them. */
+const fewBytes = 48;
+
+/** Writes the body of a request into memory that grows. */
+export class BodyWriter {
+  #out: Buffer;
+  #at = 0;
+
+  /** @param sizeHint about how long the body will be, bytes. */
+  constructor(sizeHint: number) {
+    this.#out = Buffer.allocUnsafeSlow(sizeHint);
+  }
+
+  /** Writes text as UTF-8. */
+  text(text: string): void {
+    const out = this.#reserve(3 * text.length);
+    const start = this.#at;
+    if (text.length <= fewBytes) {
+      let i = 0;
+      for (; i < text.length; i++) {
+        const code = text.charCodeAt(i);
+        if (code > 0x7f) break;
+        out[start + i] = code;
+      }
+      if (i === text.length) {
+        this.#at = start + i;
+        return;
+      }
+    }
+    this.#at = start + out.write(text, start);
+  }
+
+  /** Copies bytes as they are. */
+  bytes(source: Buffer, from: number, to: number): void {
+    const out = this.#reserve(to - from);
+    if (to - from > fewBytes) {
+      this.#at = copyLines(source, from, to, out, this.#at);
+      return;
+    }
+    const by = this.#at - from;
+    for (let i = from; i < to; i++) out[i + by] = source[i] as number;
+    this.#at = to + by;
+  }
+
+  /** Writes bytes of JSON as a JSON string: in quotes, with those in it escaped. They have no control characters. */
+  quoted(source: Buffer, from: number, to: number): void {
+    // Of ASCII that is in lines JSON escapes only quotes and backslashes.
+    const out = this.#reserve(2 * (to - from) + 2);
+    let end = this.#at;
+    out[end++] = quote;
+    for (let i = from; i < to; i++) {
+      const byte = source[i] as number;
+      if (byte === quote || byte === backslash) out[end++] = backslash;
+      out[end++] = byte;
+    }
+    out[end++] = quote;
+    this.#at = end;
+  }
+
+  /** Returns what was written; nothing is written after. */
+  body(): Uint8Array {
+    return this.#out.subarray(0, this.#at);
+  }
+
+  #reserve(length: number): Buffer {
+    if (this.#at + length > this.#out.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#out.length, this.#at + length));
+      this.#out.copy(larger, 0, 0, this.#at);
+      this.#out = larger;
+    }
+    return this.#out;
+  }
 }

@@ -1,109 +1,79 @@
-import { DeliveryError, connectionFailure } from "./delivery-error.ts";
-import { type Clock, type Log, limitLog } from "../../base/report/index.ts";
-import { createPause } from "../pause.ts";
-import { selectRecords, type Batch } from "./batch.ts";
-import { createCircuit, type Circuit } from "./circuit.ts";
+import { type Clock, type Log, limitLog, type Reporting } from "../../base/report/index.ts";
+import type { DeliveryReport } from "../output-metrics.ts";
+import { Backoff, Circuit, Pause } from "./backoff.ts";
+import { selectRecords, type Batch, type TakenBatch } from "./batch.ts";
 import type { DeadLetters } from "./dead-letters.ts";
-import type { DeliveryQueue, TakenBatch } from "./delivery-queue.ts";
-import type { DeliveryReport } from "./delivery-report.ts";
-import { judge, newPiece, type Judgement, type Piece } from "./judgement.ts";
-import type { Outcome, OutputAdapter, Refusal } from "./output-adapter.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
+import { judge, newPart, type Judgement, type Part } from "./judgement.ts";
+import { connectionFailure, DeliveryError, type Outcome, type OutputAdapter, type Refusal } from "./output-adapter.ts";
+import type { CommonSettings } from "./settings.ts";
 
 /** Calls of an adapter, each within its time. */
-interface TimedCalls {
+export class TimedCalls {
+  readonly #timeoutMs: number;
+  readonly #underWay = new Set<AbortController>();
+  #isStopped = false;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   /**
    * Makes a call; it ends with its time, or with {@link TimedCalls.stop}, whether the adapter heeds the signal or not.
    *
    * @throws DeliveryError
    */
-  call<T>(action: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  call<T>(action: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#isStopped) return Promise.reject(stopped());
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.#underWay.add(controller);
+    return new Promise((resolve, reject) => {
+      const late = (): void =>
+        controller.abort(new DeliveryError("store", "timeout", `no answer within ${this.#timeoutMs / 1000} s`));
+      const timer = setTimeout(late, this.#timeoutMs);
+      const failed = (error: unknown): void => {
+        reject(connectionFailure(signal.aborted ? signal.reason : error, "the store"));
+      };
+      // An adapter that does not heed the signal must not hold the batch for ever.
+      signal.addEventListener("abort", failed);
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#underWay.delete(controller);
+        signal.removeEventListener("abort", failed);
+      };
+      action(signal).then(resolve, failed).finally(end);
+    });
+  }
+
   /** Cuts off the calls under way, and all later ones. */
-  stop(): void;
-  readonly isStopped: boolean;
+  stop(): void {
+    this.#isStopped = true;
+    for (const controller of this.#underWay) controller.abort(stopped());
+  }
 }
 
-export function createTimedCalls(timeoutMs: number): TimedCalls {
-  const underWay = new Set<AbortController>();
-  let isStopped = false;
-  const stopped = (): DeliveryError => new DeliveryError("store", "stopped", "the output stops");
-
-  return {
-    call: (action) =>
-      new Promise((resolve, reject) => {
-        if (isStopped) {
-          reject(stopped());
-          return;
-        }
-        const controller = new AbortController();
-        const { signal } = controller;
-        underWay.add(controller);
-        const late = (): void =>
-          controller.abort(new DeliveryError("store", "timeout", `no answer within ${timeoutMs / 1000} s`));
-        const timer = setTimeout(late, timeoutMs);
-        const failed = (error: unknown): void => {
-          reject(connectionFailure(signal.aborted ? signal.reason : error, "the store"));
-        };
-        // An adapter that does not heed the signal must not hold the batch for ever.
-        signal.addEventListener("abort", failed);
-        const end = (): void => {
-          clearTimeout(timer);
-          underWay.delete(controller);
-          signal.removeEventListener("abort", failed);
-        };
-        action(signal).then(resolve, failed).finally(end);
-      }),
-    stop() {
-      isStopped = true;
-      for (const controller of underWay) controller.abort(stopped());
-    },
-    get isStopped() {
-      return isStopped;
-    },
-  };
+function stopped(): DeliveryError {
+  return new DeliveryError("store", "stopped", "the output stops");
 }
 
-interface BackoffOptions {
-  /** After the first failure, milliseconds. */
-  readonly firstMs: number;
-  readonly maxMs: number;
-  /** From 0 to below 1. */
-  readonly random: () => number;
-}
-
-/**
- * How long to wait before a further try: twice as long each time, and of that a random part from the half on, so that
- * many senders do not come back together.
- *
- * @param failures in a row, 1 or more.
- * @param askedMs what the server asked for (`Retry-After`): the wait is not shorter, up to ten minutes.
- */
-export function backoffMs(
-  { firstMs, maxMs, random }: BackoffOptions,
-  failures: number,
-  askedMs: number | undefined,
-): number {
-  const full = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
-  const own = full * (0.5 + 0.5 * random());
-  return askedMs === undefined ? own : Math.max(own, Math.min(askedMs, 600_000));
-}
-
-export interface SenderOptions {
+/** What a sender works with, and whom it tells of the store. */
+export interface SenderParts {
   readonly output: string;
   readonly adapter: OutputAdapter;
   readonly queue: DeliveryQueue;
-  /** Batches that are sent at the same time. */
-  readonly maxInFlight: number;
-  /** Bytes of batches that may wait because their records are suspected, besides those that are sent. */
-  readonly parkedBytes: number;
-  /** How long a request may take, milliseconds. */
-  readonly timeoutMs: number;
-  readonly backoff: BackoffOptions;
   readonly deadLetters: DeadLetters;
   readonly report: DeliveryReport;
-  readonly clock: Clock;
-  readonly log: Log;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly onConnected: () => void;
   /** Called with each change: undefined when the store works, else what is wrong. */
   readonly onFault: (fault: DeliveryError | undefined) => void;
+  readonly onRefused: (reason: string) => void;
 }
 
 /** A batch that is being brought to the store, or the first contact. */
@@ -132,13 +102,19 @@ const parkedForEach = 2;
  * - While the store is away, one batch at a time is tried. A batch of suspects waits by itself and does not keep the others back.
  */
 export class Sender {
-  readonly #options: SenderOptions;
+  readonly #parts: SenderParts;
+  readonly #maxInFlight: number;
+  /** Bytes of batches that may wait because their records are suspected, besides those that are sent. */
+  readonly #parkedBytes: number;
+  readonly #clock: Clock;
   readonly #log: Log;
-  readonly #idle = createPause();
+  readonly #limitedLog: Log;
+  readonly #idle = new Pause();
   /** Those who wait before another try. */
-  readonly #waits = new Set<() => void>();
+  readonly #waits = new Set<Pause>();
+  readonly #backoff: Backoff;
   readonly #calls: TimedCalls;
-  readonly #circuit: Circuit = createCircuit();
+  readonly #circuit = new Circuit();
   readonly #underWay = new Map<UnderWay, Promise<void>>();
   /** The fault of each batch that cannot be sent; the first one is reported. */
   readonly #faults = new Map<UnderWay, DeliveryError>();
@@ -151,10 +127,15 @@ export class Sender {
   #isEnding = false;
   #running: Promise<void> | undefined;
 
-  constructor(options: SenderOptions) {
-    this.#options = options;
-    this.#log = limitLog(options.log, options.clock);
-    this.#calls = createTimedCalls(options.timeoutMs);
+  constructor(parts: SenderParts, settings: CommonSettings, { clock, log }: Pick<Reporting, "clock" | "log">) {
+    this.#parts = parts;
+    this.#maxInFlight = settings.REQUESTS_IN_FLIGHT;
+    this.#parkedBytes = settings.QUEUE_SIZE / 8;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limitedLog = limitLog(log, clock);
+    this.#backoff = new Backoff(settings.RETRY_BACKOFF, settings.RETRY_BACKOFF_MAX, parts.random);
+    this.#calls = new TimedCalls(1000 * settings.TIMEOUT);
   }
 
   /** Begins; the store need not be there. */
@@ -178,7 +159,7 @@ export class Sender {
     this.#isDraining = true;
     this.wake();
     const endWaits = (): void => {
-      for (const end of this.#waits) end();
+      for (const wait of this.#waits) wait.end();
       this.#circuit.end();
       this.#idle.end();
     };
@@ -211,7 +192,7 @@ export class Sender {
         continue;
       }
       this.#hasWork = false;
-      const taken = await this.#options.queue.take();
+      const taken = await this.#parts.queue.take();
       if (taken !== undefined) {
         const own: UnderWay = { byteLength: taken.batch.byteLength, isParked: false };
         const delivery = this.#deliver(taken, own).finally(() => {
@@ -229,22 +210,20 @@ export class Sender {
   }
 
   #hasPlace(): boolean {
-    return this.#underWay.size - this.#parked() < this.#options.maxInFlight;
-  }
-
-  #parked(): number {
-    let count = 0;
-    for (const { isParked } of this.#underWay.keys()) count += Number(isParked);
-    return count;
+    let sent = 0;
+    for (const { isParked } of this.#underWay.keys()) sent += Number(!isParked);
+    return sent < this.#maxInFlight;
   }
 
   async #open(): Promise<void> {
-    const { adapter, output, log, report, backoff } = this.#options;
+    const { adapter, output, report } = this.#parts;
     const own: UnderWay = { byteLength: 0, isParked: false };
     for (let tries = 1; !this.#isOver; tries++) {
       try {
-        for (const warning of await this.#calls.call((signal) => adapter.open(signal))) log.warn({ output }, warning);
-        log.info({ output }, "output is connected");
+        const warnings = await this.#calls.call((signal) => adapter.open(signal));
+        this.#parts.onConnected();
+        for (const warning of warnings) this.#log.warn({ output }, warning);
+        this.#log.info({ output }, "output is connected");
         this.#circuit.worked();
         this.#mended(own);
         return;
@@ -254,34 +233,33 @@ export class Sender {
         this.#circuit.failed();
         this.#failed(own, error);
         report.failed("open", error.code);
-        await this.#rest(backoffMs(backoff, tries, error.retryAfterMs));
+        await this.#rest(this.#backoff.delay(tries, error.retryAfterMs));
       }
     }
   }
 
   async #deliver(taken: TakenBatch, own: UnderWay): Promise<void> {
-    const { backoff } = this.#options;
-    let pieces: readonly Piece[] = [newPiece(taken.batch)];
+    let parts: readonly Part[] = [newPart(taken.batch)];
     let failures = 0;
     /** When the store first refused it as the only record that there was; undefined: it has others, or another fault. */
     let aloneSince: number | undefined;
     for (;;) {
-      const [piece, ...others] = pieces;
-      if (piece === undefined) {
+      const [part, ...others] = parts;
+      if (part === undefined) {
         taken.done();
         return;
       }
       const leave = await this.#circuit.enter(failures === 0);
       if (this.#isOver) break;
-      const answer = await this.#send(piece.batch);
+      const answer = await this.#send(part.batch);
       if (answer === undefined) break;
-      const now = this.#options.clock.monotonic();
+      const now = this.#clock.monotonic();
       const hasWaited = failures + 1 >= triesAlone && aloneSince !== undefined && now - aloneSince >= aloneMs;
-      const judged = judge(piece, answer, this.#taken, hasWaited);
+      const judged = judge(part, answer, this.#taken, hasWaited);
       const { left, fault, isSuspect } = judged;
-      aloneSince = fault?.blame === "record" && this.#options.queue.records === 1 ? (aloneSince ?? now) : undefined;
-      pieces = isSuspect ? [...others, ...left] : [...left, ...others];
-      await this.#note(piece, judged, own);
+      aloneSince = fault?.blame === "record" && this.#parts.queue.records === 1 ? (aloneSince ?? now) : undefined;
+      parts = isSuspect ? [...others, ...left] : [...left, ...others];
+      await this.#note(part, judged, own);
       if (judged.taken > 0 || judged.letters.length > 0) failures = 0;
       else if (fault !== undefined) failures++;
       const goesOn = fault === undefined || (isSuspect && failures < suspectsAtOnce && others.length > 0);
@@ -293,29 +271,26 @@ export class Sender {
       if (fault.blame === "operator") own.isParked = false;
       else if (failures >= parkedAfter) this.#park(own, isSuspect);
       const tries = Math.max(failures, 1, isFree ? 0 : this.#circuit.probes + 1);
-      await this.#rest(backoffMs(backoff, tries, answer.retryAfterMs));
+      await this.#rest(this.#backoff.delay(tries, answer.retryAfterMs));
       if (!isFree) leave();
     }
     taken.giveBack({
-      count: pieces.reduce((sum, { batch }) => sum + batch.count, 0),
-      byteLength: pieces.reduce((sum, { batch }) => sum + batch.byteLength, 0),
+      count: parts.reduce((sum, { batch }) => sum + batch.count, 0),
+      byteLength: parts.reduce((sum, { batch }) => sum + batch.byteLength, 0),
     });
   }
 
   /** Sends once. @returns what the store said; undefined: the output stops. */
   async #send(batch: Batch): Promise<Outcome | DeliveryError | undefined> {
-    const { adapter, clock, report } = this.#options;
-    const startedAt = clock.monotonic();
-    const took = (): number => (clock.monotonic() - startedAt) / 1000;
+    const { adapter, output, report } = this.#parts;
+    const startedAt = this.#clock.monotonic();
+    const took = (): number => (this.#clock.monotonic() - startedAt) / 1000;
     try {
       const outcome = await this.#calls.call((signal) => adapter.send(batch, signal));
       report.request(outcome.refused.length + outcome.retry.length > 0 ? "partly" : "accepted", took());
       if (outcome.lack !== undefined) {
         report.failed("send", outcome.lack.code);
-        this.#log.warn(
-          { output: this.#options.output, reason: outcome.lack.message },
-          "a part of the store lacks records",
-        );
+        this.#limitedLog.warn({ output, reason: outcome.lack.message }, "a part of the store lacks records");
       }
       return outcome;
     } catch (thrown) {
@@ -330,37 +305,43 @@ export class Sender {
   }
 
   /** Counts what came of a try, and tells whether the store works. */
-  async #note({ batch }: Piece, judged: Judgement, own: UnderWay): Promise<void> {
+  async #note({ batch }: Part, judged: Judgement, own: UnderWay): Promise<void> {
     const { taken, letters, left, fault, isHeld } = judged;
-    const { report, deadLetters } = this.#options;
+    const { report, deadLetters, onRefused } = this.#parts;
     this.#taken += taken;
     if (taken > 0) {
       this.#circuit.worked();
       // What holds others may hold only some records: they tell themselves when it is mended.
       for (const [held, { blame }] of this.#faults) if (held === own || blame !== "operator") this.#mended(held);
-      const leftBytes = left.reduce((sum, piece) => sum + piece.batch.byteLength, 0);
+      const leftBytes = left.reduce((sum, part) => sum + part.batch.byteLength, 0);
       report.delivered(taken, batch.byteLength - leftBytes - bytesOf(batch, letters));
     } else if (fault !== undefined && isHeld) this.#circuit.failed();
-    if (fault !== undefined) report.retried(left.reduce((sum, piece) => sum + piece.batch.count, 0));
+    if (fault !== undefined) report.retried(left.reduce((sum, part) => sum + part.batch.count, 0));
     if (letters.length === 0) return;
-    for (const [reason, records] of countReasons(letters)) report.refused(records, reason);
+    for (const [reason, records] of countReasons(letters)) {
+      report.refused(records, reason);
+      onRefused(reason);
+    }
     await deadLetters.write(batch, letters);
   }
 
   #park(own: UnderWay, isSuspect: boolean): void {
-    const { maxInFlight, parkedBytes } = this.#options;
     if (own.isParked) return;
     const parked = [...this.#underWay.keys()].filter(({ isParked }) => isParked);
     const bytes = parked.reduce((sum, { byteLength }) => sum + byteLength, own.byteLength);
-    if (parked.length >= (isSuspect ? parkedForEach : 1) * maxInFlight && (bytes > parkedBytes || !isSuspect)) return;
+    if (
+      parked.length >= (isSuspect ? parkedForEach : 1) * this.#maxInFlight &&
+      (bytes > this.#parkedBytes || !isSuspect)
+    )
+      return;
     own.isParked = true;
     this.wake();
   }
 
   #failed(own: UnderWay, error: DeliveryError): void {
     this.#faults.set(own, error);
-    this.#log.error({ output: this.#options.output, reason: error.message }, "output fails, trying again");
-    if (this.#circuit.isAway) this.#options.queue.setAway(true);
+    this.#limitedLog.error({ output: this.#parts.output, reason: error.message }, "output fails, trying again");
+    if (this.#circuit.isAway) this.#parts.queue.setAway(true);
     this.#reportFault();
   }
 
@@ -369,29 +350,25 @@ export class Sender {
   }
 
   #reportFault(): void {
-    const { output, log, queue, onFault } = this.#options;
+    const { output, queue, onFault } = this.#parts;
     const [first] = this.#faults.values();
     if (first?.message === this.#reported?.message) return;
     this.#reported = first;
     if (first === undefined) {
-      log.info({ output }, "output works again");
+      this.#log.info({ output }, "output works again");
       queue.setAway(false);
     }
     onFault(first);
   }
 
   /** Waits before another try, unless the end is asked for. */
-  #rest(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#waits.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#waits.add(end);
-      if (this.#isOver) end();
-    });
+  async #rest(ms: number): Promise<void> {
+    const wait = new Pause();
+    this.#waits.add(wait);
+    const isOver = wait.pause(ms);
+    if (this.#isOver) wait.end();
+    await isOver;
+    this.#waits.delete(wait);
   }
 }
 

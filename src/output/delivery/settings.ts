@@ -1,4 +1,17 @@
-import { bool, filterText, GiB, int, list, MiB, oneOf, plainText, row, size } from "../../base/settings/index.ts";
+import {
+  bool,
+  filterText,
+  GiB,
+  int,
+  list,
+  MiB,
+  oneOf,
+  plainText,
+  row,
+  size,
+  type Revealed,
+  type ValuesOf,
+} from "../../base/settings/index.ts";
 
 /** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
 export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
@@ -6,6 +19,26 @@ export type RecordType = (typeof recordTypes)[number];
 
 const spoolModes = ["off", "overflow", "always"] as const;
 export type SpoolMode = (typeof spoolModes)[number];
+
+export const filterRow = row(
+  filterText,
+  "",
+  "Only records that match this filter go to this output. Empty is all records.",
+  "src in 10.0.0.0/8 and dst.tag = pci",
+);
+
+export const thinRateRow = row(
+  int(0, 10_000_000, "records a second"),
+  0,
+  "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
+);
+
+export const rollupFieldsRow = row(
+  list(plainText),
+  [],
+  "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
+  "src.as,dst.as,proto",
+);
 
 /** The settings that every output to a store has, whose name `store` is. */
 export const commonRows = (store: string, addresses = "ADDRESSES") => ({
@@ -15,23 +48,9 @@ export const commonRows = (store: string, addresses = "ADDRESSES") => ({
     ["as_path_hop", "flow_option", "flow", "telemetry"],
     "The records that this output takes: `flow`, `flow_option` (options data of exporters), `telemetry` (SNMP and sFlow counters). `as_path_hop` is accepted; no such records exist.",
   ),
-  FILTER: row(
-    filterText,
-    "",
-    "Only records that match this filter go to this output. Empty is all records.",
-    "src in 10.0.0.0/8 and dst.tag = pci",
-  ),
-  THIN_RATE: row(
-    int(0, 10_000_000, "records a second"),
-    0,
-    "The most flow records that go to this output. Of more, one stands for several: its sampling rate, bytes and packets are multiplied. 0 is no limit.",
-  ),
-  ROLLUP_FIELDS: row(
-    list(plainText),
-    [],
-    "Fields by which flow records of SVC_PROCESSOR_ROLLUP_INTERVAL become one, with their bytes and packets added up. Empty is every record as it is.",
-    "src.as,dst.as,proto",
-  ),
+  FILTER: filterRow,
+  THIN_RATE: thinRateRow,
+  ROLLUP_FIELDS: rollupFieldsRow,
   DROP_FIELDS: row(
     list(plainText),
     [],
@@ -91,3 +110,17 @@ export const commonRows = (store: string, addresses = "ADDRESSES") => ({
 });
 
 export type CommonRows = ReturnType<typeof commonRows>;
+
+/** The values of the settings that all outputs to stores have, as the thread of one has them: plain data. */
+export type CommonSettings = Revealed<ValuesOf<CommonRows>>;
+
+/** What an output to a store is given of the collector besides its settings; plain data. */
+export interface DeliveryContext {
+  /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
+  readonly name: string;
+  /** Where the spool and the dead letters are; empty: there are none. */
+  readonly stateDirectory: string;
+  readonly maxBatchRecords: number;
+  /** Whether `flow.bytes` and its kin are estimates by the sampling rate. */
+  readonly hasScaledCounters: boolean;
+}

@@ -1,5 +1,90 @@
+import { open as openFile, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
+import { makeFolder } from "../../base/file/index.ts";
+import type { Log } from "../../base/report/index.ts";
+import type { DeliveryReport } from "../output-metrics.ts";
 import type { Batch, BatchId } from "./batch.ts";
+
+/** A file of the spool. */
+export interface SpoolFile {
+  /** @returns how many bytes were read; fewer than asked for at the end of the file only. */
+  read(into: Uint8Array, position: number): Promise<number>;
+  /** @returns how many bytes were taken, which may be fewer than were given. */
+  write(chunks: readonly Uint8Array[], position: number): Promise<number>;
+  truncate(size: number): Promise<void>;
+  size(): Promise<number>;
+  /** Has what was written reach the disk. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Every call of the operating system that a spool makes. Each may fail with an error that has an errno name as `code`. */
+export interface SpoolIo {
+  /** Makes a directory and its parents; one that exists is fine. */
+  makeDirectory(path: string): Promise<void>;
+  list(directory: string): Promise<readonly string[]>;
+  /** Opens for reading and writing; creates the file when it is missing. */
+  open(path: string): Promise<SpoolFile>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Has the names in a directory reach the disk. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+export interface SpoolOptions {
+  readonly directory: string;
+  readonly io: SpoolIo;
+  /** All its segments have no more bytes than this, but for one batch. */
+  readonly maxBytes: number;
+  /** A segment that has reached this size is left for another. */
+  readonly segmentBytes: number;
+  /** What happens to a batch for which there is no room: the oldest segment goes, or the batch. */
+  readonly whenFull: "drop_oldest" | "drop_newest";
+  readonly report: Pick<DeliveryReport, "dropped" | "setAside" | "failed">;
+  readonly log: Log;
+}
+
+export const nodeSpoolIo: SpoolIo = {
+  makeDirectory: (path) => makeFolder(path, 0o750),
+  list: (directory) => readdir(directory),
+  async open(path) {
+    try {
+      return spoolFile(await openFile(path, "r+"));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      return spoolFile(await openFile(path, "w+", 0o640));
+    }
+  },
+  rename: (from, to) => rename(from, to),
+  remove: (path) => unlink(path),
+  async syncDirectory(path) {
+    const directory = await openFile(path, "r");
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  },
+};
+
+function spoolFile(handle: FileHandle): SpoolFile {
+  return {
+    async read(into, position) {
+      let done = 0;
+      while (done < into.length) {
+        const { bytesRead } = await handle.read(into, done, into.length - done, position + done);
+        if (bytesRead === 0) break;
+        done += bytesRead;
+      }
+      return done;
+    },
+    write: async (chunks, position) => (await handle.writev(chunks, position)).bytesWritten,
+    truncate: (size) => handle.truncate(size),
+    size: async () => (await handle.stat()).size,
+    sync: () => handle.datasync(),
+    close: () => handle.close(),
+  };
+}
 
 /*
  * A segment is a file of frames, one behind the other; each holds a batch. Numbers are little-endian.
@@ -63,21 +148,21 @@ export function isPayloadOf(header: FrameHeader, payload: Uint8Array): boolean {
   return payload.length === header.payloadBytes && crc32(payload) === header.payloadCrc;
 }
 
-/** A place in a spool: a frame's, or the end of one. */
-export interface SpoolPlace {
+/** Where a frame begins in a spool, or the last one ends. */
+export interface SpoolOffset {
   readonly segment: number;
   readonly offset: number;
 }
 
-/** What is delivered: everything before a place, but for some frames. */
+/** What is delivered: everything before an offset, but for some frames. */
 export interface SpoolPosition {
-  readonly readUpTo: SpoolPlace;
+  readonly readUpTo: SpoolOffset;
   /** Frames before it that were read and are not delivered. */
-  readonly open: readonly SpoolPlace[];
+  readonly open: readonly SpoolOffset[];
 }
 
 /*
- * The position file has two slots, written in turn, so that one is whole whatever happens to a write. Numbers are doubles:
+ * The position file has two slots, written alternately, so that one is whole whatever happens to a write. Numbers are doubles:
  *
  *     0  which write this is          8  CRC-32 of all that follows
  *     16 segment, offset              32 how many frames are open, then segment and offset of each
@@ -87,31 +172,31 @@ const slotHeadBytes = 40;
 /** More are not kept: they are read again. */
 export const maxOpenFrames = (positionSlotBytes - slotHeadBytes) / 16;
 
-export function writePositionSlot(turn: number, { readUpTo, open }: SpoolPosition): Buffer {
+export function writePositionSlot(write: number, { readUpTo, open }: SpoolPosition): Buffer {
   const numbers = [readUpTo.segment, readUpTo.offset, open.length, ...open.flatMap((one) => [one.segment, one.offset])];
   const slot = Buffer.alloc(16 + 8 * numbers.length);
   for (const [i, number] of numbers.entries()) slot.writeDoubleLE(number, 16 + 8 * i);
-  slot.writeDoubleLE(turn, 0);
-  slot.writeDoubleLE(crc32(slot.subarray(16), turn >>> 0), 8);
+  slot.writeDoubleLE(write, 0);
+  slot.writeDoubleLE(crc32(slot.subarray(16), write >>> 0), 8);
   return slot;
 }
 
 /** The newer of the two slots; undefined when neither is whole. */
-export function readPositionSlots(bytes: Buffer): (SpoolPosition & { readonly turn: number }) | undefined {
+export function readPositionSlots(bytes: Buffer): (SpoolPosition & { readonly write: number }) | undefined {
   const slots = [0, positionSlotBytes].flatMap(
     (at) => readPositionSlot(bytes.subarray(at, at + positionSlotBytes)) ?? [],
   );
-  return slots.toSorted((a, b) => b.turn - a.turn)[0];
+  return slots.toSorted((a, b) => b.write - a.write)[0];
 }
 
-function readPositionSlot(slot: Buffer): (SpoolPosition & { readonly turn: number }) | undefined {
+function readPositionSlot(slot: Buffer): (SpoolPosition & { readonly write: number }) | undefined {
   if (slot.length < slotHeadBytes) return undefined;
-  const turn = slot.readDoubleLE(0);
+  const write = slot.readDoubleLE(0);
   const count = slot.readDoubleLE(32);
   const end = slotHeadBytes + 16 * count;
-  if (turn < 1 || !(count >= 0 && end <= slot.length)) return undefined;
-  if (crc32(slot.subarray(16, end), turn >>> 0) !== slot.readDoubleLE(8)) return undefined;
-  const place = (at: number): SpoolPlace => ({ segment: slot.readDoubleLE(at), offset: slot.readDoubleLE(at + 8) });
-  const open = Array.from({ length: count }, (_, i) => place(slotHeadBytes + 16 * i));
-  return { turn, readUpTo: place(16), open };
+  if (write < 1 || !(count >= 0 && end <= slot.length)) return undefined;
+  if (crc32(slot.subarray(16, end), write >>> 0) !== slot.readDoubleLE(8)) return undefined;
+  const offset = (at: number): SpoolOffset => ({ segment: slot.readDoubleLE(at), offset: slot.readDoubleLE(at + 8) });
+  const open = Array.from({ length: count }, (_, i) => offset(slotHeadBytes + 16 * i));
+  return { write, readUpTo: offset(16), open };
 }

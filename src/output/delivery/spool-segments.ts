@@ -1,106 +1,166 @@
 import { join } from "node:path";
-import { errorCode, reasonOf } from "./delivery-error.ts";
+import { errorCode } from "../../base/file/index.ts";
+import { reasonOf } from "./output-adapter.ts";
 import {
+  frameHeaderBytes,
+  maxOpenFrames,
   positionSlotBytes,
+  readFrameHeader,
   readPositionSlots,
   writePositionSlot,
+  type SpoolFile,
+  type SpoolIo,
+  type SpoolOffset,
+  type SpoolOptions,
   type SpoolPosition,
-  maxOpenFrames,
-  type SpoolPlace,
 } from "./spool-format.ts";
-import type { SpoolFile, SpoolIo } from "./spool-io.ts";
-import type { Log } from "../../base/report/index.ts";
-import type { SpoolReport } from "./spool.ts";
-import { newSegment, scanSegment, segmentNumber, segmentPath, type Segment } from "./spool-segment.ts";
+
+const segmentName = /^([0-9]{12})\.spool$/;
+
+function segmentPath(directory: string, number: number): string {
+  return join(directory, `${String(number).padStart(12, "0")}.spool`);
+}
+
+/** One file of a spool. */
+export class Segment {
+  readonly number: number;
+  readonly path: string;
+  /** Open while it is read or written. */
+  file: SpoolFile | undefined;
+  /** The end of its last whole frame: what lies behind it is not looked at. */
+  end = 0;
+  /** Frames before `readAt` that an earlier run has read and not delivered. */
+  readonly earlier: { readonly at: number; readonly count: number; readonly payloadBytes: number }[] = [];
+  /** Where the next frame that was not taken begins, but for those. */
+  readAt = 0;
+  /** Records, bytes of lines and frames that were not taken. */
+  records = 0;
+  bytes = 0;
+  frames = 0;
+  /** The arrival of its oldest record that was not taken when it was opened; milliseconds since the epoch. */
+  oldestAt = 0;
+  /** Offsets of frames that were taken and are not delivered. */
+  readonly taken = new Set<number>();
+  /** Whether no more is written to it. */
+  isSealed: boolean;
+  /** Whether it has bytes that are no frame: then it is set aside, not removed. */
+  isDamaged = false;
+  /** Whether it was removed with what it held. */
+  isDropped = false;
+
+  /** @param file left out for one that an earlier run has written. */
+  constructor(directory: string, number: number, file?: SpoolFile) {
+    this.number = number;
+    this.path = segmentPath(directory, number);
+    this.file = file;
+    this.isSealed = file === undefined;
+  }
+
+  get isDelivered(): boolean {
+    return this.isSealed && this.frames === 0 && this.taken.size === 0;
+  }
+
+  /** Adds a frame behind the others to what it counts. */
+  count(frame: { readonly count: number; readonly oldestAt: number }, payloadBytes: number): void {
+    if (this.frames === 0) this.oldestAt = frame.oldestAt;
+    this.records += frame.count;
+    this.bytes += payloadBytes;
+    this.frames++;
+  }
+
+  /** Looks through what an earlier run has written. @param position what that run has delivered. */
+  async scan(io: SpoolIo, position: SpoolPosition | undefined): Promise<void> {
+    const readUpTo = this.#readEnd(position);
+    const open = new Set(position?.open.flatMap((one) => (one.segment === this.number ? one.offset : [])));
+    const file = await io.open(this.path);
+    try {
+      const size = await file.size();
+      const header = Buffer.alloc(frameHeaderBytes);
+      for (;;) {
+        const at = this.end;
+        const frame = readFrameHeader(header.subarray(0, await file.read(header, at)));
+        const next = at + frameHeaderBytes + (frame?.payloadBytes ?? 0);
+        if (frame === undefined || next > size) break;
+        this.end = next;
+        const { count, payloadBytes } = frame;
+        if (at < readUpTo) {
+          this.readAt = next;
+          if (!open.has(at)) continue;
+          this.earlier.push({ at, count, payloadBytes });
+        }
+        this.count(frame, payloadBytes);
+      }
+      this.isDamaged = this.end < size;
+    } finally {
+      await file.close().catch(() => {});
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.file?.close().catch(() => {});
+    this.file = undefined;
+  }
+
+  #readEnd(position: SpoolPosition | undefined): number {
+    if (position === undefined || this.number > position.readUpTo.segment) return 0;
+    return this.number < position.readUpTo.segment ? Infinity : position.readUpTo.offset;
+  }
+}
 
 /** The durable read position of a spool. */
-interface PositionFile {
-  /** The position that an earlier run has left; undefined when there is none that is whole. */
-  open(): Promise<SpoolPosition | undefined>;
+class PositionFile {
+  readonly #path: string;
+  readonly #io: SpoolIo;
+  readonly #report: SpoolOptions["report"];
+  #file: SpoolFile | undefined;
+  #writes = 0;
+  #wanted: SpoolPosition | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor({ directory, io, report }: SpoolOptions) {
+    this.#path = join(directory, "position");
+    this.#io = io;
+    this.#report = report;
+  }
+
+  /** Returns the position that an earlier run has left; undefined when there is none that is whole. */
+  async open(): Promise<SpoolPosition | undefined> {
+    this.#file ??= await this.#io.open(this.#path);
+    const bytes = Buffer.alloc(2 * positionSlotBytes);
+    const found = readPositionSlots(bytes.subarray(0, await this.#file.read(bytes, 0)));
+    this.#writes = found?.write ?? 0;
+    return found;
+  }
+
   /** Keeps a position. One write is under way at a time, and only the last of those asked for meanwhile follows it. */
-  keep(position: SpoolPosition): void;
+  keep(position: SpoolPosition): void {
+    this.#wanted = position;
+    if (this.#file !== undefined) this.#writing ??= this.#write(this.#file);
+  }
+
   /** Waits for the last write and has it reach the disk. */
-  close(): Promise<void>;
-}
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file?.sync().catch((error: unknown) => this.#failed(error));
+    await this.#file?.close().catch(() => {});
+    this.#file = undefined;
+  }
 
-/** @param failed is called when a position could not be kept: then batches may be sent once more after a crash. */
-function createPositionFile(
-  directory: string,
-  io: SpoolIo,
-  failed: (operation: string, code: string) => void,
-): PositionFile {
-  let file: SpoolFile | undefined;
-  let turn = 0;
-  let wanted: SpoolPosition | undefined;
-  let writing: Promise<void> | undefined;
-
-  const write = async (): Promise<void> => {
-    const to = file;
-    if (to === undefined) return;
-    while (wanted !== undefined) {
-      const position = wanted;
-      wanted = undefined;
-      turn++;
-      try {
-        await to.write([writePositionSlot(turn, position)], (turn % 2) * positionSlotBytes);
-      } catch (error) {
-        failed("position", errorCode(error));
-      }
+  async #write(file: SpoolFile): Promise<void> {
+    while (this.#wanted !== undefined) {
+      const position = this.#wanted;
+      this.#wanted = undefined;
+      this.#writes++;
+      const slot = writePositionSlot(this.#writes, position);
+      await file.write([slot], (this.#writes % 2) * positionSlotBytes).catch((error: unknown) => this.#failed(error));
     }
-    writing = undefined;
-  };
+    this.#writing = undefined;
+  }
 
-  return {
-    async open() {
-      file ??= await io.open(join(directory, "position"));
-      const bytes = Buffer.alloc(2 * positionSlotBytes);
-      const found = readPositionSlots(bytes.subarray(0, await file.read(bytes, 0)));
-      turn = found?.turn ?? 0;
-      return found;
-    },
-    keep(position) {
-      wanted = position;
-      writing ??= write();
-    },
-    async close() {
-      await writing;
-      try {
-        await file?.sync();
-      } catch (error) {
-        failed("position", errorCode(error));
-      }
-      await file?.close().catch(() => {});
-      file = undefined;
-    },
-  };
-}
-
-export interface SpoolSegmentsOptions {
-  readonly directory: string;
-  readonly io: SpoolIo;
-  readonly report: Pick<SpoolReport, "setAside" | "failed">;
-  readonly log: Log;
-}
-
-/** The files of a spool and its read position, which says what of them is delivered. */
-export interface SpoolSegments {
-  /** Finds what an earlier run has left. @throws what the system says; it can be tried again. */
-  open(): Promise<void>;
-  /** Oldest first. The last one is written to unless it is sealed. */
-  all(): readonly Segment[];
-  /** A new one behind the others. @throws what the system says. */
-  create(): Promise<Segment>;
-  /** Has the names of new segments reach the disk. @throws what the system says. */
-  syncNames(): Promise<void>;
-  /** Removes a segment, or sets it aside when it is damaged. */
-  leave(segment: Segment): Promise<void>;
-  /** Whether a segment is to be given up because this was its last try to be read. */
-  isUnreadable(path: string, error: unknown): boolean;
-  /** Removes those of which all is delivered. */
-  tidy(): Promise<void>;
-  /** Writes down what is delivered, soon. */
-  keepPosition(): void;
-  close(): Promise<void>;
+  /** Batches may be sent once more after a crash. */
+  #failed(error: unknown): void {
+    this.#report.failed("position", errorCode(error));
+  }
 }
 
 /** Damaged segments that are kept for a person to look at. */
@@ -110,16 +170,121 @@ const readTries = 3;
 /** What a disk says of bytes that it cannot give, and the system of a name that is no file. */
 const unreadableCodes: ReadonlySet<string> = new Set(["EIO", "EBADMSG", "EUCLEAN", "EISDIR"]);
 
-export function createSpoolSegments({ directory, io, report, log }: SpoolSegmentsOptions): SpoolSegments {
-  const position = createPositionFile(directory, io, (operation, code) => report.failed(operation, code));
-  let segments: Segment[] = [];
-  let nextNumber = 1;
+/** The files of a spool and its read position, which says what of them is delivered. */
+export class SpoolSegments {
+  readonly #options: SpoolOptions;
+  readonly #position: PositionFile;
+  #segments: Segment[] = [];
+  #nextNumber = 1;
   /** Whether names in the directory have changed since the last sync. */
-  let namesChanged = false;
+  #namesChanged = false;
   /** Failed tries to read a segment, by its path. */
-  const failures = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
 
-  const setAside = async (path: string): Promise<void> => {
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.#position = new PositionFile(options);
+  }
+
+  /** Oldest first. The last one is written to unless it is sealed. */
+  get all(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  /** Finds what an earlier run has left. @throws what the system says; it can be tried again. */
+  async open(): Promise<void> {
+    const { directory, io } = this.#options;
+    // What a try that failed has found.
+    this.#segments = [];
+    await io.makeDirectory(directory);
+    const names = await io.list(directory);
+    const numbers = names.flatMap((name) => {
+      const digits = segmentName.exec(name)?.[1];
+      return digits === undefined ? [] : Number(digits);
+    });
+    const delivered = await this.#position.open();
+    // Else what is written next would be taken for delivered by the next run.
+    this.#nextNumber = (delivered?.readUpTo.segment ?? 0) + 1;
+    for (const number of numbers.toSorted((a, b) => a - b)) {
+      this.#nextNumber = Math.max(this.#nextNumber, number + 1);
+      const segment = new Segment(directory, number);
+      try {
+        await segment.scan(io, delivered);
+        this.#segments.push(segment);
+      } catch (error) {
+        if (!this.isUnreadable(segment.path, error)) throw error;
+        await this.#setAside(segment.path);
+      }
+    }
+    await this.tidy();
+    this.keepPosition();
+  }
+
+  /** Makes one behind the others. @throws what the system says. */
+  async create(): Promise<Segment> {
+    const { directory, io } = this.#options;
+    const file = await io.open(segmentPath(directory, this.#nextNumber));
+    const segment = new Segment(directory, this.#nextNumber++, file);
+    this.#segments.push(segment);
+    this.#namesChanged = true;
+    if (this.#segments.length === 1) this.keepPosition();
+    return segment;
+  }
+
+  /** Has the names of new segments reach the disk. @throws what the system says. */
+  async syncNames(): Promise<void> {
+    if (!this.#namesChanged) return;
+    await this.#options.io.syncDirectory(this.#options.directory);
+    this.#namesChanged = false;
+  }
+
+  /** Removes a segment, or sets it aside when it is damaged. */
+  async leave(segment: Segment): Promise<void> {
+    const { report, log } = this.#options;
+    const { path } = segment;
+    this.#segments = this.#segments.filter((one) => one !== segment);
+    this.#namesChanged = true;
+    await segment.close();
+    if (!segment.isDamaged) {
+      await this.#remove(path);
+      return;
+    }
+    try {
+      await this.#setAside(path);
+    } catch (error) {
+      report.failed("set_aside", errorCode(error));
+      log.warn({ path, reason: reasonOf(error) }, "a damaged segment of the spool cannot be set aside");
+    }
+  }
+
+  /** Whether a segment is to be given up because this was its last try to be read. */
+  isUnreadable(path: string, error: unknown): boolean {
+    if (!unreadableCodes.has(errorCode(error))) return false;
+    const tries = (this.#failures.get(path) ?? 0) + 1;
+    if (tries < readTries) this.#failures.set(path, tries);
+    else this.#failures.delete(path);
+    return tries >= readTries;
+  }
+
+  /** Removes those of which all is delivered. */
+  async tidy(): Promise<void> {
+    for (const segment of this.#segments) if (segment.isDelivered) await this.leave(segment);
+  }
+
+  /** Writes down what is delivered, soon. */
+  keepPosition(): void {
+    const kept = positionOf(this.#segments);
+    if (kept !== undefined) this.#position.keep(kept);
+  }
+
+  async close(): Promise<void> {
+    await this.tidy();
+    await this.#position.close();
+    for (const segment of this.#segments) await segment.close();
+  }
+
+  async #setAside(path: string): Promise<void> {
+    const { directory, io, report, log } = this.#options;
     report.setAside();
     log.warn(
       { path },
@@ -127,112 +292,25 @@ export function createSpoolSegments({ directory, io, report, log }: SpoolSegment
     );
     await io.rename(path, `${path}.damaged`);
     const aside = (await io.list(directory)).filter((name) => name.endsWith(".damaged")).toSorted();
-    for (const name of aside.slice(0, -maxSetAside)) await remove(`${directory}/${name}`);
-  };
+    for (const name of aside.slice(0, -maxSetAside)) await this.#remove(`${directory}/${name}`);
+  }
 
-  const remove = async (path: string): Promise<void> => {
+  async #remove(path: string): Promise<void> {
+    const { io, report, log } = this.#options;
     try {
       await io.remove(path);
     } catch (error) {
       report.failed("remove", errorCode(error));
       log.warn({ path, reason: reasonOf(error) }, "a file of the spool cannot be removed");
     }
-  };
-
-  const isUnreadable = (path: string, error: unknown): boolean => {
-    if (!unreadableCodes.has(errorCode(error))) return false;
-    const tries = (failures.get(path) ?? 0) + 1;
-    if (tries < readTries) failures.set(path, tries);
-    else failures.delete(path);
-    return tries >= readTries;
-  };
-
-  const leave = async (segment: Segment): Promise<void> => {
-    segments = segments.filter((one) => one !== segment);
-    namesChanged = true;
-    await segment.file?.close().catch(() => {});
-    segment.file = undefined;
-    if (!segment.isDamaged) {
-      await remove(segment.path);
-      return;
-    }
-    try {
-      await setAside(segment.path);
-    } catch (error) {
-      report.failed("set_aside", errorCode(error));
-      log.warn({ path: segment.path, reason: reasonOf(error) }, "a damaged segment of the spool cannot be set aside");
-    }
-  };
-
-  const keepPosition = (): void => {
-    const kept = positionOf(segments);
-    if (kept !== undefined) position.keep(kept);
-  };
-
-  const tidy = async (): Promise<void> => {
-    for (const segment of segments) {
-      const isDelivered = segment.isSealed && segment.frames === 0 && segment.taken.size === 0;
-      if (isDelivered) await leave(segment);
-    }
-  };
-
-  return {
-    async open() {
-      // What a try that failed has found.
-      segments = [];
-      await io.makeDirectory(directory);
-      const numbers = (await io.list(directory)).flatMap((name) => segmentNumber(name) ?? []).toSorted((a, b) => a - b);
-      const delivered = await position.open();
-      // Else what is written next would be taken for delivered by the next run.
-      nextNumber = (delivered?.readUpTo.segment ?? 0) + 1;
-      for (const number of numbers) {
-        nextNumber = Math.max(nextNumber, number + 1);
-        try {
-          segments.push(await scanSegment(directory, number, io, delivered));
-        } catch (error) {
-          const path = segmentPath(directory, number);
-          if (!isUnreadable(path, error)) throw error;
-          await setAside(path);
-        }
-      }
-      await tidy();
-      keepPosition();
-    },
-    all: () => segments,
-    async create() {
-      const file = await io.open(segmentPath(directory, nextNumber));
-      const segment = newSegment(directory, nextNumber, file);
-      nextNumber++;
-      segments.push(segment);
-      namesChanged = true;
-      if (segments.length === 1) keepPosition();
-      return segment;
-    },
-    async syncNames() {
-      if (!namesChanged) return;
-      await io.syncDirectory(directory);
-      namesChanged = false;
-    },
-    leave,
-    isUnreadable,
-    tidy,
-    keepPosition,
-    async close() {
-      await tidy();
-      await position.close();
-      for (const segment of segments) {
-        await segment.file?.close().catch(() => {});
-        segment.file = undefined;
-      }
-    },
-  };
+  }
 }
 
-/** What is delivered; undefined where there is no segment. */
+/** Returns what is delivered; undefined where there is no segment. */
 function positionOf(segments: readonly Segment[]): SpoolPosition | undefined {
   const reading = segments.find((segment) => segment.readAt < segment.end) ?? segments.at(-1);
   if (reading === undefined) return undefined;
-  const readUpTo: SpoolPlace = { segment: reading.number, offset: reading.readAt };
+  const readUpTo: SpoolOffset = { segment: reading.number, offset: reading.readAt };
   const open = segments.flatMap(({ number, earlier, taken }) =>
     [...earlier.map(({ at }) => at), ...taken].map((offset) => ({ segment: number, offset })),
   );
@@ -241,6 +319,6 @@ function positionOf(segments: readonly Segment[]): SpoolPosition | undefined {
   return { readUpTo: open.reduce((a, b) => (isBefore(b, a) ? b : a), readUpTo), open: [] };
 }
 
-function isBefore(a: SpoolPlace, b: SpoolPlace): boolean {
+function isBefore(a: SpoolOffset, b: SpoolOffset): boolean {
   return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset);
 }

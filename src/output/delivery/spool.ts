@@ -1,20 +1,20 @@
-import type { Batch } from "./batch.ts";
-import { frameHeaderBytes, isPayloadOf, readFrameHeader, writeFrameHeader, type FrameHeader } from "./spool-format.ts";
-import type { SpoolFile, SpoolIo } from "./spool-io.ts";
-import type { Log } from "../../base/report/index.ts";
-import { errorCode } from "./delivery-error.ts";
-import type { Segment } from "./spool-segment.ts";
-import { createSpoolSegments } from "./spool-segments.ts";
+import { errorCode } from "../../base/file/index.ts";
+import type { Batch, TakenBatch } from "./batch.ts";
+import {
+  frameHeaderBytes,
+  isPayloadOf,
+  readFrameHeader,
+  writeFrameHeader,
+  type FrameHeader,
+  type SpoolFile,
+  type SpoolOptions,
+} from "./spool-format.ts";
+import { SpoolSegments, type Segment } from "./spool-segments.ts";
 
-/** The system takes this many pieces in one call. */
+/** The system takes this many chunks in one call. */
 const maxChunks = 512;
 
-/** The bytes that a batch takes in a segment. */
-function frameBytes(batch: Pick<Batch, "byteLength">): number {
-  return frameHeaderBytes + batch.byteLength;
-}
-
-/** Writes a batch at a place of a file. @throws what the system says; some of the frame may be written then. */
+/** Writes a batch at an offset of a file. @throws what the system says; some of the frame may be written then. */
 async function writeFrame(file: SpoolFile, at: number, batch: Batch): Promise<void> {
   let chunks: readonly Uint8Array[] = [writeFrameHeader(batch), ...batch.chunks];
   for (let to = at; chunks.length > 0;) {
@@ -25,15 +25,16 @@ async function writeFrame(file: SpoolFile, at: number, batch: Batch): Promise<vo
   }
 }
 
-/** What lies at a place of a segment. */
-interface ReadFrame {
-  readonly header: FrameHeader;
-  /** Undefined when the bytes are not those that were written. */
-  readonly batch: Batch | undefined;
-}
-
-/** @returns undefined when no frame begins at this place. @throws what the system says. */
-async function readFrame(file: SpoolFile, at: number): Promise<ReadFrame | undefined> {
+/**
+ * Reads a frame.
+ *
+ * @returns its batch is undefined when the bytes are not those that were written; nothing when no frame begins at this offset.
+ * @throws what the system says.
+ */
+async function readFrame(
+  file: SpoolFile,
+  at: number,
+): Promise<{ readonly header: FrameHeader; readonly batch: Batch | undefined } | undefined> {
   const bytes = Buffer.alloc(frameHeaderBytes);
   const header = readFrameHeader(bytes.subarray(0, await file.read(bytes, at)));
   if (header === undefined) return undefined;
@@ -56,155 +57,164 @@ function withoutFirst(chunks: readonly Uint8Array[], bytes: number): readonly Ui
   return left === 0 ? rest : [(rest[0] as Uint8Array).subarray(left), ...rest.slice(1)];
 }
 
-export interface SpoolOptions {
-  readonly directory: string;
-  readonly io: SpoolIo;
-  /** All its segments have no more bytes than this, but for one batch. */
-  readonly maxBytes: number;
-  /** A segment that has reached this size is left for another. */
-  readonly segmentBytes: number;
-  /** What happens to a batch for which there is no room: the oldest segment goes, or the batch. */
-  readonly whenFull: "drop_oldest" | "drop_newest";
-  readonly report: SpoolReport;
-  readonly log: Log;
-}
-
-/** What a spool counts. */
-export interface SpoolReport {
-  /** Records that were lost because there was no room, or because their frame cannot be read any more. */
-  dropped(reason: "spool_full" | "spool_damaged", records: number, bytes: number): void;
-  /** A segment was set aside. */
-  setAside(): void;
-  failed(operation: string, code: string): void;
-}
-
-/** A batch that was read from a spool. One of the two is to be called, once. */
-export interface SpooledBatch {
-  readonly batch: Batch;
-  /** It is delivered and never read again. */
-  done(): void;
-  /** It will be taken again. */
-  giveBack(): void;
-}
-
 /**
  * Batches on disk, first in, first out. `append`, `sync`, `take` and `close` are called one at a time.
  *
  * A batch that is given back, or that was taken and not delivered when the process ended, is read again: it leaves the spool
  * only by `done`, or when it is dropped.
  */
-export interface Spool {
+export class Spool {
+  readonly #options: SpoolOptions;
+  readonly #segments: SpoolSegments;
+  readonly #returned: { readonly batch: Batch; readonly segment: Segment; readonly at: number }[] = [];
+
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.#segments = new SpoolSegments(options);
+  }
+
+  /** Whether `take` would find nothing. */
+  get isEmpty(): boolean {
+    return this.#returned.length === 0 && this.#segments.all.every(({ frames }) => frames === 0);
+  }
+
+  /** Bytes on disk. */
+  get byteLength(): number {
+    return this.#segments.all.reduce((sum, { end }) => sum + end, 0);
+  }
+
+  /** Records that were not taken. */
+  get records(): number {
+    const waiting = this.#segments.all.reduce((sum, { records }) => sum + records, 0);
+    return this.#returned.reduce((sum, { batch }) => sum + batch.count, waiting);
+  }
+
+  /** The arrival of the oldest record that was not taken, as far as it is known; milliseconds since the epoch. */
+  get oldestAt(): number | undefined {
+    return this.#returned[0]?.batch.oldestAt ?? this.#segments.all.find(({ frames }) => frames > 0)?.oldestAt;
+  }
+
   /** Reads what an earlier run has left; comes before all else. @throws what the system says; it can be tried again. */
-  open(): Promise<void>;
+  open(): Promise<void> {
+    return this.#segments.open();
+  }
+
   /**
    * Writes a batch behind the others. @returns false when there is no room and the newest is to be dropped; it is counted.
    *
    * @throws what the system says; nothing of the batch is kept then.
    */
-  append(batch: Batch): Promise<boolean>;
-  /** Has everything that was appended reach the disk. */
-  sync(): Promise<void>;
-  /** Has the next batch begin a segment of its own. */
-  seal(): void;
-  /** The oldest batch that was not taken; undefined when there is none. @throws what the system says; it can be tried again. */
-  take(): Promise<SpooledBatch | undefined>;
-  close(): Promise<void>;
-  /** Whether `take` would find nothing. */
-  readonly isEmpty: boolean;
-  /** Bytes on disk. */
-  readonly byteLength: number;
-  /** Records that were not taken. */
-  readonly records: number;
-  /** The arrival of the oldest record that was not taken, as far as it is known; milliseconds since the epoch. */
-  readonly oldestAt: number | undefined;
-}
-
-export function createSpool(options: SpoolOptions): Spool {
-  const { io, maxBytes, segmentBytes, whenFull, report } = options;
-  const segments = createSpoolSegments(options);
-  const returned: { readonly batch: Batch; readonly segment: Segment; readonly at: number }[] = [];
-
-  const byteLength = (): number => segments.all().reduce((sum, segment) => sum + segment.end, 0);
-
-  const dropOldest = async (): Promise<void> => {
-    const [oldest] = segments.all();
-    if (oldest === undefined) return;
-    report.dropped("spool_full", oldest.records, oldest.bytes);
-    oldest.isDropped = true;
-    for (const one of returned.splice(0)) {
-      if (one.segment === oldest) report.dropped("spool_full", one.batch.count, one.batch.byteLength);
-      else returned.push(one);
+  async append(batch: Batch): Promise<boolean> {
+    const size = frameHeaderBytes + batch.byteLength;
+    if (!(await this.#makeRoom(size))) {
+      this.#options.report.dropped("spool_full", batch.count, batch.byteLength);
+      return false;
     }
-    await segments.leave(oldest);
-    segments.keepPosition();
-  };
+    const segment = await this.#segmentToWrite();
+    await this.#write(segment, batch);
+    segment.count(batch, batch.byteLength);
+    segment.end += size;
+    return true;
+  }
+
+  /** Has everything that was appended reach the disk. */
+  async sync(): Promise<void> {
+    await this.#segments.all.at(-1)?.file?.sync();
+    await this.#segments.syncNames();
+  }
+
+  /** Has the next batch begin a segment of its own. */
+  seal(): void {
+    const last = this.#segments.all.at(-1);
+    if (last !== undefined) last.isSealed = true;
+  }
+
+  /** The oldest batch that was not taken; undefined when there is none. @throws what the system says; it can be tried again. */
+  async take(): Promise<TakenBatch | undefined> {
+    const again = this.#returned.shift();
+    if (again !== undefined) return this.#taken(again.segment, again.at, again.batch);
+    for (;;) {
+      const segment = this.#segments.all.find((one) => one.frames > 0);
+      const taken = segment && (await this.#readNext(segment));
+      // What was delivered meanwhile makes room.
+      await this.#segments.tidy();
+      if (segment === undefined || taken !== undefined) return taken;
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const { batch, segment } of this.#returned.splice(0)) {
+      if (segment.isDropped) this.#options.report.dropped("spool_full", batch.count, batch.byteLength);
+    }
+    for (const one of this.#segments.all) if (one.frames === 0 && one.taken.size === 0) one.isSealed = true;
+    await this.#segments.close();
+  }
 
   /** @returns false when there is no room for this many bytes and the newest is to be dropped. */
-  const makeRoom = async (size: number): Promise<boolean> => {
-    while (byteLength() + size > maxBytes && segments.all().length > 0) {
+  async #makeRoom(size: number): Promise<boolean> {
+    const segments = this.#segments;
+    while (this.byteLength + size > this.#options.maxBytes && segments.all.length > 0) {
       // Those that were delivered meanwhile go first.
-      const before = segments.all().length;
+      const before = segments.all.length;
       await segments.tidy();
-      if (segments.all().length < before) continue;
-      if (whenFull === "drop_newest") return false;
-      await dropOldest();
+      if (segments.all.length < before) continue;
+      if (this.#options.whenFull === "drop_newest") return false;
+      await this.#dropOldest();
     }
     return true;
-  };
+  }
 
-  const segmentToWrite = async (): Promise<Segment> => {
-    const last = segments.all().at(-1);
-    if (last !== undefined && !last.isSealed && last.end < segmentBytes) return last;
+  async #dropOldest(): Promise<void> {
+    const [oldest] = this.#segments.all;
+    if (oldest === undefined) return;
+    const { report } = this.#options;
+    report.dropped("spool_full", oldest.records, oldest.bytes);
+    oldest.isDropped = true;
+    for (const one of this.#returned.splice(0)) {
+      if (one.segment === oldest) report.dropped("spool_full", one.batch.count, one.batch.byteLength);
+      else this.#returned.push(one);
+    }
+    await this.#segments.leave(oldest);
+    this.#segments.keepPosition();
+  }
+
+  async #segmentToWrite(): Promise<Segment> {
+    const last = this.#segments.all.at(-1);
+    if (last !== undefined && !last.isSealed && last.end < this.#options.segmentBytes) return last;
     if (last !== undefined) last.isSealed = true;
-    await segments.tidy();
-    return segments.create();
-  };
+    await this.#segments.tidy();
+    return this.#segments.create();
+  }
 
-  const write = async (segment: Segment, batch: Batch): Promise<void> => {
-    const file = (segment.file ??= await io.open(segment.path));
+  async #write(segment: Segment, batch: Batch): Promise<void> {
+    const file = (segment.file ??= await this.#options.io.open(segment.path));
     try {
       await writeFrame(file, segment.end, batch);
     } catch (error) {
       // What is written of the frame would be taken for damage by the next run.
-      const isCut = await file.truncate(segment.end).then(
-        () => true,
-        () => false,
-      );
-      if (!isCut) segment.isDamaged = true;
+      await file.truncate(segment.end).catch(() => (segment.isDamaged = true));
       // A full disk may never have room for the rest of it: it goes when what it has is delivered, and makes room.
       segment.isSealed = true;
       throw error;
     }
-  };
+  }
 
-  const lost = (segment: Segment, records: number, bytes: number): void => {
-    segment.isDamaged = true;
-    report.dropped("spool_damaged", records, bytes);
-  };
-
-  /** The rest of a segment cannot be read. */
-  const giveUp = (segment: Segment): void => {
-    lost(segment, segment.records, segment.bytes);
-    segment.isSealed = true;
-    segment.earlier.length = 0;
-    segment.readAt = segment.end;
-    segment.records = segment.bytes = segment.frames = 0;
-  };
-
-  const readNext = async (segment: Segment): Promise<SpooledBatch | undefined> => {
+  /** Undefined: the frame is lost, or the rest of the segment. */
+  async #readNext(segment: Segment): Promise<TakenBatch | undefined> {
+    const { io, report } = this.#options;
     const [earlier] = segment.earlier;
     const at = earlier?.at ?? segment.readAt;
-    let frame: ReadFrame | undefined;
+    let frame: Awaited<ReturnType<typeof readFrame>>;
     try {
       segment.file ??= await io.open(segment.path);
       frame = await readFrame(segment.file, at);
     } catch (error) {
-      if (!segments.isUnreadable(segment.path, error)) throw error;
+      if (!this.#segments.isUnreadable(segment.path, error)) throw error;
       report.failed("read", errorCode(error));
     }
     if (frame === undefined) {
       // It was one when the segment was looked through.
-      giveUp(segment);
+      this.#giveUp(segment);
       return undefined;
     }
     const { header, batch } = frame;
@@ -214,88 +224,34 @@ export function createSpool(options: SpoolOptions): Spool {
     segment.bytes -= header.payloadBytes;
     segment.frames--;
     segment.oldestAt = header.oldestAt;
-    if (batch !== undefined) return lend(segment, at, batch);
-    lost(segment, header.count, header.payloadBytes);
+    if (batch !== undefined) return this.#taken(segment, at, batch);
+    this.#lost(segment, header.count, header.payloadBytes);
     return undefined;
-  };
+  }
 
-  const lend = (segment: Segment, at: number, batch: Batch): SpooledBatch => {
+  /** The rest of a segment cannot be read. */
+  #giveUp(segment: Segment): void {
+    this.#lost(segment, segment.records, segment.bytes);
+    segment.isSealed = true;
+    segment.earlier.length = 0;
+    segment.readAt = segment.end;
+    segment.records = segment.bytes = segment.frames = 0;
+  }
+
+  #lost(segment: Segment, records: number, bytes: number): void {
+    segment.isDamaged = true;
+    this.#options.report.dropped("spool_damaged", records, bytes);
+  }
+
+  #taken(segment: Segment, at: number, batch: Batch): TakenBatch {
     segment.taken.add(at);
     return {
       batch,
-      done() {
+      done: () => {
         segment.taken.delete(at);
-        if (!segment.isDropped) segments.keepPosition();
+        if (!segment.isDropped) this.#segments.keepPosition();
       },
-      giveBack: () => void returned.push({ batch, segment, at }),
+      giveBack: () => void this.#returned.push({ batch, segment, at }),
     };
-  };
-
-  return {
-    open: () => segments.open(),
-
-    async append(batch) {
-      const size = frameBytes(batch);
-      if (!(await makeRoom(size))) {
-        report.dropped("spool_full", batch.count, batch.byteLength);
-        return false;
-      }
-      const segment = await segmentToWrite();
-      await write(segment, batch);
-      if (segment.frames === 0) segment.oldestAt = batch.oldestAt;
-      segment.end += size;
-      segment.records += batch.count;
-      segment.bytes += batch.byteLength;
-      segment.frames++;
-      return true;
-    },
-
-    async sync() {
-      await segments.all().at(-1)?.file?.sync();
-      await segments.syncNames();
-    },
-
-    async take() {
-      const again = returned.shift();
-      if (again !== undefined) return lend(again.segment, again.at, again.batch);
-      for (;;) {
-        const segment = segments.all().find((one) => one.frames > 0);
-        if (segment === undefined) {
-          // What was delivered meanwhile makes room.
-          await segments.tidy();
-          return undefined;
-        }
-        const spooled = await readNext(segment);
-        await segments.tidy();
-        if (spooled !== undefined) return spooled;
-      }
-    },
-
-    seal() {
-      const last = segments.all().at(-1);
-      if (last !== undefined) last.isSealed = true;
-    },
-
-    async close() {
-      for (const { batch, segment } of returned.splice(0)) {
-        if (segment.isDropped) report.dropped("spool_full", batch.count, batch.byteLength);
-      }
-      for (const one of segments.all()) if (one.frames === 0 && one.taken.size === 0) one.isSealed = true;
-      await segments.close();
-    },
-
-    get isEmpty() {
-      return returned.length === 0 && segments.all().every(({ frames }) => frames === 0);
-    },
-    get byteLength() {
-      return byteLength();
-    },
-    get records() {
-      const waiting = segments.all().reduce((sum, { records }) => sum + records, 0);
-      return returned.reduce((sum, { batch }) => sum + batch.count, waiting);
-    },
-    get oldestAt() {
-      return returned[0]?.batch.oldestAt ?? segments.all().find(({ frames }) => frames > 0)?.oldestAt;
-    },
-  };
+  }
 }

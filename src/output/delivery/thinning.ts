@@ -16,21 +16,6 @@ export interface ThinningOptions {
   readonly thinned: (records: number) => void;
 }
 
-/**
- * Leaves flow records out when there are too many, so that sums stay right: of each group of n records one is kept, drawn by lot, and stands
- * for n. A second's records decide on the n of the next; within a second n doubles each time that as many were kept as may be.
- */
-export interface Thinning {
-  /** Begins lines that came together. */
-  begin(): void;
-  /** How many records one stands for; 0: it is left out. Records without a sampling rate stand for themselves. */
-  weigh(line: Buffer, start: number, end: number): number;
-  /** Ends them. */
-  end(): void;
-  /** What happens to the fields of a record that stands for several: the last one weighed. */
-  readonly edits: ReadonlyMap<string, FieldEdit>;
-}
-
 interface Stream {
   /** Records of a group; the position of the next one, and of the one that is kept. */
   size: number;
@@ -57,72 +42,83 @@ const second = 1000;
 /** Forged senders are exporters, too. */
 const maxStreams = 16_384;
 
-export function createThinning(options: ThinningOptions): Thinning {
-  const { maxRate, byExporter, hasScaledCounters, clock, random, thinned } = options;
-  const weightedFields = ["flow.sample_rate", ...(hasScaledCounters ? estimates : estimatesAside)];
-  const streams = new Map<string, Stream>();
-  let now = 0;
-  let leftOut = 0;
-  let weight = 1;
+/**
+ * Leaves flow records out when there are too many, so that sums stay right: of each group of n records one is kept, drawn by lot, and stands
+ * for n. A second's records decide on the n of the next; within a second n doubles each time that as many were kept as may be.
+ */
+export class Thinning {
+  /** What happens to the fields of a record that stands for several: the last one weighed. */
+  readonly edits: ReadonlyMap<string, FieldEdit>;
+  readonly #options: ThinningOptions;
+  readonly #streams = new Map<string, Stream>();
+  #now = 0;
+  #leftOut = 0;
+  #weight = 1;
 
-  const streamOf = (name: string): Stream => {
-    const known = streams.get(name);
+  constructor(options: ThinningOptions) {
+    this.#options = options;
+    const fields = ["flow.sample_rate", ...(options.hasScaledCounters ? estimates : estimatesAside)];
+    const multiplied: FieldEdit = {
+      maxGrowth: 24,
+      write: (from, value, end, to, at) =>
+        at + to.write(multiply(from.toString("latin1", value, end), this.#weight), at, "latin1"),
+    };
+    this.edits = new Map(fields.map((name) => [name, multiplied]));
+  }
+
+  /** Begins lines that came together. */
+  begin(): void {
+    this.#now = this.#options.clock.monotonic();
+    this.#leftOut = 0;
+  }
+
+  /** How many records one stands for; 0: it is left out. Records without a sampling rate stand for themselves. */
+  weigh(line: Buffer, start: number, end: number): number {
+    const record = line.subarray(start, end);
+    this.#weight = 1;
+    if (findValue(record, 0, record.length, rateKey) < 0) return 1;
+    const { byExporter, maxRate, random } = this.#options;
+    const stream = this.#streamOf(byExporter ? exporterOf(record) : "");
+    this.#beginSecond(stream);
+    stream.seen++;
+    if (stream.position === stream.size || stream.position === 0) {
+      // A group that has begun is finished with its size, so that its one record stands for all of it.
+      stream.size = stream.nextSize;
+      stream.position = 0;
+      stream.pick = Math.floor(random() * stream.size);
+    }
+    const isKept = stream.position++ === stream.pick;
+    if (!isKept) {
+      this.#leftOut++;
+      return 0;
+    }
+    if (++stream.kept % maxRate === 0) stream.nextSize *= 2;
+    this.#weight = stream.size;
+    return stream.size;
+  }
+
+  /** Ends them. */
+  end(): void {
+    if (this.#leftOut > 0) this.#options.thinned(this.#leftOut);
+  }
+
+  #streamOf(name: string): Stream {
+    const known = this.#streams.get(name);
     if (known !== undefined) return known;
-    if (streams.size >= maxStreams) streams.clear();
-    const stream = { size: 1, position: 0, pick: 0, nextSize: 1, since: now, seen: 0, kept: 0 };
-    streams.set(name, stream);
+    if (this.#streams.size >= maxStreams) this.#streams.clear();
+    const stream = { size: 1, position: 0, pick: 0, nextSize: 1, since: this.#now, seen: 0, kept: 0 };
+    this.#streams.set(name, stream);
     return stream;
-  };
+  }
 
-  /** A group that has begun is finished with its size, so that its one record stands for all of it. */
-  const beginGroup = (stream: Stream): void => {
-    stream.size = stream.nextSize;
-    stream.position = 0;
-    stream.pick = Math.floor(random() * stream.size);
-  };
-
-  const look = (stream: Stream): void => {
-    const seconds = (now - stream.since) / second;
+  #beginSecond(stream: Stream): void {
+    const seconds = (this.#now - stream.since) / second;
     if (seconds < 1) return;
-    stream.nextSize = Math.max(1, Math.ceil(stream.seen / seconds / maxRate));
-    stream.since = now;
+    stream.nextSize = Math.max(1, Math.ceil(stream.seen / seconds / this.#options.maxRate));
+    stream.since = this.#now;
     stream.seen = 0;
     stream.kept = 0;
-  };
-
-  const multiplied: FieldEdit = {
-    maxGrowth: 24,
-    write: (from, value, end, to, at) =>
-      at + to.write(multiply(from.toString("latin1", value, end), weight), at, "latin1"),
-  };
-
-  return {
-    begin() {
-      now = clock.monotonic();
-      leftOut = 0;
-    },
-    weigh(line, start, end) {
-      const record = line.subarray(start, end);
-      weight = 1;
-      if (findValue(record, 0, record.length, rateKey) < 0) return weight;
-      const stream = streamOf(byExporter ? exporterOf(record) : "");
-      look(stream);
-      stream.seen++;
-      if (stream.position === stream.size || stream.position === 0) beginGroup(stream);
-      const isKept = stream.position++ === stream.pick;
-      if (!isKept) {
-        leftOut++;
-        return 0;
-      }
-      if (++stream.kept % maxRate === 0) stream.nextSize *= 2;
-      weight = stream.size;
-      return weight;
-    },
-    end() {
-      if (leftOut > 0) thinned(leftOut);
-    },
-    edits: new Map(weightedFields.map((name) => [name, multiplied])),
-  };
+  }
 }
 
 function exporterOf(record: Buffer): string {

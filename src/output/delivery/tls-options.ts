@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
-import { reasonOf, DeliveryError } from "./delivery-error.ts";
+import { reasonOf, DeliveryError } from "./output-adapter.ts";
 
 /** Reads a file that a setting names. @throws DeliveryError that names the file; an operator can mend it. */
 export function readNamedFile(path: string): Buffer {

@@ -1,11 +1,96 @@
-import { copyLines } from "../../record/index.ts";
 import type { Clock } from "../../base/report/index.ts";
-import type { Batch } from "../delivery/batch.ts";
-import type { OutputAdapter } from "../delivery/output-adapter.ts";
+import { joinChunks, type Batch } from "../delivery/batch.ts";
+import { compressor, logPostConfig, type PostConfig } from "./server-settings.ts";
+import { type HttpAnswer, HttpClient, httpFailure, isPage, notAcknowledged } from "../delivery/http-client.ts";
+import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
+import { copyLines } from "../../record/index.ts";
 import type { AdapterContext } from "../output-kind.ts";
-import { createPostOutput, type PostConfig } from "./post-output.ts";
-import { logPostConfig } from "./server-settings.ts";
 import type { HttpSettings } from "./settings.ts";
+
+/** What a store adds to posting batches. */
+interface PostProtocol {
+  /** What servers of it are called. */
+  readonly name: string;
+  readonly contentType: string;
+  /** Behind the URL's; with a question mark where it has parameters, or empty. */
+  readonly path: string;
+  /** The body of a request, not compressed. */
+  encode(batch: Batch): readonly Uint8Array[];
+  /** Headers of a batch. */
+  headersOf?(batch: Batch): Readonly<Record<string, string>>;
+  /** First contact; see {@link OutputAdapter.open}. */
+  open(client: HttpClient, signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * What a status of 200 to 299 means; absent: all records are with the store.
+   *
+   * @throws DeliveryError
+   */
+  accepted?(answer: HttpAnswer, batch: Batch, signal: AbortSignal): Outcome | Promise<Outcome>;
+  /**
+   * What another status means; undefined, or absent: what it means for any server.
+   *
+   * @throws DeliveryError
+   */
+  refused?(answer: HttpAnswer, batch: Batch): Outcome | undefined;
+  close?(): void;
+}
+
+/** Posts each batch as one request. */
+export class PostOutput implements OutputAdapter {
+  readonly #config: PostConfig;
+  readonly #protocol: PostProtocol;
+  readonly #clock: Clock;
+  readonly #compress: ReturnType<typeof compressor>;
+  readonly #headers: Readonly<Record<string, string>>;
+  #client: HttpClient | undefined;
+
+  constructor(config: PostConfig, protocol: PostProtocol, clock: Clock) {
+    this.#config = config;
+    this.#protocol = protocol;
+    this.#clock = clock;
+    this.#compress = compressor(config.compression);
+    this.#headers = {
+      "content-type": protocol.contentType,
+      ...(this.#compress !== undefined && { "content-encoding": config.compression }),
+    };
+  }
+
+  async open(signal: AbortSignal): Promise<readonly string[]> {
+    this.#client ??= new HttpClient(this.#config, this.#clock);
+    return this.#protocol.open(this.#client, signal);
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    if (this.#client === undefined) throw new Error("not open");
+    const protocol = this.#protocol;
+    const answer = await this.#client.request({
+      method: "POST",
+      path: protocol.path,
+      headers: { ...this.#headers, ...protocol.headersOf?.(batch) },
+      body: await this.#bodyOf(batch),
+      signal,
+    });
+    if (answer.status >= 200 && answer.status < 300) {
+      if (isPage(answer)) throw notAcknowledged(answer, protocol.name);
+      return protocol.accepted === undefined ? allAccepted : await protocol.accepted(answer, batch, signal);
+    }
+    const outcome = protocol.refused?.(answer, batch);
+    if (outcome !== undefined) return outcome;
+    throw httpFailure(answer, this.#clock);
+  }
+
+  async close(): Promise<void> {
+    this.#client?.close();
+    this.#protocol.close?.();
+  }
+
+  async #bodyOf(batch: Batch): Promise<readonly Uint8Array[]> {
+    const chunks = this.#protocol.encode(batch);
+    if (this.#compress === undefined) return chunks;
+    const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    return [await this.#compress(joinChunks({ chunks, byteLength }))];
+  }
+}
 
 /** Posts lines to a server of the operator's own. */
 export function createHttpOutput(settings: HttpSettings, { clock }: AdapterContext): OutputAdapter {
@@ -18,7 +103,7 @@ export function createHttpOutput(settings: HttpSettings, { clock }: AdapterConte
  */
 export function createPostedLines(config: PostConfig, format: HttpSettings["FORMAT"], clock: Clock): OutputAdapter {
   const isLines = format === "ndjson";
-  return createPostOutput(
+  return new PostOutput(
     config,
     {
       name: "a receiver of records",

@@ -1,3 +1,5 @@
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
 import {
   bool,
   hasControl,
@@ -17,7 +19,35 @@ import {
 import { Secret } from "../../base/text/index.ts";
 import type { TlsConfig } from "../delivery/tls-options.ts";
 import type { OwnSettings } from "../output-kind.ts";
-import type { PostConfig } from "./post-output.ts";
+import type { HttpStore } from "../delivery/http-client.ts";
+
+export type Compression = "none" | "gzip" | "zstd";
+
+type Compress = (bytes: Uint8Array) => Promise<Uint8Array>;
+
+const gzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
+/** From Node 22.15 on. */
+const { zstdCompress } = zlib as {
+  readonly zstdCompress?: (bytes: Uint8Array, callback: (error: Error | null, result: Buffer) => void) => void;
+};
+
+/**
+ * Compresses in a thread of the system's calls, fast rather than small.
+ *
+ * @returns undefined for `none`. @throws Error when this Node cannot do it.
+ */
+export function compressor(compression: Compression): Compress | undefined {
+  if (compression === "none") return undefined;
+  if (compression === "gzip") return (bytes) => gzip(bytes, { level: 1 });
+  if (zstdCompress === undefined) throw new Error("this Node has no zstd: 22.15 or later is needed");
+  return promisify(zstdCompress);
+}
+
+/** Says what is wrong with a compression that this Node does not have. */
+export function zstdFault(compression: string): string | undefined {
+  if (compression !== "zstd" || zstdCompress !== undefined) return undefined;
+  return `cannot be zstd with Node ${process.version}: 22.15 or later is needed`;
+}
 
 /** HTTP headers: `X-Tenant=edge,X-Site=north`. */
 const headerList: SettingType<ReadonlyMap<string, string>> = {
@@ -106,9 +136,12 @@ export function basicAuthorization({ USERNAME, PASSWORD }: CredentialSettings): 
   return { authorization: `Basic ${Buffer.from(`${USERNAME}:${PASSWORD}`).toString("base64")}` };
 }
 
+/** How batches are posted to a store; plain data. */
+export type PostConfig = HttpStore & { readonly compression: Compression };
+
 interface PostSettings extends ServerSettings, TlsSettings {
   readonly REQUESTS_IN_FLIGHT: number;
-  readonly COMPRESSION: PostConfig["compression"];
+  readonly COMPRESSION: Compression;
 }
 
 /** Says how batches are posted to a store. @param pathOfAddress of addresses that are no URLs. */

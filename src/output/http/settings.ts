@@ -1,5 +1,5 @@
 import { oneOf, row } from "../../base/settings/index.ts";
-import { zstdFault, type Compression } from "../delivery/compress.ts";
+import { zstdFault, type Compression } from "./server-settings.ts";
 import { commonRows } from "../delivery/settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 import {

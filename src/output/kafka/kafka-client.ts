@@ -18,9 +18,9 @@ import {
   type SASLOptions,
 } from "@platformatic/kafka";
 import { isIP, type Socket } from "node:net";
-import { reasonOf, DeliveryError } from "../delivery/delivery-error.ts";
+import { reasonOf, DeliveryError } from "../delivery/output-adapter.ts";
 import { readNamedFile, tlsOptions } from "../delivery/tls-options.ts";
-import type { RecordPlaces } from "./kafka-lines.ts";
+import type { RecordPlaces } from "./record-batch.ts";
 import { createRecordBatchEncoder } from "./record-batch.ts";
 import { kafka, type KafkaSettings } from "./settings.ts";
 import { brokerFailure, kafkaCode, kafkaCodeOf, topicFailure } from "./kafka-failure.ts";

@@ -1,9 +1,9 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./kafka-lines.ts";
-import { DeliveryError } from "../delivery/delivery-error.ts";
+import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
+import { DeliveryError } from "../delivery/output-adapter.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
-import { compressor } from "../delivery/compress.ts";
+import { compressor } from "../http/server-settings.ts";
 import { createKeyFinder } from "../delivery/line-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import type { AdapterContext } from "../output-kind.ts";

@@ -16,7 +16,7 @@ import {
   type SettingType,
 } from "../../base/settings/index.ts";
 import { Secret } from "../../base/text/index.ts";
-import { zstdFault } from "../delivery/compress.ts";
+import { zstdFault } from "../http/server-settings.ts";
 import { commonRows } from "../delivery/settings.ts";
 import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";

@@ -1,10 +1,10 @@
 import { forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
-import { createLabelsOf } from "../delivery/output-adapter.ts";
+import { BodyWriter } from "../delivery/line-fields.ts";
+import { httpFailure } from "../delivery/http-client.ts";
+import { createLabelsOf } from "../delivery/line-fields.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
 import { createTimeOf } from "../delivery/line-fields.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { PostOutput } from "../http/http-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { LokiSettings } from "./settings.ts";
@@ -22,7 +22,7 @@ export function createLokiOutput(settings: LokiSettings, { clock, nameOf }: Adap
   const labelFields = settings.LABEL_FIELDS.map(nameOf);
   const server = logPostConfig(settings);
   const headers = { ...server.headers, ...(settings.TENANT !== "" && { "x-scope-orgid": settings.TENANT }) };
-  return createPostOutput(
+  return new PostOutput(
     { ...server, headers },
     {
       name: "Loki",
@@ -57,7 +57,7 @@ export function encodeStreams(batch: Batch, labelFields: readonly string[]): Uin
     if (entries === undefined) streams.set(labels, [entry]);
     else entries.push(entry);
   });
-  const out = createBodyWriter(batch.byteLength + (batch.byteLength >> 2) + 64);
+  const out = new BodyWriter(batch.byteLength + (batch.byteLength >> 2) + 64);
   let streamSeparator = '{"streams":[';
   for (const [labels, entries] of streams) {
     out.text(`${streamSeparator}{"stream":${labels},"values":`);

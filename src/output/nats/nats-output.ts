@@ -14,19 +14,14 @@ import {
   type Msg,
   type NatsConnection,
 } from "@nats-io/transport-node";
-import {
-  DeliveryError,
-  reasonOf,
-  causesOf,
-  connectionFailure,
-  type Blame,
-  errorCode,
-} from "../delivery/delivery-error.ts";
+import { DeliveryError, reasonOf, causesOf, connectionFailure, type Blame } from "../delivery/output-adapter.ts";
+import { errorCode } from "../../base/file/index.ts";
 import { type NatsSettings, natsTls, serversOf } from "./settings.ts";
 import { readNamedFile, tlsOptions } from "../delivery/tls-options.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createKeyFinder, endOfKey } from "../delivery/line-fields.ts";
-import { allAccepted, type OutputAdapter, type Refusal, recordTypeOf } from "../delivery/output-adapter.ts";
+import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
 import type { AdapterContext } from "../output-kind.ts";
 
 const nanosecondsPerMillisecond = 1_000_000;

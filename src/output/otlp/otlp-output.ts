@@ -1,11 +1,11 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
+import { BodyWriter } from "../delivery/line-fields.ts";
 import type { HttpAnswer } from "../delivery/http-client.ts";
-import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
 import { endOfValue, fieldKey, findValue, createTimeOf } from "../delivery/line-fields.ts";
 import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { recordTypeOf } from "../delivery/output-adapter.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
+import { PostOutput } from "../http/http-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { OtlpSettings } from "./settings.ts";
@@ -18,7 +18,7 @@ const prefix = Buffer.from(
 /** Posts log records as JSON (OTLP 1, logs): the line as the body. At least once. */
 export function createOtlpOutput(settings: OtlpSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
   const attributeFields = settings.ATTRIBUTE_FIELDS.map(nameOf);
-  return createPostOutput(
+  return new PostOutput(
     logPostConfig(settings, "/v1/logs"),
     {
       name: "OTLP",
@@ -57,7 +57,7 @@ export function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array 
     key: fieldKey(field),
   }));
   const timeOf = createTimeOf();
-  const out = createBodyWriter(prefix.length + 2 * batch.byteLength);
+  const out = new BodyWriter(prefix.length + 2 * batch.byteLength);
   out.bytes(prefix, 0, prefix.length);
   forEachLine(batch, (lines, from, to, index) => {
     const time = timeOf(lines, from, to);

@@ -1,5 +1,5 @@
 import { fieldKey, findIn, findValue } from "../delivery/line-fields.ts";
-import { recordTypeOf } from "../delivery/output-adapter.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
 import type { RecordType } from "../delivery/settings.ts";
 import type { SearchSettings } from "./search-settings.ts";
 

@@ -1,14 +1,14 @@
 import { fieldPatterns, recordFields, type FieldType, copyLines } from "../../record/index.ts";
-import type { NameOf } from "../delivery/output-adapter.ts";
+import type { NameOf } from "../delivery/line-fields.ts";
 import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
 import { searchTls, type SearchSettings } from "./search-settings.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
-import { type HttpAnswer, type HttpClient, createHttpClient } from "../delivery/http-client.ts";
-import { httpFailure, blameOfStatus } from "../delivery/http-failure.ts";
+import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
+import { type HttpAnswer, HttpClient } from "../delivery/http-client.ts";
+import { httpFailure, blameOfStatus } from "../delivery/http-client.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { allAccepted, type Outcome, type Refusal, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { compressor } from "../delivery/compress.ts";
+import { compressor } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 
 /** A server that understands the API of Elasticsearch. */
@@ -425,13 +425,8 @@ export function createSearchOutput(
   let client: HttpClient | undefined;
   return {
     async open(signal) {
-      client ??= createHttpClient({
-        urls,
-        headers,
-        tls: searchTls(settings),
-        maxConnections: settings.REQUESTS_IN_FLIGHT,
-        clock,
-      });
+      const store = { urls, headers, tls: searchTls(settings), maxConnections: settings.REQUESTS_IN_FLIGHT };
+      client ??= new HttpClient(store, clock);
       return prepareSearch(client, { settings, server, nameOf }, clock, signal);
     },
     async send(batch, signal) {

@@ -1,73 +1,78 @@
-import { createLineWalker } from "../../record/index.ts";
+import { createLineWalker, lendLines, type LineWalker, type Sink } from "../../record/index.ts";
+import type { Clock, Component } from "../../base/report/index.ts";
+import type { RollupReport } from "../output-metrics.ts";
 
 /*
  * A key:    for each field: length of its value in four bytes, the lowest one first (0: it has none) | value
  */
 
-/** Makes one key of the values of several fields of a line, without a text for any of them. */
-interface GroupKey {
-  /** Forgets what was set. */
-  clear(): void;
-  /** Says where the value of a field lies. */
-  set(index: number, start: number, end: number): void;
-  /** Puts the values together. @returns a hash of them. */
-  pack(from: Uint8Array): number;
-  /** Whether what was packed is another key. */
-  is(key: Uint8Array): boolean;
-  /** What was packed. */
-  copy(): Uint8Array;
-}
-
 const lengthBytes = 4;
 
-function createGroupKey(fields: number): GroupKey {
-  const starts = new Uint32Array(fields);
-  const ends = new Uint32Array(fields);
-  let packed = new Uint8Array(256);
-  let length = 0;
+/** Makes one key of the values of several fields of a line, without a text for any of them. */
+class GroupKey {
+  readonly #starts: Uint32Array;
+  readonly #ends: Uint32Array;
+  #packed = new Uint8Array(256);
+  #length = 0;
 
-  const reserve = (bytes: number): void => {
-    if (packed.length >= bytes) return;
-    const larger = new Uint8Array(2 * bytes);
-    larger.set(packed);
-    packed = larger;
-  };
+  constructor(fields: number) {
+    this.#starts = new Uint32Array(fields);
+    this.#ends = new Uint32Array(fields);
+  }
 
-  return {
-    clear() {
-      ends.fill(0);
-    },
-    set(index, start, end) {
-      starts[index] = start;
-      ends[index] = end;
-    },
-    pack(from) {
-      let at = 0;
-      let hash = 0;
-      for (let field = 0; field < fields; field++) {
-        const end = ends[field] as number;
-        const start = end === 0 ? 0 : (starts[field] as number);
-        const bytes = end - start;
-        reserve(at + lengthBytes + bytes);
-        const to = packed;
-        for (let shift = 0; shift < 32; shift += 8) to[at++] = bytes >>> shift;
-        hash = Math.imul(hash ^ bytes, 0x01000193);
-        for (let i = start; i < end; i++) {
-          const byte = from[i] as number;
-          to[at++] = byte;
-          hash = Math.imul(hash ^ byte, 0x01000193);
-        }
+  /** Forgets what was set. */
+  clear(): void {
+    this.#ends.fill(0);
+  }
+
+  /** Says where the value of a field lies. */
+  set(index: number, start: number, end: number): void {
+    this.#starts[index] = start;
+    this.#ends[index] = end;
+  }
+
+  /** Puts the values together. @returns a hash of them. */
+  pack(from: Uint8Array): number {
+    let at = 0;
+    let hash = 0;
+    for (let field = 0; field < this.#ends.length; field++) {
+      const end = this.#ends[field] as number;
+      const start = end === 0 ? 0 : (this.#starts[field] as number);
+      const bytes = end - start;
+      const to = this.#reserve(at + lengthBytes + bytes);
+      for (let shift = 0; shift < 32; shift += 8) to[at++] = bytes >>> shift;
+      hash = Math.imul(hash ^ bytes, 0x01000193);
+      for (let i = start; i < end; i++) {
+        const byte = from[i] as number;
+        to[at++] = byte;
+        hash = Math.imul(hash ^ byte, 0x01000193);
       }
-      length = at;
-      return hash ^ (hash >>> 15);
-    },
-    is(key) {
-      if (key.length !== length) return false;
-      for (let i = 0; i < length; i++) if (key[i] !== packed[i]) return false;
-      return true;
-    },
-    copy: () => packed.slice(0, length),
-  };
+    }
+    this.#length = at;
+    return hash ^ (hash >>> 15);
+  }
+
+  /** Whether what was packed is another key. */
+  is(key: Uint8Array): boolean {
+    const packed = this.#packed;
+    if (key.length !== this.#length) return false;
+    for (let i = 0; i < key.length; i++) if (key[i] !== packed[i]) return false;
+    return true;
+  }
+
+  /** Returns what was packed. */
+  copy(): Uint8Array {
+    return this.#packed.slice(0, this.#length);
+  }
+
+  #reserve(bytes: number): Uint8Array {
+    if (this.#packed.length < bytes) {
+      const larger = new Uint8Array(2 * bytes);
+      larger.set(this.#packed);
+      this.#packed = larger;
+    }
+    return this.#packed;
+  }
 }
 
 /** The values of a key, in the order of the fields; empty: the record had none. */
@@ -88,14 +93,6 @@ const summedFields: readonly string[] = ["", "reverse."].flatMap((direction) =>
   ["", "raw.", "scaled."].flatMap((kind) => ["bytes", "packets"].map((unit) => `flow.${direction}${kind}${unit}`)),
 );
 
-/** Whole numbers that are added up: exact, whatever they grow to. */
-interface Sums {
-  /** Adds the digits from one place up to another to a number. */
-  add(index: number, from: Buffer, start: number, end: number): void;
-  /** Undefined for a number that nothing was added to. */
-  text(index: number): string | undefined;
-}
-
 /** Digits that are exact in a double. */
 const exactDigits = 15;
 
@@ -105,59 +102,56 @@ function isWhole(from: Buffer, start: number, end: number): boolean {
   return end > start;
 }
 
-function createSums(): Sums {
+/** Whole numbers that are added up: exact, whatever they grow to. */
+class Sums {
   /** What does not fit any longer goes from the doubles to the bigints. */
-  const small: (number | undefined)[] = [];
-  const large: bigint[] = [];
-  return {
-    add(index, from, start, end) {
-      if (end - start > exactDigits) {
-        large[index] = (large[index] ?? 0n) + BigInt(from.toString("latin1", start, end));
-        small[index] ??= 0;
-        return;
-      }
-      let value = 0;
-      for (let at = start; at < end; at++) value = 10 * value + (from[at] as number) - 0x30;
-      const sum = (small[index] ?? 0) + value;
-      if (sum <= Number.MAX_SAFE_INTEGER) {
-        small[index] = sum;
-        return;
-      }
-      large[index] = (large[index] ?? 0n) + BigInt(small[index] ?? 0);
-      small[index] = value;
-    },
-    text(index) {
-      const rest = small[index];
-      const whole = large[index];
-      if (rest === undefined) return undefined;
-      return whole === undefined ? String(rest) : String(whole + BigInt(rest));
-    },
-  };
+  readonly #small: (number | undefined)[] = [];
+  readonly #large: bigint[] = [];
+
+  /** Adds the digits from one offset up to another to a number. */
+  add(index: number, from: Buffer, start: number, end: number): void {
+    const small = this.#small;
+    if (end - start > exactDigits) {
+      this.#addLarge(index, BigInt(from.toString("latin1", start, end)));
+      small[index] ??= 0;
+      return;
+    }
+    let value = 0;
+    for (let at = start; at < end; at++) value = 10 * value + (from[at] as number) - 0x30;
+    const sum = (small[index] ?? 0) + value;
+    if (sum <= Number.MAX_SAFE_INTEGER) {
+      small[index] = sum;
+      return;
+    }
+    this.#addLarge(index, BigInt(small[index] ?? 0));
+    small[index] = value;
+  }
+
+  /** Undefined for a number that nothing was added to. */
+  text(index: number): string | undefined {
+    const rest = this.#small[index];
+    const whole = this.#large[index];
+    if (rest === undefined) return undefined;
+    return whole === undefined ? String(rest) : String(whole + BigInt(rest));
+  }
+
+  #addLarge(index: number, value: bigint): void {
+    this.#large[index] = (this.#large[index] ?? 0n) + value;
+  }
 }
 
-export interface RollupOptions {
+interface RollupOptions {
   /** The fields whose values make a group. */
   readonly fields: readonly string[];
   /** How many groups are kept at most. */
   readonly maxGroups: number;
+  readonly intervalMs: number;
+  readonly clock: Pick<Clock, "now">;
+  readonly report: RollupReport;
 }
 
 /** What happened to a line. `other`: it has no counters that can be added, or is no flow. `full`: there is no room for its group. */
-export type RollupOutcome = "added" | "other" | "full";
-
-/** Adds flow records up: one for all whose chosen fields are the same. */
-export interface Rollup {
-  /** Takes the record of a line, with its line feed or without. What is not `added` is to be passed on as it is. */
-  add(from: Buffer, start: number, end: number): RollupOutcome;
-  readonly groups: number;
-  /**
-   * Takes the groups away.
-   *
-   * @param time of the records, RFC 3339.
-   * @returns the line of each group, one after the other as it is asked for.
-   */
-  take(time: string): Iterable<string>;
-}
+type RollupOutcome = "added" | "other" | "full";
 
 interface Group {
   /** The values of the chosen fields, one behind the other. */
@@ -182,90 +176,107 @@ export const rolledUpFields: ReadonlySet<string> = new Set([
   ...summedFields,
 ]);
 
-export function createRollup({ fields, maxGroups }: RollupOptions): Rollup {
-  const uses = usesByName(fields);
-  const walker = createLineWalker((name) => uses.get(name));
-  const names = fields.map((name) => `,${JSON.stringify(name)}:`);
-  const key = createGroupKey(fields.length);
-  const starts = new Uint32Array(summedFields.length);
-  const ends = new Uint32Array(summedFields.length);
+/** Adds flow records up: one for all whose chosen fields are the same. */
+class Rollup {
+  readonly #maxGroups: number;
+  readonly #walker: LineWalker<Use>;
+  readonly #names: readonly string[];
+  readonly #key: GroupKey;
+  readonly #starts = new Uint32Array(summedFields.length);
+  readonly #ends = new Uint32Array(summedFields.length);
   /** By the hash of their keys; those of one hash are in a list. */
-  let groups = new Map<number, Group[]>();
-  let groupCount = 0;
-  let counters = 0;
-  let isOther = false;
-  let from: Buffer = Buffer.alloc(0);
+  #groups = new Map<number, Group[]>();
+  #groupCount = 0;
+  #counters = 0;
+  #isOther = false;
+  #from: Buffer = Buffer.alloc(0);
   /** Where times begin; 0: the record has none. */
-  let start = 0;
-  let end = 0;
+  #start = 0;
+  #end = 0;
 
-  const visit = (use: Use, _name: number, value: number, valueEnd: number): void => {
+  constructor({ fields, maxGroups }: Pick<RollupOptions, "fields" | "maxGroups">) {
+    const uses = usesByName(fields);
+    this.#maxGroups = maxGroups;
+    this.#walker = createLineWalker((name) => uses.get(name));
+    this.#names = fields.map((name) => `,${JSON.stringify(name)}:`);
+    this.#key = new GroupKey(fields.length);
+  }
+
+  get groups(): number {
+    return this.#groupCount;
+  }
+
+  /** Takes the record of a line, with its line feed or without. What is not `added` is to be passed on as it is. */
+  add(bytes: Buffer, lineStart: number, lineEnd: number): RollupOutcome {
+    this.#from = bytes;
+    this.#key.clear();
+    this.#starts.fill(0);
+    this.#counters = 0;
+    this.#isOther = false;
+    this.#start = this.#end = 0;
+    this.#walker.walk(bytes, lineStart, lineEnd, this.#visit);
+    if (this.#isOther || this.#counters === 0) return "other";
+    const group = this.#groupOfKey();
+    if (group === undefined) return "full";
+    group.records++;
+    // No counter is at the beginning of a line.
+    for (let i = 0; i < this.#starts.length; i++) {
+      if (this.#starts[i] !== 0) group.sums.add(i, bytes, this.#starts[i] as number, this.#ends[i] as number);
+    }
+    const [start, end] = [this.#start, this.#end];
+    if (start !== 0 && compareTimes(bytes, start, group.start) < 0) group.start = timeAt(bytes, start);
+    if (end !== 0 && (group.end === "" || compareTimes(bytes, end, group.end) > 0)) group.end = timeAt(bytes, end);
+    return "added";
+  }
+
+  /**
+   * Takes the groups away.
+   *
+   * @param time of the records, RFC 3339.
+   * @returns the line of each group, one after the other as it is asked for.
+   */
+  take(time: string): Iterable<string> {
+    const taken = this.#groups;
+    this.#groups = new Map();
+    this.#groupCount = 0;
+    return linesOf(taken, this.#names, time);
+  }
+
+  readonly #visit = (use: Use, _name: number, value: number, valueEnd: number): void => {
     switch (use.kind) {
       case "group":
-        key.set(use.index, value, valueEnd);
+        this.#key.set(use.index, value, valueEnd);
         break;
       case "sum":
-        if (!isWhole(from, value, valueEnd)) isOther = true;
-        starts[use.index] = value;
-        ends[use.index] = valueEnd;
-        counters++;
+        if (!isWhole(this.#from, value, valueEnd)) this.#isOther = true;
+        this.#starts[use.index] = value;
+        this.#ends[use.index] = valueEnd;
+        this.#counters++;
         break;
       case "start":
-        start = value;
+        this.#start = value;
         break;
       case "end":
-        end = value;
+        this.#end = value;
         break;
       case "type":
-        isOther = true;
+        this.#isOther = true;
     }
   };
 
   /** The group of the record that was read; undefined: there is no room for it. */
-  const groupOfKey = (): Group | undefined => {
-    const hash = key.pack(from);
-    const known = groups.get(hash);
-    const found = known?.find((one) => key.is(one.key));
+  #groupOfKey(): Group | undefined {
+    const hash = this.#key.pack(this.#from);
+    const known = this.#groups.get(hash);
+    const found = known?.find((one) => this.#key.is(one.key));
     if (found !== undefined) return found;
-    if (groupCount >= maxGroups) return undefined;
-    groupCount++;
-    const group = { key: key.copy(), sums: createSums(), records: 0, start: "", end: "" };
-    if (known === undefined) groups.set(hash, [group]);
+    if (this.#groupCount >= this.#maxGroups) return undefined;
+    this.#groupCount++;
+    const group = { key: this.#key.copy(), sums: new Sums(), records: 0, start: "", end: "" };
+    if (known === undefined) this.#groups.set(hash, [group]);
     else known.push(group);
     return group;
-  };
-
-  return {
-    get groups() {
-      return groupCount;
-    },
-    add(bytes, lineStart, lineEnd) {
-      from = bytes;
-      key.clear();
-      starts.fill(0);
-      counters = 0;
-      isOther = false;
-      start = end = 0;
-      walker.walk(bytes, lineStart, lineEnd, visit);
-      if (isOther || counters === 0) return "other";
-      const group = groupOfKey();
-      if (group === undefined) return "full";
-      group.records++;
-      // No counter is at the beginning of a line.
-      for (let i = 0; i < starts.length; i++) {
-        if (starts[i] !== 0) group.sums.add(i, bytes, starts[i] as number, ends[i] as number);
-      }
-      if (start !== 0 && compareTimes(bytes, start, group.start) < 0) group.start = timeAt(bytes, start);
-      if (end !== 0 && (group.end === "" || compareTimes(bytes, end, group.end) > 0)) group.end = timeAt(bytes, end);
-      return "added";
-    },
-    take(time) {
-      const taken = groups;
-      groups = new Map();
-      groupCount = 0;
-      return linesOf(taken, names, time);
-    },
-  };
+  }
 }
 
 function* linesOf(
@@ -322,4 +333,130 @@ function usesByName(fields: readonly string[]): ReadonlyMap<string, Use> {
     ["flow.end.timestamp", { kind: "end" }],
     ["flow.record.type", { kind: "type" }],
   ]);
+}
+
+/** Lines of groups are handed over in chunks of about this size, with other work between them. */
+const chunkBytes = 512 * 1024;
+
+/**
+ * Gives a sink the sums of flow records instead of these: at the end of each interval, which begin with the epoch, and when it
+ * stops. All other records pass as they come.
+ */
+export class RollupSink implements Sink, Component {
+  readonly name: string;
+  readonly #sink: Sink & Component;
+  readonly #intervalMs: number;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #report: RollupReport;
+  readonly #rollup: Rollup;
+  /** When the interval began. */
+  #from: number;
+  #timer: NodeJS.Timeout | undefined;
+  /** Of an interval that is over: what is still to be handed over. */
+  #lines: Iterator<string> | undefined;
+  #next: NodeJS.Immediate | undefined;
+
+  constructor(sink: Sink & Component, options: RollupOptions) {
+    this.name = sink.name;
+    this.#sink = sink;
+    this.#intervalMs = options.intervalMs;
+    this.#clock = options.clock;
+    this.#report = options.report;
+    this.#rollup = new Rollup(options);
+    this.#report.groups(() => this.#rollup.groups);
+    this.#from = this.#beginOf(this.#clock.now());
+  }
+
+  write(lines: Uint8Array, _count: number): void {
+    if (this.#isOver()) this.#endInterval();
+    const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
+    const others: Buffer[] = [];
+    let added = 0;
+    let overflowed = 0;
+    for (let at = 0, end = 0; at < bytes.length; at = end) {
+      end = bytes.indexOf(0x0a, at) + 1 || bytes.length;
+      const outcome = this.#rollup.add(bytes, at, end);
+      if (outcome === "added") added++;
+      else others.push(bytes.subarray(at, end));
+      if (outcome === "full") overflowed++;
+    }
+    if (added > 0) this.#report.added(added);
+    if (overflowed > 0) this.#report.overflowed(overflowed);
+    if (others.length > 0) lendLines(this.#sink, Buffer.concat(others), others.length, () => {});
+  }
+
+  lend(lines: Uint8Array, count: number, done: () => void): void {
+    this.write(lines, count);
+    done();
+  }
+
+  async start(): Promise<void> {
+    await this.#sink.start();
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#endInterval();
+    this.#handOverAll();
+    await this.#sink.stop();
+  }
+
+  #beginOf(now: number): number {
+    return Math.floor(now / this.#intervalMs) * this.#intervalMs;
+  }
+
+  #isOver(): boolean {
+    const now = this.#clock.now();
+    // A clock that was set back begins another interval, too.
+    return now >= this.#from + this.#intervalMs || now < this.#from;
+  }
+
+  #schedule(): void {
+    const rest = this.#from + this.#intervalMs - this.#clock.now();
+    this.#timer = setTimeout(
+      () => {
+        if (this.#isOver()) this.#endInterval();
+        this.#schedule();
+      },
+      Math.min(this.#intervalMs, Math.max(1, rest)),
+    );
+  }
+
+  #endInterval(): void {
+    // What the interval before has left goes first.
+    this.#handOverAll();
+    if (this.#rollup.groups > 0) this.#lines = this.#rollup.take(new Date(this.#from).toISOString())[Symbol.iterator]();
+    this.#from = this.#beginOf(this.#clock.now());
+    this.#handOverNext();
+  }
+
+  #handOverNext(): void {
+    if (this.#lines !== undefined && this.#handOver(this.#lines)) {
+      this.#next = setImmediate(() => this.#handOverNext());
+    } else this.#lines = undefined;
+  }
+
+  #handOverAll(): void {
+    clearImmediate(this.#next);
+    const rest = this.#lines;
+    this.#lines = undefined;
+    if (rest !== undefined) while (this.#handOver(rest));
+  }
+
+  /** @returns whether there is more. */
+  #handOver(lines: Iterator<string>): boolean {
+    let text = "";
+    let count = 0;
+    while (text.length < chunkBytes) {
+      const line = lines.next();
+      if (line.done === true) break;
+      text += line.value;
+      count++;
+    }
+    if (count === 0) return false;
+    this.#report.written(count);
+    lendLines(this.#sink, Buffer.from(text, "latin1"), count, () => {});
+    return true;
+  }
 }

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLineWalker, type LineWalker } from "../../record/index.ts";
 import { forEachLine, type Batch, type BatchId } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
-import type { NameOf } from "../delivery/output-adapter.ts";
+import { BodyWriter } from "../delivery/line-fields.ts";
+import type { NameOf } from "../delivery/line-fields.ts";
 import { endOfValue, fieldKey, findValue, createTimeOf } from "../delivery/line-fields.ts";
-import { DeliveryError, type Blame } from "../delivery/delivery-error.ts";
-import { createHttpClient, type HttpAnswer, type HttpClient } from "../delivery/http-client.ts";
-import { httpFailure, notAcknowledged } from "../delivery/http-failure.ts";
+import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
+import { HttpClient, type HttpAnswer } from "../delivery/http-client.ts";
+import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
 import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { PostOutput } from "../http/http-output.ts";
 import { postConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { SplunkSettings } from "./settings.ts";
@@ -66,7 +66,7 @@ export function encodeEvents(batch: Batch, settings: EventSettings, reader: Even
   const { hosts, starts, cim } = reader;
   const fixed = JSON.stringify(metadataOf(settings)).slice(0, -1);
   const timeOf = createTimeOf();
-  const out = createBodyWriter(batch.byteLength + batch.count * (fixed.length + 96));
+  const out = new BodyWriter(batch.byteLength + batch.count * (fixed.length + 96));
   let lines = Buffer.alloc(0);
   let isFirst = true;
   const writeField = (use: number, _name: number, value: number, end: number): void => {
@@ -145,7 +145,7 @@ export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: 
   const awaitAck = async (url: string, channel: string, id: number, signal: AbortSignal): Promise<void> => {
     let client = ackClients.get(url);
     if (client === undefined) {
-      client = createHttpClient({ urls: [url], headers, tls, maxConnections: 1, clock });
+      client = new HttpClient({ urls: [url], headers, tls, maxConnections: 1 }, clock);
       ackClients.set(url, client);
     }
     for (;;) {
@@ -172,7 +172,7 @@ export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: 
     }
   };
 
-  return createPostOutput(
+  return new PostOutput(
     server,
     {
       name: hec,

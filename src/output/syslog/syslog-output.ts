@@ -1,19 +1,94 @@
+import { createSocket, type Socket as DatagramSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { Socket as DatagramSocket } from "node:dgram";
-import { DeliveryError, connectionFailure } from "../delivery/delivery-error.ts";
-import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
-import { hostAndPort, openDatagrams, sendDatagrams } from "./syslog-datagrams.ts";
-import { endOfValue, fieldKey, findValue } from "../delivery/line-fields.ts";
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter, type BodyWriter } from "../delivery/body-writer.ts";
-import { recordTypeOf } from "../delivery/output-adapter.ts";
+import {
+  connectionFailure,
+  type Outcome,
+  type Refusal,
+  DeliveryError,
+  allAccepted,
+  type OutputAdapter,
+} from "../delivery/output-adapter.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
+import { errorCode } from "../../base/file/index.ts";
+import { tlsOptions, type TlsConfig } from "../delivery/tls-options.ts";
+import { endOfValue, fieldKey, findValue, BodyWriter } from "../delivery/line-fields.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import { priorityOf, syslog, type SyslogSettings } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { createEndpoints } from "../delivery/endpoints.ts";
-import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
+import { Endpoints } from "../delivery/backoff.ts";
+
+/** Takes `host:port` or `[2001:db8::1]:514` apart. */
+function hostAndPort(server: string): { readonly host: string; readonly port: number } {
+  const at = server.lastIndexOf(":");
+  return { host: server.slice(0, at).replace(/^\[(.*)\]$/, "$1"), port: Number(server.slice(at + 1)) };
+}
+
+/** The longest datagram over IPv4: 65535 less its headers. */
+const maxBytes = 65_507;
+/** Datagrams that are with the system at the same time. */
+const atOnce = 64;
+
+/** A socket that sends to one server. @throws DeliveryError when its name is not known. */
+async function openDatagrams(server: string): Promise<DatagramSocket> {
+  const { host, port } = hostAndPort(server);
+  try {
+    const { address, family } = await lookup(host);
+    const socket = createSocket(family === 6 ? "udp6" : "udp4");
+    socket.on("error", () => {});
+    await new Promise<void>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.connect(port, address, () => resolve());
+    });
+    socket.unref();
+    return socket;
+  } catch (error) {
+    throw connectionFailure(error, server);
+  }
+}
+
+/**
+ * Sends each record as a datagram. What the system takes counts as delivered.
+ *
+ * @param encode makes the datagram of a line.
+ * @throws DeliveryError when none could be sent.
+ */
+async function sendDatagrams(
+  socket: DatagramSocket,
+  server: string,
+  batch: Batch,
+  encode: (lines: Buffer, from: number, to: number) => Uint8Array,
+): Promise<Outcome> {
+  const datagrams: Uint8Array[] = [];
+  forEachLine(batch, (lines, from, to) => datagrams.push(encode(lines, from, to)));
+  const refused: Refusal[] = [];
+  const retry: number[] = [];
+  let fault: unknown;
+  const sendOne = async (datagram: Uint8Array, index: number): Promise<void> => {
+    const error = datagram.length > maxBytes ? tooLong : await send(socket, datagram);
+    if (error === undefined) return;
+    if (errorCode(error) === "EMSGSIZE") {
+      refused.push({ index, reason: "the record is longer than a datagram may be" });
+      return;
+    }
+    retry.push(index);
+    fault = error;
+  };
+  for (let from = 0; from < datagrams.length; from += atOnce) {
+    await Promise.all(datagrams.slice(from, from + atOnce).map((datagram, i) => sendOne(datagram, from + i)));
+  }
+  if (fault !== undefined && retry.length === batch.count) throw connectionFailure(fault, server);
+  return { refused, retry: retry.toSorted((a, b) => a - b) };
+}
+
+const tooLong = Object.assign(new Error("too long"), { code: "EMSGSIZE" });
+
+function send(socket: DatagramSocket, datagram: Uint8Array): Promise<Error | undefined> {
+  return new Promise((resolve) => socket.send(datagram, (error) => resolve(error ?? undefined)));
+}
 
 /** A receiver without TLS takes the handshake for a message, and is silent. */
 const handshakeMs = 10_000;
@@ -140,7 +215,7 @@ export function createHeaderOf(
 
 /** All messages of a batch, each with its length in bytes before it (RFC 6587, 3.4.1; RFC 5425, 4.3). */
 export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
-  const out = createBodyWriter(batch.byteLength + 128 * batch.count);
+  const out = new BodyWriter(batch.byteLength + 128 * batch.count);
   forEachLine(batch, (lines, from, to) => {
     const header = headerOf(lines, from, to);
     out.text(`${Buffer.byteLength(header) + to - from} ${header}`);
@@ -152,7 +227,7 @@ export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
 /** One message in memory of its own: a datagram (RFC 5426, 3.1). */
 function datagramOf(lines: Buffer, from: number, to: number, headerOf: HeaderOf): Uint8Array {
   const header = headerOf(lines, from, to);
-  const out: BodyWriter = createBodyWriter(3 * header.length + to - from);
+  const out: BodyWriter = new BodyWriter(3 * header.length + to - from);
   out.text(header);
   out.bytes(lines, from, to);
   return out.body();
@@ -173,7 +248,7 @@ export function createSyslogOutput(settings: SyslogSettings, { clock }: AdapterC
 function overStreams(settings: SyslogSettings, clock: Clock): OutputAdapter {
   const { ADDRESSES: servers, CONFIRM: confirm } = settings;
   const tls = syslog.tls(settings);
-  const endpoints = createEndpoints(servers, clock);
+  const endpoints = new Endpoints(servers, clock);
   const headerOf = createHeaderOf(settings);
   /** Connections that stay and are free, the server of each. */
   const idle = new Map<Socket, string>();
@@ -237,7 +312,7 @@ function overStreams(settings: SyslogSettings, clock: Clock): OutputAdapter {
 
 /** Whether a datagram has arrived is not known: at most once. */
 function overDatagrams(settings: SyslogSettings, clock: Clock): OutputAdapter {
-  const endpoints = createEndpoints(settings.ADDRESSES, clock);
+  const endpoints = new Endpoints(settings.ADDRESSES, clock);
   const headerOf = createHeaderOf(settings);
   const sockets = new Map<string, DatagramSocket>();
   const socketTo = async (server: string): Promise<DatagramSocket> => {

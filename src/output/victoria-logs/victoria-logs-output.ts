@@ -1,9 +1,9 @@
 import { forEachLine, type Batch } from "../delivery/batch.ts";
-import { createBodyWriter } from "../delivery/body-writer.ts";
-import { httpFailure } from "../delivery/http-failure.ts";
+import { BodyWriter } from "../delivery/line-fields.ts";
+import { httpFailure } from "../delivery/http-client.ts";
 import type { OutputAdapter } from "../delivery/output-adapter.ts";
-import { recordTypeOf } from "../delivery/output-adapter.ts";
-import { createPostOutput } from "../http/post-output.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
+import { PostOutput } from "../http/http-output.ts";
 import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { VictoriaLogsSettings } from "./settings.ts";
@@ -18,7 +18,7 @@ export function createVictoriaLogsOutput(
     _msg_field: "_msg",
     _stream_fields: settings.STREAM_FIELDS.map(nameOf).join(","),
   });
-  return createPostOutput(
+  return new PostOutput(
     logPostConfig(settings),
     {
       name: "VictoriaLogs",
@@ -36,7 +36,7 @@ export function createVictoriaLogsOutput(
 }
 
 function withMessages(batch: Batch): Uint8Array {
-  const out = createBodyWriter(batch.byteLength + 32 * batch.count);
+  const out = new BodyWriter(batch.byteLength + 32 * batch.count);
   forEachLine(batch, (lines, from, to) => {
     out.text(`{"_msg":"${recordTypeOf(lines, from, to)}",`);
     out.bytes(lines, from + 1, to);

@@ -145,36 +145,79 @@ interface Challenge {
   readonly verifier: string;
 }
 
-/** The server at which users sign in. */
-interface Issuer {
+/**
+ * The server at which users sign in.
+ *
+ * The library is loaded with the first sign-in.
+ */
+class Issuer {
+  readonly #config: OidcConfig;
+  readonly #clock: Pick<Clock, "monotonic">;
+  #known: { readonly description: Promise<OpenIdClient.Configuration>; readonly ends: number } | undefined;
+
+  constructor(config: OidcConfig, clock: Pick<Clock, "monotonic">) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  /** A new secret for each sign-in. */
+  async challenge(): Promise<Challenge> {
+    const client = await import("openid-client");
+    return { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() };
+  }
+
   /** Where the browser has to go. @throws SignInError `unavailable` */
-  begin(state: string, challenge: Challenge): Promise<string>;
+  async begin(state: string, { nonce, verifier }: Challenge): Promise<string> {
+    const client = await import("openid-client");
+    const url = client.buildAuthorizationUrl(await this.#describe(), {
+      redirect_uri: this.#config.redirectUrl,
+      scope: this.#config.scopes.join(" "),
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state,
+      nonce,
+    });
+    return url.href;
+  }
+
   /**
    * What the issuer says of the user, once its answer to the browser has proven right: state, nonce, PKCE, and signature, issuer,
    * audience and time of the ID token.
    *
    * @throws SignInError
    */
-  finish(answer: URLSearchParams, state: string, challenge: Challenge): Promise<Claims>;
-  /** A new secret for each sign-in. */
-  challenge(): Promise<Challenge>;
-}
+  async finish(answer: URLSearchParams, state: string, { nonce, verifier }: Challenge): Promise<Claims> {
+    const client = await import("openid-client");
+    try {
+      const description = await this.#describe();
+      const url = new URL(this.#config.redirectUrl);
+      url.search = answer.toString();
+      const tokens = await client.authorizationCodeGrant(description, url, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      const claims: Claims = { ...tokens.claims() };
+      const hasUserInfo = description.serverMetadata().userinfo_endpoint !== undefined;
+      if (claimOf(claims, this.#config.roleClaim) !== undefined || !hasUserInfo) return claims;
+      const more = await client.fetchUserInfo(description, tokens.access_token, String(claims["sub"]));
+      return { ...more, ...claims };
+    } catch (error) {
+      throw await this.#asSignInError(error);
+    }
+  }
 
-/** The library is loaded with the first sign-in. */
-function createIssuer(config: OidcConfig, clock: Pick<Clock, "monotonic">): Issuer {
-  const load = (): Promise<typeof OpenIdClient> => import("openid-client");
-  let known: { readonly description: Promise<OpenIdClient.Configuration>; readonly ends: number } | undefined;
-
-  const discover = async (): Promise<OpenIdClient.Configuration> => {
-    const client = await load();
-    const auth = config.clientAuth === "basic" ? client.ClientSecretBasic : client.ClientSecretPost;
-    const isClear = new URL(config.issuer).protocol === "http:";
-    const { authorities } = config;
+  async #discover(): Promise<OpenIdClient.Configuration> {
+    const client = await import("openid-client");
+    const auth = this.#config.clientAuth === "basic" ? client.ClientSecretBasic : client.ClientSecretPost;
+    const isClear = new URL(this.#config.issuer).protocol === "http:";
+    const { authorities } = this.#config;
     return client.discovery(
-      new URL(config.issuer),
-      config.clientId,
+      new URL(this.#config.issuer),
+      this.#config.clientId,
       undefined,
-      config.clientSecret === "" ? client.None() : auth(config.clientSecret),
+      this.#config.clientSecret === "" ? client.None() : auth(this.#config.clientSecret),
       {
         timeout: requestSeconds,
         [client.customFetch]: createTrustingFetch(authorities?.()),
@@ -182,78 +225,44 @@ function createIssuer(config: OidcConfig, clock: Pick<Clock, "monotonic">): Issu
         execute: [client.enableNonRepudiationChecks, ...(isClear ? [client.allowInsecureRequests] : [])],
       },
     );
-  };
+  }
 
-  const unavailable = (error: unknown): SignInError =>
-    new SignInError("unavailable", `the issuer ${config.issuer} cannot be used: ${reasonOf(error)}`, { cause: error });
+  #unavailable(error: unknown): SignInError {
+    return new SignInError("unavailable", `the issuer ${this.#config.issuer} cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
 
   /** One question at a time; a failure is not kept. Whatever is wrong with a description: nobody can sign in. */
-  const describe = (): Promise<OpenIdClient.Configuration> => {
-    if (known === undefined || known.ends <= clock.monotonic()) {
-      const description = discover().catch((error: unknown) => {
-        known = undefined;
-        throw unavailable(error);
+  #describe(): Promise<OpenIdClient.Configuration> {
+    if (this.#known === undefined || this.#known.ends <= this.#clock.monotonic()) {
+      const description = this.#discover().catch((error: unknown) => {
+        this.#known = undefined;
+        throw this.#unavailable(error);
       });
-      known = { description, ends: clock.monotonic() + descriptionMs };
+      this.#known = { description, ends: this.#clock.monotonic() + descriptionMs };
     }
-    return known.description;
-  };
+    return this.#known.description;
+  }
 
-  const asSignInError = async (error: unknown): Promise<SignInError> => {
+  async #asSignInError(error: unknown): Promise<SignInError> {
     if (error instanceof SignInError) return error;
-    const { AuthorizationResponseError, ResponseBodyError, ClientError } = await load();
+    const { AuthorizationResponseError, ResponseBodyError, ClientError } = await import("openid-client");
     if (error instanceof AuthorizationResponseError) {
       return new SignInError("refused", `the issuer refused: ${said(error.error, error.error_description)}`);
     }
     if (error instanceof ResponseBodyError) {
       const answer = said(error.error, error.error_description);
       if (error.error === "invalid_grant") return new SignInError("refused", `the issuer refused: ${answer}`);
-      return new SignInError("unavailable", `the issuer ${config.issuer} does not serve this collector: ${answer}`);
+      return new SignInError(
+        "unavailable",
+        `the issuer ${this.#config.issuer} does not serve this collector: ${answer}`,
+      );
     }
-    if (!(error instanceof ClientError) || noAnswer.has(error.code ?? "")) return unavailable(error);
+    if (!(error instanceof ClientError) || noAnswer.has(error.code ?? "")) return this.#unavailable(error);
     const message = `the answer of the issuer cannot be trusted: ${reasonOf(error)}`;
     return new SignInError("refused", message, { cause: error });
-  };
-
-  return {
-    async challenge() {
-      const client = await load();
-      return { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() };
-    },
-    async begin(state, { nonce, verifier }) {
-      const client = await load();
-      const url = client.buildAuthorizationUrl(await describe(), {
-        redirect_uri: config.redirectUrl,
-        scope: config.scopes.join(" "),
-        code_challenge: await client.calculatePKCECodeChallenge(verifier),
-        code_challenge_method: "S256",
-        state,
-        nonce,
-      });
-      return url.href;
-    },
-    async finish(answer, state, { nonce, verifier }) {
-      const client = await load();
-      try {
-        const description = await describe();
-        const url = new URL(config.redirectUrl);
-        url.search = answer.toString();
-        const tokens = await client.authorizationCodeGrant(description, url, {
-          expectedState: state,
-          expectedNonce: nonce,
-          pkceCodeVerifier: verifier,
-          idTokenExpected: true,
-        });
-        const claims: Claims = { ...tokens.claims() };
-        const hasUserInfo = description.serverMetadata().userinfo_endpoint !== undefined;
-        if (claimOf(claims, config.roleClaim) !== undefined || !hasUserInfo) return claims;
-        const more = await client.fetchUserInfo(description, tokens.access_token, String(claims["sub"]));
-        return { ...more, ...claims };
-      } catch (error) {
-        throw await asSignInError(error);
-      }
-    },
-  };
+  }
 }
 
 /** Codes of the library for an issuer that gave no answer of use. */
@@ -283,56 +292,59 @@ function reasonOf(error: unknown): string {
   return texts.join(": ").slice(0, 300);
 }
 
-/** Values by random keys, which end. When there are too many, the oldest goes. */
-interface ExpiringMap<Value> {
-  readonly size: number;
-  /** @returns the key: 256 random bits, safe in a URL and in a cookie. */
-  add(value: Value): string;
-  get(key: string): Value | undefined;
-  /** Removes it. @returns what it was; undefined for a key that is not known or has ended. */
-  take(key: string): Value | undefined;
-}
-
-/** @param lifetimeMs from when a value was added on. */
-function createExpiringMap<Value>(
-  { lifetimeMs, maxSize }: { readonly lifetimeMs: number; readonly maxSize: number },
-  clock: Pick<Clock, "monotonic">,
-): ExpiringMap<Value> {
+/**
+ * Values by random keys, which end. When there are too many, the oldest goes.
+ *
+ * @param lifetimeMs from when a value was added on.
+ */
+class ExpiringMap<Value> {
+  readonly #lifetimeMs: number;
+  readonly #maxSize: number;
+  readonly #clock: Pick<Clock, "monotonic">;
   // All live equally long, so that the oldest is the first and the first to end.
-  const entries = new Map<string, { readonly value: Value; readonly ends: number }>();
+  readonly #entries = new Map<string, { readonly value: Value; readonly ends: number }>();
 
-  const dropEnded = (): void => {
-    const now = clock.monotonic();
-    for (const [key, { ends }] of entries) {
+  constructor(lifetimeMs: number, maxSize: number, clock: Pick<Clock, "monotonic">) {
+    this.#lifetimeMs = lifetimeMs;
+    this.#maxSize = maxSize;
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    this.#dropEnded();
+    return this.#entries.size;
+  }
+
+  /** @returns the key: 256 random bits, safe in a URL and in a cookie. */
+  add(value: Value): string {
+    this.#dropEnded();
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size >= this.#maxSize && oldest !== undefined) this.#entries.delete(oldest);
+    const key = randomBytes(32).toString("base64url");
+    this.#entries.set(key, { value, ends: this.#clock.monotonic() + this.#lifetimeMs });
+    return key;
+  }
+
+  get(key: string): Value | undefined {
+    this.#dropEnded();
+    return this.#entries.get(key)?.value;
+  }
+
+  /** Removes it. @returns what it was; undefined for a key that is not known or has ended. */
+  take(key: string): Value | undefined {
+    this.#dropEnded();
+    const found = this.#entries.get(key);
+    this.#entries.delete(key);
+    return found?.value;
+  }
+
+  #dropEnded(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, { ends }] of this.#entries) {
       if (ends > now) return;
-      entries.delete(key);
+      this.#entries.delete(key);
     }
-  };
-
-  return {
-    get size() {
-      dropEnded();
-      return entries.size;
-    },
-    add(value) {
-      dropEnded();
-      const [oldest] = entries.keys();
-      if (entries.size >= maxSize && oldest !== undefined) entries.delete(oldest);
-      const key = randomBytes(32).toString("base64url");
-      entries.set(key, { value, ends: clock.monotonic() + lifetimeMs });
-      return key;
-    },
-    get(key) {
-      dropEnded();
-      return entries.get(key)?.value;
-    },
-    take(key) {
-      dropEnded();
-      const found = entries.get(key);
-      entries.delete(key);
-      return found?.value;
-    },
-  };
+  }
 }
 
 /** How long a person may take at the issuer, milliseconds. */
@@ -342,13 +354,36 @@ const maxSessions = 10_000;
 /** Answers of browsers that are checked at the issuer at a time. */
 const maxRunning = 32;
 
-/** Sign-ins at an issuer, and the sessions that they give. */
-export interface SignIn {
-  /** Where the issuer sends the browser back to. */
+/**
+ * Sign-ins at an issuer, and the sessions that they give.
+ *
+ * Keeps all in memory: a restart ends every session.
+ */
+export class SignIn {
+  readonly #config: OidcConfig;
   readonly redirectUrl: string;
   readonly sessionMs: number;
+  readonly #issuer: Issuer;
+  readonly #pending: ExpiringMap<{ readonly challenge: Challenge; readonly target: string }>;
+  readonly #sessions: ExpiringMap<Principal>;
+  /** The session of each principal. */
+  readonly #keys = new WeakMap<Principal, string>();
+  #running = 0;
+
+  constructor(config: OidcConfig, clock: Pick<Clock, "monotonic">) {
+    this.#config = config;
+    this.redirectUrl = config.redirectUrl;
+    this.sessionMs = config.sessionMs;
+    this.#issuer = new Issuer(config, clock);
+    this.#pending = new ExpiringMap(pendingMs, maxPending, clock);
+    this.#sessions = new ExpiringMap(config.sessionMs, maxSessions, clock);
+  }
+
   /** How many sessions there are. */
-  sessions(): number;
+  sessions(): number {
+    return this.#sessions.size;
+  }
+
   /**
    * Begins a sign-in.
    *
@@ -356,7 +391,17 @@ export interface SignIn {
    * @returns where it goes now, and a state that it has to keep and bring again.
    * @throws SignInError
    */
-  begin(target: string): Promise<{ readonly url: string; readonly state: string }>;
+  async begin(target: string): Promise<{ readonly url: string; readonly state: string }> {
+    const challenge = await this.#issuer.challenge();
+    const state = this.#pending.add({ challenge, target });
+    try {
+      return { url: await this.#issuer.begin(state, challenge), state };
+    } catch (error) {
+      this.#pending.take(state);
+      throw error;
+    }
+  }
+
   /**
    * Ends a sign-in; a state is good for one.
    *
@@ -365,65 +410,40 @@ export interface SignIn {
    * @returns with the key of a new session.
    * @throws SignInError
    */
-  finish(
+  async finish(
     answer: URLSearchParams,
     kept: string | undefined,
-  ): Promise<{ readonly principal: Principal; readonly session: string; readonly target: string }>;
+  ): Promise<{ readonly principal: Principal; readonly session: string; readonly target: string }> {
+    const state = answer.get("state");
+    // A state that was begun in another browser stays usable there.
+    const begun = state === null || state !== kept ? undefined : this.#pending.take(state);
+    if (state === null || begun === undefined) {
+      throw new SignInError("refused", "this sign-in is over, or was begun in another browser: begin at /login");
+    }
+    if (this.#running >= maxRunning) throw new SignInError("busy", "too many users sign in at a time: begin at /login");
+    this.#running++;
+    try {
+      const principal = claimedUser(await this.#issuer.finish(answer, state, begun.challenge), this.#config);
+      const session = this.#sessions.add(principal);
+      this.#keys.set(principal, session);
+      return { principal, session, target: begun.target };
+    } finally {
+      this.#running--;
+    }
+  }
+
   /** Whose session it is; undefined for one that is not known or has ended. */
-  principalOf(session: string): Principal | undefined;
+  principalOf(session: string): Principal | undefined {
+    return this.#sessions.get(session);
+  }
+
   /** Whether a principal that was returned before still has its session. */
-  isSignedIn(principal: Principal): boolean;
+  isSignedIn(principal: Principal): boolean {
+    return this.#sessions.get(this.#keys.get(principal) ?? "") === principal;
+  }
+
   /** Ends a session. @returns whose it was. */
-  end(session: string): Principal | undefined;
-}
-
-/** Keeps all in memory: a restart ends every session. */
-export function createSignIn(config: OidcConfig, clock: Pick<Clock, "monotonic">): SignIn {
-  const { redirectUrl, sessionMs } = config;
-  const issuer = createIssuer(config, clock);
-  const pending = createExpiringMap<{ readonly challenge: Challenge; readonly target: string }>(
-    { lifetimeMs: pendingMs, maxSize: maxPending },
-    clock,
-  );
-  const sessions = createExpiringMap<Principal>({ lifetimeMs: sessionMs, maxSize: maxSessions }, clock);
-  /** The session of each principal. */
-  const keys = new WeakMap<Principal, string>();
-  let running = 0;
-
-  return {
-    redirectUrl,
-    sessionMs,
-    sessions: () => sessions.size,
-    async begin(target) {
-      const challenge = await issuer.challenge();
-      const state = pending.add({ challenge, target });
-      try {
-        return { url: await issuer.begin(state, challenge), state };
-      } catch (error) {
-        pending.take(state);
-        throw error;
-      }
-    },
-    async finish(answer, kept) {
-      const state = answer.get("state");
-      // A state that was begun in another browser stays usable there.
-      const begun = state === null || state !== kept ? undefined : pending.take(state);
-      if (state === null || begun === undefined) {
-        throw new SignInError("refused", "this sign-in is over, or was begun in another browser: begin at /login");
-      }
-      if (running >= maxRunning) throw new SignInError("busy", "too many users sign in at a time: begin at /login");
-      running++;
-      try {
-        const principal = claimedUser(await issuer.finish(answer, state, begun.challenge), config);
-        const session = sessions.add(principal);
-        keys.set(principal, session);
-        return { principal, session, target: begun.target };
-      } finally {
-        running--;
-      }
-    },
-    principalOf: (session) => sessions.get(session),
-    isSignedIn: (principal) => sessions.get(keys.get(principal) ?? "") === principal,
-    end: (session) => sessions.take(session),
-  };
+  end(session: string): Principal | undefined {
+    return this.#sessions.take(session);
+  }
 }

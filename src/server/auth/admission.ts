@@ -5,23 +5,18 @@ import { type Call, type RouteAccess, headerOf } from "../http/call.ts";
 import { lacks, type Area, type Principal, type Role } from "../access/role.ts";
 import type { Rejection } from "../http/api-metrics.ts";
 import { quote } from "../../base/text/index.ts";
-import { apiError } from "../api-error.ts";
+import { apiError, type ApiErrorCode } from "../api-error.ts";
 import { type Authenticator, type Rejected, basicChallenge, bearerChallenge } from "./authenticator.ts";
-
-/** What a browser says of where a request comes from. */
-interface SiteHeaders {
-  /** `Host`, or `:authority` of HTTP/2. */
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  readonly secFetchSite: string | undefined;
-}
 
 /**
  * Why a request that may change something is refused as another site's, or undefined. Programs send neither header and
  * pass; a browser sends at least one of them with every POST.
  */
-function foreignSite(headers: SiteHeaders): string | undefined {
-  const { host, origin, secFetchSite } = headers;
+function foreignSite(
+  host: string | undefined,
+  origin: string | undefined,
+  secFetchSite: string | undefined,
+): string | undefined {
   if (secFetchSite !== undefined) {
     return secFetchSite === "same-origin" || secFetchSite === "none"
       ? undefined
@@ -63,11 +58,17 @@ function isKnownHost(host: string | undefined, allowed: readonly string[]): bool
  * Logs each call that may change something: who, from where, what, with which result. Of masses of them most have their line
  * at level debug; the next line at level warn or info says how many they were.
  */
-export function createWriteAudit(log: Log, clock: Clock): (call: Call) => void {
-  const hasBudget = createLineBudget(clock);
-  let more = 0;
-  return (call) => {
-    const { audit, principal, peer, label, wire, code, failure, method } = call;
+export class WriteAudit {
+  readonly #log: Log;
+  readonly #hasBudget: () => boolean;
+  #more = 0;
+
+  constructor(log: Log, clock: Clock) {
+    this.#log = log;
+    this.#hasBudget = createLineBudget(clock);
+  }
+
+  ended({ audit, principal, peer, label, wire, code, failure, method }: Call): void {
     const isDone = code === "ok";
     if (audit === "nothing" || (audit === "failure" && isDone) || method === "OPTIONS") return;
     const fields = {
@@ -79,23 +80,14 @@ export function createWriteAudit(log: Log, clock: Clock): (call: Call) => void {
       ...(failure !== undefined && { reason: failure }),
     };
     const message = isDone ? "operation done" : "operation refused or failed";
-    if (!hasBudget()) {
-      more++;
-      log.debug(fields, message);
+    if (!this.#hasBudget()) {
+      this.#more++;
+      this.#log.debug(fields, message);
       return;
     }
-    log[isDone ? "info" : "warn"](more === 0 ? fields : { ...fields, more }, message);
-    more = 0;
-  };
-}
-
-interface AdmissionRules {
-  /** Undefined when nobody has to prove who they are. */
-  readonly authenticator: Authenticator | undefined;
-  /** Names that a Host header may carry besides those of this machine; undefined when any may. */
-  readonly allowedHosts: readonly string[] | undefined;
-  /** Whether a password may prove who asks. */
-  readonly takesPasswords: boolean;
+    this.#log[isDone ? "info" : "warn"](this.#more === 0 ? fields : { ...fields, more: this.#more }, message);
+    this.#more = 0;
+  }
 }
 
 /** Why a request is turned away by its header alone. */
@@ -107,84 +99,89 @@ export interface Refusal {
 /** What of a call is looked at. */
 type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal" | "access">;
 
-export interface Admission {
-  /**
-   * Everything that is checked before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
-   * there is none. Whoever is known is noted in the call. A promise only where a password has to be hashed.
-   */
-  admit(call: Applicant, access: RouteAccess | undefined): MaybeRefusal | Promise<MaybeRefusal>;
-  /** Why a call that was admitted would not be now: who asks was deleted, changed or signed out, or their role does not suffice any more. */
-  revoked(call: Pick<Call, "principal" | "access">): MaybeRefusal;
-}
 type MaybeRefusal = Refusal | undefined;
 
 /** Routes that do not exist need as much as reading does. */
 const unknownRoute: RouteAccess = { role: "viewer", area: undefined };
 
-export function createAdmission({ allowedHosts, authenticator, takesPasswords }: AdmissionRules): Admission {
-  const refusals = createRefusals(takesPasswords);
+/** Decides which calls are let in, by their header alone. */
+export class Admission {
+  readonly #authenticator: Authenticator | undefined;
+  readonly #takesPasswords: boolean;
+  readonly #allowedHosts: readonly string[] | undefined;
   /** Most requests come with the name that the one before had. */
-  let lastKnownHost: string | undefined;
+  #lastKnownHost: string | undefined;
 
-  const isHostKnown = (host: string | undefined): boolean => {
-    if (allowedHosts === undefined || (host !== undefined && host === lastKnownHost)) return true;
-    if (!isKnownHost(host, allowedHosts)) return false;
-    lastKnownHost = host;
-    return true;
-  };
+  /**
+   * @param authenticator undefined when nobody has to prove who they are.
+   * @param takesPasswords whether a password may prove who asks.
+   * @param allowedHosts names that a Host header may carry besides those of this machine; undefined when any may.
+   */
+  constructor(
+    authenticator: Authenticator | undefined,
+    takesPasswords: boolean,
+    allowedHosts: readonly string[] | undefined,
+  ) {
+    this.#authenticator = authenticator;
+    this.#takesPasswords = takesPasswords;
+    this.#allowedHosts = allowedHosts;
+  }
 
-  return {
-    admit(call, access = unknownRoute) {
-      const { host } = call;
-      if (!isHostKnown(host)) {
-        const error = apiError("permission_denied", "UNKNOWN_HOST", `the host ${quote(host ?? "")} is not known here`);
-        return { reason: "host", error };
-      }
-      const isAsked = access.role !== undefined || access.isPersonal === true;
-      if (!isAsked || authenticator === undefined) return refuseSite(call, host);
-      const found = authenticator.identify({
-        authorization: headerOf(call.headers, "authorization"),
-        cookie: headerOf(call.headers, "cookie"),
-        peer: call.peer,
-        certificate: () => call.clientCertificate(),
-      });
-      if (!(found instanceof Promise)) return settle(call, access, host, found);
-      return found.then((principal) => settle(call, access, host, principal));
-    },
-    revoked({ principal, access }) {
-      if (principal === undefined || access === undefined || authenticator === undefined) return undefined;
-      const found = authenticator.current(principal);
-      if (found === undefined) {
-        const error = apiError(
-          "unauthenticated",
-          "BAD_CREDENTIALS",
-          `the credentials of ${principal.name} are no longer good`,
-        );
-        return { reason: "auth", error };
-      }
-      return refuseRole(found, access.role, access.area);
-    },
-  };
-
-  function settle(
-    call: Applicant,
-    access: RouteAccess,
-    host: string | undefined,
-    found: Principal | Rejected,
-  ): MaybeRefusal {
-    if (access.role === undefined) {
-      if (typeof found !== "string") call.principal = found;
-      return refuseSite(call, host);
+  /**
+   * Checks everything before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
+   * there is none. Whoever is known is noted in the call. A promise only where a password has to be hashed.
+   */
+  admit(call: Applicant, access: RouteAccess = unknownRoute): MaybeRefusal | Promise<MaybeRefusal> {
+    if (!this.#isHostKnown(call.host)) {
+      const message = `the host ${quote(call.host ?? "")} is not known here`;
+      return { reason: "host", error: apiError("permission_denied", "UNKNOWN_HOST", message) };
     }
-    return typeof found === "string" ? refusals[found](call) : judge(call, access, host, found);
+    const isAsked = access.role !== undefined || access.isPersonal === true;
+    if (!isAsked || this.#authenticator === undefined) return refuseSite(call);
+    const found = this.#authenticator.identify(call);
+    if (!(found instanceof Promise)) return this.#settle(call, access, found);
+    return found.then((principal) => this.#settle(call, access, principal));
+  }
+
+  /** Returns why a call that was admitted would not be now: who asks was deleted, changed or signed out, or their role does not suffice any more. */
+  revoked({ principal, access }: Pick<Call, "principal" | "access">): MaybeRefusal {
+    if (principal === undefined || access === undefined || this.#authenticator === undefined) return undefined;
+    const found = this.#authenticator.current(principal);
+    if (found !== undefined) return refuseRole(found, access.role, access.area);
+    const message = `the credentials of ${principal.name} are no longer good`;
+    return { reason: "auth", error: apiError("unauthenticated", "BAD_CREDENTIALS", message) };
+  }
+
+  #isHostKnown(host: string | undefined): boolean {
+    if (this.#allowedHosts === undefined || (host !== undefined && host === this.#lastKnownHost)) return true;
+    if (!isKnownHost(host, this.#allowedHosts)) return false;
+    this.#lastKnownHost = host;
+    return true;
+  }
+
+  #settle(call: Applicant, access: RouteAccess, found: Principal | Rejected): MaybeRefusal {
+    if (access.role !== undefined)
+      return typeof found === "string" ? this.#refuse(call, found) : judge(call, access, found);
+    if (typeof found !== "string") call.principal = found;
+    return refuseSite(call);
+  }
+
+  #refuse({ headers }: Applicant, why: Rejected): Refusal {
+    const [code, reason, message] = refusals[why];
+    const error = apiError(code, reason, message);
+    const isPage = headerOf(headers, pagesMark) !== undefined;
+    if (code === "unauthenticated") {
+      error.metadata.set("www-authenticate", isPage || !this.#takesPasswords ? bearerChallenge : basicChallenge);
+    }
+    return { reason: "auth", error };
   }
 }
 
-function judge(call: Applicant, access: RouteAccess, host: string | undefined, found: Principal): MaybeRefusal {
+function judge(call: Applicant, access: RouteAccess, found: Principal): MaybeRefusal {
   call.principal = found;
   call.access = access;
   // What a path takes may be known to who may not use it.
-  return refuseRole(found, call.method === "OPTIONS" ? "viewer" : access.role, access.area) ?? refuseSite(call, host);
+  return refuseRole(found, call.method === "OPTIONS" ? "viewer" : access.role, access.area) ?? refuseSite(call);
 }
 
 function refuseRole(found: Principal, role: Role = "viewer", area: Area | undefined): MaybeRefusal {
@@ -198,36 +195,23 @@ function refuseRole(found: Principal, role: Role = "viewer", area: Area | undefi
  */
 const pagesMark = "x-requested-with";
 
-function createRefusals(takesPasswords: boolean): Readonly<Record<Rejected, (call: Applicant) => Refusal>> {
-  const unauthenticated = ({ headers }: Applicant): Refusal => {
-    const error = apiError("unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong");
-    const isPage = headerOf(headers, pagesMark) !== undefined;
-    error.metadata.set("www-authenticate", isPage || !takesPasswords ? bearerChallenge : basicChallenge);
-    return { reason: "auth", error };
-  };
-  return {
-    missing: unauthenticated,
-    wrong: unauthenticated,
-    blocked: () => ({
-      reason: "auth",
-      error: apiError(
-        "resource_exhausted",
-        "TOO_MANY_FAILURES",
-        "wrong credentials were sent too often, by this client or for this user: wait a minute",
-      ),
-    }),
-    busy: () => ({
-      reason: "auth",
-      error: apiError("resource_exhausted", "TOO_MANY_SIGN_INS", "too many passwords are being checked: try again"),
-    }),
-  };
-}
+const unauthenticated = ["unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong"] as const;
+const refusals: Readonly<Record<Rejected, readonly [code: ApiErrorCode, reason: string, message: string]>> = {
+  missing: unauthenticated,
+  wrong: unauthenticated,
+  blocked: [
+    "resource_exhausted",
+    "TOO_MANY_FAILURES",
+    "wrong credentials were sent too often, by this client or for this user: wait a minute",
+  ],
+  busy: ["resource_exhausted", "TOO_MANY_SIGN_INS", "too many passwords are being checked: try again"],
+};
 
 /**
  * Programs send neither header and pass; a browser sends one of them with what may change something. By the cookie of a session, which a
  * browser adds by itself, nothing passes without.
  */
-function refuseSite({ headers, method, principal }: Applicant, host: string | undefined): MaybeRefusal {
+function refuseSite({ headers, host, method, principal }: Applicant): MaybeRefusal {
   if (method === "GET" || method === "HEAD" || method === "OPTIONS") return undefined;
   const origin = headerOf(headers, "origin");
   const secFetchSite = headerOf(headers, "sec-fetch-site");
@@ -235,7 +219,7 @@ function refuseSite({ headers, method, principal }: Applicant, host: string | un
   if (isUnknown && principal?.by !== "session") return undefined;
   const foreign = isUnknown
     ? "by the cookie of a session only a browser may do this (neither Origin nor Sec-Fetch-Site is there)"
-    : foreignSite({ host, origin, secFetchSite });
+    : foreignSite(host, origin, secFetchSite);
   if (foreign === undefined) return undefined;
   return { reason: "origin", error: apiError("permission_denied", "FOREIGN_SITE", foreign) };
 }

@@ -4,6 +4,7 @@ import { FailureLimit } from "../access/failure-limit.ts";
 import type { Identities } from "../access/identities.ts";
 import type { Principal } from "../access/role.ts";
 import type { Clock } from "../../base/report/index.ts";
+import { type Call, headerOf } from "../http/call.ts";
 
 export interface BasicCredentials {
   readonly username: string;
@@ -45,48 +46,49 @@ function digest(bytes: Uint8Array): Buffer {
 /** The path to which the issuer sends the browser back. */
 export const callbackPath = "/login/callback";
 
-/** The cookies of a browser that signs in. A site that is reached by TLS has names that no other host can set (`__Host-`). */
-interface SessionCookies {
-  /** The name of the cookie of a session. */
-  readonly sessionName: string;
-  /** The key of a session in a `Cookie` header. */
-  session(header: string | undefined): string | undefined;
-  /** The state of a sign-in under way. */
-  state(header: string | undefined): string | undefined;
-  /** `Set-Cookie` that keeps a session, or a state; an empty one ends it. */
-  keepSession(key: string): string;
-  keepState(state: string): string;
-}
-
 /** A state is kept for as long as a person may take at the issuer, seconds. */
 const stateSeconds = 600;
 
-export function createSessionCookies({ redirectUrl, sessionMs }: SignIn): SessionCookies {
-  // As the browser sees it: a proxy in front may be what ends TLS.
-  const isSecure = new URL(redirectUrl).protocol === "https:";
-  const prefix = isSecure ? "__Host-" : "";
-  const [sessionName, stateName] = [`${prefix}netgloss_session`, `${prefix}netgloss_login`];
-  const keep = (name: string, value: string, seconds: number): string =>
-    `${name}=${value}; Path=/; Max-Age=${value === "" ? 0 : seconds}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
-  return {
-    sessionName,
-    session: (header) => readCookie(header, sessionName),
-    state: (header) => readCookie(header, stateName),
-    keepSession: (key) => keep(sessionName, key, Math.floor(sessionMs / 1000)),
-    keepState: (state) => keep(stateName, state, stateSeconds),
-  };
-}
+/** The cookies of a browser that signs in. A site that is reached by TLS has names that no other host can set (`__Host-`). */
+export class SessionCookies {
+  /** The name of the cookie of a session. */
+  readonly sessionName: string;
+  readonly #stateName: string;
+  readonly #sessionMs: number;
+  readonly #isSecure: boolean;
 
-/** Sessions by the `Cookie` header. */
-export function createSessions(signIn: SignIn): Sessions {
-  const cookies = createSessionCookies(signIn);
-  return {
-    byCookie(header) {
-      const session = cookies.session(header);
-      return session === undefined ? undefined : signIn.principalOf(session);
-    },
-    isSignedIn: (principal) => signIn.isSignedIn(principal),
-  };
+  constructor({ redirectUrl, sessionMs }: SignIn) {
+    // As the browser sees it: a proxy in front may be what ends TLS.
+    this.#isSecure = new URL(redirectUrl).protocol === "https:";
+    const prefix = this.#isSecure ? "__Host-" : "";
+    this.sessionName = `${prefix}netgloss_session`;
+    this.#stateName = `${prefix}netgloss_login`;
+    this.#sessionMs = sessionMs;
+  }
+
+  /** Returns the key of a session in a `Cookie` header. */
+  session(header: string | undefined): string | undefined {
+    return readCookie(header, this.sessionName);
+  }
+
+  /** Returns the state of a sign-in under way. */
+  state(header: string | undefined): string | undefined {
+    return readCookie(header, this.#stateName);
+  }
+
+  /** Returns a `Set-Cookie` that keeps a session; an empty one ends it. */
+  keepSession(key: string): string {
+    return this.#keep(this.sessionName, key, Math.floor(this.#sessionMs / 1000));
+  }
+
+  /** Does the same for a state. */
+  keepState(state: string): string {
+    return this.#keep(this.#stateName, state, stateSeconds);
+  }
+
+  #keep(name: string, value: string, seconds: number): string {
+    return `${name}=${value}; Path=/; Max-Age=${value === "" ? 0 : seconds}; HttpOnly; SameSite=Lax${this.#isSecure ? "; Secure" : ""}`;
+  }
 }
 
 function readCookie(header: string | undefined, name: string): string | undefined {
@@ -97,94 +99,80 @@ function readCookie(header: string | undefined, name: string): string | undefine
   return undefined;
 }
 
-/** What a request proves with who asks. */
-interface Proof {
-  readonly authorization: string | undefined;
-  readonly cookie: string | undefined;
-  /** Address of the client. */
-  readonly peer: string | undefined;
-  /** Parts of the subject of a client's certificate that was verified: `CN=alice`. */
-  readonly certificate: () => readonly string[] | undefined;
-}
-
 /** Why nobody is known by a proof: there is none, it is wrong, its client has guessed too often, or too many wait to be looked at. */
 export type Rejected = "missing" | "wrong" | "blocked" | "busy";
+type Identified = Principal | Rejected;
 
-export interface Authenticator {
-  /** Finds out who asks. A promise only where a password has to be hashed. */
-  identify(proof: Proof): Principal | Rejected | Promise<Principal | Rejected>;
-  /** Who a principal that was found is now, with the role of now; undefined when its proof is no longer good. Hashes nothing. */
-  current(principal: Principal): Principal | undefined;
-}
-
-/** Sessions, by the cookie of a browser. */
-interface Sessions {
-  byCookie(cookie: string): Principal | undefined;
-  isSignedIn(principal: Principal): boolean;
-}
-
-interface AuthenticatorParts {
+/** Finds out who asks. */
+export class Authenticator {
+  readonly #isOwner: ((authorization: string) => boolean) | undefined;
   /** The one user of the settings, who may do everything. */
-  readonly basicAuth: BasicCredentials | undefined;
-  readonly identities: Identities | undefined;
-  /** Absent: there are no sessions. */
-  readonly sessions?: Sessions | undefined;
-  readonly clock: Clock;
-}
+  readonly #owner: Principal | undefined;
+  readonly #identities: Identities | undefined;
+  /** Undefined: there are no sessions. */
+  readonly #signIn: SignIn | undefined;
+  readonly #cookies: SessionCookies | undefined;
+  readonly #limit: FailureLimit;
 
-/** @returns undefined when nobody has to prove anything. */
-export function createAuthenticator({
-  basicAuth,
-  identities,
-  sessions,
-  clock,
-}: AuthenticatorParts): Authenticator | undefined {
-  if (basicAuth === undefined && identities === undefined && sessions === undefined) return undefined;
-  const isOwner = basicAuth && createBasicAuth(basicAuth);
-  const owner: Principal | undefined = basicAuth && { name: basicAuth.username, role: "admin", by: "basic" };
-  const limit = new FailureLimit(clock);
+  constructor(
+    basicAuth: BasicCredentials | undefined,
+    identities: Identities | undefined,
+    signIn: SignIn | undefined,
+    clock: Clock,
+  ) {
+    this.#isOwner = basicAuth && createBasicAuth(basicAuth);
+    this.#owner = basicAuth && { name: basicAuth.username, role: "admin", by: "basic" };
+    this.#identities = identities;
+    this.#signIn = signIn;
+    this.#cookies = signIn && new SessionCookies(signIn);
+    this.#limit = new FailureLimit(clock);
+  }
 
-  const wrong = (peer: string | undefined, user?: string): Rejected => {
-    limit.failed(peer, user);
-    return "wrong";
-  };
+  /** Finds out who asks. A promise only where a password has to be hashed. */
+  identify(call: Pick<Call, "headers" | "peer" | "clientCertificate">): Identified | Promise<Identified> {
+    const { headers, peer } = call;
+    const authorization = headerOf(headers, "authorization");
+    if (authorization !== undefined) {
+      const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+      if (token === undefined) return this.#byPassword(authorization, peer);
+      return this.#identities?.byToken(token) ?? this.#wrong(peer);
+    }
+    const subject = call.clientCertificate();
+    const bySubject = subject && this.#identities?.byCertificate(subject);
+    if (bySubject !== undefined) return bySubject;
+    const session = this.#cookies?.session(headerOf(headers, "cookie"));
+    return (session === undefined ? undefined : this.#signIn?.principalOf(session)) ?? "missing";
+  }
 
-  const right = (peer: string | undefined, principal: Principal): Principal => {
-    limit.succeeded(peer, principal.name);
-    return principal;
-  };
+  /** Returns who a principal that was found is now, with the role of now; undefined when its proof is no longer good. Hashes nothing. */
+  current(principal: Principal): Principal | undefined {
+    if (principal.by === "session") return this.#signIn?.isSignedIn(principal) === true ? principal : undefined;
+    return this.#identities === undefined ? principal : this.#identities.current(principal);
+  }
 
-  const byPassword = (authorization: string, peer: string | undefined): ReturnType<Authenticator["identify"]> => {
+  #byPassword(authorization: string, peer: string | undefined): Identified | Promise<Identified> {
     const given = readBasic(authorization);
-    if (given === undefined) return wrong(peer);
+    if (given === undefined) return this.#wrong(peer);
     const { name, password } = given;
+    const limit = this.#limit;
     // Before anything is compared: that a guess was right must not show while guesses are refused.
-    const isBlocked = limit.isUserBlocked(name) || (name !== owner?.name && limit.isClientBlocked(peer));
+    const isBlocked = limit.isUserBlocked(name) || (name !== this.#owner?.name && limit.isClientBlocked(peer));
     if (isBlocked && !limit.isKnown(peer, name)) return "blocked";
-    if (owner !== undefined && isOwner?.(authorization) === true) return right(peer, owner);
-    if (identities === undefined) return wrong(peer, name);
-    const settle = (found: Principal | Rejected | undefined): Principal | Rejected =>
-      typeof found === "object" ? right(peer, found) : (found ?? wrong(peer, name));
-    const found = identities.byPassword(name, password, () => !limit.isClientBlocked(peer));
+    if (this.#owner !== undefined && this.#isOwner?.(authorization) === true) return this.#right(peer, this.#owner);
+    if (this.#identities === undefined) return this.#wrong(peer, name);
+    const settle = (found: Identified | undefined): Identified =>
+      typeof found === "object" ? this.#right(peer, found) : (found ?? this.#wrong(peer, name));
+    const found = this.#identities.byPassword(name, password, () => !limit.isClientBlocked(peer));
     return found instanceof Promise ? found.then(settle) : settle(found);
-  };
+  }
 
-  return {
-    identify({ authorization, cookie, peer, certificate }) {
-      if (authorization !== undefined) {
-        const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
-        if (token === undefined) return byPassword(authorization, peer);
-        return identities?.byToken(token) ?? wrong(peer);
-      }
-      const subject = certificate();
-      const bySubject = subject && identities?.byCertificate(subject);
-      if (bySubject !== undefined) return bySubject;
-      const bySession = cookie === undefined ? undefined : sessions?.byCookie(cookie);
-      return bySession ?? "missing";
-    },
-    current(principal) {
-      if (principal.by === "session") return sessions?.isSignedIn(principal) === true ? principal : undefined;
-      return identities === undefined ? principal : identities.current(principal);
-    },
-  };
+  #wrong(peer: string | undefined, user?: string): Rejected {
+    this.#limit.failed(peer, user);
+    return "wrong";
+  }
+
+  #right(peer: string | undefined, principal: Principal): Principal {
+    this.#limit.succeeded(peer, principal.name);
+    return principal;
+  }
 }

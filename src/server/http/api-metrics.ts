@@ -19,46 +19,6 @@ interface Way {
   sum: number;
 }
 
-/**
- * The two metrics of every request: how many by outcome, and how long they took. Plain numbers, turned into series when
- * they are read: finding a series by its labels takes as long as a tenth of a call.
- *
- * @returns a function that counts one.
- */
-function createCallTimes(metrics: Metrics): (method: string, transport: string, code: string, seconds: number) => void {
-  const ways = new Map<string, Map<string, Way>>();
-
-  const wayOf = (method: string, transport: string): Way => {
-    let transports = ways.get(method);
-    if (transports === undefined) ways.set(method, (transports = new Map()));
-    let way = transports.get(transport);
-    if (way === undefined) {
-      const counts = Array.from({ length: buckets.length + 1 }, () => 0);
-      way = { labels: { method, transport }, codes: new Map(), counts, sum: 0 };
-      transports.set(transport, way);
-    }
-    return way;
-  };
-  const all = (): Way[] => Array.from(ways.values(), (transports) => Array.from(transports.values())).flat();
-
-  metrics.counterFrom(
-    "netgloss_api_requests_total",
-    "Requests answered, by method, transport and code.",
-    ["method", "transport", "code"],
-    () => all().flatMap(outcomesOf),
-  );
-  metrics.addSource(async () => [{ ...seconds, samples: all().flatMap(histogramOf) }]);
-
-  return (method, transport, code, taken) => {
-    const way = wayOf(method, transport);
-    way.codes.set(code, (way.codes.get(code) ?? 0) + 1);
-    let bucket = 0;
-    while (taken > (buckets[bucket] ?? Infinity)) bucket++;
-    way.counts[bucket] = (way.counts[bucket] as number) + 1;
-    way.sum += taken;
-  };
-}
-
 function outcomesOf({ labels, codes }: Way): (readonly [Labels, number])[] {
   return Array.from(codes, ([code, count]) => [Object.assign({ code }, labels), count]);
 }
@@ -91,27 +51,60 @@ const rejections = [
 ] as const;
 export type Rejection = (typeof rejections)[number];
 
-export interface ApiMetrics {
-  /** Counts a request and the time from its header to the end of its answer. */
-  answered(method: string, transport: string, code: string, seconds: number): void;
+export class ApiMetrics {
   readonly failures: Counter;
   readonly certificateFailures: Counter;
-  reject(reason: Rejection): void;
-}
+  readonly #rejected: Counter;
+  /** Plain numbers, turned into series when they are read: finding a series by its labels takes as long as a tenth of a call. */
+  readonly #ways = new Map<string, Map<string, Way>>();
 
-export function createApiMetrics(metrics: Metrics): ApiMetrics {
-  const rejected = metrics.counter(
-    "netgloss_api_rejected_total",
-    "Requests and connections turned away before a handler saw them, by reason.",
-    { reason: rejections },
-  );
-  return {
-    answered: createCallTimes(metrics),
-    failures: metrics.counter("netgloss_api_failures_total", "Requests that failed by a fault of the collector."),
-    certificateFailures: metrics.counter(
+  constructor(metrics: Metrics) {
+    this.#rejected = metrics.counter(
+      "netgloss_api_rejected_total",
+      "Requests and connections turned away before a handler saw them, by reason.",
+      { reason: rejections },
+    );
+    metrics.counterFrom(
+      "netgloss_api_requests_total",
+      "Requests answered, by method, transport and code.",
+      ["method", "transport", "code"],
+      () => this.#all().flatMap(outcomesOf),
+    );
+    metrics.addSource(async () => [{ ...seconds, samples: this.#all().flatMap(histogramOf) }]);
+    this.failures = metrics.counter("netgloss_api_failures_total", "Requests that failed by a fault of the collector.");
+    this.certificateFailures = metrics.counter(
       "netgloss_api_certificate_failures_total",
       "TLS certificates that could not be re-read; the previous one stays in use.",
-    ),
-    reject: (reason) => rejected.add(1, { reason }),
-  };
+    );
+  }
+
+  reject(reason: Rejection): void {
+    this.#rejected.add(1, { reason });
+  }
+
+  /** Counts a request and the time from its header to the end of its answer, in seconds. */
+  answered(method: string, transport: string, code: string, taken: number): void {
+    const way = this.#wayOf(method, transport);
+    way.codes.set(code, (way.codes.get(code) ?? 0) + 1);
+    let bucket = 0;
+    while (taken > (buckets[bucket] ?? Infinity)) bucket++;
+    way.counts[bucket] = (way.counts[bucket] as number) + 1;
+    way.sum += taken;
+  }
+
+  #wayOf(method: string, transport: string): Way {
+    let transports = this.#ways.get(method);
+    if (transports === undefined) this.#ways.set(method, (transports = new Map()));
+    let way = transports.get(transport);
+    if (way === undefined) {
+      const counts = Array.from({ length: buckets.length + 1 }, () => 0);
+      way = { labels: { method, transport }, codes: new Map(), counts, sum: 0 };
+      transports.set(transport, way);
+    }
+    return way;
+  }
+
+  #all(): Way[] {
+    return Array.from(this.#ways.values(), (transports) => Array.from(transports.values())).flat();
+  }
 }

@@ -7,7 +7,7 @@ import { headerOf, type HeaderFields, type RequestHeaders, type Call, type Clien
 import { sourceOf } from "../access/failure-limit.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
-import type { ClientLimits, ApiLimits } from "./limits.ts";
+import { ClientLimits, type ApiLimits } from "./limits.ts";
 import { apiError } from "../api-error.ts";
 
 /** A request of HTTP/2, on its stream: Node's request and response objects for it take twice as long. */
@@ -158,132 +158,147 @@ class Http2Call extends ActiveCall {
 function ignore(): void {}
 
 /** The requests that are being answered: their turns, their time-outs, their memory and their metrics. */
-export interface CallLog {
+export class CallLog {
+  readonly #limits: ApiLimits;
+  readonly clients: ClientLimits;
+  readonly #clock: Clock;
+  readonly #metrics: ApiMetrics;
+  readonly #serve: (call: Call) => void;
+  readonly #ended: (call: Call) => void;
+  readonly #pending = new Set<ActiveCall>();
+  readonly #busy = new WeakMap<Socket, number>();
+  /** Those that were asked to end because of whom they serve. */
+  readonly #ending = new WeakSet<ActiveCall>();
+  #heldBytes = 0;
+  #madeBytes = 0;
+  readonly #turns: Turns;
+  readonly #surroundings: CallSurroundings;
+
+  /**
+   * @param serve answers a call.
+   * @param ended called with each call that is over.
+   */
+  constructor(
+    limits: ApiLimits,
+    clock: Clock,
+    metrics: ApiMetrics,
+    clientAddress: ClientAddress,
+    serve: (call: Call) => void,
+    ended: (call: Call) => void,
+  ) {
+    this.#limits = limits;
+    this.clients = new ClientLimits(limits, clock);
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#serve = serve;
+    this.#ended = ended;
+    this.#turns = new Turns(clock);
+    this.#surroundings = {
+      clock,
+      clientAddress,
+      turns: this.#turns,
+      stallTimeout: limits.stallTimeout,
+      onStall: () => metrics.reject("timeout"),
+    };
+  }
+
   /** Begins a call of HTTP/1, which is served when it is its turn; it ends by itself when its response is closed. */
-  beginHttp1(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  beginHttp1(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    this.#begin(new Http1Call(request, response, expectsContinue, this.#surroundings));
+  }
+
   /** Begins a call of HTTP/2, which is served when it is its turn; it ends by itself when its stream is closed. */
-  beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): void;
-  isBusy(socket: Socket): boolean;
+  beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): void {
+    this.#begin(new Http2Call(stream, headers, this.#surroundings));
+  }
+
+  isBusy(socket: Socket): boolean {
+    return (this.#busy.get(socket) ?? 0) > 0;
+  }
+
   /**
    * Ends calls that have taken too long, and those whose client may not have the answer any more: with an answer where they can be given
    * one, and with the next sweep in any case when they send.
    *
    * @param revoked why a call may not go on.
    */
-  sweep(revoked: (call: Call) => ConnectError | undefined): void;
+  sweep(revoked: (call: Call) => ConnectError | undefined): void {
+    const now = this.#clock.monotonic();
+    for (const call of this.#pending) {
+      call.onSweep();
+      const reason = revoked(call);
+      if (reason !== undefined) {
+        call.failure = reason.rawMessage;
+        if (this.#ending.has(call) && (call.isEndless || call.isBegun())) call.cut();
+        else call.abort(reason);
+        this.#ending.add(call);
+      }
+      const age = now - call.since;
+      const isSlow = age > this.#limits.requestTimeout && call.isReceiving();
+      if (!isSlow && (age <= this.#limits.lifetime || call.isEndless)) continue;
+      this.#metrics.reject("timeout");
+      call.cut();
+    }
+  }
+
   /** Ends the calls that would never end by themselves: with an answer where they can be given one. */
-  endWatches(reason: ConnectError): void;
+  endWatches(reason: ConnectError): void {
+    for (const call of this.#pending) if (call.isEndless) call.endWatch(reason);
+  }
+
   /** Counts bytes of a body. @returns false when that is more than all bodies together may hold. */
-  hold(holder: { heldBytes: number }, bytes: number): boolean;
+  hold(holder: { heldBytes: number }, bytes: number): boolean {
+    if (this.#heldBytes + bytes > this.#limits.maxHeldBytes) return false;
+    this.#heldBytes += bytes;
+    holder.heldBytes += bytes;
+    return true;
+  }
+
   /** Counts bytes no longer that are held no longer, before the call is over. */
-  release(holder: { heldBytes: number }, bytes: number): void;
+  release(holder: { heldBytes: number }, bytes: number): void {
+    this.#heldBytes -= bytes;
+    holder.heldBytes -= bytes;
+  }
+
   /** Counts bytes that were made of a body. @returns false when that is more than all requests together may take. */
-  make(maker: { madeBytes: number }, bytes: number): boolean;
-}
+  make(maker: { madeBytes: number }, bytes: number): boolean {
+    if (this.#madeBytes + bytes > this.#limits.maxMadeBytes) return false;
+    this.#madeBytes += bytes;
+    maker.madeBytes += bytes;
+    return true;
+  }
 
-export interface CallLogParts {
-  readonly limits: ApiLimits;
-  readonly clients: ClientLimits;
-  readonly clientAddress: ClientAddress;
-  readonly clock: Clock;
-  readonly metrics: ApiMetrics;
-  /** Answers a call. */
-  readonly serve: (call: Call) => void;
-  /** Called with each call that is over. */
-  readonly ended: (call: Call) => void;
-}
-
-export function createCallLog({ limits, clients, clientAddress, clock, metrics, serve, ended }: CallLogParts): CallLog {
-  const pending = new Set<ActiveCall>();
-  const busy = new WeakMap<Socket, number>();
-  /** Those that were asked to end because of whom they serve. */
-  const ending = new WeakSet<ActiveCall>();
-  let heldBytes = 0;
-  let madeBytes = 0;
-  const turns = new Turns(clock);
-  const surroundings: CallSurroundings = {
-    clock,
-    clientAddress,
-    turns,
-    stallTimeout: limits.stallTimeout,
-    onStall: () => metrics.reject("timeout"),
-  };
-
-  const begin = (call: ActiveCall): void => {
-    pending.add(call);
+  #begin(call: ActiveCall): void {
+    this.#pending.add(call);
     call.client = sourceOf(call.peer);
-    const isWithin = clients.begin(call.client);
-    if (call.ownSocket !== undefined) busy.set(call.ownSocket, (busy.get(call.ownSocket) ?? 0) + 1);
-    call.onClose(() => end(call));
-    turns.add(call.client, call.shared, () => {
+    const isWithin = this.clients.begin(call.client);
+    if (call.ownSocket !== undefined) this.#busy.set(call.ownSocket, (this.#busy.get(call.ownSocket) ?? 0) + 1);
+    call.onClose(() => this.#end(call));
+    this.#turns.add(call.client, call.shared, () => {
       // Most that are cancelled are so before they are looked at.
       if (call.isGone()) return;
-      if (isWithin) serve(call);
-      else refuse(call);
+      if (isWithin) this.#serve(call);
+      else this.#refuse(call);
     });
-  };
+  }
 
-  const refuse = (call: Call): void => {
-    metrics.reject("requests");
-    const message = `this client has ${limits.maxClientRequests} requests under way: wait for their answers`;
+  #refuse(call: Call): void {
+    this.#metrics.reject("requests");
+    const message = `this client has ${this.#limits.maxClientRequests} requests under way: wait for their answers`;
     sendError(call, apiError("resource_exhausted", "TOO_MANY_REQUESTS", message));
-  };
+  }
 
-  const end = (call: ActiveCall): void => {
-    if (call.ownSocket !== undefined) busy.set(call.ownSocket, (busy.get(call.ownSocket) ?? 1) - 1);
+  #end(call: ActiveCall): void {
+    if (call.ownSocket !== undefined) this.#busy.set(call.ownSocket, (this.#busy.get(call.ownSocket) ?? 1) - 1);
     if (call.hasBrokenOff()) {
       call.code = "canceled";
       call.abort(new ConnectError("the client has gone", Code.Canceled));
     }
-    pending.delete(call);
-    clients.end(call.client);
-    heldBytes -= call.heldBytes;
-    madeBytes -= call.madeBytes;
-    ended(call);
-    metrics.answered(call.label, call.wire, call.code, (clock.monotonic() - call.since) / 1000);
-  };
-
-  return {
-    beginHttp1: (request, response, expectsContinue) =>
-      begin(new Http1Call(request, response, expectsContinue, surroundings)),
-    beginHttp2: (stream, headers) => begin(new Http2Call(stream, headers, surroundings)),
-    isBusy: (socket) => (busy.get(socket) ?? 0) > 0,
-    sweep(revoked) {
-      const now = clock.monotonic();
-      for (const call of pending) {
-        call.onSweep();
-        const reason = revoked(call);
-        if (reason !== undefined) {
-          call.failure = reason.rawMessage;
-          if (ending.has(call) && (call.isEndless || call.isBegun())) call.cut();
-          else call.abort(reason);
-          ending.add(call);
-        }
-        const age = now - call.since;
-        const isSlow = age > limits.requestTimeout && call.isReceiving();
-        if (!isSlow && (age <= limits.lifetime || call.isEndless)) continue;
-        metrics.reject("timeout");
-        call.cut();
-      }
-    },
-    endWatches(reason) {
-      for (const call of pending) if (call.isEndless) call.endWatch(reason);
-    },
-    hold(holder, bytes) {
-      if (heldBytes + bytes > limits.maxHeldBytes) return false;
-      heldBytes += bytes;
-      holder.heldBytes += bytes;
-      return true;
-    },
-    release(holder, bytes) {
-      heldBytes -= bytes;
-      holder.heldBytes -= bytes;
-    },
-    make(maker, bytes) {
-      if (madeBytes + bytes > limits.maxMadeBytes) return false;
-      madeBytes += bytes;
-      maker.madeBytes += bytes;
-      return true;
-    },
-  };
+    this.#pending.delete(call);
+    this.clients.end(call.client);
+    this.#heldBytes -= call.heldBytes;
+    this.#madeBytes -= call.madeBytes;
+    this.#ended(call);
+    this.#metrics.answered(call.label, call.wire, call.code, (this.#clock.monotonic() - call.since) / 1000);
+  }
 }

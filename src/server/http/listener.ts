@@ -8,18 +8,14 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
-import {
-  createServer as createHttp2Server,
-  type Http2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { sourceOf } from "../access/failure-limit.ts";
-import { limitLog, listenFault, type Clock, type Log } from "../../base/report/index.ts";
+import { limitLog, listenFault, type Clock, type Log, type Reporting } from "../../base/report/index.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
-import { type ClientLimits, createHttp2Guard, type ApiLimits } from "./limits.ts";
+import type { CallLog } from "./call-log.ts";
+import { Http2Guard, type ApiLimits } from "./limits.ts";
 
 /** Where the certificate (chain) and its key are, both PEM. */
 export interface TlsFiles {
@@ -98,36 +94,12 @@ function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") 
   socket.on("end", give);
 }
 
-interface ListenerOptions {
+/** Where to listen. */
+export interface ListenerOptions {
   readonly ip: string;
+  /** 0 takes any free port. */
   readonly port: number;
   readonly tls?: TlsFiles;
-  readonly limits: ApiLimits;
-  readonly clients: ClientLimits;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: ApiMetrics;
-  /** A request of HTTP/1. `expectsContinue`: the client waits for `100 Continue` before it sends the body. */
-  onRequest(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
-  /** A request of HTTP/2. */
-  onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
-  /** Whether an answer is being made for a request of this connection. */
-  isBusy(socket: Socket): boolean;
-  /** Called several times a second at most: for time-outs that are not worth a timer each. */
-  onSweep(): void;
-}
-
-interface Listener {
-  /** @throws Error when the port cannot be bound or the certificate not be read. */
-  start(): Promise<void>;
-  /** Accepts nothing more, lets what runs finish, and cuts what has not after `limits.stopTimeout`. */
-  stop(): Promise<void>;
-  address(): { ip: string; port: number };
-  /** Uses the certificate files as they are for connections from here on. A failure is logged and changes nothing. */
-  reloadCertificates(): void;
-  connections(): { http1: number; http2: number };
-  /** When the certificate in use ends, seconds since the epoch; undefined in clear. */
-  certificateExpiry(): number | undefined;
 }
 
 const smallestSweep = 20;
@@ -136,19 +108,108 @@ const smallestSweep = 20;
  * One port for HTTP/1.1 and HTTP/2, in clear (by prior knowledge) or by TLS (by ALPN). The HTTP/1 server owns the port,
  * because it enforces its time-outs only on a port of its own; HTTP/2 connections are taken out before it sees them.
  */
-export function createListener(options: ListenerOptions): Listener {
-  const { limits, clock, metrics } = options;
-  const log = limitLog(options.log, clock);
-  const sockets = new Set<Socket>();
-  const undecided = new Map<Socket, number>();
-  const http2 = createHttp2();
-  const guard = createHttp2Guard(limits, options.clients, clock, (reason) => metrics.reject(reason));
-  let server: Server | HttpsServer | undefined;
-  let credentials: TlsCredentials | undefined;
-  let sweeper: NodeJS.Timeout | undefined;
-  let stopped: Promise<void> | undefined;
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #limits: ApiLimits;
+  readonly #calls: CallLog;
+  readonly #metrics: ApiMetrics;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #onSweep: () => void;
+  readonly #sockets = new Set<Socket>();
+  readonly #undecided = new Map<Socket, number>();
+  readonly #guard: Http2Guard;
+  readonly #http2: Http2Server;
+  #server: Server | HttpsServer | undefined;
+  #credentials: TlsCredentials | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+  #stopped: Promise<void> | undefined;
+  /** Of each connection its last request, and how many wait for one before them. */
+  readonly #pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
 
-  function createHttp2(): Http2Server {
+  /** @param onSweep called several times a second at most: for time-outs that are not worth a timer each. */
+  constructor(
+    options: ListenerOptions,
+    limits: ApiLimits,
+    calls: CallLog,
+    metrics: ApiMetrics,
+    { clock, log }: Pick<Reporting, "clock" | "log">,
+    onSweep: () => void,
+  ) {
+    this.#options = options;
+    this.#limits = limits;
+    this.#calls = calls;
+    this.#metrics = metrics;
+    this.#clock = clock;
+    this.#log = limitLog(log, clock);
+    this.#onSweep = onSweep;
+    this.#guard = new Http2Guard(limits, calls.clients, clock, (reason) => metrics.reject(reason));
+    this.#http2 = this.#createHttp2();
+  }
+
+  /** @throws Error when the port cannot be bound or the certificate not be read. */
+  async start(): Promise<void> {
+    const opened = this.#open();
+    this.#serveHttp1(opened);
+    await new Promise<void>((resolve, reject) => {
+      const fail = (cause: Error): void => {
+        const where = `TCP port ${this.#options.port} of ${this.#options.ip}`;
+        reject(new Error(`cannot open the API port, ${where}: ${listenFault(cause)}`, { cause }));
+      };
+      opened.once("error", fail);
+      opened.listen({ host: this.#options.ip, port: this.#options.port, backlog: 511 }, () => {
+        opened.off("error", fail);
+        resolve();
+      });
+    });
+    opened.on("error", (error) => this.#log.error({ error }, "the API port failed"));
+    this.#server = opened;
+    this.#sweeper = setInterval(() => this.#sweep(), this.#sweepInterval());
+    this.#sweeper.unref();
+  }
+
+  /** Accepts nothing more, lets what runs finish, and cuts what has not after `limits.stopTimeout`. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#server === undefined ? undefined : this.#close(this.#server);
+    return this.#stopped ?? Promise.resolve();
+  }
+
+  address(): { ip: string; port: number } {
+    const address = this.#server?.address();
+    if (address === undefined || address === null) throw new Error("the API port is not open");
+    const { address: ip, port } = address as AddressInfo;
+    return { ip, port };
+  }
+
+  /** Uses the certificate files as they are for connections from here on. A failure is logged and changes nothing. */
+  reloadCertificates(): void {
+    if (this.#options.tls === undefined || this.#server === undefined) return;
+    try {
+      const fresh = readTlsCredentials(this.#options.tls);
+      (this.#server as HttpsServer).setSecureContext({
+        cert: fresh.cert,
+        key: fresh.key,
+        ...(fresh.clientCa !== undefined && { ca: fresh.clientCa }),
+        minVersion: "TLSv1.2",
+      });
+      this.#credentials = fresh;
+      this.#log.info({ expires: new Date(fresh.expires * 1000).toISOString() }, "TLS certificate re-read");
+    } catch (error) {
+      this.#metrics.certificateFailures.add();
+      this.#log.error({ error }, "TLS certificate not re-read: the previous one stays in use");
+    }
+  }
+
+  connections(): { http1: number; http2: number } {
+    return { http1: Math.max(0, this.#sockets.size - this.#guard.size), http2: this.#guard.size };
+  }
+
+  /** When the certificate in use ends, seconds since the epoch; undefined in clear. */
+  certificateExpiry(): number | undefined {
+    return this.#credentials?.expires;
+  }
+
+  #createHttp2(): Http2Server {
     const server2 = createHttp2Server({
       maxSessionMemory: 32,
       maxHeaderListPairs: 128,
@@ -156,40 +217,37 @@ export function createListener(options: ListenerOptions): Listener {
       maxSessionRejectedStreams: 100,
       maxSettings: 32,
       settings: {
-        maxConcurrentStreams: limits.maxStreams,
-        maxHeaderListSize: limits.maxHeaderBytes,
+        maxConcurrentStreams: this.#limits.maxStreams,
+        maxHeaderListSize: this.#limits.maxHeaderBytes,
         enablePush: false,
       },
     });
-    server2.on("session", (session) => guard.watch(session));
+    server2.on("session", (session) => this.#guard.watch(session));
     server2.on("sessionError", (error: NodeJS.ErrnoException) => {
       // Found by the protocol's own implementation; other errors are ends that were counted when they were made.
-      if (error.code === "ERR_HTTP2_ERROR") metrics.reject("protocol");
-      log.debug({ error }, "HTTP/2 connection failed");
+      if (error.code === "ERR_HTTP2_ERROR") this.#metrics.reject("protocol");
+      this.#log.debug({ error }, "HTTP/2 connection failed");
     });
-    server2.on("stream", (stream, headers) => options.onStream(stream, headers));
+    server2.on("stream", (stream, headers) => this.#calls.beginHttp2(stream, headers));
     return server2;
   }
-
-  /** Of each connection its last request, and how many wait for one before them. */
-  const pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
 
   /**
    * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that
    * one did. Those that wait count as requests of their client; a connection that sends too many is ended, for an answer would have to wait, too.
    */
-  function serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+  #serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const { socket } = request;
     const serve = (): void => {
-      if (!socket.destroyed) options.onRequest(request, response, expectsContinue);
+      if (!socket.destroyed) this.#calls.beginHttp1(request, response, expectsContinue);
     };
-    const pipeline = pipelines.get(socket);
+    const pipeline = this.#pipelines.get(socket);
     if (pipeline === undefined) {
       const begun = { client: sourceOf(socket.remoteAddress), last: response, waiting: 0 };
-      pipelines.set(socket, begun);
+      this.#pipelines.set(socket, begun);
       // Of responses whose turn has not come Node says nothing when their connection ends.
       socket.once("close", () => {
-        for (; begun.waiting > 0; begun.waiting--) options.clients.end(begun.client);
+        for (; begun.waiting > 0; begun.waiting--) this.#calls.clients.end(begun.client);
       });
       return serve();
     }
@@ -200,11 +258,11 @@ export function createListener(options: ListenerOptions): Listener {
     const leave = (): void => {
       if (pipeline.waiting === 0) return;
       pipeline.waiting--;
-      options.clients.end(pipeline.client);
+      this.#calls.clients.end(pipeline.client);
     };
     pipeline.waiting++;
-    if (!options.clients.begin(pipeline.client)) {
-      metrics.reject("requests");
+    if (!this.#calls.clients.begin(pipeline.client)) {
+      this.#metrics.reject("requests");
       socket.destroy();
     }
     before.once("close", () => {
@@ -213,36 +271,36 @@ export function createListener(options: ListenerOptions): Listener {
     });
   }
 
-  function serveHttp1(server1: Server | HttpsServer): void {
-    server1.headersTimeout = limits.headersTimeout;
-    server1.requestTimeout = limits.requestTimeout;
-    server1.keepAliveTimeout = limits.idleTimeout;
-    server1.timeout = limits.stallTimeout;
-    server1.maxConnections = limits.maxConnections;
+  #serveHttp1(server1: Server | HttpsServer): void {
+    server1.headersTimeout = this.#limits.headersTimeout;
+    server1.requestTimeout = this.#limits.requestTimeout;
+    server1.keepAliveTimeout = this.#limits.idleTimeout;
+    server1.timeout = this.#limits.stallTimeout;
+    server1.maxConnections = this.#limits.maxConnections;
     server1.maxHeadersCount = 128;
-    server1.on("request", (request, response) => serveInOrder(request, response, false));
-    server1.on("checkContinue", (request, response) => serveInOrder(request, response, true));
-    server1.on("drop", () => metrics.reject("connections"));
+    server1.on("request", (request, response) => this.#serveInOrder(request, response, false));
+    server1.on("checkContinue", (request, response) => this.#serveInOrder(request, response, true));
+    server1.on("drop", () => this.#metrics.reject("connections"));
     server1.on("connection", (socket: Socket) => {
-      sockets.add(socket);
-      socket.on("close", () => sockets.delete(socket));
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
       // Of a TLS connection this is the socket below, whose failure no one else hears.
       socket.on("error", () => {});
     });
     server1.on("timeout", (socket: Socket) => {
       // Waiting for a handler is not the client's fault. Everything else is a client that neither sends nor takes.
-      if (options.isBusy(socket) && socket.writableLength === 0) {
-        socket.setTimeout(limits.stallTimeout);
+      if (this.#calls.isBusy(socket) && socket.writableLength === 0) {
+        socket.setTimeout(this.#limits.stallTimeout);
         return;
       }
-      if (options.isBusy(socket)) metrics.reject("timeout");
+      if (this.#calls.isBusy(socket)) this.#metrics.reject("timeout");
       socket.destroy();
     });
     server1.on("clientError", (error: NodeJS.ErrnoException, stream) => {
       // What follows a part that could not be read cannot be read either.
       if (stream.destroyed || stream.writableEnded) return;
       const answer = clientErrors[error.code ?? ""] ?? clientErrors["default"];
-      metrics.reject(answer?.reason ?? "protocol");
+      this.#metrics.reject(answer?.reason ?? "protocol");
       if (!stream.writable || error.code === "ECONNRESET") stream.destroy();
       else
         stream.end(`HTTP/1.1 ${answer?.status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
@@ -251,157 +309,103 @@ export function createListener(options: ListenerOptions): Listener {
     });
     server1.on("tlsClientError", (error: Error, socket: TLSSocket) => {
       socket.destroy();
-      metrics.reject("tls");
-      log.debug({ error }, "TLS handshake failed");
+      this.#metrics.reject("tls");
+      this.#log.debug({ error }, "TLS handshake failed");
     });
   }
 
   /** Puts a switch in front of the HTTP/1 server's own listener for connections that are ready to be read. */
-  function interceptConnections(server1: Server | HttpsServer, event: "connection" | "secureConnection"): void {
+  #interceptConnections(server1: Server | HttpsServer, event: "connection" | "secureConnection"): void {
     const [serveAsHttp1] = server1.listeners(event) as [(socket: Socket) => void];
     server1.removeListener(event, serveAsHttp1);
     server1.on(event, (socket: Socket) => {
-      socket.on("error", (error) => log.debug({ error }, "connection failed"));
+      socket.on("error", (error) => this.#log.debug({ error }, "connection failed"));
       if (event === "secureConnection") {
         // By TLS the handshake has settled the protocol (RFC 9113 section 3.2).
-        if ((socket as TLSSocket).alpnProtocol === "h2") http2.emit("connection", socket);
+        if ((socket as TLSSocket).alpnProtocol === "h2") this.#http2.emit("connection", socket);
         else serveAsHttp1.call(server1, socket);
         return;
       }
-      undecided.set(socket, clock.monotonic());
-      socket.on("close", () => undecided.delete(socket));
+      this.#undecided.set(socket, this.#clock.monotonic());
+      socket.on("close", () => this.#undecided.delete(socket));
       switchProtocol(socket, (protocol) => {
-        undecided.delete(socket);
-        if (protocol === "http2") http2.emit("connection", socket);
+        this.#undecided.delete(socket);
+        if (protocol === "http2") this.#http2.emit("connection", socket);
         else serveAsHttp1.call(server1, socket);
       });
     });
   }
 
-  function open(): Server | HttpsServer {
+  #open(): Server | HttpsServer {
     const http1Options: ServerOptions = {
-      connectionsCheckingInterval: sweepInterval(),
-      maxHeaderSize: limits.maxHeaderBytes,
+      connectionsCheckingInterval: this.#sweepInterval(),
+      maxHeaderSize: this.#limits.maxHeaderBytes,
       // A client that watches health and is gone without a word is found by the kernel's probes only.
       keepAlive: true,
       keepAliveInitialDelay: 60_000,
       // Looked at by the dispatcher, which answers in the form of errors; HTTP/1.0 may come without one.
       requireHostHeader: false,
     };
-    if (options.tls === undefined) {
+    if (this.#options.tls === undefined) {
       const server1 = createHttp1Server(http1Options);
-      interceptConnections(server1, "connection");
+      this.#interceptConnections(server1, "connection");
       return server1;
     }
-    credentials = readTlsCredentials(options.tls);
+    this.#credentials = readTlsCredentials(this.#options.tls);
     const server1 = createHttpsServer({
       ...http1Options,
-      cert: credentials.cert,
-      key: credentials.key,
+      cert: this.#credentials.cert,
+      key: this.#credentials.key,
       // One that is not trusted proves nothing, and is no reason to refuse the connection.
-      ...(credentials.clientCa !== undefined && {
-        ca: credentials.clientCa,
+      ...(this.#credentials.clientCa !== undefined && {
+        ca: this.#credentials.clientCa,
         requestCert: true,
         rejectUnauthorized: false,
       }),
       minVersion: "TLSv1.2",
-      handshakeTimeout: limits.headersTimeout,
+      handshakeTimeout: this.#limits.headersTimeout,
       ALPNProtocols: ["h2", "http/1.1", "http/1.0"],
     });
     // Node's own listener takes failed handshakes for bad requests.
     server1.removeAllListeners("tlsClientError");
-    interceptConnections(server1, "secureConnection");
+    this.#interceptConnections(server1, "secureConnection");
     return server1;
   }
 
-  function sweepInterval(): number {
-    const shortest = Math.min(limits.headersTimeout, limits.requestTimeout, limits.idleTimeout, limits.lifetime);
+  #sweepInterval(): number {
+    const { headersTimeout, requestTimeout, idleTimeout, lifetime } = this.#limits;
+    const shortest = Math.min(headersTimeout, requestTimeout, idleTimeout, lifetime);
     return Math.max(smallestSweep, Math.min(1_000, Math.floor(shortest / 4)));
   }
 
-  function sweep(): void {
-    const now = clock.monotonic();
-    for (const [socket, since] of undecided) {
-      if (now - since <= limits.headersTimeout) continue;
-      metrics.reject("headers");
+  #sweep(): void {
+    const now = this.#clock.monotonic();
+    for (const [socket, since] of this.#undecided) {
+      if (now - since <= this.#limits.headersTimeout) continue;
+      this.#metrics.reject("headers");
       socket.destroy();
     }
-    guard.sweep();
-    options.clients.sweep();
-    options.onSweep();
+    this.#guard.sweep();
+    this.#calls.clients.sweep();
+    this.#onSweep();
   }
 
-  async function close(closing: Server | HttpsServer): Promise<void> {
-    server = undefined;
+  async #close(closing: Server | HttpsServer): Promise<void> {
+    this.#server = undefined;
     const closed = new Promise<void>((resolve) => closing.close(() => resolve()));
-    guard.closeAll();
-    for (const socket of undecided.keys()) socket.destroy();
+    this.#guard.closeAll();
+    for (const socket of this.#undecided.keys()) socket.destroy();
     // A connection that was busy when `close` looked becomes idle later.
     const closer = setInterval(() => closing.closeIdleConnections(), smallestSweep);
     const deadline = setTimeout(() => {
-      guard.destroyAll();
-      for (const socket of sockets) socket.destroy();
-    }, limits.stopTimeout);
+      this.#guard.destroyAll();
+      for (const socket of this.#sockets) socket.destroy();
+    }, this.#limits.stopTimeout);
     await closed;
     clearInterval(closer);
     clearTimeout(deadline);
-    clearInterval(sweeper);
+    clearInterval(this.#sweeper);
   }
-
-  return {
-    async start() {
-      const opened = open();
-      serveHttp1(opened);
-      await new Promise<void>((resolve, reject) => {
-        const fail = (cause: Error): void => {
-          const where = `TCP port ${options.port} of ${options.ip}`;
-          reject(new Error(`cannot open the API port, ${where}: ${listenFault(cause)}`, { cause }));
-        };
-        opened.once("error", fail);
-        opened.listen({ host: options.ip, port: options.port, backlog: 511 }, () => {
-          opened.off("error", fail);
-          resolve();
-        });
-      });
-      opened.on("error", (error) => log.error({ error }, "the API port failed"));
-      server = opened;
-      sweeper = setInterval(sweep, sweepInterval());
-      sweeper.unref();
-    },
-
-    stop() {
-      stopped ??= server === undefined ? undefined : close(server);
-      return stopped ?? Promise.resolve();
-    },
-
-    address() {
-      const address = server?.address();
-      if (address === undefined || address === null) throw new Error("the API port is not open");
-      const { address: ip, port } = address as AddressInfo;
-      return { ip, port };
-    },
-
-    reloadCertificates() {
-      if (options.tls === undefined || server === undefined) return;
-      try {
-        const fresh = readTlsCredentials(options.tls);
-        (server as HttpsServer).setSecureContext({
-          cert: fresh.cert,
-          key: fresh.key,
-          ...(fresh.clientCa !== undefined && { ca: fresh.clientCa }),
-          minVersion: "TLSv1.2",
-        });
-        credentials = fresh;
-        log.info({ expires: new Date(fresh.expires * 1000).toISOString() }, "TLS certificate re-read");
-      } catch (error) {
-        metrics.certificateFailures.add();
-        log.error({ error }, "TLS certificate not re-read: the previous one stays in use");
-      }
-    },
-
-    connections: () => ({ http1: Math.max(0, sockets.size - guard.size), http2: guard.size }),
-    certificateExpiry: () => credentials?.expires,
-  };
 }
 
 const clientErrors: Readonly<Record<string, { status: string; reason: "headers" | "timeout" | "protocol" }>> = {

@@ -16,39 +16,6 @@ export interface BodyTaker {
   fail(error: unknown): void;
 }
 
-/** Reads request bodies within the bounds of one and of all. */
-export interface BodyReader {
-  /** The longest message, before and after decompression. */
-  readonly maxBytes: number;
-  /**
-   * The whole body as it was sent, without a promise. `take` or `fail` is called, later; none when the client goes.
-   *
-   * @param framing bytes that the body may have beyond those of a message.
-   */
-  collect(call: Call, framing: number, taker: BodyTaker): void;
-  /**
-   * The whole body, decompressed as `Content-Encoding` (`identity` or `gzip`) says.
-   *
-   * @throws ConnectError `resource_exhausted` when too large before or after decompression, `unimplemented` for another
-   *   encoding, `invalid_argument` for broken gzip.
-   */
-  readAll(call: Call): Promise<Uint8Array>;
-  /** The body piece by piece as it was sent. Ending early leaves the connection fit for an answer. */
-  stream(call: Call): AsyncIterable<Buffer>;
-  /**
-   * What gzip made, within the bound of one and, as it is unpacked, of all. It is counted until the call is over, or until it is released.
-   *
-   * @throws ConnectError `resource_exhausted` or `invalid_argument`
-   */
-  decompress(call: Call, bytes: Uint8Array): Promise<Buffer>;
-  /** Counts what is made of a message, which may take many times its bytes. @throws ConnectError `resource_exhausted` */
-  make(call: Call, bytes: number): void;
-  /** Counts no longer what was unpacked for a call, of which this much was counted before. */
-  release(call: Call, heldBefore: number): void;
-  /** The refusal of a body that is too large, counted. */
-  tooLarge(): ConnectError;
-}
-
 const emptyBody = Buffer.alloc(0);
 /** A header, an empty block and a trailer. */
 const shortestGzip = 20;
@@ -57,31 +24,38 @@ const unpackedAtOnce = 65_536;
 /** What the envelopes of a stream of messages may add to its length. */
 const envelopesBytes = 1024;
 
-export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiMetrics): BodyReader {
-  const tooLarge = (): ConnectError => {
-    metrics.reject("body");
-    return apiError("resource_exhausted", "BODY_TOO_LARGE", `the body is larger than ${maxBytes} bytes`);
-  };
+/** Reads request bodies within the bounds of one and of all. */
+export class BodyReader {
+  readonly maxBytes: number;
+  readonly #calls: CallLog;
+  readonly #metrics: ApiMetrics;
 
-  const admit = (call: Call, framing: number): void => {
-    if (Number(headerOf(call.headers, "content-length") ?? 0) > maxBytes + framing) throw tooLarge();
-    call.continue();
-  };
+  constructor(maxBytes: number, calls: CallLog, metrics: ApiMetrics) {
+    this.maxBytes = maxBytes;
+    this.#calls = calls;
+    this.#metrics = metrics;
+  }
 
-  const hold = (call: Call, bytes: number): void => {
-    if (calls.hold(call, bytes)) return;
-    metrics.reject("memory");
-    throw apiError("resource_exhausted", "TOO_MANY_BODIES", "too many request bodies at a time: try again");
-  };
+  /** The refusal of a body that is too large, counted. */
+  tooLarge(): ConnectError {
+    this.#metrics.reject("body");
+    return apiError("resource_exhausted", "BODY_TOO_LARGE", `the body is larger than ${this.maxBytes} bytes`);
+  }
 
-  const make: BodyReader["make"] = (call, bytes) => {
-    if (calls.make(call, bytes)) return;
-    metrics.reject("memory");
+  /** Counts what is made of a message, which may take many times its bytes. @throws ConnectError `resource_exhausted` */
+  make(call: Call, bytes: number): void {
+    if (this.#calls.make(call, bytes)) return;
+    this.#metrics.reject("memory");
     const message = "the lists of all requests at a time have too many elements: send fewer at once, or import a text";
     throw apiError("resource_exhausted", "TOO_MANY_ELEMENTS", message);
-  };
+  }
 
-  const collect: BodyReader["collect"] = (call, framing, taker) => {
+  /**
+   * The whole body as it was sent, without a promise. `take` or `fail` is called, later; none when the client goes.
+   *
+   * @param framing bytes that the body may have beyond those of a message.
+   */
+  collect(call: Call, framing: number, taker: BodyTaker): void {
     const { body } = call;
     let first: Buffer | undefined;
     /** What follows the first piece; most bodies come in one. */
@@ -90,8 +64,8 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     const take = (chunk: Buffer): void => {
       size += chunk.length;
       try {
-        if (size > maxBytes + framing) throw tooLarge();
-        hold(call, chunk.length);
+        if (size > this.maxBytes + framing) throw this.tooLarge();
+        this.#hold(call, chunk.length);
         if (first === undefined) taker.inspect(chunk);
       } catch (error) {
         body.pause();
@@ -108,7 +82,7 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
       taker.take(rest === undefined ? whole : Buffer.concat([whole, ...rest]));
     };
     try {
-      admit(call, framing);
+      this.#admit(call, framing);
     } catch (error) {
       // By then a body that came along with the header has been seen, and the connection can be kept.
       queueMicrotask(() => taker.fail(error));
@@ -121,28 +95,33 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
     }
     body.on("data", take);
     body.on("end", end);
-  };
+  }
 
-  const decompress: BodyReader["decompress"] = (call, bytes) =>
-    new Promise((resolve, reject) => {
+  /**
+   * What gzip made, within the bound of one and, as it is unpacked, of all. It is counted until the call is over, or until it is released.
+   *
+   * @throws ConnectError `resource_exhausted` or `invalid_argument`
+   */
+  decompress(call: Call, bytes: Uint8Array): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
       // Room for what gzip says it holds (RFC 1952 section 2.3.1, ISIZE), which need not be true.
       let room = Buffer.alloc(0);
       let size = 0;
       const grow = (length: number): void => {
-        if (length > maxBytes) throw tooLarge();
-        hold(call, length - room.length);
+        if (length > this.maxBytes) throw this.tooLarge();
+        this.#hold(call, length - room.length);
         const grown = Buffer.allocUnsafeSlow(length);
         room.copy(grown, 0, 0, size);
         room = grown;
       };
       const claimed = bytes.length < shortestGzip ? 0 : Buffer.from(bytes.slice(-4)).readUInt32LE();
-      if (claimed > 0 && claimed <= maxBytes) grow(claimed);
+      if (claimed > 0 && claimed <= this.maxBytes) grow(claimed);
       const gunzip = createGunzip({ chunkSize: unpackedAtOnce });
       gunzip.on("data", (piece: Buffer) => {
         try {
           call.throwIfAborted();
           const wanted = size + piece.length;
-          if (wanted > room.length) grow(Math.max(wanted, Math.min(2 * room.length, maxBytes)));
+          if (wanted > room.length) grow(Math.max(wanted, Math.min(2 * room.length, this.maxBytes)));
           piece.copy(room, size);
           size = wanted;
         } catch (error) {
@@ -154,34 +133,51 @@ export function createBodyReader(maxBytes: number, calls: CallLog, metrics: ApiM
       gunzip.on("error", () => reject(apiError("invalid_argument", "MALFORMED_BODY", "the body is not valid gzip")));
       gunzip.end(bytes);
     });
+  }
 
-  return {
-    maxBytes,
-    collect,
-    decompress,
-    make,
-    release: (call, heldBefore) => calls.release(call, call.heldBytes - heldBefore),
-    tooLarge,
-    async readAll(call) {
-      const isGzip = isGzipped(headerOf(call.headers, "content-encoding"));
-      const bytes = await new Promise<Buffer>((take, fail) => collect(call, 0, { inspect: ignore, take, fail }));
-      return isGzip && bytes.length > 0 ? decompress(call, bytes) : bytes;
-    },
-    async *stream(call) {
-      admit(call, envelopesBytes);
-      let size = 0;
-      try {
-        for await (const chunk of call.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-          size += chunk.length;
-          if (size > maxBytes + envelopesBytes) throw tooLarge();
-          hold(call, chunk.length);
-          yield chunk;
-        }
-      } catch (error) {
-        throw error instanceof ConnectError ? error : clientGone();
+  /** Counts no longer what was unpacked for a call, of which this much was counted before. */
+  release(call: Call, heldBefore: number): void {
+    this.#calls.release(call, call.heldBytes - heldBefore);
+  }
+
+  /**
+   * The whole body, decompressed as `Content-Encoding` (`identity` or `gzip`) says.
+   *
+   * @throws ConnectError `resource_exhausted` when too large before or after decompression, `unimplemented` for another
+   *   encoding, `invalid_argument` for broken gzip.
+   */
+  async readAll(call: Call): Promise<Uint8Array> {
+    const isGzip = isGzipped(headerOf(call.headers, "content-encoding"));
+    const bytes = await new Promise<Buffer>((take, fail) => this.collect(call, 0, { inspect: ignore, take, fail }));
+    return isGzip && bytes.length > 0 ? this.decompress(call, bytes) : bytes;
+  }
+
+  /** The body piece by piece as it was sent. Ending early leaves the connection fit for an answer. */
+  async *stream(call: Call): AsyncIterable<Buffer> {
+    this.#admit(call, envelopesBytes);
+    let size = 0;
+    try {
+      for await (const chunk of call.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > this.maxBytes + envelopesBytes) throw this.tooLarge();
+        this.#hold(call, chunk.length);
+        yield chunk;
       }
-    },
-  };
+    } catch (error) {
+      throw error instanceof ConnectError ? error : clientGone();
+    }
+  }
+
+  #admit(call: Call, framing: number): void {
+    if (Number(headerOf(call.headers, "content-length") ?? 0) > this.maxBytes + framing) throw this.tooLarge();
+    call.continue();
+  }
+
+  #hold(call: Call, bytes: number): void {
+    if (this.#calls.hold(call, bytes)) return;
+    this.#metrics.reject("memory");
+    throw apiError("resource_exhausted", "TOO_MANY_BODIES", "too many request bodies at a time: try again");
+  }
 }
 
 function ignore(): void {}

@@ -8,7 +8,7 @@ import {
   parseJsonInTurns,
   type ReadingTurn,
 } from "./parse-json.ts";
-import { JsonFieldError, createMessageReader, readMessage, type UnknownFields } from "./read-message.ts";
+import { JsonFieldError, MessageReader, type UnknownFields } from "./read-message.ts";
 import { maxViolations } from "../../metadata/index.ts";
 import { apiError, violationsError } from "../api-error.ts";
 
@@ -33,7 +33,7 @@ export function decodeRequest<Desc extends DescMessage>(
 ): MessageShape<Desc> {
   const node = decodeJson(bytes);
   try {
-    return readMessage(desc, node, unknownFields, maxViolations);
+    return new MessageReader(desc, unknownFields, maxViolations).read(node);
   } catch (error) {
     throw fieldFault(error);
   }
@@ -46,12 +46,12 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
   unknownFields: UnknownFields,
   turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
-  const reader = createMessageReader(desc, unknownFields, maxViolations);
+  const reader = new MessageReader(desc, unknownFields, maxViolations);
   const node = await parseJsonInTurns(piecesOf(bytes), turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
     throw syntaxFault(error);
   });
   try {
-    return reader.finish(node);
+    return reader.read(node);
   } catch (error) {
     throw fieldFault(error);
   }

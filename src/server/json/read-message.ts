@@ -171,107 +171,129 @@ export type UnknownFields = "reject" | "ignore";
  * Reads a request message from JSON by the rules of proto3 JSON, with two additions: a field mask may be an object of
  * paths, and 64-bit numbers are exact. Names are lowerCamelCase or as in the schema; null is the zero value.
  *
- * @param maxFaults at how many the reading ends.
- * @throws JsonFieldError with all that does not fit.
+ * Lists of messages, right below the top, may come item by item while the text is parsed.
  */
-export function readMessage<Desc extends DescMessage>(
-  desc: Desc,
-  node: JsonNode,
-  unknownFields: UnknownFields,
-  maxFaults: number,
-): MessageShape<Desc> {
-  return readWhole({ unknownFields, maxFaults, faults: [] }, desc, node) as MessageShape<Desc>;
-}
+export class MessageReader<Desc extends DescMessage> {
+  readonly #desc: Desc;
+  readonly #unknownFields: UnknownFields;
+  readonly #maxFaults: number;
+  /** What has been found wrong. */
+  readonly #faults: JsonFault[] = [];
+  readonly #lists: { readonly field: DescField; readonly items: unknown[] }[] = [];
 
-/** Reads a message whose lists of messages, right below the top, come item by item while the text is parsed. */
-interface MessageReader<Desc extends DescMessage> {
-  /** Who takes the items of an array of this name; undefined when it is no list of messages. */
-  takerOf(name: string): TakeItem | undefined;
+  /** @param maxFaults at how many the reading ends. */
+  constructor(desc: Desc, unknownFields: UnknownFields, maxFaults: number) {
+    this.#desc = desc;
+    this.#unknownFields = unknownFields;
+    this.#maxFaults = maxFaults;
+  }
+
+  /** Returns who takes the items of an array of this name; undefined when it is no list of messages. */
+  takerOf(name: string): TakeItem | undefined {
+    const field = fieldsByJsonName(this.#desc).get(name);
+    if (field?.fieldKind !== "list" || field.message === undefined) return undefined;
+    const items: unknown[] = [];
+    this.#lists.push({ field, items });
+    return (item, index) => {
+      if (this.#isFull()) return;
+      try {
+        items.push(this.#readSingle(field, item, `${name}[${index}]`));
+      } catch (error) {
+        this.#note(error);
+      }
+    };
+  }
+
   /**
-   * @param node the rest, with empty arrays in the place of what was taken.
+   * @param node the whole, or the rest with empty arrays in the place of what was taken.
    * @throws JsonFieldError with all that does not fit, the items first.
    */
-  finish(node: JsonNode): MessageShape<Desc>;
-}
-
-export function createMessageReader<Desc extends DescMessage>(
-  desc: Desc,
-  unknownFields: UnknownFields,
-  maxFaults: number,
-): MessageReader<Desc> {
-  const lists: { readonly field: DescField; readonly items: unknown[] }[] = [];
-  const reader: Reader = { unknownFields, maxFaults, faults: [] };
-  return {
-    takerOf(name) {
-      const field = fieldsByJsonName(desc).get(name);
-      if (field?.fieldKind !== "list" || field.message === undefined) return undefined;
-      const list: (typeof lists)[number] = { field, items: [] };
-      lists.push(list);
-      return (item, index) => {
-        if (reader.faults.length >= maxFaults) return;
-        try {
-          list.items.push(readSingle(reader, field, item, `${name}[${index}]`));
-        } catch (error) {
-          noteFaults(reader, error);
-        }
-      };
-    },
-    finish(node) {
-      const message = readWhole(reader, desc, node);
-      for (const list of lists) message[list.field.localName] = list.items;
-      return message as MessageShape<Desc>;
-    },
-  };
-}
-
-interface Reader {
-  readonly unknownFields: UnknownFields;
-  readonly maxFaults: number;
-  /** What has been found wrong. */
-  readonly faults: JsonFault[];
-}
-
-/** @throws JsonFieldError with all that does not fit, here and before. */
-function readWhole(reader: Reader, desc: DescMessage, node: JsonNode): Record<string, unknown> {
-  let message: object = {};
-  try {
-    message = readObject(reader, desc, node, "");
-  } catch (error) {
-    noteFaults(reader, error);
-  }
-  if (reader.faults.length > 0) throw new JsonFieldError(reader.faults);
-  return message as Record<string, unknown>;
-}
-
-function noteFaults({ faults, maxFaults }: Reader, error: unknown): void {
-  if (!(error instanceof JsonFieldError)) throw error;
-  faults.push(...error.faults.slice(0, maxFaults - faults.length));
-}
-
-/** A message with what fits; what does not is noted. */
-function readObject(reader: Reader, desc: DescMessage, node: JsonNode, path: string): object {
-  if (!(node instanceof Map)) throw fieldError(path, "must be an object");
-  const message = create(desc) as unknown as Record<string, unknown>;
-  for (const [name, value] of node as ReadonlyMap<string, JsonNode>) {
-    if (reader.faults.length >= reader.maxFaults) break;
+  read(node: JsonNode): MessageShape<Desc> {
+    let message: Record<string, unknown> = {};
     try {
-      const field = fieldsByJsonName(desc).get(name);
-      if (field === undefined) {
-        if (reader.unknownFields === "ignore") continue;
-        throw fieldError(path, `unknown field ${quote(name)}: expected one of ${expectedNames(desc)}`);
-      }
-      const other = name === field.name ? field.jsonName : field.name;
-      if (other !== name && isBefore(node, other, name)) {
-        throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
-      }
-      // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
-      if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
-      setField(message, field, readField(reader, field, value, path === "" ? name : `${path}.${name}`));
+      message = this.#readObject(this.#desc, node, "");
     } catch (error) {
-      noteFaults(reader, error);
+      this.#note(error);
     }
+    if (this.#faults.length > 0) throw new JsonFieldError(this.#faults);
+    for (const { field, items } of this.#lists) message[field.localName] = items;
+    return message as MessageShape<Desc>;
   }
-  return message;
+
+  #isFull(): boolean {
+    return this.#faults.length >= this.#maxFaults;
+  }
+
+  /** Notes what does not fit. @throws what is another error. */
+  #note(error: unknown): void {
+    if (!(error instanceof JsonFieldError)) throw error;
+    this.#faults.push(...error.faults.slice(0, this.#maxFaults - this.#faults.length));
+  }
+
+  /** Reads what fits of a message; what does not is noted. */
+  #readObject(desc: DescMessage, node: JsonNode, path: string): Record<string, unknown> {
+    if (!(node instanceof Map)) throw fieldError(path, "must be an object");
+    const message = create(desc) as unknown as Record<string, unknown>;
+    for (const [name, value] of node as ReadonlyMap<string, JsonNode>) {
+      if (this.#isFull()) break;
+      try {
+        const field = fieldsByJsonName(desc).get(name);
+        if (field === undefined) {
+          if (this.#unknownFields === "ignore") continue;
+          throw fieldError(path, `unknown field ${quote(name)}: expected one of ${expectedNames(desc)}`);
+        }
+        const other = name === field.name ? field.jsonName : field.name;
+        if (other !== name && isBefore(node, other, name)) {
+          throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
+        }
+        // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
+        if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
+        setField(message, field, this.#readField(field, value, path === "" ? name : `${path}.${name}`));
+      } catch (error) {
+        this.#note(error);
+      }
+    }
+    return message;
+  }
+
+  #readField(field: DescField, node: JsonNode, path: string): unknown {
+    if (field.fieldKind === "map") return this.#readMap(field, node, path);
+    if (field.fieldKind !== "list") return this.#readSingle(field, node, path);
+    if (!Array.isArray(node)) throw fieldError(path, "must be an array");
+    const items: unknown[] = [];
+    for (const [i, item] of (node as readonly JsonNode[]).entries()) {
+      if (this.#isFull()) break;
+      try {
+        items.push(this.#readSingle(field, item, `${path}[${i}]`));
+      } catch (error) {
+        this.#note(error);
+      }
+    }
+    return items;
+  }
+
+  #readMap(field: DescField, node: JsonNode, path: string): Record<string, unknown> {
+    if (!(node instanceof Map)) throw fieldError(path, "must be an object");
+    // Without a prototype `__proto__` is a key like any other.
+    const values = Object.create(null) as Record<string, unknown>;
+    for (const [key, value] of node as ReadonlyMap<string, JsonNode>) {
+      if (this.#isFull()) break;
+      try {
+        values[key] = this.#readSingle(field, value, `${path}[${quote(key)}]`);
+      } catch (error) {
+        this.#note(error);
+      }
+    }
+    return values;
+  }
+
+  /** Reads a value of the field's type: of a list one item, of a map one value. */
+  #readSingle(field: DescField, node: JsonNode, path: string): unknown {
+    const { message, enum: enumeration, scalar } = field;
+    if (message?.typeName === FieldMaskSchema.typeName) return readFieldMask(node, path);
+    if (message !== undefined) return this.#readObject(message, node, path);
+    return readScalar(enumeration ?? scalar, node, path);
+  }
 }
 
 /** Whether an object has both names, `one` before `other`. */
@@ -284,45 +306,6 @@ function isBefore(node: ReadonlyMap<string, JsonNode>, one: string, other: strin
 function setField(message: Record<string, unknown>, field: DescField, value: unknown): void {
   if (field.oneof === undefined) message[field.localName] = value;
   else message[field.oneof.localName] = { case: field.localName, value };
-}
-
-function readField(reader: Reader, field: DescField, node: JsonNode, path: string): unknown {
-  if (field.fieldKind === "map") return readMap(reader, field, node, path);
-  if (field.fieldKind !== "list") return readSingle(reader, field, node, path);
-  if (!Array.isArray(node)) throw fieldError(path, "must be an array");
-  const items: unknown[] = [];
-  for (const [i, item] of (node as readonly JsonNode[]).entries()) {
-    if (reader.faults.length >= reader.maxFaults) break;
-    try {
-      items.push(readSingle(reader, field, item, `${path}[${i}]`));
-    } catch (error) {
-      noteFaults(reader, error);
-    }
-  }
-  return items;
-}
-
-function readMap(reader: Reader, field: DescField, node: JsonNode, path: string): Record<string, unknown> {
-  if (!(node instanceof Map)) throw fieldError(path, "must be an object");
-  // Without a prototype `__proto__` is a key like any other.
-  const values = Object.create(null) as Record<string, unknown>;
-  for (const [key, value] of node as ReadonlyMap<string, JsonNode>) {
-    if (reader.faults.length >= reader.maxFaults) break;
-    try {
-      values[key] = readSingle(reader, field, value, `${path}[${quote(key)}]`);
-    } catch (error) {
-      noteFaults(reader, error);
-    }
-  }
-  return values;
-}
-
-/** A value of the field's type: of a list one item, of a map one value. */
-function readSingle(reader: Reader, field: DescField, node: JsonNode, path: string): unknown {
-  const { message, enum: enumeration, scalar } = field;
-  if (message?.typeName === FieldMaskSchema.typeName) return readFieldMask(node, path);
-  if (message !== undefined) return readObject(reader, message, node, path);
-  return readScalar(enumeration ?? scalar, node, path);
 }
 
 const fieldMaps = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();

@@ -2,6 +2,19 @@ import { apiError } from "../api-error.ts";
 import { type Call, sendBytes, sendJson, headerOf } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson, plainJson } from "../json/decode-request.ts";
+import {
+  allowed,
+  describe,
+  failure,
+  jsonBody,
+  jsonResponse,
+  operation,
+  page,
+  refusals,
+  type Endpoint,
+} from "./endpoint.ts";
+import { exploreAnswer, exploreQuestion, exploreStatus, flowsAnswer, flowsQuestion } from "./explore-answers.ts";
+import type { JsonSchema } from "./shape.ts";
 
 export const exploreFormats = ["json", "csv", "parquet"] as const;
 export type ExploreFormat = (typeof exploreFormats)[number];
@@ -14,8 +27,6 @@ export interface ExploreOperations {
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
 }
 
-export const explorePath = (operation: "status" | "query" | "flows"): string => `/api/v1/explore/${operation}`;
-
 const contentTypes: Readonly<Record<ExploreFormat, string>> = {
   json: "application/json",
   csv: "text/csv; charset=utf-8",
@@ -27,36 +38,78 @@ function enabled(explore: ExploreOperations | undefined): ExploreOperations {
   throw apiError("not_found", "EXPLORE_DISABLED", "Explore is off: set SVC_EXPLORE_ENABLE to true");
 }
 
-/** `GET`: what there is to ask. */
-export async function serveExploreStatus(call: Call, explore: ExploreOperations | undefined): Promise<void> {
-  await sendJson(call, 200, await enabled(explore).status(call.signal), { "cache-control": "no-store" });
-}
+const ofFlows = allowed("viewer", "flow");
+const refused = { ...refusals, "404": failure };
 
-/** The handler of a question. Its body is JSON; the format is said by `format` in the query, or by `Accept`. */
-export function createExploreEndpoint(
-  operation: "query" | "flows",
-  explore: ExploreOperations | undefined,
-  bodies: BodyReader,
-): (call: Call) => Promise<void> {
-  return async (call) => {
-    const asked = enabled(explore);
-    const format = formatOf(call);
-    const body = plainJson(decodeJson(await bodies.readAll(call)));
-    const answer = await asked[operation](body, format, call.signal);
-    call.code = "ok";
-    if (!(answer instanceof Uint8Array)) return sendJson(call, 200, answer, { "cache-control": "no-store" });
-    return sendBytes(
-      call,
-      200,
-      {
-        "content-type": contentTypes[format],
-        "content-disposition": `attachment; filename="${operation}.${format}"`,
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-      },
-      answer,
+/** Returns the rows of what can be asked of stored flow records. */
+export function exploreEndpoints(explore: ExploreOperations | undefined, bodies: BodyReader): readonly Endpoint[] {
+  const status = page(
+    "/api/v1/explore/status",
+    ofFlows,
+    async (call) => sendJson(call, 200, await enabled(explore).status(call.signal), { "cache-control": "no-store" }),
+    describe("collector", "exploreStatus", "What is kept of flow records, and which fields can be asked for", {
+      "200": jsonResponse("The state.", exploreStatus.schema),
+      ...refused,
+    }),
+    "explore/status",
+  );
+  const question = (name: "query" | "flows", summary: string, asked: JsonSchema, answered: JsonSchema): Endpoint => {
+    const content = {
+      "application/json": { schema: answered },
+      "text/csv": { schema: { type: "string" } },
+      "application/vnd.apache.parquet": { schema: { type: "string", format: "binary" } },
+    };
+    const format = { name: "format", in: "query", schema: { enum: exploreFormats, default: "json" } };
+    return operation(
+      `/api/v1/explore/${name}`,
+      ofFlows,
+      true,
+      (call) => serveQuestion(call, name, explore, bodies),
+      describe(
+        "collector",
+        name === "query" ? "exploreQuery" : "exploreFlows",
+        summary,
+        { "200": { description: "The answer.", content }, ...refused },
+        { parameters: [format], ...jsonBody(asked) },
+      ),
     );
   };
+  return [
+    status,
+    question(
+      "query",
+      "The largest of flow records by some of their fields, over time",
+      exploreQuestion,
+      exploreAnswer.schema,
+    ),
+    question("flows", "Single flow records, the newest first", flowsQuestion, flowsAnswer.schema),
+  ];
+}
+
+/** Answers a question. Its body is JSON; the format is said by `format` in the query, or by `Accept`. */
+async function serveQuestion(
+  call: Call,
+  name: "query" | "flows",
+  explore: ExploreOperations | undefined,
+  bodies: BodyReader,
+): Promise<void> {
+  const asked = enabled(explore);
+  const format = formatOf(call);
+  const body = plainJson(decodeJson(await bodies.readAll(call)));
+  const answer = await asked[name](body, format, call.signal);
+  call.code = "ok";
+  if (!(answer instanceof Uint8Array)) return sendJson(call, 200, answer, { "cache-control": "no-store" });
+  return sendBytes(
+    call,
+    200,
+    {
+      "content-type": contentTypes[format],
+      "content-disposition": `attachment; filename="${name}.${format}"`,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+    answer,
+  );
 }
 
 function formatOf(call: Call): ExploreFormat {

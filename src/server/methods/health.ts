@@ -11,19 +11,20 @@ import {
 } from "../gen/grpc/health/v1/health_pb.ts";
 import { serverStream, unary, type RpcService } from "../rpc/method.ts";
 
-export interface HealthServiceOptions {
-  readonly health: Health;
-  /** Fully qualified names; the empty name, which stands for the whole server, is always known. */
-  readonly services: ReadonlySet<string>;
-  readonly maxWatchers: number;
-  readonly onTooManyWatchers: () => void;
-  /** How often a watched state is looked at, milliseconds. */
-  readonly interval?: number;
-}
+/** How often a watched state is looked at, milliseconds. */
+const interval = 500;
 
-/** grpc.health.v1.Health: every service is SERVING when the collector is ready. */
-export function healthMethods(options: HealthServiceOptions): RpcService {
-  const { health, services, maxWatchers, interval = 500 } = options;
+/**
+ * grpc.health.v1.Health: every service is SERVING when the collector is ready.
+ *
+ * @param services fully qualified names; the empty name, which stands for the whole server, is always known.
+ */
+export function healthMethods(
+  health: Health,
+  services: ReadonlySet<string>,
+  maxWatchers: number,
+  onTooManyWatchers: () => void,
+): RpcService {
   let watchers = 0;
 
   const isKnown = (name: string): boolean => name === "" || services.has(name);
@@ -32,7 +33,7 @@ export function healthMethods(options: HealthServiceOptions): RpcService {
 
   async function* watch(service: string, signal: AbortSignal): AsyncGenerator<HealthCheckResponse> {
     if (watchers >= maxWatchers) {
-      options.onTooManyWatchers();
+      onTooManyWatchers();
       const message = `no more than ${maxWatchers} clients may watch at a time`;
       throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
     }

@@ -4,6 +4,22 @@ import { apiError } from "../api-error.ts";
 import { type Call, sendJson } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson } from "../json/decode-request.ts";
+import {
+  allowed,
+  anyObject,
+  describe,
+  failure,
+  hasId,
+  idIn,
+  idParameter,
+  jsonBody,
+  jsonResponse,
+  operation,
+  pageId,
+  refusals,
+  type Endpoint,
+} from "./endpoint.ts";
+import type { JsonSchema } from "./shape.ts";
 
 /** A POST without a body that does one thing. Its path may have `{id}` as a view's. */
 export interface Operation {
@@ -16,33 +32,63 @@ export interface Operation {
   run(id: string): Promise<unknown>;
 }
 
-/** The handler of an operation. A body that says something is refused: it would have no effect, without a word. */
-export function createOperationEndpoint(
-  operation: Operation,
+/** Returns the rows of operations, which are given by path. */
+export function operationEndpoints(
+  operations: ReadonlyMap<string, Operation>,
   bodies: BodyReader,
-  idOf: (path: string) => string | undefined,
-): (call: Call) => Promise<void> {
-  return async (call) => {
-    const body = Buffer.from(await bodies.readAll(call))
-      .toString("latin1")
-      .trim();
-    if (body !== "" && body !== "{}") {
-      const description = "the request has no body";
-      throw apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field: "", description }] });
-    }
-    const id = idOf(call.path);
-    const answer = id === undefined ? undefined : await operation.run(id);
-    if (answer === undefined) {
-      throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${quote(call.path.slice(0, 256))}`);
-    }
-    call.code = "ok";
-    return sendJson(call, 200, answer);
-  };
+): readonly Endpoint[] {
+  return Array.from(operations, ([path, row]) => {
+    const { role, area, summary, schema } = row;
+    const responses = {
+      "200": jsonResponse("The outcome.", schema),
+      ...(hasId(path) && { "404": failure }),
+      ...refusals,
+    };
+    const parameters = hasId(path) ? { parameters: [idParameter] } : {};
+    const described = describe(area, pageId("run", path), summary, responses, parameters);
+    const serve = async (call: Call): Promise<void> => {
+      await refuseBody(call, bodies);
+      const id = idIn(path, call.path);
+      const answer = id === undefined ? undefined : await row.run(id);
+      if (answer === undefined) {
+        throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${quote(call.path.slice(0, 256))}`);
+      }
+      call.code = "ok";
+      return sendJson(call, 200, answer);
+    };
+    return operation(path, { role, area }, false, serve, described);
+  });
 }
 
-/** What can be done with sources of metadata, besides looking at them. */
-export const sourceOperations = ["run", "diff", "accept"] as const;
-export type SourceOperation = (typeof sourceOperations)[number];
+/**
+ * Refuses a body that says something: it would have no effect, without a word. Clients send an empty object where an operation takes nothing.
+ *
+ * @param hint says more of what the body has.
+ */
+export async function refuseBody(
+  call: Call,
+  bodies: BodyReader,
+  hint: (text: string) => readonly [field: string, hint: string] = () => ["", ""],
+): Promise<void> {
+  const text = Buffer.from(await bodies.readAll(call))
+    .toString("latin1")
+    .trim();
+  if (text === "" || text === "{}") return;
+  const [field, more] = hint(text);
+  throw badField(field, `the request has no body${more}`);
+}
+
+export function badField(field: string, description: string): Error {
+  return apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
+}
+
+/** What can be done with sources of metadata, besides looking at them, with its summary. */
+const sourceOperations = {
+  run: "Reads a source of metadata now",
+  diff: "Says what a source of metadata would change now",
+  accept: "Takes what is held of a source of metadata",
+} as const;
+export type SourceOperation = keyof typeof sourceOperations;
 
 /**
  * Does something with the source of a name. Rejects with a {@link SourceRefusal} where that cannot be.
@@ -63,35 +109,51 @@ export class SourceRefusal extends Error {
   }
 }
 
-export const sourcePath = (operation: SourceOperation): string => `/api/v1/enrich/sources/${operation}`;
+const named: JsonSchema = {
+  type: "object",
+  required: ["name"],
+  properties: { name: { type: "string", examples: ["netbox"] } },
+  additionalProperties: false,
+};
 
-/** The handler of an operation: its body is `{"name": …}`. A collector without sources answers 501 (`unimplemented`). */
-export function createSourceEndpoint(
-  operation: SourceOperation,
+/** Returns the rows of the operations on sources, whose body is `{"name": …}`. A collector without sources answers 501 (`unimplemented`). */
+export function sourceEndpoints(sources: SourceOperations | undefined, bodies: BodyReader): readonly Endpoint[] {
+  return Object.entries(sourceOperations).map(([name, summary]) => {
+    const responses = {
+      "200": jsonResponse("The source, or what would change.", anyObject),
+      "404": failure,
+      "503": failure,
+      ...refusals,
+    };
+    const described = describe("metadata", `${name}Source`, summary, responses, jsonBody(named));
+    const serve = (call: Call): Promise<void> => serveSource(call, name as SourceOperation, sources, bodies);
+    const path = `/api/v1/enrich/sources/${name}`;
+    return operation(path, allowed("editor", "metadata"), true, serve, described, `sources/${name}`);
+  });
+}
+
+async function serveSource(
+  call: Call,
+  name: SourceOperation,
   sources: SourceOperations | undefined,
   bodies: BodyReader,
-): (call: Call) => Promise<void> {
-  return async (call) => {
-    if (sources === undefined) {
-      throw apiError("unimplemented", "SOURCES_DISABLED", "no sources of metadata are set up in this collector");
-    }
-    const body = decodeJson(await bodies.readAll(call));
-    const name = body instanceof Map ? body.get("name") : undefined;
-    if (!(body instanceof Map) || body.size !== 1 || typeof name !== "string") {
-      const description = 'the body must be an object with the name of a source: {"name": "netbox"}';
-      throw apiError("invalid_argument", "INVALID_FIELD", description, {
-        violations: [{ field: "name", description }],
-      });
-    }
-    let answer: unknown;
-    try {
-      answer = await sources(operation, name);
-    } catch (error) {
-      if (error instanceof SourceRefusal) throw apiError(error.code, "SOURCE_REFUSED", error.message);
-      throw error;
-    }
-    if (answer === undefined) throw apiError("not_found", "UNKNOWN_SOURCE", `there is no source ${quote(name)}`);
-    call.code = "ok";
-    return sendJson(call, 200, answer);
-  };
+): Promise<void> {
+  if (sources === undefined) {
+    throw apiError("unimplemented", "SOURCES_DISABLED", "no sources of metadata are set up in this collector");
+  }
+  const body = decodeJson(await bodies.readAll(call));
+  const source = body instanceof Map ? body.get("name") : undefined;
+  if (!(body instanceof Map) || body.size !== 1 || typeof source !== "string") {
+    throw badField("name", 'the body must be an object with the name of a source: {"name": "netbox"}');
+  }
+  let answer: unknown;
+  try {
+    answer = await sources(name, source);
+  } catch (error) {
+    if (error instanceof SourceRefusal) throw apiError(error.code, "SOURCE_REFUSED", error.message);
+    throw error;
+  }
+  if (answer === undefined) throw apiError("not_found", "UNKNOWN_SOURCE", `there is no source ${quote(source)}`);
+  call.code = "ok";
+  return sendJson(call, 200, answer);
 }

@@ -16,49 +16,51 @@ import { bidiStream, type RpcService } from "../rpc/method.ts";
 import { quote } from "../../base/text/index.ts";
 
 /** Our schema with its comments, and the files that it imports. */
-export interface SchemaFiles {
+export class SchemaFiles {
   readonly registry: FileRegistry;
-  /** A file by its name as it is imported. */
-  byName(name: string): DescFile | undefined;
-  /** The file that declares a message, enum, service, method, field, oneof, enum value or extension. */
-  bySymbol(symbol: string): DescFile | undefined;
-  /** The file and all that it imports, itself first, as serialised FileDescriptorProto messages. */
-  withImports(file: DescFile): Uint8Array[];
-}
+  readonly #files = new Map<string, DescFile>();
+  readonly #symbols = new Map<string, DescFile>();
+  readonly #bytes = new Map<DescFile, Uint8Array>();
 
-export function readSchemaFiles(): SchemaFiles {
-  const set = fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSetBase64, "base64"));
-  const registry = createFileRegistry(set);
-  const files = new Map<string, DescFile>();
-  const symbols = new Map<string, DescFile>();
-  for (const file of registry.files) {
-    files.set(file.proto.name, file);
-    for (const symbol of symbolsOf(file)) symbols.set(symbol, file);
+  constructor() {
+    const set = fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSetBase64, "base64"));
+    this.registry = createFileRegistry(set);
+    for (const file of this.registry.files) {
+      this.#files.set(file.proto.name, file);
+      for (const symbol of symbolsOf(file)) this.#symbols.set(symbol, file);
+    }
   }
-  const bytes = new Map<DescFile, Uint8Array>();
-  const serialised = (file: DescFile): Uint8Array => {
-    let done = bytes.get(file);
+
+  /** A file by its name as it is imported. */
+  byName(name: string): DescFile | undefined {
+    return this.#files.get(name);
+  }
+
+  /** The file that declares a message, enum, service, method, field, oneof, enum value or extension. */
+  bySymbol(symbol: string): DescFile | undefined {
+    return this.#symbols.get(symbol.replace(/^\./, ""));
+  }
+
+  /** The file and all that it imports, itself first, as serialised FileDescriptorProto messages. */
+  withImports(file: DescFile): Uint8Array[] {
+    const found = new Set<DescFile>();
+    const add = (next: DescFile): void => {
+      if (found.has(next)) return;
+      found.add(next);
+      next.dependencies.forEach(add);
+    };
+    add(file);
+    return [...found].map((each) => this.#serialised(each));
+  }
+
+  #serialised(file: DescFile): Uint8Array {
+    let done = this.#bytes.get(file);
     if (done === undefined) {
       done = toBinary(FileDescriptorProtoSchema, file.proto);
-      bytes.set(file, done);
+      this.#bytes.set(file, done);
     }
     return done;
-  };
-  return {
-    registry,
-    byName: (name) => files.get(name),
-    bySymbol: (symbol) => symbols.get(symbol.replace(/^\./, "")),
-    withImports(file) {
-      const found = new Set<DescFile>();
-      const add = (next: DescFile): void => {
-        if (found.has(next)) return;
-        found.add(next);
-        next.dependencies.forEach(add);
-      };
-      add(file);
-      return [...found].map(serialised);
-    },
-  };
+  }
 }
 
 function symbolsOf({ proto }: DescFile): string[] {

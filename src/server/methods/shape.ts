@@ -40,6 +40,17 @@ export function numberOrNull(description: string): Shape<number | null> {
   return { schema: { type: ["number", "null"], description }, type: "number | null" };
 }
 
+/** A text, a number, true or false, or null. */
+export const anyValue: Shape<string | number | boolean | null> = {
+  schema: {},
+  type: "string | number | boolean | null",
+};
+
+export const constant = <const T extends boolean>(only: T): Shape<T> => ({
+  schema: { const: only },
+  type: String(only),
+});
+
 /** One of some texts. */
 export function choice<const T extends string>(values: readonly T[], description?: string): Shape<T> {
   const type = values.map((one) => JSON.stringify(one)).join(" | ");
@@ -62,7 +73,7 @@ export function map<T>({ schema, type }: Shape<T>, description?: string): Shape<
 }
 
 /** An object with any properties. @param rest what the schema says besides. */
-export const anyObject = (description: string, rest?: JsonSchema): Shape<Readonly<Record<string, unknown>>> =>
+export const anyObject = (description?: string, rest?: JsonSchema): Shape<Readonly<Record<string, unknown>>> =>
   scalar("object", "Readonly<Record<string, unknown>>", description, rest);
 
 /** An object that has these properties, and no others. @param optional the names of those that may be absent. */

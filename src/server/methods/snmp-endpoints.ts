@@ -5,7 +5,20 @@ import { decodeJson } from "../json/decode-request.ts";
 import { quote } from "../../base/text/index.ts";
 import { JsonNumber, type JsonNode } from "../json/parse-json.ts";
 import type { UnknownFields } from "../json/read-message.ts";
-import { apiError, type FieldViolation } from "../api-error.ts";
+import { apiError } from "../api-error.ts";
+import {
+  allowed,
+  anyObject,
+  describe,
+  failure,
+  jsonBody,
+  jsonResponse,
+  operation,
+  parameter,
+  refusals,
+  type Endpoint,
+} from "./endpoint.ts";
+import { badField, refuseBody } from "./operations.ts";
 
 /** The SNMP operations that the port offers. The collector hands in what carries them out. */
 export interface SnmpOperations {
@@ -25,23 +38,21 @@ export interface SnmpOperations {
   rediscoverDevice(
     device: SnmpDeviceId,
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
-  ): Promise<SnmpRediscovery | undefined>;
+  ): Promise<{ readonly isDone: boolean; readonly report: Readonly<Record<string, unknown>> } | undefined>;
   /**
    * Searches networks for devices. At most one search runs at a time.
    *
    * @param wait as of `rediscoverDevice`.
    */
   discoverNetworks(
-    request: SnmpSearch,
+    request: {
+      /** Writes nothing. */
+      readonly isDryRun: boolean;
+      /** Names of networks; empty: all. */
+      readonly networks: readonly string[];
+    },
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
   ): Promise<SnmpSearched>;
-}
-
-export interface SnmpSearch {
-  /** Writes nothing. */
-  readonly isDryRun: boolean;
-  /** Names of networks; empty: all. */
-  readonly networks: readonly string[];
 }
 
 export type SnmpSearched =
@@ -58,100 +69,170 @@ export interface SnmpDeviceId {
 export type SnmpApplied =
   | {
       readonly ok: true;
-      /** What changed, as it is shown to the client. */ readonly report: Readonly<Record<string, unknown>>;
+      /** What changed, as it is shown to the client. */
+      readonly report: Readonly<Record<string, unknown>>;
     }
-  | { readonly ok: false; readonly findings: readonly SnmpFinding[] };
-
-/** One thing that is wrong with the definition files. Never holds a secret. */
-export interface SnmpFinding {
-  /** `file:line:column` */
-  readonly place: string;
-  /** Of the definition. */
-  readonly id: string;
-  readonly message: string;
-}
-
-export interface SnmpRediscovery {
-  /** Whether the discovery has ended. */
-  readonly isDone: boolean;
-  /** The state or the outcome, as it is shown to the client. */
-  readonly report: Readonly<Record<string, unknown>>;
-}
-
-export const applyDefinitionsPath = "/api/v1/snmp/apply-definitions";
-export const discoverNetworksPath = "/api/v1/snmp/discover-networks";
-export const rediscoverDevicePath = "/api/v1/snmp/rediscover-device";
+  | {
+      readonly ok: false;
+      /** What is wrong with the definition files, each at its `file:line:column`. Never holds a secret. */
+      readonly findings: readonly { readonly place: string; readonly id: string; readonly message: string }[];
+    };
 
 /** How long a client may wait for the outcome of a discovery, seconds. */
 const maxWait = 600;
+const waitSchema = { type: "integer", minimum: 0, maximum: maxWait };
+const flagSchema = { type: "boolean", default: false };
+const deviceSchema = {
+  type: "object",
+  required: ["ip", "port"],
+  properties: {
+    ip: { type: "string", examples: ["192.0.2.1"] },
+    port: { type: "integer", minimum: 1, maximum: 65535 },
+  },
+  additionalProperties: false,
+};
 
-/** Handlers of the two operations; without SNMP they answer 503. */
-export function createSnmpEndpoints(
+/** Returns the rows of the SNMP operations; without SNMP they answer 503. */
+export function snmpEndpoints(
   snmp: SnmpOperations | undefined,
   bodies: BodyReader,
   unknownFields: UnknownFields,
-): Record<"applyDefinitions" | "rediscoverDevice" | "discoverNetworks", (call: Call) => Promise<void>> {
+): readonly Endpoint[] {
   const operations = (): SnmpOperations => {
     if (snmp === undefined) throw apiError("unavailable", "SNMP_DISABLED", "SNMP is not enabled in this collector");
     return snmp;
   };
+  return [
+    operation(
+      "/api/v1/snmp/apply-definitions",
+      allowed("admin", "snmp"),
+      false,
+      async (call) => applyDefinitions(call, operations(), bodies),
+      describe(
+        "snmp",
+        "applySnmpDefinitions",
+        "Reads all SNMP definition files again and puts them to use",
+        { "200": jsonResponse("In use.", anyObject), "422": failure, "503": failure, ...refusals },
+        {
+          description:
+            "All files are validated first: with any error the set in use stays, and every finding is listed.",
+          parameters: [
+            parameter(
+              "force_rediscovery",
+              "Whether devices whose definitions have changed are rediscovered.",
+              flagSchema,
+            ),
+          ],
+        },
+      ),
+    ),
+    operation(
+      "/api/v1/snmp/rediscover-device",
+      allowed("editor", "snmp"),
+      true,
+      async (call) => rediscoverDevice(call, operations(), bodies, unknownFields),
+      describe(
+        "snmp",
+        "rediscoverSnmpDevice",
+        "Begins the rediscovery of one device, or joins one under way",
+        {
+          "200": jsonResponse("The outcome, when it was waited for.", anyObject),
+          "202": jsonResponse("Under way.", anyObject),
+          "404": failure,
+          "503": failure,
+          ...refusals,
+        },
+        {
+          parameters: [parameter("wait", "Seconds to wait for the outcome.", waitSchema)],
+          ...jsonBody(deviceSchema),
+        },
+      ),
+    ),
+    operation(
+      "/api/v1/snmp/discover-networks",
+      allowed("admin", "snmp"),
+      false,
+      async (call) => discoverNetworks(call, operations(), bodies),
+      describe(
+        "snmp",
+        "discoverSnmpNetworks",
+        "Searches networks for SNMP devices",
+        {
+          "200": jsonResponse("The report, when it was waited for.", anyObject),
+          "202": jsonResponse("Under way.", anyObject),
+          "400": failure,
+          "503": failure,
+          ...refusals,
+        },
+        {
+          description: "What is found is written as device files and polled. One search runs at a time.",
+          parameters: [
+            parameter("dry_run", "Writes nothing.", flagSchema),
+            parameter("network", "A network by its name; several may be given. Default: all.", {
+              type: "array",
+              items: { type: "string" },
+            }),
+            parameter("wait", "Seconds to wait for the report.", waitSchema),
+          ],
+        },
+      ),
+    ),
+  ];
+}
 
-  return {
-    async applyDefinitions(call) {
-      const snmpOperations = operations();
-      knowOnly(call.query, ["force_rediscovery"]);
-      refuseBody(await bodies.readAll(call));
-      const applied = await snmpOperations.applyDefinitions(readFlag(call.query, "force_rediscovery"));
-      if (applied.ok) {
-        call.code = "ok";
-        return sendJson(call, 200, applied.report);
-      }
-      const count = applied.findings.length;
-      const message = `the definition files have ${count === 1 ? "an error" : `${count} errors`}: the old set stays in use`;
-      const violations = applied.findings.map(({ place, id, message: what }) => ({
-        field: place,
-        description: `${id}: ${what}`,
-      }));
-      sendError(call, apiError("invalid_argument", "INVALID_DEFINITIONS", message, { violations }), { status: 422 });
-    },
+async function applyDefinitions(call: Call, snmp: SnmpOperations, bodies: BodyReader): Promise<void> {
+  knowOnly(call.query, ["force_rediscovery"]);
+  await refuseBody(call, bodies, parameterHint);
+  const applied = await snmp.applyDefinitions(readFlag(call.query, "force_rediscovery"));
+  if (applied.ok) {
+    call.code = "ok";
+    return sendJson(call, 200, applied.report);
+  }
+  const count = applied.findings.length;
+  const message = `the definition files have ${count === 1 ? "an error" : `${count} errors`}: the old set stays in use`;
+  const violations = applied.findings.map(({ place, id, message: what }) => ({
+    field: place,
+    description: `${id}: ${what}`,
+  }));
+  sendError(call, apiError("invalid_argument", "INVALID_DEFINITIONS", message, { violations }), { status: 422 });
+  return undefined;
+}
 
-    async rediscoverDevice(call) {
-      const snmpOperations = operations();
-      knowOnly(call.query, ["wait"]);
-      const seconds = readWait(call.query.get("wait"));
-      const device = readDevice(decodeJson(await bodies.readAll(call)), unknownFields);
-      const wait = seconds === undefined ? undefined : { seconds, signal: call.signal };
-      const outcome = await snmpOperations.rediscoverDevice(device, wait);
-      if (outcome === undefined) {
-        const name = `${device.ip}:${device.port}`;
-        throw apiError("not_found", "UNKNOWN_DEVICE", `there is no device ${name}`, { metadata: { device: name } });
-      }
-      call.code = "ok";
-      return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
-    },
+async function rediscoverDevice(
+  call: Call,
+  snmp: SnmpOperations,
+  bodies: BodyReader,
+  unknownFields: UnknownFields,
+): Promise<void> {
+  knowOnly(call.query, ["wait"]);
+  const wait = readWait(call);
+  const device = readDevice(decodeJson(await bodies.readAll(call)), unknownFields);
+  const outcome = await snmp.rediscoverDevice(device, wait);
+  if (outcome === undefined) {
+    const name = `${device.ip}:${device.port}`;
+    throw apiError("not_found", "UNKNOWN_DEVICE", `there is no device ${name}`, { metadata: { device: name } });
+  }
+  call.code = "ok";
+  return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
+}
 
-    async discoverNetworks(call) {
-      const snmpOperations = operations();
-      knowOnly(call.query, ["dry_run", "network", "wait"]);
-      refuseBody(await bodies.readAll(call));
-      const request = { isDryRun: readFlag(call.query, "dry_run"), networks: call.query.getAll("network") };
-      const seconds = readWait(call.query.get("wait"));
-      const wait = seconds === undefined ? undefined : { seconds, signal: call.signal };
-      const outcome = await snmpOperations.discoverNetworks(request, wait);
-      if (!outcome.ok) {
-        const [first = ""] = outcome.problems;
-        if (outcome.reason === "busy") throw apiError("failed_precondition", "DISCOVERY_RUNNING", first);
-        if (outcome.reason === "off") {
-          const message = "no networks are set up: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH names their file";
-          throw apiError("unavailable", "DISCOVERY_DISABLED", message);
-        }
-        const violations = outcome.problems.map((description) => ({ field: "networks", description }));
-        throw apiError("invalid_argument", "INVALID_NETWORKS", first, { violations });
-      }
-      call.code = "ok";
-      return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
-    },
-  };
+async function discoverNetworks(call: Call, snmp: SnmpOperations, bodies: BodyReader): Promise<void> {
+  knowOnly(call.query, ["dry_run", "network", "wait"]);
+  await refuseBody(call, bodies, parameterHint);
+  const request = { isDryRun: readFlag(call.query, "dry_run"), networks: call.query.getAll("network") };
+  const outcome = await snmp.discoverNetworks(request, readWait(call));
+  if (!outcome.ok) {
+    const [first = ""] = outcome.problems;
+    if (outcome.reason === "busy") throw apiError("failed_precondition", "DISCOVERY_RUNNING", first);
+    if (outcome.reason === "off") {
+      const message = "no networks are set up: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH names their file";
+      throw apiError("unavailable", "DISCOVERY_DISABLED", message);
+    }
+    const violations = outcome.problems.map((description) => ({ field: "networks", description }));
+    throw apiError("invalid_argument", "INVALID_NETWORKS", first, { violations });
+  }
+  call.code = "ok";
+  return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
 }
 
 /** A parameter that is not known would have no effect, without a word. */
@@ -162,14 +243,10 @@ function knowOnly(query: URLSearchParams, names: readonly string[]): void {
   }
 }
 
-/** Clients send an empty object where an operation takes nothing. */
-function refuseBody(body: Uint8Array): void {
-  const text = Buffer.from(body).toString("latin1").trim();
-  if (text === "" || text === "{}") return;
-  const field = ["force_rediscovery", "dry_run", "network"].find((name) => text.includes(name)) ?? "";
-  const hint =
-    field === "" ? "" : `; ${field} is a query parameter: ?${field}=${field === "network" ? "name" : "true"}`;
-  throw badField(field, `the request has no body${hint}`);
+function parameterHint(body: string): readonly [field: string, hint: string] {
+  const field = ["force_rediscovery", "dry_run", "network"].find((name) => body.includes(name));
+  if (field === undefined) return ["", ""];
+  return [field, `; ${field} is a query parameter: ?${field}=${field === "network" ? "name" : "true"}`];
 }
 
 function readFlag(query: URLSearchParams, name: string): boolean {
@@ -178,12 +255,13 @@ function readFlag(query: URLSearchParams, name: string): boolean {
   return text === "true";
 }
 
-function readWait(text: string | null): number | undefined {
+function readWait({ query, signal }: Call): { readonly seconds: number; readonly signal: AbortSignal } | undefined {
+  const text = query.get("wait");
   if (text === null) return undefined;
   if (!/^\d{1,3}$/.test(text) || Number(text) > maxWait) {
     throw badField("wait", `wait must be a number of seconds, 0 to ${maxWait}, not ${quote(text)}`);
   }
-  return Number(text);
+  return { seconds: Number(text), signal };
 }
 
 function readDevice(node: JsonNode, unknownFields: UnknownFields): SnmpDeviceId {
@@ -203,9 +281,4 @@ function readDevice(node: JsonNode, unknownFields: UnknownFields): SnmpDeviceId 
   const number = port instanceof JsonNumber && /^\d{1,5}$/.test(port.text) ? Number(port.text) : 0;
   if (number < 1 || number > 65_535) throw badField("port", "port must be an integer, 1 to 65535");
   return { ip: formatAddress(address), port: number };
-}
-
-function badField(field: string, description: string): Error {
-  const violations: FieldViolation[] = [{ field, description }];
-  return apiError("invalid_argument", "INVALID_FIELD", description, { violations });
 }

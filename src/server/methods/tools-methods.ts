@@ -6,14 +6,14 @@ import { explainAddress } from "../tools/explain-address.ts";
 import { exportUdms, importUdms } from "../tools/import-export.ts";
 import { replaceUdms } from "../tools/replace-udms.ts";
 import { searchUdms } from "../tools/search-udms.ts";
-import { createTagKeys } from "../tools/scan-entries.ts";
-import { createToolsContext, type ToolsOptions } from "../tools/tools-context.ts";
-import { type ChangeFeed, watchUdms } from "../tools/watch-udms.ts";
+import { TagKeys } from "../tools/scan-entries.ts";
+import type { ToolsContext } from "../tools/tools-context.ts";
+import { type ChangeFeed, serveEvents, watchUdms } from "../tools/watch-udms.ts";
+import { allowed, describe, failure, page, parameter, type Endpoint } from "./endpoint.ts";
 
 /** udm.v1.UdmToolsService: one row for each method. */
-export function toolsMethods(options: ToolsOptions, feed: ChangeFeed): RpcService {
-  const context = createToolsContext(options);
-  const tagKeys = createTagKeys(() => context.store());
+export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcService {
+  const tagKeys = new TagKeys(() => context.store());
   const { method } = schema;
   return {
     schema,
@@ -32,4 +32,29 @@ export function toolsMethods(options: ToolsOptions, feed: ChangeFeed): RpcServic
       unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),
     ],
   };
+}
+
+/** Returns the row of changes as server-sent events. */
+export function changesEndpoint(feed: ChangeFeed): Endpoint {
+  const text = { type: "string" };
+  const events = { description: "Events.", content: { "text/event-stream": { schema: text } } };
+  const parameters = [
+    parameter("after", "Changes with higher numbers come first; without it the stream begins now.", text),
+    parameter("filter", "Only changes of entries that match this filter.", text),
+    parameter("without_layers", "`true` leaves out what sources change.", text),
+    parameter("Last-Event-ID", "As `after`, before it.", text, "header"),
+  ];
+  return page(
+    "/api/v1/enrich/ipaddr/changes",
+    allowed("viewer", "metadata"),
+    (call) => serveEvents(call, feed),
+    describe(
+      "collector",
+      "watchUdms",
+      "Changes of the metadata as server-sent events",
+      { "200": events, default: failure },
+      { parameters },
+    ),
+    "changes",
+  );
 }

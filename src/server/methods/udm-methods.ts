@@ -3,13 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { type EntryTexts, udmJson, type UdmEntry } from "../../metadata/index.ts";
 import { type EntryList, type ListItems, portionBytes, listOfEntries, type UdmService } from "../udm/udm-service.ts";
-import {
-  createUdmTranscoder,
-  mostMessageBytes,
-  type UdmTranscoder,
-  varintSize,
-  writeVarint,
-} from "../udm/udm-transcoder.ts";
+import { UdmTranscoder, mostMessageBytes, varintSize, writeVarint } from "../udm/udm-transcoder.ts";
 import { envelopeSize, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/codec.ts";
 import { CountUdmsResponseSchema, UdmService as schema } from "../gen/udm/v1/udm_pb.ts";
 import { bulk, unary, type RpcService } from "../rpc/method.ts";
@@ -32,7 +26,7 @@ const shortSize = 32_768;
 export function shortListBytes(
   { list, items }: ListMessage,
   reserved: number,
-  transcoder: UdmTranscoder = createUdmTranscoder(),
+  transcoder: UdmTranscoder = new UdmTranscoder(),
 ): Buffer | undefined {
   let made: Buffer | undefined;
   let size = 0;
@@ -47,7 +41,7 @@ export function shortListBytes(
 
 /** Bytes of the message, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
 export async function listSize({ list, items }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
-  const sizeOf = itemSizes[items](createUdmTranscoder());
+  const sizeOf = itemSizes[items](new UdmTranscoder());
   let size = 0;
   for (const { bytes, starts, count } of list.texts()) {
     for (let i = 0; i < count; i++) {
@@ -62,7 +56,7 @@ export async function listSize({ list, items }: ListMessage, isWanted: () => boo
 
 /** The bytes of the message, made when they are asked for. */
 export function* listPieces({ list, items }: ListMessage): Generator<Buffer> {
-  const transcoder = createUdmTranscoder();
+  const transcoder = new UdmTranscoder();
   for (const portion of list.texts()) yield writeItems(transcoder, portion, items, 0);
 }
 
@@ -127,7 +121,7 @@ function writeKey(bytes: Uint8Array, start: number, out: Uint8Array, first: numb
 }
 
 /** Making one takes longer than a short list. */
-const transcoder = createUdmTranscoder();
+const transcoder = new UdmTranscoder();
 
 /** The message udm.v1.Udm of an entry. */
 function entryAnswer(entry: UdmEntry): Encodable {

@@ -76,26 +76,6 @@ export const errorSchema: JsonSchema = {
   },
 };
 
-/** What any method may answer with. */
-export const refusals: JsonSchema = {
-  "401": { $ref: "#/components/responses/Unauthenticated" },
-  default: { $ref: "#/components/responses/Error" },
-};
-
-export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
-  return { description, content: { "application/json": { schema } } };
-}
-
-export const anyObject: JsonSchema = { type: "object", additionalProperties: true };
-
-/** The parameter of paths like `/things/{id}`. */
-export const idParameter: JsonSchema = { name: "id", in: "path", required: true, schema: { type: "string" } };
-
-/** The id of an operation by its path: `viewSnmpDevices`. */
-export function pageId(kind: string, path: string): string {
-  return kind + path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
-}
-
 /** The name of a message among the schemas of the document. */
 export function schemaName(desc: DescMessage): string {
   return desc.typeName === FieldMaskSchema.typeName ? "FieldMask" : desc.name;

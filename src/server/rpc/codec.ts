@@ -206,20 +206,17 @@ export interface Pace {
  *
  * @throws ConnectError `invalid_argument` for JSON, and for lists that are too long; `internal` for protobuf that is not such a message.
  */
-export type ReadRequest = (
+export function readRequest(
   codec: CodecName,
   desc: DescMessage,
   bytes: Uint8Array,
+  unknownFields: UnknownFields,
   pace: Pace,
-) => Message | Promise<Message>;
-
-export function createRequestReader(unknownFields: UnknownFields): ReadRequest {
-  return (codec, desc, bytes, pace) => {
-    const isLengthy = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
-    if (!isLengthy) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
-    const turn: ReadingTurn = (made) => pace.turn(made);
-    return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
-  };
+): Message | Promise<Message> {
+  const isLengthy = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
+  if (!isLengthy) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
+  const turn: ReadingTurn = (made) => pace.turn(made);
+  return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
 }
 
 function readShort<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> {
@@ -235,11 +232,9 @@ async function readLong<Desc extends DescMessage>(
   bytes: Uint8Array,
   turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
-  try {
-    return await readInTurns(desc, bytes, turn);
-  } catch (error) {
-    throw error instanceof ConnectError ? error : malformed(error);
-  }
+  return readInTurns(desc, bytes, turn).catch((error: unknown) => {
+    throw malformed(error);
+  });
 }
 
 function malformed(error: unknown): Error {

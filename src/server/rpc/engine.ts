@@ -5,18 +5,9 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { apiError } from "../api-error.ts";
 import { type Call, type HeaderFields, sendBytes, sendError, writePieces } from "../http/call.ts";
 import type { BodyReader, BodyTaker } from "../http/request-body.ts";
-import {
-  envelopeSize,
-  isLong,
-  type Encoded,
-  type LongMessage,
-  encode,
-  type Pace,
-  type ReadRequest,
-  createRequestReader,
-} from "./codec.ts";
+import { envelopeSize, isLong, type Encoded, type LongMessage, encode, type Pace, readRequest } from "./codec.ts";
 import { type Terms, readTerms, type Protocol, protocolOf } from "./protocol.ts";
-import { compressFrom, noTerms, type Reply, decodeText, decodeTexts, createEnvelopeReply } from "./envelope-reply.ts";
+import { compressFrom, noTerms, type Reply, decodeText, decodeTexts, EnvelopeReply } from "./envelope-reply.ts";
 import { deadlineExceeded } from "../http/active-call.ts";
 import type { Answer, RpcMethod, RpcService } from "./method.ts";
 import type { UnknownFields } from "../json/read-message.ts";
@@ -97,11 +88,6 @@ function cutOff(): Error {
 const gzipBytes = promisify(gzip);
 
 /** Answers with a body that is the message. Trailers become fields of the header (Connect, unary). */
-function createBareReply(call: Call, protocol: Protocol): Reply {
-  return new BareReply(call, protocol);
-}
-
-/** A class, because closures of their own cost too much for each call. */
 class BareReply implements Reply {
   terms = noTerms;
   readonly #call: Call;
@@ -160,18 +146,6 @@ class BareReply implements Reply {
   }
 }
 
-/** What all exchanges share. */
-interface ExchangeTools {
-  readonly bodies: BodyReader;
-  /** Of methods whose requests may be long. */
-  readonly bulkBodies: BodyReader;
-  readonly readRequest: ReadRequest;
-  /** As in {@link ApiLimits}. */
-  readonly maxMessageBytes: number;
-  /** Called with what is not a refusal but a fault of ours. */
-  readonly onFailure: (error: unknown) => void;
-}
-
 /** The longest time that a timer can hold; Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
 
@@ -181,23 +155,23 @@ const maxTimer = 2_147_483_647;
  * each call.
  */
 class Exchange implements BodyTaker, Pace {
-  readonly #tools: ExchangeTools;
+  readonly #engine: Engine;
   readonly #call: Call;
   readonly #method: RpcMethod;
   readonly #protocol: Protocol;
   readonly #bodies: BodyReader;
   readonly #reply: Reply;
 
-  constructor(tools: ExchangeTools, call: Call, method: RpcMethod, protocol: Protocol) {
-    this.#tools = tools;
+  constructor(engine: Engine, call: Call, method: RpcMethod, protocol: Protocol) {
+    this.#engine = engine;
     this.#call = call;
     this.#method = method;
     this.#protocol = protocol;
-    this.#bodies = method.kind === "unary" && method.isBulk === true ? tools.bulkBodies : tools.bodies;
+    this.#bodies = method.kind === "unary" && method.isBulk === true ? engine.bulkBodies : engine.bodies;
     this.#reply =
       protocol.framing === "bare"
-        ? createBareReply(call, protocol)
-        : createEnvelopeReply(call, protocol, tools.maxMessageBytes);
+        ? new BareReply(call, protocol)
+        : new EnvelopeReply(call, protocol, engine.maxMessageBytes);
   }
 
   /** @throws ConnectError for what the header asks for. */
@@ -232,11 +206,11 @@ class Exchange implements BodyTaker, Pace {
 
   fail(error: unknown): void {
     try {
-      if (!(error instanceof ConnectError)) this.#tools.onFailure(error);
+      if (!(error instanceof ConnectError)) this.#engine.onFailure(error);
       this.#call.failure = error instanceof ConnectError ? error.rawMessage : "internal error";
       this.#reply.refuse(error instanceof ConnectError ? error : apiError("internal", "FAULT", "internal error"));
     } catch (again) {
-      this.#tools.onFailure(again);
+      this.#engine.onFailure(again);
       this.#call.breakOff();
     }
   }
@@ -259,7 +233,8 @@ class Exchange implements BodyTaker, Pace {
 
   #read(message: Buffer): void | Promise<void> {
     this.#call.throwIfAborted();
-    const request = this.#tools.readRequest(this.#protocol.codec, this.#method.schema.input, message, this);
+    const { unknownFields } = this.#engine;
+    const request = readRequest(this.#protocol.codec, this.#method.schema.input, message, unknownFields, this);
     return request instanceof Promise ? request.then((made) => this.#run(made as never)) : this.#run(request as never);
   }
 
@@ -310,33 +285,51 @@ class Exchange implements BodyTaker, Pace {
   }
 
   async *#requests(): AsyncGenerator<never> {
-    const { readRequest } = this.#tools;
+    const { unknownFields } = this.#engine;
     const bodies = this.#bodies;
     const { codec, isText } = this.#protocol;
     const chunks = bodies.stream(this.#call);
     const pieces = isText ? decodeTexts(chunks) : chunks;
     for await (const message of readEnvelopes(this.#call, pieces, this.#reply.terms, bodies)) {
-      yield (await readRequest(codec, this.#method.schema.input, message, this)) as never;
+      yield (await readRequest(codec, this.#method.schema.input, message, unknownFields, this)) as never;
     }
   }
 }
 
 function ignore(): void {}
 
-export interface EngineParts extends Omit<ExchangeTools, "readRequest"> {
-  readonly unknownFields: UnknownFields;
-}
-
-/** Serves calls of any method by any protocol. @returns false, with nothing done, when the content type is none of the method's. */
-export type Engine = (call: Call, service: RpcService, method: RpcMethod) => boolean;
-
 /** The one way of every call, whatever its protocol: an {@link Exchange}. */
-export function createEngine(parts: EngineParts): Engine {
-  const tools: ExchangeTools = { ...parts, readRequest: createRequestReader(parts.unknownFields) };
-  return (call, service, method) => {
+export class Engine {
+  readonly bodies: BodyReader;
+  readonly bulkBodies: BodyReader;
+  readonly unknownFields: UnknownFields;
+  readonly maxMessageBytes: number;
+  readonly onFailure: (error: unknown) => void;
+
+  /**
+   * @param bulkBodies reads those of methods whose requests may be long.
+   * @param maxMessageBytes as in {@link ApiLimits}.
+   * @param onFailure called with what is not a refusal but a fault of ours.
+   */
+  constructor(
+    bodies: BodyReader,
+    bulkBodies: BodyReader,
+    unknownFields: UnknownFields,
+    maxMessageBytes: number,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.bodies = bodies;
+    this.bulkBodies = bulkBodies;
+    this.unknownFields = unknownFields;
+    this.maxMessageBytes = maxMessageBytes;
+    this.onFailure = onFailure;
+  }
+
+  /** Serves a call of any method by any protocol. @returns false, with nothing done, when the content type is none of the method's. */
+  serve(call: Call, service: RpcService, method: RpcMethod): boolean {
     const protocol = protocolOf(call.headers, method.kind);
     if (protocol === undefined) return false;
-    const exchange = new Exchange(tools, call, method, protocol);
+    const exchange = new Exchange(this, call, method, protocol);
     try {
       service.requireEnabled?.();
       exchange.readHeader();
@@ -347,5 +340,5 @@ export function createEngine(parts: EngineParts): Engine {
     }
     exchange.serve();
     return true;
-  };
+  }
 }

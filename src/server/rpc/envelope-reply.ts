@@ -69,12 +69,7 @@ const okTrailer: Readonly<Record<string, string>> = { "grpc-status": "0" };
  *
  * @param maxMessageBytes the longest message; more than its length in the envelope can say.
  */
-export function createEnvelopeReply(call: Call, protocol: Protocol, maxMessageBytes: number): Reply {
-  return new EnvelopeReply(call, protocol, maxMessageBytes);
-}
-
-/** A class, because closures of their own cost too much for each call. */
-class EnvelopeReply implements Reply {
+export class EnvelopeReply implements Reply {
   terms = noTerms;
   readonly #call: Call;
   readonly #protocol: Protocol;

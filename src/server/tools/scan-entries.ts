@@ -213,12 +213,6 @@ function rangeKey(family: Family, first: bigint, last: bigint): Key {
   return parseKey(`${formatAddress({ family, value: first })}-${formatAddress({ family, value: last })}`);
 }
 
-/** The keys of entries by tag, for tags that were asked for: found once, then kept up to date by the changes. */
-export interface TagKeys {
-  /** In the order of lists; undefined for a tag that very many entries have. */
-  of(tag: string, index: UdmIndex, check: () => void): Promise<readonly Key[] | undefined>;
-}
-
 const mostTags = 64;
 /** Pages of a tag that more entries have fill up soon without its keys. */
 const mostKeys = 50_000;
@@ -229,17 +223,40 @@ interface Keys {
   version: number;
 }
 
-export function createTagKeys(store: () => UdmStoreWithHistory): TagKeys {
-  const known = new Map<string, Keys>();
-  let isWatching = false;
+/** The keys of entries by tag, for tags that were asked for: found once, then kept up to date by the changes. */
+export class TagKeys {
+  readonly #store: () => UdmStoreWithHistory;
+  readonly #known = new Map<string, Keys>();
+  #isWatching = false;
 
-  const follow = ({ changes, layer }: UdmChange): void => {
+  constructor(store: () => UdmStoreWithHistory) {
+    this.#store = store;
+  }
+
+  /** In the order of lists; undefined for a tag that very many entries have. */
+  async of(tag: string, index: UdmIndex, check: () => void): Promise<readonly Key[] | undefined> {
+    const found = this.#known.get(tag);
+    if (found?.version === index.version) return found.keys;
+    if (!this.#isWatching) {
+      this.#isWatching = true;
+      this.#store().history.watch((a) => this.#follow(a));
+    }
+    const keys = await this.#scan(tag, index, check);
+    if (keys === undefined) return undefined;
+    this.#known.delete(tag);
+    const [oldest] = this.#known.size >= mostTags ? this.#known.keys() : [];
+    if (oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(tag, { keys, version: index.version });
+    return keys;
+  }
+
+  #follow({ changes, layer }: UdmChange): void {
     if (layer !== undefined) return;
-    const { version } = store().current();
-    for (const [tag, list] of known) {
+    const { version } = this.#store().current();
+    for (const [tag, list] of this.#known) {
       // Changes that came together are reported one by one, all after the last.
       if (list.version < version - 1) {
-        known.delete(tag);
+        this.#known.delete(tag);
         continue;
       }
       for (const { before, after } of changes) {
@@ -250,9 +267,9 @@ export function createTagKeys(store: () => UdmStoreWithHistory): TagKeys {
       }
       list.version = version;
     }
-  };
+  }
 
-  const scan = async (tag: string, index: UdmIndex, check: () => void): Promise<Key[] | undefined> => {
+  async #scan(tag: string, index: UdmIndex, check: () => void): Promise<Key[] | undefined> {
     const keys: Key[] = [];
     const find = findInJson(tag);
     await scanEntries(index, { anyOf: find === undefined ? [] : [[find]], check }, (entry) => {
@@ -260,25 +277,7 @@ export function createTagKeys(store: () => UdmStoreWithHistory): TagKeys {
       return keys.length <= mostKeys;
     });
     return keys.length <= mostKeys ? keys : undefined;
-  };
-
-  return {
-    async of(tag, index, check) {
-      const found = known.get(tag);
-      if (found?.version === index.version) return found.keys;
-      if (!isWatching) {
-        isWatching = true;
-        store().history.watch(follow);
-      }
-      const keys = await scan(tag, index, check);
-      if (keys === undefined) return undefined;
-      known.delete(tag);
-      const [oldest] = known.size >= mostTags ? known.keys() : [];
-      if (oldest !== undefined) known.delete(oldest);
-      known.set(tag, { keys, version: index.version });
-      return keys;
-    },
-  };
+  }
 }
 
 /** The place of a key, or where it would be. */

@@ -4,7 +4,6 @@ import type {
   Select,
   CollectorUdmStore,
   PlanWrites,
-  UdmHistory,
   UdmIndex,
   UdmStoreWithHistory,
   UdmWrite,
@@ -81,7 +80,6 @@ export interface ExplainedObject {
 export type ExplainObject = (question: ObjectQuestion) => ExplainedObject;
 
 export interface ToolsOptions {
-  readonly source: ToolsSource;
   /** Most elements of a batch. */
   readonly maxBatchSize: number;
   /** Resolves when it can be asked; undefined where nothing is enriched. */
@@ -96,12 +94,36 @@ export interface ToolsOptions {
 export type ToolsCaller = Waiting & WriteCaller;
 
 /** What every method of the service needs. */
-export interface ToolsContext extends ToolsOptions {
+export class ToolsContext implements ToolsOptions {
+  readonly maxBatchSize: number;
+  readonly explainObject: ToolsOptions["explainObject"];
+  readonly select: ToolsOptions["select"];
   readonly progress: Progress;
+  readonly #source: ToolsSource;
+
+  constructor(source: ToolsSource, { maxBatchSize, explainObject, select, progress = silentProgress }: ToolsOptions) {
+    this.#source = source;
+    this.maxBatchSize = maxBatchSize;
+    this.explainObject = explainObject;
+    this.select = select;
+    this.progress = progress;
+  }
+
   /** @throws ConnectError `unimplemented` when the API is not enabled. */
-  store(): ToolsStore;
+  store(): ToolsStore {
+    if ("disabled" in this.#source) throw apiError("unimplemented", "API_DISABLED", this.#source.disabled);
+    return this.#source;
+  }
+
   /** @throws ConnectError `unavailable` */
-  current(): UdmIndex;
+  current(): UdmIndex {
+    try {
+      return this.store().current();
+    } catch (error) {
+      throw toApiError(error, () => "");
+    }
+  }
+
   /**
    * Commits writes.
    *
@@ -109,48 +131,21 @@ export interface ToolsContext extends ToolsOptions {
    * @returns the number of the change; 0 for none.
    * @throws ConnectError
    */
-  commit(
+  async commit(
     method: string,
     writes: readonly UdmWrite[] | PlanWrites,
     caller: ToolsCaller,
     fieldPath: (index: number) => string,
     onVersion?: number,
-  ): Promise<number>;
-}
-
-/** @throws ConnectError `unimplemented` when the API is not enabled. */
-export function historyOf(source: ToolsSource): UdmHistory {
-  return storeOf(source).history;
-}
-
-function storeOf(source: ToolsSource): ToolsStore {
-  if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
-  return source;
-}
-
-export function createToolsContext(options: ToolsOptions): ToolsContext {
-  const store = (): ToolsStore => storeOf(options.source);
-  return {
-    ...options,
-    progress: options.progress ?? silentProgress,
-    store,
-    current() {
-      try {
-        return store().current();
-      } catch (error) {
-        throw toApiError(error, () => "");
-      }
-    },
-    async commit(method, writes, caller, fieldPath, onVersion) {
-      caller.throwIfAborted();
-      if (writes.length === 0) return 0;
-      try {
-        return (await store().submit(writes, originOf(method, caller), onVersion)).change ?? 0;
-      } catch (error) {
-        throw toApiError(error, fieldPath);
-      }
-    },
-  };
+  ): Promise<number> {
+    caller.throwIfAborted();
+    if (writes.length === 0) return 0;
+    try {
+      return (await this.store().submit(writes, originOf(method, caller), onVersion)).change ?? 0;
+    } catch (error) {
+      throw toApiError(error, fieldPath);
+    }
+  }
 }
 
 /** Violations with a path before their fields; a field that is empty is the path itself. */

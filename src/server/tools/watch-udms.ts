@@ -11,6 +11,9 @@ import { headerOf, type Call, writePieces } from "../http/call.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import type { Filter } from "../../record/index.ts";
 import { apiError } from "../api-error.ts";
+import type { Counter, Metrics } from "../../base/report/index.ts";
+import type { ApiMetrics } from "../http/api-metrics.ts";
+import type { ApiLimits } from "../http/limits.ts";
 import { turn } from "./tools-context.ts";
 
 /** Each change is encoded once for all who get the whole of it. */
@@ -67,9 +70,6 @@ function* responsePieces(codec: CodecName, change: UdmChange, last: number): Gen
   yield* changePieces(codec, change);
   yield Buffer.from(`,"last":${last}}`);
 }
-
-/** Where changes can be followed as server-sent events. */
-export const eventsPath = "/api/v1/enrich/ipaddr/changes";
 
 /** How often a line is sent while nothing changes, so that nothing on the way takes the connection for dead. Milliseconds. */
 const keepAliveMs = 15_000;
@@ -181,7 +181,50 @@ interface FollowOptions {
 }
 
 /** Hands changes of one history to many. */
-export interface ChangeFeed {
+export class ChangeFeed {
+  readonly #history: () => UdmHistory;
+  readonly #limits: Pick<ApiLimits, "maxWatchers" | "maxWatchedBytes">;
+  readonly #ended: Counter;
+  readonly #metrics: Pick<ApiMetrics, "reject">;
+  readonly #held = new HeldChanges();
+  readonly #narrowings = new WeakMap<UdmChange, Map<string, Promise<UdmChange | undefined>>>();
+  /** What is being read from the history, by the position before it. */
+  readonly #readings = new Map<string, Promise<readonly UdmChange[]>>();
+  readonly #shared = new Map<number, UdmChange>();
+  #sharedBytes = 0;
+  readonly #waiting = new Set<() => void>();
+  followers = 0;
+  #isWatching = false;
+
+  /** @param limits how many may follow, and how many bytes of changes all who are behind may hold together. */
+  constructor(
+    history: () => UdmHistory,
+    limits: Pick<ApiLimits, "maxWatchers" | "maxWatchedBytes">,
+    metrics: Metrics,
+    apiMetrics: Pick<ApiMetrics, "reject">,
+  ) {
+    this.#history = history;
+    this.#limits = limits;
+    this.#metrics = apiMetrics;
+    this.#ended = metrics.counter(
+      "netgloss_api_change_watchers_ended_total",
+      "Clients that followed changes of the metadata and were ended, because they were too many changes behind, or because changes that clients have not taken fill the memory for them.",
+      { reason: ["behind", "bytes"] },
+    );
+    metrics.gaugeFrom(
+      "netgloss_api_change_watchers",
+      "Clients that follow changes of the metadata.",
+      [],
+      () => this.followers,
+    );
+    metrics.gaugeFrom(
+      "netgloss_api_change_watchers_bytes",
+      "Bytes of changes that are on their way to clients that follow them, about; one that several get is counted once.",
+      [],
+      () => this.heldBytes,
+    );
+  }
+
   /**
    * The changes in order, each when it is asked for. It begins with how far the feed is.
    *
@@ -189,129 +232,40 @@ export interface ChangeFeed {
    * `resource_exhausted` for one too many, and for one who is behind while changes that others have not taken fill the memory for them;
    * the reason of the signal.
    */
-  follow(options: FollowOptions): AsyncGenerator<FollowedChange, never>;
-  readonly followers: number;
-  /** About what the changes take that followers have not taken whole, in bytes. */
-  readonly heldBytes: number;
-}
-
-/** Why somebody is not followed for any more. */
-type FollowEnd = "many" | "behind" | "bytes";
-
-interface ChangeFeedOptions {
-  readonly maxFollowers: number;
-  /** Bytes of changes that all who are behind may hold together. */
-  readonly maxHeldBytes: number;
-  readonly onEnd: (reason: FollowEnd) => void;
-}
-
-export function createChangeFeed(
-  history: () => UdmHistory,
-  { maxFollowers, maxHeldBytes, onEnd }: ChangeFeedOptions,
-): ChangeFeed {
-  const held = new HeldChanges();
-  const narrowings = new WeakMap<UdmChange, Map<string, Promise<UdmChange | undefined>>>();
-  /** What is being read from the history, by the position before it. */
-  const readings = new Map<string, Promise<readonly UdmChange[]>>();
-  const shared = new Map<number, UdmChange>();
-  let sharedBytes = 0;
-  const waiting = new Set<() => void>();
-  let followers = 0;
-  let isWatching = false;
-
-  const watch = (): void => {
-    if (isWatching) return;
-    isWatching = true;
-    history().watch((change) => {
-      if (change.entries <= mostSharedEntries) {
-        shared.set(change.number, change);
-        sharedBytes += held.cost(change);
-      }
-      for (const [number, old] of shared) {
-        if (number > change.number - mostShared && sharedBytes <= maxHeldBytes) break;
-        shared.delete(number);
-        sharedBytes -= held.cost(old);
-      }
-      const awake = [...waiting];
-      waiting.clear();
-      for (const wake of awake) wake();
-    });
-  };
-
-  const changeBehind = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const wake = (): void => {
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const end = (): void => {
-        waiting.delete(wake);
-        reject(signal.reason as Error);
-      };
-      if (signal.aborted) return end();
-      signal.addEventListener("abort", end);
-      waiting.add(wake);
-      return undefined;
-    });
-
-  /** The next changes behind a position. All who ask at the same time get the same. */
-  const next = (position: number, most: number): Promise<readonly UdmChange[]> => {
-    const near = shared.get(position + 1);
-    if (near !== undefined) return Promise.resolve([near]);
-    const question = `${position} ${most}`;
-    const asked = readings.get(question);
-    if (asked !== undefined) return asked;
-    const before = Math.min(position + 1 + most, history().last() + 1);
-    const reading = history()
-      .list({ after: position, before, limit: most })
-      .then((found) => found.toReversed())
-      .finally(() => readings.delete(question));
-    readings.set(question, reading);
-    return reading;
-  };
-
-  const narrow = (change: UdmChange, filter: Filter, text: string): Promise<UdmChange | undefined> => {
-    const known = narrowings.get(change) ?? new Map<string, Promise<UdmChange | undefined>>();
-    narrowings.set(change, known);
-    const found = known.get(text) ?? narrowed(change, matcherOf(filter, ""));
-    if (text !== "") known.set(text, found);
-    return found;
-  };
-
-  async function* follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
+  async *follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
     const { after, filter, filterText = "", withoutLayers = false, signal } = options;
-    if (followers >= maxFollowers) {
-      onEnd("many");
-      const message = `no more than ${maxFollowers} clients may watch at a time`;
+    if (this.followers >= this.#limits.maxWatchers) {
+      this.#metrics.reject("watchers");
+      const message = `no more than ${this.#limits.maxWatchers} clients may watch at a time`;
       throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
     }
-    followers++;
+    this.followers++;
     try {
-      watch();
+      this.#watch();
       /** A big change is read alone: several may not fit into the memory. */
       let most = 1;
-      let position = after ?? history().last();
-      const epoch = history().epoch();
+      let position = after ?? this.#history().last();
+      const epoch = this.#history().epoch();
       if (options.epoch !== undefined && options.epoch !== "" && options.epoch !== epoch) throw numberedAnew();
       let hasCaughtUp = false;
-      requireKept(position, history());
+      requireKept(position, this.#history());
       yield { change: undefined, last: position, epoch };
       for (;;) {
         signal.throwIfAborted();
-        if (position >= history().last()) {
+        if (position >= this.#history().last()) {
           hasCaughtUp = true;
-          await changeBehind(signal);
+          await this.#changeBehind(signal);
           continue;
         }
-        if (history().epoch() !== epoch) throw numberedAnew();
-        if (hasCaughtUp && history().last() - position > mostBehind) {
-          onEnd("behind");
-          throw tooSlow(history().last() - position);
+        if (this.#history().epoch() !== epoch) throw numberedAnew();
+        if (hasCaughtUp && this.#history().last() - position > mostBehind) {
+          this.#ended.add(1, { reason: "behind" });
+          throw tooSlow(this.#history().last() - position);
         }
-        requireKept(position, history());
-        const changes = await next(position, most);
+        requireKept(position, this.#history());
+        const changes = await this.#next(position, most);
         // A gap: lines of the history were damaged.
-        if (changes.length === 0) position = Math.min(position + most, history().last());
+        if (changes.length === 0) position = Math.min(position + most, this.#history().last());
         const isBig = changes.some(({ entries }) => entries > mostSharedEntries);
         most = isBig ? 1 : Math.min(2 * most, changesAtOnce);
         for (const change of changes) {
@@ -320,41 +274,96 @@ export function createChangeFeed(
           const before = position;
           position = change.number;
           if (withoutLayers && change.layer !== undefined) continue;
-          const seen = filter === undefined ? change : await narrow(change, filter, filterText);
+          const seen = filter === undefined ? change : await this.#narrow(change, filter, filterText);
           if (seen === undefined) continue;
           // The newest change is for everybody; whoever is behind must not fill the memory with older ones.
           // One that alone is larger goes to whoever asks while there is no other.
           if (
-            held.bytes > 0 &&
-            held.bytes + held.cost(seen) > maxHeldBytes &&
-            !held.has(seen) &&
-            (filter !== undefined || position < history().last())
+            this.#held.bytes > 0 &&
+            this.#held.bytes + this.#held.cost(seen) > this.#limits.maxWatchedBytes &&
+            !this.#held.has(seen) &&
+            (filter !== undefined || position < this.#history().last())
           ) {
-            onEnd("bytes");
-            throw memoryFull(before, held.bytes);
+            this.#ended.add(1, { reason: "bytes" });
+            throw memoryFull(before, this.#held.bytes);
           }
-          held.take(seen);
+          this.#held.take(seen);
           try {
             yield { change: seen, last: position, epoch };
           } finally {
-            held.release(seen);
+            this.#held.release(seen);
           }
         }
       }
     } finally {
-      followers--;
+      this.followers--;
     }
   }
 
-  return {
-    follow,
-    get followers() {
-      return followers;
-    },
-    get heldBytes() {
-      return held.bytes;
-    },
-  };
+  /** Returns about what the changes take that followers have not taken whole, in bytes. */
+  get heldBytes(): number {
+    return this.#held.bytes;
+  }
+
+  #watch(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    this.#history().watch((change) => {
+      if (change.entries <= mostSharedEntries) {
+        this.#shared.set(change.number, change);
+        this.#sharedBytes += this.#held.cost(change);
+      }
+      for (const [number, old] of this.#shared) {
+        if (number > change.number - mostShared && this.#sharedBytes <= this.#limits.maxWatchedBytes) break;
+        this.#shared.delete(number);
+        this.#sharedBytes -= this.#held.cost(old);
+      }
+      const awake = [...this.#waiting];
+      this.#waiting.clear();
+      for (const wake of awake) wake();
+    });
+  }
+
+  #changeBehind(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const wake = (): void => {
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const end = (): void => {
+        this.#waiting.delete(wake);
+        reject(signal.reason as Error);
+      };
+      if (signal.aborted) return end();
+      signal.addEventListener("abort", end);
+      this.#waiting.add(wake);
+      return undefined;
+    });
+  }
+
+  /** The next changes behind a position. All who ask at the same time get the same. */
+  #next(position: number, most: number): Promise<readonly UdmChange[]> {
+    const near = this.#shared.get(position + 1);
+    if (near !== undefined) return Promise.resolve([near]);
+    const question = `${position} ${most}`;
+    const asked = this.#readings.get(question);
+    if (asked !== undefined) return asked;
+    const before = Math.min(position + 1 + most, this.#history().last() + 1);
+    const reading = this.#history()
+      .list({ after: position, before, limit: most })
+      .then((found) => found.toReversed())
+      .finally(() => this.#readings.delete(question));
+    this.#readings.set(question, reading);
+    return reading;
+  }
+
+  #narrow(change: UdmChange, filter: Filter, text: string): Promise<UdmChange | undefined> {
+    const known = this.#narrowings.get(change) ?? new Map<string, Promise<UdmChange | undefined>>();
+    this.#narrowings.set(change, known);
+    const found = known.get(text) ?? narrowed(change, matcherOf(filter, ""));
+    if (text !== "") known.set(text, found);
+    return found;
+  }
 }
 
 /** Entries of a change that are measured; the others are taken for as long. */

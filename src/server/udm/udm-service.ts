@@ -202,23 +202,6 @@ export function toApiError(error: unknown, fieldPath: (index: number) => string)
 /** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
 
-/**
- * The eight methods, whatever the transport. Each throws a ConnectError by the table of docs/api.md. `caller` says whether
- * somebody waits for the answer: a write that has not begun when nobody does does not happen.
- */
-export interface UdmService {
-  /** Called before a request is looked at. @throws ConnectError `unimplemented` when the API is not enabled. */
-  requireEnabled(): void;
-  countUdms(): number;
-  /** The entries of one snapshot in list order. */
-  listUdms(request: ListSelector): EntryList;
-  createUdm(request: CreateUdmRequest, caller: Caller): Promise<UdmEntry>;
-  batchCreateUdms(request: BatchCreateUdmsRequest, caller: Caller): Promise<readonly UdmEntry[]>;
-  updateUdm(request: UpdateUdmRequest, caller: Caller): Promise<UdmEntry>;
-  batchUpdateUdms(request: BatchUpdateUdmsRequest, caller: Caller): Promise<readonly UdmEntry[]>;
-  deleteUdm(request: DeleteUdmRequest, caller: Caller): Promise<void>;
-}
-
 /** What a list is of: everything, one entry, or what is related to a key. */
 type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
 
@@ -235,47 +218,110 @@ const batch: PathOf = (index) => `requests[${index}].`;
 const checkedPerTurn = 100;
 
 /**
+ * The eight methods, whatever the transport. Each throws a ConnectError by the table of docs/api.md. `caller` says whether
+ * somebody waits for the answer: a write that has not begun when nobody does does not happen.
+ *
  * @param maxBatchSize most elements of a batch.
  */
-export function createUdmService(source: UdmSource, maxBatchSize: number): UdmService {
-  const store = (): UdmStore => {
-    if ("disabled" in source) throw apiError("unimplemented", "API_DISABLED", source.disabled);
-    return source;
-  };
+export class UdmService {
+  readonly #source: UdmSource;
+  readonly #maxBatchSize: number;
 
-  const current = (): UdmIndex => {
+  constructor(source: UdmSource, maxBatchSize: number) {
+    this.#source = source;
+    this.#maxBatchSize = maxBatchSize;
+  }
+
+  /** Called before a request is looked at. @throws ConnectError `unimplemented` when the API is not enabled. */
+  requireEnabled(): void {
+    this.#store();
+  }
+
+  countUdms(): number {
+    return Math.min(this.#current().size, 0x7fffffff);
+  }
+
+  /** The entries of one snapshot in list order. */
+  listUdms(request: ListSelector): EntryList {
+    return listOf(this.#current(), selectionOf(request));
+  }
+
+  async createUdm(request: CreateUdmRequest, caller: Caller): Promise<UdmEntry> {
+    return first(await this.#writeAll("CreateUdm", "create", [request.udm], undefined, caller, single));
+  }
+
+  async batchCreateUdms(request: BatchCreateUdmsRequest, caller: Caller): Promise<readonly UdmEntry[]> {
+    return this.#writeAll(
+      "BatchCreateUdms",
+      "create",
+      request.requests.map((element) => element.udm),
+      undefined,
+      caller,
+      batch,
+    );
+  }
+
+  async updateUdm(request: UpdateUdmRequest, caller: Caller): Promise<UdmEntry> {
+    const fields = this.#maskedFields(request.updateMask);
+    return first(await this.#writeAll("UpdateUdm", "update", [request.udm], fields, caller, single));
+  }
+
+  async batchUpdateUdms(request: BatchUpdateUdmsRequest, caller: Caller): Promise<readonly UdmEntry[]> {
+    const fields = this.#maskedFields(request.updateMask);
+    return this.#writeAll(
+      "BatchUpdateUdms",
+      "update",
+      request.requests.map((element) => element.udm),
+      fields,
+      caller,
+      batch,
+    );
+  }
+
+  async deleteUdm(request: DeleteUdmRequest, caller: Caller): Promise<void> {
+    this.#store();
+    const key = requestKey(request.key);
+    await this.#commit("DeleteUdm", [{ op: "delete", key }], caller, single);
+  }
+
+  #store(): UdmStore {
+    if ("disabled" in this.#source) throw apiError("unimplemented", "API_DISABLED", this.#source.disabled);
+    return this.#source;
+  }
+
+  #current(): UdmIndex {
     try {
-      return store().current();
+      return this.#store().current();
     } catch (error) {
       throw toApiError(error, single);
     }
-  };
+  }
 
-  const commit = async (
+  async #commit(
     method: string,
     writes: readonly UdmWrite[],
     caller: Caller,
     fieldPath: (index: number) => string,
-  ): Promise<readonly UdmEntry[]> => {
+  ): Promise<readonly UdmEntry[]> {
     caller.throwIfAborted();
     try {
-      return await store().commit(writes, originOf(method, caller));
+      return await this.#store().commit(writes, originOf(method, caller));
     } catch (error) {
       throw toApiError(error, fieldPath);
     }
-  };
+  }
 
   /** One create or update for each element, or an error with all that is wrong with them. */
-  const writeAll = async (
+  async #writeAll(
     method: string,
     op: "create" | "update",
     udms: readonly (Udm | undefined)[],
     fields: readonly UdmField[] | undefined,
     caller: Caller,
     pathOf: PathOf,
-  ): Promise<readonly UdmEntry[]> => {
-    store();
-    requireBatchSize(udms.length, maxBatchSize);
+  ): Promise<readonly UdmEntry[]> {
+    this.#store();
+    requireBatchSize(udms.length, this.#maxBatchSize);
     const writes: UdmWrite[] = [];
     const violations: FieldViolation[] = [];
     for (const [i, udm] of udms.entries()) {
@@ -290,60 +336,15 @@ export function createUdmService(source: UdmSource, maxBatchSize: number): UdmSe
     }
     if (violations.length > 0) throw badRequest(violations);
     if (writes.length === 0) return [];
-    return commit(method, writes, caller, (index) => `${pathOf(index)}udm.`);
-  };
+    return this.#commit(method, writes, caller, (index) => `${pathOf(index)}udm.`);
+  }
 
-  const maskedFields = (mask: UpdateUdmRequest["updateMask"]): readonly UdmField[] | undefined => {
-    store();
+  #maskedFields(mask: UpdateUdmRequest["updateMask"]): readonly UdmField[] | undefined {
+    this.#store();
     const parsed = parseUpdateMask(mask, "update_mask");
     if ("violations" in parsed) throw badRequest(parsed.violations);
     return parsed.fields;
-  };
-
-  return {
-    requireEnabled: () => void store(),
-
-    countUdms: () => Math.min(current().size, 0x7fffffff),
-
-    listUdms: (request) => listOf(current(), selectionOf(request)),
-
-    async createUdm(request, caller) {
-      return first(await writeAll("CreateUdm", "create", [request.udm], undefined, caller, single));
-    },
-
-    batchCreateUdms: async (request, caller) =>
-      writeAll(
-        "BatchCreateUdms",
-        "create",
-        request.requests.map((element) => element.udm),
-        undefined,
-        caller,
-        batch,
-      ),
-
-    async updateUdm(request, caller) {
-      const fields = maskedFields(request.updateMask);
-      return first(await writeAll("UpdateUdm", "update", [request.udm], fields, caller, single));
-    },
-
-    async batchUpdateUdms(request, caller) {
-      const fields = maskedFields(request.updateMask);
-      return writeAll(
-        "BatchUpdateUdms",
-        "update",
-        request.requests.map((element) => element.udm),
-        fields,
-        caller,
-        batch,
-      );
-    },
-
-    async deleteUdm(request, caller) {
-      store();
-      const key = requestKey(request.key);
-      await commit("DeleteUdm", [{ op: "delete", key }], caller, single);
-    },
-  };
+  }
 }
 
 /** Which entries a list is of. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */

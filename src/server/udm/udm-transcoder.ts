@@ -14,21 +14,6 @@ export function varintSize(value: number): number {
   return value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5;
 }
 
-/**
- * Makes the message udm.v1.Udm of the JSON text that an entry is kept as ({@link udmJson}: its fields in their order, no blanks),
- * bytes into bytes. It believes that the text is such a one.
- */
-export interface UdmTranscoder {
-  /** Bytes of the message of the text from `start` on. */
-  size(json: Uint8Array, start: number): number;
-  /**
-   * Writes the message. What lies behind it within {@link mostMessageBytes} may be written over.
-   *
-   * @returns where the next byte goes.
-   */
-  write(json: Uint8Array, start: number, into: Uint8Array, to: number): number;
-}
-
 /** What writing the messages of texts of this many bytes may need. A message is shorter than its text, unless it is full of long strings. */
 export function mostMessageBytes(jsonBytes: number): number {
   return jsonBytes + (jsonBytes >>> 5) + 64;
@@ -63,209 +48,217 @@ const metadataAt = ',"metadata":{"'.length;
 /** Numbers of this many digits are below 2^31. */
 const shortDigits = 9;
 
-export function createUdmTranscoder(): UdmTranscoder {
-  let from: Uint8Array = new Uint8Array(0);
-  let out: Uint8Array = from;
+/**
+ * Makes the message udm.v1.Udm of the JSON text that an entry is kept as ({@link udmJson}: its fields in their order, no blanks),
+ * bytes into bytes. It believes that the text is such a one.
+ */
+export class UdmTranscoder {
+  #from: Uint8Array = new Uint8Array(0);
+  #out: Uint8Array = this.#from;
   /** The next byte of the text, and of the message. */
-  let at = 0;
-  let to = 0;
+  #at = 0;
+  #to = 0;
+
+  /** Bytes of the message of the text from `start` on. */
+  size(json: Uint8Array, start: number): number {
+    this.#from = json;
+    this.#at = start + keyAt;
+    let size = fieldSize(this.#measure());
+    while (this.#from[this.#at] !== closingBrace) {
+      switch (this.#from[this.#at + 2] as number) {
+        case letter("n"):
+          this.#at += nameAt;
+          size += fieldSize(this.#measure());
+          break;
+        case letter("t"):
+          this.#at += tagsAt;
+          size += fieldSize(this.#measure());
+          for (; this.#from[this.#at] !== closingBracket;) {
+            this.#at += 2;
+            size += fieldSize(this.#measure());
+          }
+          this.#at++;
+          break;
+        case letter("v"): {
+          this.#at += vlanAt;
+          const vlan = this.#readVlan();
+          size += 1 + (typeof vlan === "number" ? varintSize(vlan) : varint64Size(vlan));
+          break;
+        }
+        case letter("i"):
+          this.#at += internalLength;
+          size += 2;
+          break;
+        default:
+          this.#at += metadataAt;
+          size += this.#measureMetadata();
+          this.#at++;
+      }
+    }
+    return size;
+  }
+
+  /**
+   * Writes the message. What lies behind it within {@link mostMessageBytes} may be written over.
+   *
+   * @returns where the next byte goes.
+   */
+  write(json: Uint8Array, start: number, into: Uint8Array, first: number): number {
+    this.#from = json;
+    this.#out = into;
+    this.#at = start + keyAt;
+    this.#to = first;
+    this.#writeString(keyTag);
+    while (this.#from[this.#at] !== closingBrace) {
+      switch (this.#from[this.#at + 2] as number) {
+        case letter("n"):
+          this.#at += nameAt;
+          this.#writeString(nameTag);
+          break;
+        case letter("t"):
+          this.#at += tagsAt;
+          this.#writeString(tagsTag);
+          for (; this.#from[this.#at] !== closingBracket;) {
+            this.#at += 2;
+            this.#writeString(tagsTag);
+          }
+          this.#at++;
+          break;
+        case letter("v"):
+          this.#at += vlanAt;
+          this.#writeVlan();
+          break;
+        case letter("i"):
+          this.#at += internalLength;
+          this.#out[this.#to++] = internalTag;
+          this.#out[this.#to++] = 1;
+          break;
+        default:
+          this.#at += metadataAt;
+          this.#writeMetadata();
+          this.#at++;
+      }
+    }
+    return this.#to;
+  }
 
   /** Bytes in UTF-8 of the string that is here; its closing quote is passed. */
-  const measure = (): number => {
-    const begin = at;
+  #measure(): number {
+    const begin = this.#at;
     let saved = 0;
     for (;;) {
-      const byte = from[at++];
-      if (byte === quote) return at - 1 - begin - saved;
+      const byte = this.#from[this.#at++];
+      if (byte === quote) return this.#at - 1 - begin - saved;
       if (byte !== backslash) continue;
-      const size = from[at] === letter("u") ? unicodeSize(unitAt(from, at + 1)) : 1;
-      const length = from[at] === letter("u") ? 6 : 2;
-      at += length - 1;
+      const size = this.#from[this.#at] === letter("u") ? unicodeSize(unitAt(this.#from, this.#at + 1)) : 1;
+      const length = this.#from[this.#at] === letter("u") ? 6 : 2;
+      this.#at += length - 1;
       saved += length - size;
     }
-  };
+  }
 
   /** Writes the string that is here as a field. */
-  const writeString = (tag: number): void => {
-    out[to] = tag;
+  #writeString(tag: number): void {
+    this.#out[this.#to] = tag;
     // Most lengths take one byte.
-    const start = to + 2;
-    to = start;
+    const start = this.#to + 2;
+    this.#to = start;
     for (;;) {
-      const byte = from[at++] as number;
+      const byte = this.#from[this.#at++] as number;
       if (byte === quote) break;
-      if (byte === backslash) writeEscape();
-      else out[to++] = byte;
+      if (byte === backslash) this.#writeEscape();
+      else this.#out[this.#to++] = byte;
     }
-    closeLength(start, 1);
-  };
+    this.#closeLength(start, 1);
+  }
 
-  const writeEscape = (): void => {
-    const escape = from[at++] as number;
+  #writeEscape(): void {
+    const escape = this.#from[this.#at++] as number;
     if (escape !== letter("u")) {
-      out[to++] = escaped[escape] as number;
+      this.#out[this.#to++] = escaped[escape] as number;
       return;
     }
-    const unit = unitAt(from, at);
-    at += 4;
-    if (unit < 0x80) out[to++] = unit;
+    const unit = unitAt(this.#from, this.#at);
+    this.#at += 4;
+    if (unit < 0x80) this.#out[this.#to++] = unit;
     else if (unit < 0x800) {
-      out[to++] = 0xc0 | (unit >> 6);
-      out[to++] = 0x80 | (unit & 63);
+      this.#out[this.#to++] = 0xc0 | (unit >> 6);
+      this.#out[this.#to++] = 0x80 | (unit & 63);
     } else {
       // Half of a pair, which is escaped only when it stands alone, has no form in UTF-8.
       const shown = (unit & 0xf800) === 0xd800 ? 0xfffd : unit;
-      out[to++] = 0xe0 | (shown >> 12);
-      out[to++] = 0x80 | ((shown >> 6) & 63);
-      out[to++] = 0x80 | (shown & 63);
+      this.#out[this.#to++] = 0xe0 | (shown >> 12);
+      this.#out[this.#to++] = 0x80 | ((shown >> 6) & 63);
+      this.#out[this.#to++] = 0x80 | (shown & 63);
     }
-  };
+  }
 
   /** Writes the length of what goes from `start` to here into the `reserved` bytes before it, and moves it where they do not fit. */
-  const closeLength = (start: number, reserved: number): number => {
-    const length = to - start;
+  #closeLength(start: number, reserved: number): number {
+    const length = this.#to - start;
     const needed = varintSize(length);
     if (needed !== reserved) {
-      out.copyWithin(start + needed - reserved, start, to);
-      to += needed - reserved;
+      this.#out.copyWithin(start + needed - reserved, start, this.#to);
+      this.#to += needed - reserved;
     }
-    writeVarint(length, out, start - reserved);
+    writeVarint(length, this.#out, start - reserved);
     return needed;
-  };
+  }
 
-  const digits = (): string => {
+  #digits(): string {
     let text = "";
-    for (; from[at] !== quote; at++) text += String.fromCharCode(from[at] as number);
-    at++;
+    for (; this.#from[this.#at] !== quote; this.#at++) text += String.fromCharCode(this.#from[this.#at] as number);
+    this.#at++;
     return text;
-  };
+  }
 
   /** The vlan that is here, whose digits are passed; below 2^31 as a number. */
-  const readVlan = (): number | bigint => {
-    const start = at;
+  #readVlan(): number | bigint {
+    const start = this.#at;
     let value = 0;
-    for (; from[at] !== quote; at++) value = 10 * value + (from[at] as number) - zero;
-    if (at++ - start <= shortDigits) return value;
-    at = start;
-    return BigInt(digits());
-  };
+    for (; this.#from[this.#at] !== quote; this.#at++) value = 10 * value + (this.#from[this.#at] as number) - zero;
+    if (this.#at++ - start <= shortDigits) return value;
+    this.#at = start;
+    return BigInt(this.#digits());
+  }
 
-  const writeVlan = (): void => {
-    out[to++] = vlanTag;
-    const vlan = readVlan();
+  #writeVlan(): void {
+    this.#out[this.#to++] = vlanTag;
+    const vlan = this.#readVlan();
     if (typeof vlan === "number") {
-      to = writeVarint(vlan, out, to);
+      this.#to = writeVarint(vlan, this.#out, this.#to);
       return;
     }
     let rest = vlan;
-    for (; rest > 0x7fn; rest >>= 7n) out[to++] = Number(rest & 0x7fn) | 0x80;
-    out[to++] = Number(rest);
-  };
+    for (; rest > 0x7fn; rest >>= 7n) this.#out[this.#to++] = Number(rest & 0x7fn) | 0x80;
+    this.#out[this.#to++] = Number(rest);
+  }
 
-  const writeMetadata = (): void => {
+  #writeMetadata(): void {
     let reserved = 1;
     for (;;) {
-      out[to] = metadataTag;
-      const start = to + 1 + reserved;
-      to = start;
-      writeString(mapKeyTag);
-      at += 2;
-      writeString(mapValueTag);
-      reserved = closeLength(start, reserved);
-      if (from[at] !== comma) return;
-      at += 2;
+      this.#out[this.#to] = metadataTag;
+      const start = this.#to + 1 + reserved;
+      this.#to = start;
+      this.#writeString(mapKeyTag);
+      this.#at += 2;
+      this.#writeString(mapValueTag);
+      reserved = this.#closeLength(start, reserved);
+      if (this.#from[this.#at] !== comma) return;
+      this.#at += 2;
     }
-  };
+  }
 
-  const measureMetadata = (): number => {
+  #measureMetadata(): number {
     let size = 0;
     for (;;) {
-      const key = fieldSize(measure());
-      at += 2;
-      size += fieldSize(key + fieldSize(measure()));
-      if (from[at] !== comma) return size;
-      at += 2;
+      const key = fieldSize(this.#measure());
+      this.#at += 2;
+      size += fieldSize(key + fieldSize(this.#measure()));
+      if (this.#from[this.#at] !== comma) return size;
+      this.#at += 2;
     }
-  };
-
-  return {
-    size(json, start) {
-      from = json;
-      at = start + keyAt;
-      let size = fieldSize(measure());
-      while (from[at] !== closingBrace) {
-        switch (from[at + 2] as number) {
-          case letter("n"):
-            at += nameAt;
-            size += fieldSize(measure());
-            break;
-          case letter("t"):
-            at += tagsAt;
-            size += fieldSize(measure());
-            for (; from[at] !== closingBracket;) {
-              at += 2;
-              size += fieldSize(measure());
-            }
-            at++;
-            break;
-          case letter("v"): {
-            at += vlanAt;
-            const vlan = readVlan();
-            size += 1 + (typeof vlan === "number" ? varintSize(vlan) : varint64Size(vlan));
-            break;
-          }
-          case letter("i"):
-            at += internalLength;
-            size += 2;
-            break;
-          default:
-            at += metadataAt;
-            size += measureMetadata();
-            at++;
-        }
-      }
-      return size;
-    },
-
-    write(json, start, into, first) {
-      from = json;
-      out = into;
-      at = start + keyAt;
-      to = first;
-      writeString(keyTag);
-      while (from[at] !== closingBrace) {
-        switch (from[at + 2] as number) {
-          case letter("n"):
-            at += nameAt;
-            writeString(nameTag);
-            break;
-          case letter("t"):
-            at += tagsAt;
-            writeString(tagsTag);
-            for (; from[at] !== closingBracket;) {
-              at += 2;
-              writeString(tagsTag);
-            }
-            at++;
-            break;
-          case letter("v"):
-            at += vlanAt;
-            writeVlan();
-            break;
-          case letter("i"):
-            at += internalLength;
-            out[to++] = internalTag;
-            out[to++] = 1;
-            break;
-          default:
-            at += metadataAt;
-            writeMetadata();
-            at++;
-        }
-      }
-      return to;
-    },
-  };
+  }
 }
 
 /** By what stands behind the backslash. */

@@ -1,9 +1,10 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Kind, Finding, Severity } from "./definitions.ts";
-import { FindingCollector, type Side, locateNodes, type NodePath } from "./map-reader.ts";
 import { nearName } from "../../base/text/index.ts";
-import { decodeText, hashOf, type Drafts, type Entry, type ParsedFile } from "./parse-file.ts";
+import { createPositions, type FileNode, type TextPosition } from "../../base/yaml/index.ts";
+import { hashOf, openDefinitions, type Drafts, type Entry, type ParsedFile } from "./definition-formats.ts";
+import { decodeText, wholeFile } from "./settings-file.ts";
 import { inPieces, type Pacer } from "../limits.ts";
 
 /** A file as it was read in one load. */
@@ -20,14 +21,47 @@ export interface Placed<K extends Kind> extends Entry<K> {
   readonly draft: Drafts[K];
 }
 
+/** Where in a definition: the keys and indexes that lead there. */
+type NodePath = readonly (string | number)[];
+
+/** Whether a finding is about a key, or about the value behind it. */
+type Side = "key" | "value";
+
+/** A finding whose place is not known yet. */
+interface Unplaced extends Pick<Finding, "severity" | "message" | "suggestion"> {
+  readonly about: Placed<Kind>;
+  readonly path: NodePath;
+  readonly side: Side;
+  /** Another definition, whose place ends the message. */
+  readonly first?: Placed<Kind>;
+}
+
+/** Finds the nodes of one file again, whose definitions are many. */
+class NodeFinder {
+  readonly #positionOf: (offset: number) => TextPosition;
+  readonly #root: FileNode | undefined;
+  readonly #definitions: ReadonlyMap<string, FileNode>;
+
+  constructor(text: string, root: FileNode | undefined) {
+    this.#positionOf = createPositions(text);
+    this.#root = root;
+    this.#definitions = new Map(root?.children().map((node) => [String(node.step), node]));
+  }
+
+  position(key: string, path: NodePath, side: Side): TextPosition {
+    let node = this.#definitions.get(key) ?? this.#root;
+    for (const step of path) node = node?.below(step);
+    return this.#positionOf(node?.offset(side) ?? 0);
+  }
+}
+
 /** Looking for a near name costs a look at every name; a whole directory that is missing needs no thousand hints. */
 const maxSuggestions = 100;
 
 /** The definitions of all files by kind and id, and the findings about them. The first of two with one id counts. */
 export class DefinitionSet {
   readonly #findings: Finding[] = [];
-  /** Findings by the file whose text says where they are. */
-  readonly #unplaced = new Map<LoadedFile, ((collectorOf: CollectorOf) => Finding)[]>();
+  readonly #unplaced: Unplaced[] = [];
   readonly #byKind = new Map<Kind, Map<string, Placed<Kind>>>();
   /** Ids of definitions that are there but wrong. */
   readonly #broken = new Map<Kind, Set<string>>();
@@ -39,17 +73,25 @@ export class DefinitionSet {
 
   /** All findings, with their places, which takes reading the files that they are about. */
   async findings(pacer: Pacer): Promise<Finding[]> {
-    const collectors = new Map<LoadedFile, FindingCollector>();
-    for (const file of this.#unplaced.keys()) {
-      const text = decodeText(file.bytes);
-      const collector = new FindingCollector(file.path, () => text);
-      collector.positions = await inPieces(locateNodes(text), pacer);
-      collectors.set(file, collector);
+    const finders = new Map<LoadedFile, NodeFinder>();
+    for (const { file } of this.#unplaced.flatMap(({ about, first }) =>
+      first === undefined ? [about] : [about, first],
+    )) {
+      if (finders.has(file)) continue;
+      const { root } = await inPieces(openDefinitions(file.kind, file.path, file.bytes), pacer);
+      finders.set(file, new NodeFinder(decodeText(file.bytes), root));
     }
-    const collectorOf: CollectorOf = (file) => collectors.get(file) as FindingCollector;
+    const place = ({ file, key }: Placed<Kind>, path: NodePath, side: Side): TextPosition =>
+      (finders.get(file) as NodeFinder).position(key, path, side);
     const found = [...this.#findings];
-    for (const make of [...this.#unplaced.values()].flat()) {
-      found.push(make(collectorOf));
+    for (const { severity, about, path, side, message, suggestion, first } of this.#unplaced) {
+      const position = place(about, path, side);
+      const finding = { severity, file: about.file.path, ...position, id: about.id, message, suggestion };
+      if (first === undefined) found.push(finding);
+      else {
+        const { line, column } = place(first, [], "key");
+        found.push({ ...finding, message: `${message}, first at ${first.file.path}:${line}:${column}` });
+      }
       if (pacer.isDue()) await pacer.rest();
     }
     return found;
@@ -96,44 +138,21 @@ export class DefinitionSet {
     return this.#table(kind) as ReadonlyMap<string, Placed<Kind>> as ReadonlyMap<string, Placed<K>>;
   }
 
-  add(
-    placed: Placed<Kind>,
-    severity: Severity,
-    path: NodePath,
-    side: Side,
-    message: string,
-    suggestion?: string,
-  ): void {
-    this.#addUnplaced(placed, severity, path, side, () => message, suggestion);
+  add(about: Placed<Kind>, severity: Severity, path: NodePath, side: Side, message: string, suggestion?: string): void {
+    this.#unplaced.push({ about, severity, path, side, message, suggestion });
   }
 
   /** Both places are named. */
-  reportTwice(second: Placed<Kind>, first: Placed<Kind>, what: string): void {
-    this.#unplacedIn(first.file);
-    this.#addUnplaced(second, "error", [], "key", (collectorOf) => {
-      const { line, column } = collectorOf(first.file).positions.key([first.key]);
-      return `${what}, first at ${first.file.path}:${line}:${column}`;
+  reportTwice(second: Placed<Kind>, first: Placed<Kind>, message: string): void {
+    this.#unplaced.push({
+      about: second,
+      severity: "error",
+      path: [],
+      side: "key",
+      message,
+      suggestion: undefined,
+      first,
     });
-  }
-
-  #addUnplaced(
-    { file, key, id }: Placed<Kind>,
-    severity: Severity,
-    path: NodePath,
-    side: Side,
-    message: (collectorOf: CollectorOf) => string,
-    suggestion?: string,
-  ): void {
-    this.#unplacedIn(file).push((collectorOf) => {
-      const text = message(collectorOf);
-      return { ...collectorOf(file).make(file.kind, severity, [key, ...path], side, text, suggestion), id };
-    });
-  }
-
-  #unplacedIn(file: LoadedFile): ((collectorOf: CollectorOf) => Finding)[] {
-    let unplaced = this.#unplaced.get(file);
-    if (unplaced === undefined) this.#unplaced.set(file, (unplaced = []));
-    return unplaced;
   }
 
   /** Whether a definition is there; reports it when it is missing altogether. */
@@ -170,8 +189,6 @@ export class DefinitionSet {
     return broken;
   }
 }
-
-type CollectorOf = (file: LoadedFile) => FindingCollector;
 
 /** Defaults are layers: a later one replaces what it sets. */
 function isLayered(kind: Kind): boolean {
@@ -242,29 +259,23 @@ class Lister implements DefinitionFileList {
   readonly #seen = new Set<string>();
 
   async addDefaults(directory: string): Promise<void> {
-    for (const name of await this.#names("device_default", directory)) {
+    for (const name of await this.#names(directory)) {
       if (/^device\.ya?ml$/.test(name)) this.#addFile("device_default", join(directory, name));
       else if (/^object_types\.ya?ml$/.test(name)) this.#addFile("object_type", join(directory, name));
       else if (isDefinitionFile(name)) {
-        this.#add(
-          "warning",
-          "device_default",
-          join(directory, name),
-          "is not read: expected device.yml or object_types.yml",
-        );
+        this.#add("warning", join(directory, name), "is not read: expected device.yml or object_types.yml");
       }
     }
   }
 
   /** Directories of given names, each of one kind. */
   async addBelow(directory: string, kinds: Readonly<Record<string, Kind>>): Promise<void> {
-    const [firstKind] = Object.values(kinds) as [Kind];
-    for (const name of await this.#names(firstKind, directory)) {
+    for (const name of await this.#names(directory)) {
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
       const path = join(directory, name);
       if (kind !== undefined) await this.addTree(kind, path);
       else if (!name.startsWith(".") && (isDefinitionFile(name) || (await isDirectory(path)))) {
-        this.#add("warning", firstKind, path, `is not read: expected to be in ${Object.keys(kinds).join("/, ")}/`);
+        this.#add("warning", path, `is not read: expected to be in ${Object.keys(kinds).join("/, ")}/`);
       }
     }
   }
@@ -273,7 +284,7 @@ class Lister implements DefinitionFileList {
     // A link to a directory above would never end.
     const real = await realpath(directory).catch(() => directory);
     if (above.includes(real)) return;
-    for (const name of await this.#names(kind, directory)) {
+    for (const name of await this.#names(directory)) {
       if (name.startsWith(".")) continue;
       const path = join(directory, name);
       if (isDefinitionFile(name)) this.#addFile(kind, path);
@@ -281,11 +292,11 @@ class Lister implements DefinitionFileList {
     }
   }
 
-  async #names(kind: Kind, directory: string): Promise<string[]> {
+  async #names(directory: string): Promise<string[]> {
     try {
       return (await readdir(directory)).sort();
     } catch (error) {
-      this.#add("error", kind, directory, `the directory cannot be read (${(error as NodeJS.ErrnoException).code})`);
+      this.#add("error", directory, `the directory cannot be read (${(error as NodeJS.ErrnoException).code})`);
       return [];
     }
   }
@@ -297,17 +308,8 @@ class Lister implements DefinitionFileList {
     this.files.push({ kind, path });
   }
 
-  #add(severity: Finding["severity"], kind: Kind, file: string, message: string): void {
-    this.findings.push({
-      severity,
-      kind,
-      file,
-      line: undefined,
-      column: undefined,
-      id: undefined,
-      message,
-      suggestion: undefined,
-    });
+  #add(severity: Severity, file: string, message: string): void {
+    this.findings.push({ ...wholeFile(file, message), severity });
   }
 }
 

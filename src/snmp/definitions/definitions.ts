@@ -283,13 +283,9 @@ export function pollIntervalMs(definitions: Definitions, device: Device, type: s
 
 export type Severity = "error" | "warning";
 
-/** What a finding is about: a kind of definition, the networks that are searched for devices, or the rules of traps. */
-export type FindingKind = Kind | "network" | "trap_rule";
-
 /** Something wrong with the definition files. Its texts hold no community and no passphrase. */
 export interface Finding {
   readonly severity: Severity;
-  readonly kind: FindingKind;
   /** The file, or the directory that could not be read. */
   readonly file: string;
   /** From 1; undefined where the finding is about the whole file. */

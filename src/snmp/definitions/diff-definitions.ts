@@ -1,5 +1,5 @@
 import type { FieldDefinition } from "../values/put-value.ts";
-import { meaningHash } from "./read-object.ts";
+import { meaningHash } from "./object-shape.ts";
 import {
   type Attribute,
   type Definitions,

@@ -7,7 +7,8 @@ import { listDefinitionFiles, type DefinitionFile, type DefinitionPaths } from "
 import { kinds, type Definitions } from "./definitions.ts";
 import type { Finding } from "./definitions.ts";
 import { createPacer, inPieces, type Pacer } from "../limits.ts";
-import { parseSteps, type ParsedFile } from "./parse-file.ts";
+import { parseSteps, type ParsedFile } from "./definition-formats.ts";
+import { wholeFile } from "./settings-file.ts";
 import { resolveDefinitions, type Resolved } from "./resolve-definitions.ts";
 
 /** `start` leaves out what is wrong and goes on; `apply` takes all or nothing. */
@@ -102,7 +103,8 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
       const bytes = (await pending.shift()) as Uint8Array | Error;
       if (pacer.isDue()) await pacer.rest();
       if (bytes instanceof Error) {
-        findings.push(unreadable(file, bytes));
+        const { code = bytes.name } = bytes as NodeJS.ErrnoException;
+        findings.push(wholeFile(file.path, `the file cannot be read (${code})`));
         continue;
       }
       const digest = hash("sha256", bytes, "hex");
@@ -128,20 +130,6 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
 
 function cacheKey(file: DefinitionFile): string {
   return `${file.kind} ${file.path}`;
-}
-
-function unreadable(file: DefinitionFile, error: NodeJS.ErrnoException): Finding {
-  const message = `the file cannot be read (${error.code ?? error.name})`;
-  return {
-    severity: "error",
-    kind: file.kind,
-    file: file.path,
-    line: undefined,
-    column: undefined,
-    id: undefined,
-    message,
-    suggestion: undefined,
-  };
 }
 
 function createMeasures(metrics: Metrics): (outcome: LoadOutcome) => void {

@@ -13,10 +13,10 @@ import {
 import { DefinitionSet, type Placed, type LoadedFile } from "./definition-files.ts";
 import type { Pacer } from "../limits.ts";
 import { peerName } from "../session/peer.ts";
-import { defaultId } from "./parse-file.ts";
-import type { DeviceSettings } from "./read-device.ts";
+import { defaultId } from "./definition-formats.ts";
+import { meaningHash } from "./object-shape.ts";
+import type { DeviceSettings } from "./device-shape.ts";
 import { compareFindings, type Finding } from "./definitions.ts";
-import { meaningHash } from "./read-object.ts";
 
 /** Resolves the index of what augments another object, and checks what objects refer to. */
 async function resolveObjects(

@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, makeFolder, nodeFileIo, replaceContent } from "../../base/file/index.ts";
-import { parseDefinitionFile } from "../definitions/parse-file.ts";
-import type { DeviceDraft } from "../definitions/read-device.ts";
+import { parseDefinitionFile } from "../definitions/definition-formats.ts";
+import type { DeviceDraft } from "../definitions/device-shape.ts";
 import { peerName } from "../session/peer.ts";
 import {
   accessOf,

@@ -7,12 +7,25 @@ import {
   KeyError,
   parseKey,
 } from "../../base/ip/index.ts";
-import { Secret } from "../../base/text/index.ts";
+import type { Secret } from "../../base/text/index.ts";
+import {
+  integer,
+  list,
+  mapping,
+  mergedPairs,
+  oneOf,
+  optional,
+  pairsOf,
+  Shape,
+  type FileNode,
+  type Values,
+  type YamlNode,
+} from "../../base/yaml/index.ts";
 import { usmCredential, type V3Credential, versions, type Finding } from "../definitions/definitions.ts";
 import type { Credential } from "../session/security.ts";
-import { FindingCollector, describe, isNull, MapReader, type YamlMap } from "../definitions/map-reader.ts";
-import { decodeText, defaultId, parseOrReport } from "../definitions/parse-file.ts";
-import { readCredentials } from "../definitions/read-device.ts";
+import { communities, v3Credentials } from "../definitions/device-shape.ts";
+import { defaultId } from "../definitions/definition-formats.ts";
+import { anyKey, isGiven, SettingsFile, tolerant, trueOrFalse, wholeFile, word } from "../definitions/settings-file.ts";
 
 /** What an address is asked with. */
 export type SweepCredential =
@@ -101,143 +114,145 @@ export interface NetworksFile {
   readonly findings: readonly Finding[];
 }
 
-const credentialNames = ["version", "communities", "v3_credentials"];
-const names = [
-  ...credentialNames,
-  "ranges",
-  "excludes",
-  "allow",
-  "credentials",
-  "port",
-  "timeout",
-  "retries",
-  "ping",
-  "device_groups",
-];
-
 /** More addresses of IPv6 than these are not searched one by one. */
 const maxIpv6Range = 1024n;
 
 /** What is no address of a device: "this network", multicast and what is reserved above it. */
 const notUnicast = ["0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"].map(parseKey);
 
+const addresses: Shape<Key> = word.to((given, at) => {
+  try {
+    return parseKey(given.replace(/\s*-\s*/, "-"));
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return at.error(error.message.replace(/^key /, ""));
+  }
+});
+
+const range = addresses.to((key, at) => {
+  const wrong = notUnicast.find((one) => one.family === key.family && one.first <= key.last && key.first <= one.last);
+  if (wrong !== undefined) at.error(`${key.text} has addresses of ${wrong.text}, which are no device's`);
+  if (key.family === 6 && countHosts(key) > maxIpv6Range) {
+    const most = `at most ${maxIpv6Range} of a range are searched (a /118), or list them`;
+    at.error(`${key.text} has too many IPv6 addresses: ${most}`);
+  }
+  return key;
+});
+
+const credentialFields = {
+  version: optional(oneOf(versions), "Of SNMP, for communities: `2c` where nothing says."),
+  communities: optional(communities, "Of versions 1 and 2c, in the order in which they are tried."),
+  v3_credentials: optional(v3Credentials, "Users of version 3, in the order in which they are tried."),
+};
+const credentialNames = Object.keys(credentialFields);
+
+function checkCredentials(given: Partial<Values<typeof credentialFields>>, at: FileNode): void {
+  if (given.version === "3" && (given.communities ?? []).length > 0)
+    at.below("communities").error("version 3 has users, see v3_credentials", undefined, "key");
+}
+
+/** What is tried; reports where there is nothing. */
+function credentialsOf(given: Values<typeof credentialFields>, at: FileNode): SweepCredential[] {
+  const version = given.version === "1" ? ("1" as const) : ("2c" as const);
+  const users = given.v3_credentials ?? [];
+  const found = [
+    ...(given.communities ?? []).map((community) => ({ version, community })),
+    ...users.map((user) => ({ version: "3" as const, user })),
+  ];
+  if (found.length === 0) at.error("communities or v3_credentials are missing", undefined, "key");
+  return found;
+}
+
+const networkFields = {
+  ranges: optional(list(range), "Addresses, CIDRs and ranges that a run probes, in this order."),
+  excludes: optional(list(addresses), "Those that are never probed."),
+  allow: optional(list(addresses), "Where neighbours and exporters may be probed, in addition to `ranges`."),
+  credentials: optional(
+    list(mapping(credentialFields, { ...tolerant, check: checkCredentials }).to(credentialsOf)),
+    "What devices are asked with, in this order; or its keys stand in the network itself.",
+  ),
+  ...credentialFields,
+  port: optional(integer(1, 65_535), "161 where nothing says."),
+  timeout: optional(integer(1, 60_000), "Milliseconds that an answer may take; 1000 where nothing says."),
+  retries: optional(integer(0, 10), "Tries after the first one, with each credential; 1 where nothing says."),
+  ping: optional(trueOrFalse, "Whether only addresses that answer a ping are asked."),
+  device_groups: optional(list(word), "For the files of its devices. Left out: the defaults."),
+};
+
+const networkShape: Shape<Network> = mapping(networkFields, {
+  ...tolerant,
+  check: (given, at) => {
+    if (!isGiven(at, "ranges") && !isGiven(at, "allow")) at.error("ranges is missing", undefined, "key");
+    const both = credentialNames.find((name) => isGiven(at, name));
+    if (!isGiven(at, "credentials")) checkCredentials(given, at);
+    else if (both !== undefined) at.below(both).error("not together with credentials", undefined, "key");
+  },
+}).to((given, at) => ({
+  name: String(at.step),
+  ranges: given.ranges ?? [],
+  excludes: given.excludes ?? [],
+  allow: given.allow ?? [],
+  port: given.port ?? 161,
+  credentials: given.credentials?.flat() ?? credentialsOf(given, at),
+  timeoutMs: given.timeout ?? 1000,
+  retries: given.retries ?? 1,
+  ping: given.ping ?? false,
+  deviceGroups: given.device_groups,
+}));
+
+const anything = new Shape("anything", () => true);
+/** Of what holds for all networks only the keys are judged; the values are, in each network. */
+const sharedShape = mapping(
+  Object.fromEntries(Object.keys(networkFields).map((name) => [name, optional(anything, "")])),
+  { ...tolerant, isAbsent: () => false },
+);
+
+/** A file of networks, as one shape. */
+export const networksShape: Shape<[string, Network][]> = pairsOf(anyKey, networkShape, { name: "<network>" });
+
+/** Adds what \`default\` says to each of the other networks, which come before it. */
+function withShared(root: YamlNode): YamlNode {
+  if (root.kind !== "mapping") return root;
+  const pairs = mergedPairs(root, unreachable);
+  const shared = pairs.find(({ key }) => key.text === defaultId)?.value;
+  if (shared?.kind !== "mapping") return root;
+  const added = mergedPairs(shared, unreachable).filter(({ key }) => Object.hasOwn(networkFields, key.text));
+  const joined = (value: YamlNode): YamlNode => {
+    if (value === shared || value.kind !== "mapping") return value;
+    const own = mergedPairs(value, unreachable);
+    return { ...value, pairs: [...own, ...added.filter((one) => own.every(({ key }) => key.text !== one.key.text))] };
+  };
+  return { ...root, pairs: pairs.map(({ key, value }) => ({ key, value: joined(value) })) };
+}
+
+function unreachable(message: string): never {
+  throw new Error(message);
+}
+
 /**
- * Reads `networks.yml`: a mapping from names to networks. What `default` says holds for all the others.
+ * Reads \`networks.yml\`: a mapping from names to networks. What \`default\` says holds for all the others.
  *
  * @param maxAddresses the most addresses of all ranges together: more are an error, never a part of them.
  */
-export function readNetworks(file: string, bytes: Uint8Array, maxAddresses: number): NetworksFile {
-  const text = decodeText(bytes);
-  const collector = new FindingCollector(file, () => text);
-  const root = parseOrReport("network", bytes, collector);
+export function readNetworks(path: string, bytes: Uint8Array, maxAddresses: number): NetworksFile {
+  const file = SettingsFile.read(path, bytes, true, withShared);
+  const what = "a mapping from names to networks";
   const networks: Network[] = [];
-  if (root instanceof Map) {
-    const shared = root.get(defaultId);
-    let addresses = 0n;
-    for (const [name, node] of root) {
-      const reader = new MapReader(node instanceof Map ? node : new Map(), collector.for("network"), [name]);
-      if (!(node instanceof Map)) reader.error([], "key", `expected a mapping, found ${describe(node)}`);
-      reader.knowOnly(names);
-      if (name === defaultId || !(node instanceof Map)) continue;
-      const joined: YamlMap = new Map([...(shared instanceof Map ? shared : []), ...node]);
-      const network = readNetwork(name, new MapReader(joined, collector.for("network"), [name]));
-      if (network === undefined) continue;
-      addresses += network.ranges.reduce((sum, range) => sum + countHosts(range), 0n);
-      if (addresses > BigInt(maxAddresses)) {
-        const message = `ranges: ${addresses} addresses up to here are more than SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES (${maxAddresses})`;
-        reader.error(["ranges"], "value", message);
-      }
-      networks.push(network);
-    }
-    if (networks.length === 0 && collector.findings.length === 0)
-      collector.addFile("network", "names no network", 1, 1);
-  } else if (root !== undefined) {
-    const found = isNull(root) ? "nothing" : describe(root);
-    collector.addFile("network", `expected a mapping from names to networks, found ${found}`, 1, 1);
+  let count = 0n;
+  for (const pair of file.pairs(what)) {
+    if (pair.step === defaultId) sharedShape.read(pair);
+    const network = pair.step === defaultId ? undefined : networkShape.read(pair);
+    if (network === undefined) continue;
+    networks.push(network);
+    count += network.ranges.reduce((sum, one) => sum + countHosts(one), 0n);
+    if (count <= BigInt(maxAddresses)) continue;
+    const most = `SVC_INPUT_SNMP_DISCOVERY_MAX_ADDRESSES (${maxAddresses})`;
+    pair.below("ranges").error(`${count} addresses up to here are more than ${most}`);
   }
-  const hasErrors = collector.findings.some(({ severity }) => severity === "error");
-  return { networks: hasErrors ? [] : networks, findings: collector.findings };
-}
-
-function readNetwork(name: string, reader: MapReader): Network | undefined {
-  const ranges = readKeys(reader, "ranges") ?? [];
-  const allow = readKeys(reader, "allow") ?? [];
-  if (!reader.has("ranges") && !reader.has("allow")) reader.error([], "key", "ranges is missing");
-  for (const [i, range] of ranges.entries()) checkRange(reader, i, range);
-  const credentials = readAllCredentials(reader);
-  const network: Network = {
-    name,
-    ranges,
-    excludes: readKeys(reader, "excludes") ?? [],
-    allow,
-    port: reader.integer("port", 1, 65_535) ?? 161,
-    credentials,
-    timeoutMs: reader.integer("timeout", 1, 60_000) ?? 1000,
-    retries: reader.integer("retries", 0, 10) ?? 1,
-    ping: reader.boolean("ping") ?? false,
-    deviceGroups: reader.texts("device_groups"),
-  };
-  return reader.isValid ? network : undefined;
-}
-
-function readKeys(reader: MapReader, name: string): Key[] | undefined {
-  return reader.texts(name)?.flatMap((text, i) => {
-    try {
-      return [parseKey(text.replace(/\s*-\s*/, "-"))];
-    } catch (error) {
-      if (!(error instanceof KeyError)) throw error;
-      reader.error([name, i], "value", `${name}: ${error.message.replace(/^key /, "")}`);
-      return [];
-    }
-  });
-}
-
-function checkRange(reader: MapReader, i: number, range: Key): void {
-  const wrong = notUnicast.find(
-    (key) => key.family === range.family && key.first <= range.last && range.first <= key.last,
-  );
-  if (wrong !== undefined) {
-    reader.error(["ranges", i], "value", `ranges: ${range.text} has addresses of ${wrong.text}, which are no device's`);
+  const { findings } = file;
+  if (networks.length === 0 && findings.length === 0) {
+    const message = file.root === undefined ? `expected ${what}, found nothing` : "names no network";
+    findings.push({ ...wholeFile(path, message), line: 1, column: 1 });
   }
-  if (range.family === 6 && countHosts(range) > maxIpv6Range) {
-    const most = `at most ${maxIpv6Range} of a range are searched (a /118), or list them`;
-    reader.error(["ranges", i], "value", `ranges: ${range.text} has too many IPv6 addresses: ${most}`);
-  }
-}
-
-/** `credentials`, a list of what a device has; or the same keys in the network itself. */
-function readAllCredentials(reader: MapReader): SweepCredential[] {
-  const list = reader.list("credentials");
-  if (list === undefined) return readSome(reader);
-  const both = credentialNames.find((name) => reader.has(name));
-  if (both !== undefined) reader.error([both], "key", `${both}: not together with credentials`);
-  return list.flatMap((item, i) => {
-    const label = `credentials ${i + 1}: `;
-    if (!(item instanceof Map)) {
-      reader.error(["credentials", i], "value", `${label}expected a mapping, found ${describe(item)}`);
-      return [];
-    }
-    const inner = reader.within(item, ["credentials", i], label);
-    inner.knowOnly(credentialNames);
-    const found = readSome(inner);
-    if (!inner.isValid) reader.isValid = false;
-    return found;
-  });
-}
-
-function readSome(reader: MapReader): SweepCredential[] {
-  const version = reader.oneOf("version", versions);
-  const communities = reader.texts("communities") ?? [];
-  const users = readCredentials(reader) ?? [];
-  if (version === "3" && communities.length > 0) {
-    reader.error(["communities"], "key", "communities: version 3 has users, see v3_credentials");
-  }
-  if (reader.isValid && communities.length + users.length === 0) {
-    reader.error([], "key", "communities or v3_credentials are missing");
-  }
-  const ofCommunities = version === "1" ? ("1" as const) : ("2c" as const);
-  return [
-    ...communities.map((community) => ({ version: ofCommunities, community: new Secret(community) })),
-    ...users.map((user) => ({ version: "3" as const, user })),
-  ];
+  return { networks: findings.some(({ severity }) => severity === "error") ? [] : networks, findings };
 }

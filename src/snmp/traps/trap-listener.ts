@@ -13,7 +13,8 @@ import {
 } from "../../base/report/index.ts";
 import { createMessageReader } from "../session/sockets.ts";
 import { usmCredential, type Finding, formatFinding, type Definitions } from "../definitions/definitions.ts";
-import { parseDefinitionFile } from "../definitions/parse-file.ts";
+import { parseDefinitionFile } from "../definitions/definition-formats.ts";
+import { wholeFile } from "../definitions/settings-file.ts";
 import type { UsmCredential } from "../session/security.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
@@ -174,7 +175,7 @@ async function readTrapCredentials(directory: string): Promise<TrapCredentials> 
     names = (await readdir(directory)).sort();
   } catch (error) {
     const message = `the directory cannot be read (${(error as NodeJS.ErrnoException).code}): no community counts`;
-    return { communities, users, findings: [faultOf(directory, message)] };
+    return { communities, users, findings: [wholeFile(directory, message)] };
   }
   for (const name of names) {
     if (!/\.ya?ml$/.test(name) || name.startsWith(".")) continue;
@@ -187,11 +188,6 @@ async function readTrapCredentials(directory: string): Promise<TrapCredentials> 
     }
   }
   return { communities, users, findings };
-}
-
-function faultOf(file: string, message: string): Finding {
-  const nowhere = { line: undefined, column: undefined, id: undefined, suggestion: undefined };
-  return { severity: "error", kind: "device_default", file, message, ...nowhere };
 }
 
 /** What is known of the device that an address belongs to. */

@@ -1,8 +1,7 @@
 import type { RecordFields } from "../../record/index.ts";
-import { FindingCollector } from "../definitions/map-reader.ts";
+import { mapping, oneOf, optional, pairsOf, required, type Shape } from "../../base/yaml/index.ts";
 import type { Finding } from "../definitions/definitions.ts";
-import { describe, isNull, MapReader } from "../definitions/map-reader.ts";
-import { decodeText, parseOrReport } from "../definitions/parse-file.ts";
+import { anyKey, SettingsFile, textLine, tolerant, trueOrFalse } from "../definitions/settings-file.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
 
 /** Words of syslog (RFC 5424). */
@@ -50,49 +49,46 @@ export interface TrapRulesFile {
   readonly findings: readonly Finding[];
 }
 
-/** Reads a file of rules: a mapping from names to rules, of which the first that matches a notification counts. */
-export function readTrapRules(file: string, bytes: Uint8Array, compile: CompileCondition): TrapRulesFile {
-  const text = decodeText(bytes);
-  const collector = new FindingCollector(file, () => text);
-  const root = parseOrReport("trap_rule", bytes, collector);
-  const rules: TrapRule[] = [];
-  if (root instanceof Map) {
-    for (const [id, node] of root) {
-      const reader = new MapReader(node instanceof Map ? node : new Map(), collector.for("trap_rule"), [id]);
-      if (!(node instanceof Map)) reader.error([], "key", `expected a mapping, found ${describe(node)}`);
-      else {
-        const rule = readRule(id, reader, compile);
-        if (rule !== undefined) rules.push(rule);
-      }
+/** A rule; `compile` reads its condition. */
+function ruleShape(compile: CompileCondition): Shape<TrapRule> {
+  const condition = textLine.to((given, at) => {
+    try {
+      return compile(given);
+    } catch (error) {
+      return at.error((error as Error).message);
     }
-  } else if (root !== undefined && !isNull(root)) {
-    const message = `expected a mapping from names to rules, found ${describe(root)}`;
-    collector.addFile("trap_rule", message, 1, 1);
-  }
-  const hasErrors = collector.findings.some(({ severity }) => severity === "error");
-  return { rules: hasErrors ? [] : rules, findings: collector.findings };
+  });
+  return mapping(
+    {
+      when: required(condition, "A filter over the fields of the notification's record."),
+      drop: optional(trueOrFalse, "They become no record."),
+      name: optional(textLine, "`snmp.trap.name` in place of what it was."),
+      severity: optional(oneOf(trapSeverities), "`event.severity.level`"),
+      category: optional(textLine, "`event.category.name`"),
+    },
+    tolerant,
+  ).to(({ when, drop = false, name, severity, category }, at) => {
+    if (!drop && [name, severity, category].every((one) => one === undefined))
+      return at.error("has no effect: drop, name, severity or category is missing", undefined, "key");
+    return { id: String(at.step), when, drop, name, severity, category };
+  });
 }
 
-function readRule(id: string, reader: MapReader, compile: CompileCondition): TrapRule | undefined {
-  reader.knowOnly(["when", "drop", "name", "severity", "category"]);
-  const text = reader.requiredText("when");
-  let when: TrapCondition | undefined;
-  try {
-    when = text === undefined ? undefined : compile(text);
-  } catch (error) {
-    reader.error(["when"], "value", `when: ${(error as Error).message}`);
-  }
-  const rule = {
-    id,
-    drop: reader.boolean("drop") ?? false,
-    name: reader.text("name"),
-    severity: reader.oneOf("severity", trapSeverities),
-    category: reader.text("category"),
-  };
-  const hasEffect = rule.drop || [rule.name, rule.severity, rule.category].some((one) => one !== undefined);
-  if (!hasEffect && reader.isValid)
-    reader.error([], "key", "has no effect: drop, name, severity or category is missing");
-  return reader.isValid && when !== undefined ? { ...rule, when } : undefined;
+/** A file of rules, as one shape. */
+export const trapRulesShape: Shape<[string, TrapRule][]> = pairsOf(
+  anyKey,
+  ruleShape(() => () => true),
+  {
+    name: "<rule>",
+  },
+);
+
+/** Reads a file of rules: a mapping from names to rules, of which the first that matches a notification counts. */
+export function readTrapRules(path: string, bytes: Uint8Array, compile: CompileCondition): TrapRulesFile {
+  const file = SettingsFile.read(path, bytes, false);
+  const shape = ruleShape(compile);
+  const rules = file.pairs("a mapping from names to rules").flatMap((pair) => shape.read(pair) ?? []);
+  return { rules: file.hasErrors ? [] : rules, findings: file.findings };
 }
 
 /** Applies the first rule that is true. @returns false when the record is dropped. */

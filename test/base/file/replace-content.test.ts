@@ -3,7 +3,6 @@ import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import {
-  createWatchedFile,
   LockedError,
   nodeFileIo,
   readSettled,
@@ -12,6 +11,7 @@ import {
   SaveError,
   syncFileIo,
   takeFileLock,
+  WatchedFile,
 } from "../../../src/base/file/index.ts";
 import { silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { faultFileIo, type FaultKind } from "../../support/fault-file-io.ts";
@@ -133,9 +133,7 @@ test("a watched file is handed over at the start and when it changed, a refused 
   const path = join(tempDirectory(t), "file");
   const taken: string[] = [];
   const failures: string[] = [];
-  const file = createWatchedFile({
-    path,
-    pollMs: 0,
+  const file = new WatchedFile(path, 0, {
     take(bytes) {
       const text = Buffer.from(bytes).toString();
       if (text === "bad") throw new Error("is bad");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { array, assert as hold, asyncProperty, integer, uint8Array } from "fast-check";
 import {
   CaptureError,
-  createDatagramReader,
+  DatagramReader,
   readCapture,
   type CapturedDatagram,
   type Frame,
@@ -71,7 +71,7 @@ function datagrams(found: readonly Pick<Frame, "linkType" | "bytes">[]): {
   kinds: string[];
   taken: CapturedDatagram[];
 } {
-  const reader = createDatagramReader();
+  const reader = new DatagramReader();
   const taken: CapturedDatagram[] = [];
   const kinds = found.map((frame) =>
     reader.read({ time: 0, wireLength: 0, ...frame }, (datagram) => void taken.push(datagram)),
@@ -128,7 +128,7 @@ test("fragments are put together in any order; a packet that lacks one is counte
     taken.map(({ payload: bytes }) => Buffer.from(bytes)),
     [long],
   );
-  const reader = createDatagramReader();
+  const reader = new DatagramReader();
   reader.read({ time: 0, wireLength: 0, ...pieces[1] }, () => assert.fail());
   assert.equal(reader.incomplete(), 1);
 });
@@ -165,7 +165,7 @@ test("hostile bytes give packets or a CaptureError, nothing else", async () => {
       async (which, places, values) => {
         const bytes = Buffer.from(good[which] as Buffer);
         places.forEach((place, i) => (bytes[place % bytes.length] = values[i] as number));
-        const reader = createDatagramReader();
+        const reader = new DatagramReader();
         try {
           for await (const frame of readCapture(inPieces(bytes, 9))) reader.read(frame, () => {});
         } catch (error) {

@@ -165,7 +165,7 @@ export function createTrafficModel({ view }: Pick<Workspace, "view">, counters: 
     if (typeof index !== "number" || index <= 0 || index >= two32) return;
     const seen = said === "ingress" ? seenAt.ingress : said === "egress" ? seenAt.egress : seenAt.unknown;
     const number = BigInt(view.getUint32(layout.trafficExporter, true));
-    const key = number * numberUnit + BigInt(trafficKey({ index, way, seen }));
+    const key = number * numberUnit + BigInt(trafficKey(index, way, seen));
     for (let cell = 0; cell < layout.trafficCells; cell++) {
       const at = layout.trafficTable + layout.trafficCell * cell;
       const found = view.getBigUint64(at, true);

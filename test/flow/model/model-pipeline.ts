@@ -20,20 +20,21 @@ import {
 import { addIcmp, completeFlow, createCommunityId } from "./model-completion.ts";
 import { type Began, createNameEnds, createTrafficModel, seenOf } from "./model-ends.ts";
 import { addNames, type Applications } from "../../../src/flow/exporters/options.ts";
-import { flowRate, createManualRates } from "../../../src/flow/exporters/sampling.ts";
+import { flowRate, ManualRates } from "../../../src/flow/exporters/sampling.ts";
 import { type RecordReader, createRecordReader } from "../../../src/flow/wire/records/record-reader.ts";
 import { splitBiflow } from "./split-biflow.ts";
 import { createDecoders } from "../../../src/flow/wire/decoders.ts";
-import { createExporterTable, createRelays } from "../../../src/flow/exporters/exporter-table.ts";
+import { ExporterTable, createRelays } from "../../../src/flow/exporters/exporter-table.ts";
 import { defaultLimits } from "../../../src/flow/exporters/limits.ts";
-import { registerExporterMetrics, templateSettings } from "../../../src/flow/flow-listener.ts";
+import { templateSettings } from "../../../src/flow/flow-listener.ts";
 import {
   createFlowCounts,
+  registerExporterMetrics,
   registerFlowMetrics,
   registerLineMetrics,
   registerSharedMetrics,
 } from "../../../src/flow/flow-metrics.ts";
-import { createFlowProcessor } from "../../../src/flow/flow-processor.ts";
+import { FlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
 import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/convert-type.ts";
@@ -130,17 +131,12 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
 
   const limits = { ...defaultLimits, ...options.limits };
   const counts = createFlowCounts();
-  const exporters = createExporterTable(
+  const exporters = new ExporterTable(
     limits,
-    createManualRates(options.samplingRates ?? new Map()),
+    new ManualRates(options.samplingRates ?? new Map()),
     createRelays(options.relays ?? []),
   );
-  const settings = templateSettings({
-    elements: options.elements,
-    counters,
-    splitBiflows,
-    maxFields: limits.fieldsPerTemplate,
-  });
+  const settings = templateSettings(options.elements ?? [], counters, splitBiflows, limits.fieldsPerTemplate);
   const times = createTimeFormat();
   const reader = createRecordReader(times, settings.planTemplate, counters);
   const samples = { compiled: 0, interpreted: 0 };
@@ -179,7 +175,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   };
   // The model drops nothing, and does not count what was swapped.
   registerLineMetrics(metrics, ends, { filtered: () => 0, icmpSwapped: () => 0, unmeasured: () => traffic.lost() });
-  const processor = createFlowProcessor({
+  const processor = new FlowProcessor({
     decoders: createDecoders({
       times,
       reader,

@@ -10,9 +10,8 @@ import {
 } from "../../../src/base/report/index.ts";
 import {
   type SelectionLimits,
-  createLastCopies,
-  createSources,
-  type Sources,
+  LastCopies,
+  Sources,
   type SourceState,
   udmJson,
   type CollectorUdmStore,
@@ -92,11 +91,11 @@ export async function startSources(
   const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   const waits: number[] = [];
   const rig: Rig = {
-    sources: createSources({
+    sources: new Sources({
       path: "sources.yml",
       readFile: async () => Buffer.from(rig.yaml),
       layers: store.layers,
-      copies: directory === undefined ? undefined : createLastCopies(directory, io, "run"),
+      copies: directory === undefined ? undefined : new LastCopies(directory, io, "run"),
       agentFor: () => new Agent(),
       select: createSelect(selections),
       env,

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDelivery, DeliveryError } from "../../../src/output/index.ts";
+import { Delivery, DeliveryError } from "../../../src/output/index.ts";
 import { recordFields } from "../../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "../delivery/delivery-fixture.ts";
+import { deliveryOptions } from "../delivery/delivery-fixture.ts";
 import { startFaultProxy } from "../delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
@@ -150,15 +149,10 @@ test("a batch that comes again has the tokens that it had, of each table", async
 test("one record that cannot be read becomes a dead letter, the others arrive once", async (t) => {
   const fake = await startFakeClickHouse(t);
   fake.isReadable = (row) => row["flow_bytes"] !== 13;
-  const delivery = createDelivery({
-    config: deliveryConfig({ batchBytes: 100_000, batchRecords: 64, timeoutMs: 5000, queueBytes: 1 << 20 }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ BATCH_MAX_BYTES: 100_000, maxBatchRecords: 64, TIMEOUT: 5, QUEUE_SIZE: 1 << 20 }),
     adapter: adapterTo(fake.port),
     instance: "once00000000",
-    clock: systemClock,
-    random: Math.random,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   const lines = Array.from({ length: 64 }, (_, n) =>
@@ -300,15 +294,10 @@ test("a view that fails for some rows does not keep them from the table, nor has
     };
     answer(call, fakeAnswer as unknown as typeof response);
   };
-  const delivery = createDelivery({
-    config: deliveryConfig({ batchBytes: 100_000, batchRecords: 4, timeoutMs: 5000, queueBytes: 1 << 20 }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ BATCH_MAX_BYTES: 100_000, maxBatchRecords: 4, TIMEOUT: 5, QUEUE_SIZE: 1 << 20 }),
     adapter: adapterTo(fake.port),
     instance: "view00000000",
-    clock: systemClock,
-    random: Math.random,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   const numbers = (): unknown[] => (fake.tables.get("netgloss_flow")?.rows ?? []).map((row) => row["flow_bytes"]);

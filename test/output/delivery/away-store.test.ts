@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { allAccepted, createDelivery, DeliveryError, type OutputAdapter } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock, type Clock } from "../../../src/base/report/index.ts";
+import { Delivery, allAccepted, DeliveryError, type OutputAdapter } from "../../../src/output/index.ts";
+import { systemClock, type Clock } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions } from "./delivery-fixture.ts";
 
 const maxInFlight = 4;
 
@@ -12,15 +12,14 @@ function deliveryTo(
   send: OutputAdapter["send"],
   onFault: (fault?: string) => void = () => {},
   clock: Clock = systemClock,
-): ReturnType<typeof createDelivery> {
-  const delivery = createDelivery({
-    config: deliveryConfig({ maxInFlight, batchRecords: 1, timeoutMs: 5000, queueBytes: 1 << 20, retryMs: 2 }),
+): Delivery {
+  const delivery = new Delivery({
+    ...deliveryOptions(
+      { REQUESTS_IN_FLIGHT: maxInFlight, maxBatchRecords: 1, TIMEOUT: 5, QUEUE_SIZE: 1 << 20, RETRY_BACKOFF: 2 },
+      { clock },
+    ),
     adapter: { open: async () => [], send, close: async () => {} },
     instance: "awaystoretes",
-    clock,
-    random: () => 0.5,
-    log: silentLog,
-    metrics: createMetrics(),
     onFault,
   });
   delivery.start();

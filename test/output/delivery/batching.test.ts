@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createBatcher } from "../../../src/output/delivery/batcher.ts";
+import { Batcher } from "../../../src/output/delivery/batch.ts";
 import {
   batchKey,
   joinChunks,
@@ -10,12 +10,10 @@ import {
   splitBatch,
   type Batch,
 } from "../../../src/output/delivery/batch.ts";
-import { backoffMs } from "../../../src/output/delivery/sender.ts";
-import { createEndpoints } from "../../../src/output/delivery/endpoints.ts";
-import type { HeldBatch } from "../../../src/output/delivery/delivery-queue.ts";
+import { Backoff, Endpoints } from "../../../src/output/delivery/backoff.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/record/index.ts";
 import { cutTime } from "../../../src/output/delivery/line-editor.ts";
-import { createLineFilter } from "../../../src/output/delivery/delivery.ts";
+import { createLineFilter } from "../../../src/output/index.ts";
 import { systemClock, type Clock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";
 
@@ -30,15 +28,14 @@ test("batches hold all lines in their order, within their limits, and give memor
       fc.integer({ min: 1, max: 120 }),
       fc.integer({ min: 1, max: 9 }),
       (adds, maxBytes, maxRecords) => {
-        const held: HeldBatch[] = [];
-        const batcher = createBatcher({
-          instance: "test",
-          maxBytes,
+        const held: { readonly batch: Batch; readonly release: () => void }[] = [];
+        const batcher = new Batcher(
+          "test",
+          { BATCH_MAX_BYTES: maxBytes, BATCH_DEADLINE: 60_000 },
           maxRecords,
-          deadlineMs: 60_000,
-          clock: systemClock,
-          emit: (one) => held.push(one),
-        });
+          systemClock,
+          (batch, release) => held.push({ batch, release }),
+        );
         const done: number[] = adds.map(() => 0);
         for (const [i, lines] of adds.entries()) {
           batcher.add(linesOf(lines), lines.length, () => void (done[i] = (done[i] ?? 0) + 1));
@@ -64,15 +61,14 @@ test("batches hold all lines in their order, within their limits, and give memor
 
 test("a batch leaves at its deadline", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const held: HeldBatch[] = [];
-  const batcher = createBatcher({
-    instance: "test",
-    maxBytes: 100,
-    maxRecords: 100,
-    deadlineMs: 50,
-    clock: systemClock,
-    emit: (one) => held.push(one),
-  });
+  const held: { readonly batch: Batch; readonly release: () => void }[] = [];
+  const batcher = new Batcher(
+    "test",
+    { BATCH_MAX_BYTES: 100, BATCH_DEADLINE: 50 },
+    100,
+    systemClock,
+    (batch, release) => held.push({ batch, release }),
+  );
   batcher.add(linesOf(["a"]), 1, () => {});
   t.mock.timers.tick(49);
   assert.equal(held.length, 0);
@@ -103,20 +99,21 @@ test("records of a batch keep their identity when they are sent again", () => {
 });
 
 test("the wait doubles, has a random half, and heeds the server", () => {
-  const backoff = { firstMs: 100, maxMs: 1000, random: () => 0 };
+  const backoff = new Backoff(100, 1000, () => 0);
   assert.deepEqual(
-    [1, 2, 3, 4, 5, 60].map((failures) => backoffMs(backoff, failures, undefined)),
+    [1, 2, 3, 4, 5, 60].map((failures) => backoff.delay(failures)),
     [50, 100, 200, 400, 500, 500],
   );
-  assert.equal(backoffMs({ ...backoff, random: () => 0.99 }, 1, undefined), 99.5);
-  assert.equal(backoffMs(backoff, 1, 5000), 5000);
-  assert.equal(backoffMs(backoff, 1, 10 ** 9), 600_000);
+  assert.equal(new Backoff(100, 1000, () => 0.99).delay(1), 99.5);
+  assert.equal(new Backoff(100, 1000).delay(3), 400, "without a random part all of it");
+  assert.equal(backoff.delay(1, 5000), 5000);
+  assert.equal(backoff.delay(1, 10 ** 9), 600_000);
 });
 
 test("requests go round the endpoints that work", () => {
   let now = 0;
   const clock: Clock = { now: () => now, monotonic: () => now };
-  const endpoints = createEndpoints(["a", "b", "c"], clock);
+  const endpoints = new Endpoints(["a", "b", "c"], clock);
   const next = (count: number): string => Array.from({ length: count }, () => endpoints.next()).join("");
   assert.equal(next(4), "abca");
   endpoints.failed("c");

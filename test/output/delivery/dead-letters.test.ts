@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createDelivery, type Delivery, type DeliveryConfig } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
+import { Delivery } from "../../../src/output/index.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions, type GivenDelivery } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore } from "./fake-store.ts";
 
 interface Rig {
@@ -16,18 +15,13 @@ interface Rig {
   readonly send: (from: number, to: number) => void;
 }
 
-function startRig(t: TestContext, given: Partial<DeliveryConfig> = {}): Rig {
+function startRig(t: TestContext, given: GivenDelivery = {}): Rig {
   const store = createFakeStore();
   const stateDirectory = given.stateDirectory ?? tempDirectory(t);
-  const delivery = createDelivery({
-    config: deliveryConfig({ queueBytes: 1 << 20, timeoutMs: 5000, ...given, stateDirectory }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ QUEUE_SIZE: 1 << 20, TIMEOUT: 5, ...given, stateDirectory }),
     adapter: store.adapter,
     instance: "deadletterst",
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   return {

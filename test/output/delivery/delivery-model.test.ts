@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
-import { createDelivery, type Delivery, type SpoolMode } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
+import { Delivery, type SpoolMode } from "../../../src/output/index.ts";
 import { runs } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore, type StoreMood } from "./fake-store.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
 
@@ -53,15 +52,10 @@ let instances = 0;
 
 function startRun(mode: SpoolMode, real: Pick<Real, "disk" | "store" | "stateDirectory">): Run {
   const process = real.disk.open();
-  const delivery = createDelivery({
-    config: deliveryConfig({ spoolMode: mode, stateDirectory: real.stateDirectory }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ SPOOL_MODE: mode, stateDirectory: real.stateDirectory }),
     adapter: real.store.adapter,
     instance: `i${String(instances++).padStart(11, "0")}`,
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
     io: process.io,
   });
   delivery.start();

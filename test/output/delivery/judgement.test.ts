@@ -3,14 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import {
-  createDelivery,
-  createKafkaOutput,
-  fieldNames,
-  type Delivery,
-  type OutputAdapter,
-} from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
+import { Delivery, createKafkaOutput, fieldNames, type OutputAdapter } from "../../../src/output/index.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
 import { adapterOf } from "../adapter-fixture.ts";
@@ -23,7 +16,7 @@ import { startFakeNats } from "../nats/fake-nats.ts";
 import { natsServer } from "../nats/nats-fixture.ts";
 import { startFakeSearchServer } from "../search/fake-search-server.ts";
 import { searchServer } from "../search/search-fixture.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions } from "./delivery-fixture.ts";
 import { numberedFlow } from "./output-contract.ts";
 
 /**
@@ -219,22 +212,17 @@ const maxInFlight = 2;
 
 function deliverTo(t: TestContext, store: JudgedStore, batchRecords: number): Rig {
   const stateDirectory = tempDirectory(t);
-  const delivery = createDelivery({
-    config: deliveryConfig({
-      batchRecords,
-      batchBytes: 1 << 20,
-      queueBytes: 1 << 20,
-      maxInFlight,
-      timeoutMs: 5000,
+  const delivery = new Delivery({
+    ...deliveryOptions({
+      maxBatchRecords: batchRecords,
+      BATCH_MAX_BYTES: 1 << 20,
+      QUEUE_SIZE: 1 << 20,
+      REQUESTS_IN_FLIGHT: maxInFlight,
+      TIMEOUT: 5,
       stateDirectory,
     }),
     adapter: store.adapter,
     instance: "judgementtes",
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   return {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { createKeyFinder, endOfKey } from "../../../src/output/delivery/line-fields.ts";
-import { recordTypeOf } from "../../../src/output/delivery/output-adapter.ts";
+import { recordTypeOf } from "../../../src/output/delivery/line-fields.ts";
 import { ecsName, copyBytes, copyLines } from "../../../src/record/index.ts";
 import { runs } from "../../support/runs.ts";
 

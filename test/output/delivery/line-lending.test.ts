@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLineBorrower, createLineLender, type LentLines } from "../../../src/output/index.ts";
+import { LineLessee, LineLessor, type LeasedLines } from "../../../src/output/index.ts";
 import { until } from "../../support/until.ts";
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextCycle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function shared(text: string): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
@@ -12,52 +12,49 @@ function shared(text: string): Uint8Array {
 }
 
 interface Lending {
-  readonly lender: ReturnType<typeof createLineLender>;
-  readonly messages: (readonly LentLines[])[];
+  readonly lessor: LineLessor;
+  readonly messages: (readonly LeasedLines[])[];
   readonly dropped: [reason: string, records: number][];
 }
 
 function lend(maxBytes: number, gatherMs = 60_000): Lending {
-  const messages: (readonly LentLines[])[] = [];
+  const messages: (readonly LeasedLines[])[] = [];
   const dropped: [string, number][] = [];
-  const lender = createLineLender({
-    maxBytes,
-    maxLoanBytes: 5,
-    gatherMs,
-    gatherBytes: 4 << 20,
-    report: { dropped: (reason, records) => void dropped.push([reason, records]) },
+  const lessor = new LineLessor(
+    { maxBytes, maxLeaseBytes: 5, gatherMs, gatherBytes: 4 << 20 },
+    { dropped: (reason, records) => void dropped.push([reason, records]) },
     // As postMessage does it.
-    post: (lines) => void messages.push(structuredClone(lines)),
-  });
-  return { lender, messages, dropped };
+    (lines) => void messages.push(structuredClone(lines)),
+  );
+  return { lessor, messages, dropped };
 }
 
 test("lines in shared memory are lent, those one behind the other as one; others are copied; all goes in one message", async () => {
-  const { lender, messages, dropped } = lend(1000);
+  const { lessor, messages, dropped } = lend(1000);
   const slab = shared("a\nb\nc\nd\n");
   const done: string[] = [];
-  lender.lend(slab.subarray(0, 2), 1, () => done.push("a"));
-  lender.lend(slab.subarray(2, 4), 1, () => done.push("b"));
-  lender.lend(slab.subarray(6, 8), 1, () => done.push("d"));
-  lender.lend(Buffer.from("e\n"), 1, () => done.push("e"));
-  lender.write(Buffer.from("f\n"), 1);
+  lessor.lend(slab.subarray(0, 2), 1, () => done.push("a"));
+  lessor.lend(slab.subarray(2, 4), 1, () => done.push("b"));
+  lessor.lend(slab.subarray(6, 8), 1, () => done.push("d"));
+  lessor.lend(Buffer.from("e\n"), 1, () => done.push("e"));
+  lessor.write(Buffer.from("f\n"), 1);
   assert.deepEqual(done, ["e"], "what is copied is not needed any more");
-  lender.lend(slab.subarray(0, 4), 2, () => done.push("ab again"));
-  lender.lend(slab.subarray(4, 6), 1, () => done.push("c"));
-  await nextTurn();
+  lessor.lend(slab.subarray(0, 4), 2, () => done.push("ab again"));
+  lessor.lend(slab.subarray(4, 6), 1, () => done.push("c"));
+  await nextCycle();
   assert.equal(messages.length, 0, "a message waits for more");
-  lender.flush();
-  lender.flush();
+  lessor.flush();
+  lessor.flush();
   assert.equal(messages.length, 1);
-  assert.equal(lender.byteLength, 16);
+  assert.equal(lessor.byteLength, 16);
 
   const taken: { text: string; count: number; done: () => void }[] = [];
   const returned: (readonly number[])[] = [];
-  const borrower = createLineBorrower(
+  const lessee = new LineLessee(
     (lines, count, givenBack) => taken.push({ text: Buffer.from(lines).toString(), count, done: givenBack }),
-    (loans) => returned.push(loans),
+    (leases) => returned.push(leases),
   );
-  for (const message of messages) borrower.take(message);
+  for (const message of messages) lessee.take(message);
   assert.deepEqual(
     taken.map(({ text, count }) => [text, count]),
     [
@@ -70,50 +67,50 @@ test("lines in shared memory are lent, those one behind the other as one; others
     ],
   );
   for (const one of taken.toReversed()) one.done();
-  await nextTurn();
-  assert.equal(returned.length, 1, "all of a turn in one message");
-  for (const loans of returned) lender.returned(loans);
+  await nextCycle();
+  assert.equal(returned.length, 1, "all of a cycle in one message");
+  for (const leases of returned) lessor.returned(leases);
   assert.deepEqual(done, ["e", "c", "ab again", "d", "a", "b"]);
-  assert.equal(lender.byteLength, 0);
+  assert.equal(lessor.byteLength, 0);
   assert.deepEqual(dropped, []);
 });
 
 test("no more is lent than the queue may hold, and what a dead thread had is counted", async () => {
-  const { lender, messages, dropped } = lend(10);
+  const { lessor, messages, dropped } = lend(10);
   let done = 0;
   const one = (): void => void done++;
-  lender.lend(shared("12345\n"), 1, one);
-  lender.lend(shared("12345\n"), 1, one);
+  lessor.lend(shared("12345\n"), 1, one);
+  lessor.lend(shared("12345\n"), 1, one);
   assert.deepEqual([done, dropped], [1, [["queue_full", 1]]]);
-  lender.write(Buffer.from("123\n"), 1);
-  lender.write(Buffer.from("1\n"), 1);
+  lessor.write(Buffer.from("123\n"), 1);
+  lessor.write(Buffer.from("1\n"), 1);
   assert.deepEqual(dropped.slice(1), [["queue_full", 1]]);
   assert.equal(messages.length, 2);
-  lender.reset();
-  assert.deepEqual([done, lender.byteLength], [2, 0]);
+  lessor.reset();
+  assert.deepEqual([done, lessor.byteLength], [2, 0]);
   assert.deepEqual(dropped.slice(2), [
     ["thread_died", 1],
     ["thread_died", 1],
   ]);
-  lender.returned([0, 1, 2]);
-  assert.equal(done, 2, "loans of the dead thread are not returned twice");
+  lessor.returned([0, 1, 2]);
+  assert.equal(done, 2, "leases of the dead thread are not returned twice");
 });
 
 test("what waits when the other thread dies is lost with it, and counted", () => {
-  const { lender, messages, dropped } = lend(1000);
+  const { lessor, messages, dropped } = lend(1000);
   let done = 0;
-  lender.lend(shared("1\n"), 1, () => void done++);
-  lender.reset();
-  lender.flush();
+  lessor.lend(shared("1\n"), 1, () => void done++);
+  lessor.reset();
+  lessor.flush();
   assert.deepEqual([done, messages.length, dropped], [1, 0, [["thread_died", 1]]]);
 });
 
 test("a message goes when there is much to bring, or after its time", async () => {
-  const { lender, messages } = lend(80, 1);
-  lender.lend(shared("123456789\n"), 1, () => {});
+  const { lessor, messages } = lend(80, 1);
+  lessor.lend(shared("123456789\n"), 1, () => {});
   assert.equal(messages.length, 1, "an eighth of the queue");
-  lender.lend(shared("1234\n"), 1, () => {});
-  lender.lend(shared("1\n"), 1, () => {});
+  lessor.lend(shared("1234\n"), 1, () => {});
+  lessor.lend(shared("1\n"), 1, () => {});
   assert.equal(messages.length, 1);
   await until("the others follow", () => messages.length === 2);
   assert.equal(messages[1]?.length, 2);

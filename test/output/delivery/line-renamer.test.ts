@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createDelivery, createLineRenamer, type RecordBatch, allAccepted } from "../../../src/output/index.ts";
+import { Delivery, createLineRenamer, type RecordBatch, allAccepted } from "../../../src/output/index.ts";
 import { ecsLowered, ecsNames } from "../../../src/record/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions } from "./delivery-fixture.ts";
 
 /** What lines become in an output whose fields have the names of ECS. */
 async function renamed(lines: readonly string[], dropFields: readonly string[] = []): Promise<string[]> {
   const sent: string[] = [];
-  const delivery = createDelivery({
-    config: deliveryConfig({ isEcs: true, dropFields, batchDeadlineMs: 1, batchBytes: 1 << 20 }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ ECS_ENABLE: true, DROP_FIELDS: dropFields, BATCH_DEADLINE: 1, BATCH_MAX_BYTES: 1 << 20 }),
     adapter: {
       open: async () => [],
       async send({ chunks }: RecordBatch) {
@@ -22,11 +21,6 @@ async function renamed(lines: readonly string[], dropFields: readonly string[] =
       close: async () => {},
     },
     instance: "abcdefghijkl",
-    clock: systemClock,
-    random: Math.random,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   let isDone = false;

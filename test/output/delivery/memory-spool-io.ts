@@ -1,4 +1,4 @@
-import type { SpoolFile, SpoolIo } from "../../../src/output/delivery/spool-io.ts";
+import type { SpoolFile, SpoolIo } from "../../../src/output/delivery/spool-format.ts";
 
 /** A disk in memory that outlives the processes that use it. */
 export interface MemoryDisk {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDelivery, type DeliveryConfig, type OutputAdapter } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
+import { Delivery, type OutputAdapter } from "../../../src/output/index.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions, type GivenDelivery } from "./delivery-fixture.ts";
 import { faults, type FaultProxy } from "./fault-proxy.ts";
 
 /** A store that the contract is tried against. */
@@ -27,7 +26,7 @@ export interface LedgerOptions {
   readonly step: number;
   /** How long each fault lasts, milliseconds. */
   readonly faultMs: number;
-  readonly config?: Partial<DeliveryConfig>;
+  readonly config?: GivenDelivery;
   readonly line?: (n: number) => string;
 }
 
@@ -43,28 +42,23 @@ export function numberedFlow(n: number): string {
  */
 export async function keepLedger(t: TestContext, store: ContractStore, options: LedgerOptions): Promise<void> {
   const { records, step, faultMs, line = numberedFlow } = options;
-  const delivery = createDelivery({
-    config: deliveryConfig({
-      batchBytes: 16_384,
-      batchRecords: 1000,
-      batchDeadlineMs: 5,
-      queueBytes: 1 << 20,
-      spoolMode: "overflow",
+  const delivery = new Delivery({
+    ...deliveryOptions({
+      BATCH_MAX_BYTES: 16_384,
+      maxBatchRecords: 1000,
+      BATCH_DEADLINE: 5,
+      QUEUE_SIZE: 1 << 20,
+      SPOOL_MODE: "overflow",
       stateDirectory: tempDirectory(t),
-      spoolBytes: 1 << 28,
-      maxInFlight: 3,
-      timeoutMs: 500,
-      retryMs: 5,
-      maxRetryMs: 50,
+      SPOOL_MAX_SIZE: 1 << 28,
+      REQUESTS_IN_FLIGHT: 3,
+      TIMEOUT: 0.5,
+      RETRY_BACKOFF: 5,
+      RETRY_BACKOFF_MAX: 50,
       ...options.config,
     }),
     adapter: store.adapter,
     instance: `ledger${String(Math.trunc(performance.now()) % 1_000_000).padStart(6, "0")}`,
-    clock: systemClock,
-    random: Math.random,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
   });
   delivery.start();
   const faulting = new AbortController();

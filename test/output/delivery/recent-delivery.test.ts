@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRecentDelivery } from "../../../src/output/delivery/delivery-report.ts";
+import { RecentDelivery } from "../../../src/output/output-metrics.ts";
 
 test("the last requests say how long a store takes, the slow ones before them do not", () => {
-  const recent = createRecentDelivery(() => 0);
+  const recent = new RecentDelivery({ now: () => 0 });
   assert.equal(recent.latency(), undefined);
   for (let i = 0; i < 10; i++) recent.request(9);
   for (let i = 1; i <= 64; i++) recent.request(i / 1000);
@@ -12,7 +12,7 @@ test("the last requests say how long a store takes, the slow ones before them do
 
 test("reasons for refusals are added up, the newest first, and bounded in number and length", () => {
   let now = 0;
-  const recent = createRecentDelivery(() => now);
+  const recent = new RecentDelivery({ now: () => now });
   recent.refused(2, "no mapping");
   now = 5;
   recent.refused(1, "too large");

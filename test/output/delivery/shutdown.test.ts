@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { allAccepted, createDelivery } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
+import { Delivery, allAccepted } from "../../../src/output/index.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions } from "./delivery-fixture.ts";
 import { createMemoryDisk } from "./memory-spool-io.ts";
 
 test("a stop with much to send cuts no batch off: those begun are acknowledged, the others are in the spool", async () => {
   const disk = createMemoryDisk();
   let begun = 0;
   let acknowledged = 0;
-  const delivery = createDelivery({
-    config: deliveryConfig({ spoolMode: "always", stateDirectory: "/state", timeoutMs: 10_000, spoolBytes: 1 << 20 }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ SPOOL_MODE: "always", stateDirectory: "/state", TIMEOUT: 10, SPOOL_MAX_SIZE: 1 << 20 }),
     adapter: {
       open: async () => [],
       async send(batch, signal) {
@@ -25,11 +24,6 @@ test("a stop with much to send cuts no batch off: those begun are acknowledged, 
       close: async () => {},
     },
     instance: "shutdowntest",
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    metrics: createMetrics(),
-    onFault() {},
     io: disk.open().io,
   });
   delivery.start();
@@ -52,8 +46,8 @@ test("what an earlier run left on disk is counted while the store is away, and t
     return [];
   };
   const run = () =>
-    createDelivery({
-      config: deliveryConfig({ spoolMode: "always", stateDirectory: "/state", spoolBytes: 1 << 20, retryMs: 5 }),
+    new Delivery({
+      ...deliveryOptions({ SPOOL_MODE: "always", stateDirectory: "/state", SPOOL_MAX_SIZE: 1 << 20, RETRY_BACKOFF: 5 }),
       adapter: {
         open,
         async send(batch) {
@@ -63,11 +57,6 @@ test("what an earlier run left on disk is counted while the store is away, and t
         close: async () => {},
       },
       instance: "leftovertest",
-      clock: systemClock,
-      random: () => 0.5,
-      log: silentLog,
-      metrics: createMetrics(),
-      onFault() {},
       io: disk.open().io,
     });
   const first = run();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDelivery, type Delivery, type DeliveryConfig, type SpoolMode } from "../../../src/output/index.ts";
-import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
+import { Delivery, type SpoolMode } from "../../../src/output/index.ts";
+import { createMetrics } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
-import { deliveryConfig } from "./delivery-fixture.ts";
+import { deliveryOptions, type GivenDelivery } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore } from "./fake-store.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
 
@@ -19,18 +19,14 @@ interface Rig {
   readonly isDone: () => boolean;
 }
 
-function startRig(mode: SpoolMode, disk = createMemoryDisk(), given: Partial<DeliveryConfig> = {}): Rig {
+function startRig(mode: SpoolMode, disk = createMemoryDisk(), given: GivenDelivery = {}): Rig {
   const store = createFakeStore();
   const metrics = createMetrics();
   const faults: (string | undefined)[] = [];
-  const delivery = createDelivery({
-    config: deliveryConfig({ spoolMode: mode, stateDirectory: "/state", queueBytes: 400, ...given }),
+  const delivery = new Delivery({
+    ...deliveryOptions({ SPOOL_MODE: mode, stateDirectory: "/state", QUEUE_SIZE: 400, ...given }, { metrics }),
     adapter: store.adapter,
     instance: "faultsfaults",
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    metrics,
     onFault: (fault) => faults.push(fault),
     io: disk.open().io,
   });
@@ -167,7 +163,7 @@ test("a fault at any call of the disk loses nothing, and is seen or harmless", a
 
 test("a disk with less room than a segment works again when what it has is delivered", async () => {
   const { disk, store, delivery, faults, send, isDone } = startRig("always", createMemoryDisk(), {
-    queueBytes: 1 << 20,
+    QUEUE_SIZE: 1 << 20,
   });
   store.mood = "away";
   send(1);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RecordBatch } from "../../../src/output/index.ts";
-import { createSpool, type Spool, type SpoolOptions } from "../../../src/output/delivery/spool.ts";
+import { Spool } from "../../../src/output/delivery/spool.ts";
+import type { SpoolOptions } from "../../../src/output/delivery/spool-format.ts";
 import { silentLog } from "../../../src/base/report/index.ts";
 import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
 
@@ -17,7 +18,7 @@ function spoolOn(
 ): { spool: Spool; counts: Counts; kill: () => void } {
   const counts: Counts = { dropped: {}, setAside: 0, failed: [] };
   const process = disk.open();
-  const spool = createSpool({
+  const spool = new Spool({
     directory: "/spool",
     io: process.io,
     maxBytes: 10_000,
@@ -86,7 +87,7 @@ test("a batch that was taken and not delivered is read again by the next run, th
   const taken = [];
   for (let i = 0; i < 6; i++) taken.push(await spool.take());
   for (const i of [5, 0, 2, 4]) taken[i]?.done();
-  taken[1]?.giveBack();
+  taken[1]?.giveBack(taken[1].batch);
   await new Promise((resolve) => setTimeout(resolve, 5));
   kill();
   const next = spoolOn(disk);

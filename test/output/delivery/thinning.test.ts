@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLineFilter, createThinning } from "../../../src/output/index.ts";
+import { createLineFilter, Thinning } from "../../../src/output/index.ts";
 
 /** Numbers from 0 up to 1 that look drawn by lot, from a seed (xorshift). */
 function createRandom(seed: number): () => number {
@@ -25,7 +25,7 @@ test("sums by site stay right within 1 % when one record of a hundred is kept", 
   const clock = { at: 0, monotonic: () => clock.at };
   const random = createRandom(1);
   let thinned = 0;
-  const thinning = createThinning({
+  const thinning = new Thinning({
     maxRate: 1000,
     byExporter: true,
     hasScaledCounters: true,
@@ -87,7 +87,7 @@ test("sums by site stay right within 1 % when one record of a hundred is kept", 
 test("each exporter has its own rate, and what has no sampling rate is not thinned", () => {
   const clock = { at: 0, monotonic: () => clock.at };
   let thinned = 0;
-  const thinning = createThinning({
+  const thinning = new Thinning({
     maxRate: 2,
     byExporter: true,
     hasScaledCounters: false,
@@ -121,7 +121,7 @@ test("each exporter has its own rate, and what has no sampling rate is not thinn
 });
 
 test("scaled counters grow with the rate, those as exported stay", () => {
-  const thinning = createThinning({
+  const thinning = new Thinning({
     maxRate: 1,
     byExporter: false,
     hasScaledCounters: true,

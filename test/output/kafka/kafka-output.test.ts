@@ -227,7 +227,7 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
     records: 20_000,
     step: 100,
     faultMs: 20,
-    config: { timeoutMs: 50 },
+    config: { TIMEOUT: 0.05 },
     line: numberedFlow,
   });
 });

@@ -9,7 +9,7 @@ import {
   Reader,
 } from "@platformatic/kafka";
 import { murmur2 } from "../../../src/output/kafka/kafka-output.ts";
-import type { RecordPlaces } from "../../../src/output/kafka/kafka-lines.ts";
+import type { RecordPlaces } from "../../../src/output/kafka/record-batch.ts";
 import { createRecordBatchEncoder } from "../../../src/output/kafka/record-batch.ts";
 import { runs } from "../../support/runs.ts";
 

@@ -92,5 +92,5 @@ test("the ledger: nothing is missing, nothing twice", async (t) => {
   const proxy = await startFaultProxy(t, "127.0.0.1", fake.port);
   const adapter = outputTo(t, proxy.port, { TIMEOUT: 0.2 });
   const store = { adapter, proxy, isExactlyOnce: true, numbers: async () => numbersIn(fake) };
-  await keepLedger(t, store, { records: 2000, step: 20, faultMs: 20, config: { timeoutMs: 200 } });
+  await keepLedger(t, store, { records: 2000, step: 20, faultMs: 20, config: { TIMEOUT: 0.2 } });
 });

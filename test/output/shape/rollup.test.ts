@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import * as fc from "fast-check";
-import { rollupSink } from "../../../src/output/index.ts";
+import { RollupSink } from "../../../src/output/index.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 import { runs } from "../../support/runs.ts";
 
@@ -27,7 +27,7 @@ async function createRig(fields: readonly string[], maxGroups = 1000): Promise<R
     stop: async () => void out.push("stopped"),
   };
   const rig = { now: noon + 15_000, out, counts };
-  const sink = rollupSink(inner, {
+  const sink = new RollupSink(inner, {
     fields,
     maxGroups,
     intervalMs: minute,

@@ -179,7 +179,7 @@ test("the ledger: nothing is missing", async (t) => {
   const proxy = await startFaultProxy(t, "127.0.0.1", receiver.port);
   const adapter = outputTo(t, proxy.port);
   const store = { adapter, proxy, isExactlyOnce: false, numbers: async () => receiver.messages.map(numberIn) };
-  await keepLedger(t, store, { records: 2000, step: 20, faultMs: 20, config: { timeoutMs: 200 } });
+  await keepLedger(t, store, { records: 2000, step: 20, faultMs: 20, config: { TIMEOUT: 0.2 } });
 });
 
 test("plain syslog to a port of TLS is not delivered, whatever the server does with it", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import {
   FailureLimit,
-  createIdentities,
+  Identities,
   createToken,
   hashPassword,
   lacks,
@@ -26,7 +26,7 @@ tokens: {ci: {role: viewer, hash: "${hash}", expires: 1970-01-01T00:00:10Z}}`,
 const always = (): boolean => true;
 
 test("a password is hashed once, then remembered, until the users change or ten minutes have passed", async () => {
-  const identities = createIdentities(clock);
+  const identities = new Identities(clock);
   identities.replace(list);
   const alice = { name: "alice", role: "editor", by: "basic" };
   const first = identities.byPassword("alice", "sécret", always);
@@ -58,7 +58,7 @@ test("a password is hashed once, then remembered, until the users change or ten 
 });
 
 test("two passwords are hashed at a time, 32 wait, and the others are turned away at once", async () => {
-  const identities = createIdentities(clock);
+  const identities = new Identities(clock);
   identities.replace(
     parseAccessFile("users.yml", `users: {alice: {role: editor, password: "${cheapHash("sécret")}"}}`),
   );
@@ -70,7 +70,7 @@ test("two passwords are hashed at a time, 32 wait, and the others are turned awa
 });
 
 test("a name takes as long as any other, known or not, where hashes cost differently", async () => {
-  const identities = createIdentities(clock);
+  const identities = new Identities(clock);
   const users = `{cheap: {role: editor, password: "${cheapHash("a")}"}, dear: {role: editor, password: "${cheapHash("b", 14)}"}}`;
   identities.replace(parseAccessFile("users.yml", `users: ${users}`));
   const spent = async (name: string): Promise<number> => {
@@ -91,7 +91,7 @@ test("a name takes as long as any other, known or not, where hashes cost differe
 });
 
 test("a user that is deleted while its password is hashed is nobody", async () => {
-  const identities = createIdentities(clock);
+  const identities = new Identities(clock);
   identities.replace(list);
   const pending = identities.byPassword("alice", "sécret", always);
   identities.replace({ ...list });
@@ -99,7 +99,7 @@ test("a user that is deleted while its password is hashed is nobody", async () =
 });
 
 test("tokens have a secret and an end; certificates all parts of a subject", () => {
-  const identities = createIdentities(clock);
+  const identities = new Identities(clock);
   identities.replace(list);
   assert.deepEqual(identities.byToken(token), { name: "ci", role: "viewer", by: "token" });
   for (const wrong of [

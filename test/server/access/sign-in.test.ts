@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { createSignIn, SignInError, type OidcConfig } from "../../../src/server/index.ts";
+import { SignIn, SignInError, type OidcConfig } from "../../../src/server/index.ts";
 import { systemClock } from "../../../src/base/report/index.ts";
 import { cleanUp } from "../../support/clean-up.ts";
 import { selfSigned } from "../../support/self-signed.ts";
@@ -14,7 +14,7 @@ const noc = { groups: ["staff", "noc"], preferred_username: "nora" };
 
 /** A whole sign-in as one browser. */
 async function signInOnce(issuer: TestIssuer, more: Partial<OidcConfig> = {}) {
-  const signIn = createSignIn(oidcTestConfig(issuer.url, more), systemClock);
+  const signIn = new SignIn(oidcTestConfig(issuer.url, more), systemClock);
   const { url, state } = await signIn.begin("/session");
   const ended = await signIn.finish(issuer.signIn(url), state);
   return { signIn, ...ended };
@@ -31,7 +31,7 @@ test("a sign-in asks with PKCE, state and nonce, and gives a session that ends",
   const issuer = await startIssuer(t);
   issuer.claims = (right) => ({ ...right, ...noc });
   let now = 0;
-  const signIn = createSignIn(oidcTestConfig(issuer.url, { sessionMs: 5_000 }), { monotonic: () => now });
+  const signIn = new SignIn(oidcTestConfig(issuer.url, { sessionMs: 5_000 }), { monotonic: () => now });
   const { url, state } = await signIn.begin("/api/v1/outputs");
   const asked = new URL(url).searchParams;
   assert.deepEqual(
@@ -88,7 +88,7 @@ test("an ID token that is not for this sign-in gives no session", async (t) => {
 test("a state is good once, in the browser that began, with its own answer", async (t) => {
   const issuer = await startIssuer(t);
   issuer.claims = (right) => ({ ...right, ...noc });
-  const signIn = createSignIn(oidcTestConfig(issuer.url), systemClock);
+  const signIn = new SignIn(oidcTestConfig(issuer.url), systemClock);
   const mine = await signIn.begin("/session");
   const theirs = await signIn.begin("/session");
   const over = refused("refused", /is over, or was begun in another browser/);
@@ -109,7 +109,7 @@ test("a state is good once, in the browser that began, with its own answer", asy
 test("a sign-in ends after ten minutes at the issuer", async (t) => {
   const issuer = await startIssuer(t);
   let now = 0;
-  const signIn = createSignIn(oidcTestConfig(issuer.url), { monotonic: () => now });
+  const signIn = new SignIn(oidcTestConfig(issuer.url), { monotonic: () => now });
   const { url, state } = await signIn.begin("/session");
   now = 600_000;
   await assert.rejects(signIn.finish(issuer.signIn(url), state), refused("refused", /is over/));
@@ -150,7 +150,7 @@ test("claims that are not in the ID token are asked for, of the same user", asyn
 test("an issuer that is away, or does not know the collector, is named; it is asked again", async (t) => {
   const issuer = await startIssuer(t);
   issuer.claims = (right) => ({ ...right, ...noc });
-  const signIn = createSignIn(oidcTestConfig(issuer.url), systemClock);
+  const signIn = new SignIn(oidcTestConfig(issuer.url), systemClock);
   issuer.fault = 503;
   await assert.rejects(
     signIn.begin("/session"),
@@ -166,7 +166,7 @@ test("an issuer that is away, or does not know the collector, is named; it is as
   await assert.rejects(signIn.finish(answer, denied.state), refused("refused", /refused: "access_denied: no/));
   await assert.rejects(signInOnce(issuer, { clientSecret: "x" }), refused("unavailable", /invalid_client/));
   await issuer.stop();
-  const gone = createSignIn(oidcTestConfig(issuer.url), systemClock);
+  const gone = new SignIn(oidcTestConfig(issuer.url), systemClock);
   await assert.rejects(gone.begin("/session"), refused("unavailable", /cannot be used: connect ECONNREFUSED/));
 });
 
@@ -197,7 +197,7 @@ test("an issuer whose certificate a private authority signed is trusted by a set
     "/token",
   ]);
   issuer.fault = 500;
-  const away = createSignIn(oidcTestConfig(issuer.url, { authorities: () => Buffer.from(tls.cert) }), systemClock);
+  const away = new SignIn(oidcTestConfig(issuer.url, { authorities: () => Buffer.from(tls.cert) }), systemClock);
   await assert.rejects(away.begin("/"), refused("unavailable", /cannot be used/));
 });
 
@@ -222,12 +222,10 @@ test("what an issuer answers in place of its description is not shown, and no mo
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const refusal = async (issuer: string): Promise<string> =>
-    createSignIn(oidcTestConfig(issuer), systemClock)
-      .begin("/")
-      .then(
-        () => "begun",
-        (error: Error) => error.message,
-      );
+    new SignIn(oidcTestConfig(issuer), systemClock).begin("/").then(
+      () => "begun",
+      (error: Error) => error.message,
+    );
   const message = await refusal(url);
   assert.match(message, /^the issuer http:\S+ cannot be used: /);
   assert.doesNotMatch(message, /secret|html/);

@@ -1,7 +1,7 @@
-import { createHealth, createMetrics, silentLog, systemClock } from "../../../base/report/index.ts";
+import { createHealth, createMetrics, silentLog, systemClock, type Reporting } from "../../../base/report/index.ts";
 import {
-  createUdmFileStore,
-  createUdmPostgresqlStore,
+  UdmFileStore,
+  UdmPostgresqlStore,
   migrateDatabase,
   sameEntry,
   udmJson,
@@ -70,21 +70,19 @@ async function open(store: CopyOptions["from"], settings: Settings, owned: boole
   }
 }
 
-type Reporting = Pick<Parameters<typeof createUdmFileStore>[0], "log" | "metrics" | "health" | "clock">;
-
 function openFile(settings: Settings, owned: boolean, reporting: Reporting): CollectorUdmStore {
   const path = settings[pathName];
   needs(path !== "", pathName);
   const maxEntries = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES;
   const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
   const historyBytes = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE;
-  return createUdmFileStore({ ...reporting, path, owned, refreshMs: 0, maxEntries, stateDirectory, historyBytes });
+  return new UdmFileStore({ ...reporting, path, owned, refreshMs: 0, maxEntries, stateDirectory, historyBytes });
 }
 
 function openDatabase(settings: Settings, owned: boolean, reporting: Reporting): CollectorUdmStore {
   needs(settings[urlName].isSet, urlName);
   const options = metadataDatabaseOptions(settings);
-  return createUdmPostgresqlStore({ ...options, ...reporting, owned, stateDirectory: "", exportPath: "" });
+  return new UdmPostgresqlStore({ ...options, ...reporting, owned, stateDirectory: "", exportPath: "" });
 }
 
 function needs(isSet: boolean, name: string): void {

@@ -55,18 +55,8 @@ export function shiftTimes(state: ExporterState, ms: number): ExporterState {
 const operations = ["write", "touch", "remove", "find", "prune"] as const;
 type SharedOperation = (typeof operations)[number];
 
-interface SharedMetrics {
-  wrote(rows: number): void;
-  failed(operation: SharedOperation): void;
-  leftOut(): void;
-  ignored(): void;
-  pruned(rows: number): void;
-  asked(exporters: number): void;
-  found(rows: number, ms: number): void;
-}
-
 /** @param exporters those held here. @param unwritten those of them that are to be written. */
-function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritten: () => number): SharedMetrics {
+function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritten: () => number) {
   metrics.gaugeFrom(
     "netgloss_flow_shared_exporters",
     "Exporters whose state is shared by this collector.",
@@ -80,32 +70,25 @@ function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritte
     unwritten,
   );
   const counter = (name: string, help: string) => metrics.counter(`netgloss_flow_shared_${name}_total`, help);
-  const writes = counter("writes", "States of exporters written for the fleet.");
-  const leftOut = counter("left_out", "States of exporters not shared because they are too large.");
-  const ignored = counter("ignored", "States of exporters in the database of the fleet that cannot be read.");
-  const pruned = counter("pruned", "States of silent exporters removed from the database of the fleet.");
-  const asked = counter("asked", "Times the fleet was asked about an exporter.");
-  const found = counter("found", "States of exporters that the database of the fleet had.");
-  const failures = metrics.counter("netgloss_flow_shared_failures_total", "Failures to share the state of exporters.", {
-    operation: operations,
-  });
-  const seconds = metrics.histogram(
-    "netgloss_flow_shared_find_seconds",
-    "Time until the database of the fleet answered about exporters.",
-    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-  );
-  for (const each of [writes, leftOut, ignored, pruned, asked, found]) each.add(0);
+  const counts = {
+    writes: counter("writes", "States of exporters written for the fleet."),
+    leftOut: counter("left_out", "States of exporters not shared because they are too large."),
+    ignored: counter("ignored", "States of exporters in the database of the fleet that cannot be read."),
+    pruned: counter("pruned", "States of silent exporters removed from the database of the fleet."),
+    asked: counter("asked", "Times the fleet was asked about an exporter."),
+    found: counter("found", "States of exporters that the database of the fleet had."),
+  };
+  for (const each of Object.values(counts)) each.add(0);
   return {
-    wrote: (rows) => writes.add(rows),
-    failed: (operation) => failures.add(1, { operation }),
-    leftOut: () => leftOut.add(),
-    ignored: () => ignored.add(),
-    pruned: (rows) => pruned.add(rows),
-    asked: (exporters_) => asked.add(exporters_),
-    found(rows, ms) {
-      found.add(rows);
-      seconds.observe(ms / 1000);
-    },
+    ...counts,
+    failures: metrics.counter("netgloss_flow_shared_failures_total", "Failures to share the state of exporters.", {
+      operation: operations,
+    }),
+    seconds: metrics.histogram(
+      "netgloss_flow_shared_find_seconds",
+      "Time until the database of the fleet answered about exporters.",
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    ),
   };
 }
 
@@ -210,216 +193,249 @@ interface Held {
 }
 
 /** Writes what exporters say to a table that all collectors of a fleet share, in batches, and reads what they said to others. */
-export function createSharedStore(options: SharedStoreOptions): SharedExporters & Component {
-  const { table, after, random, metrics, clock } = options;
-  const limits: SharedLimits = { ...defaults, ...options.limits };
-  const log = limitLog(options.log, clock);
-  const held = new Map<string, Held>();
-  const heardOf = new Map<string, number>();
-  let forgotten = new Map<string, StateRowKey>();
-  let heldBytes = 0;
-  let openFinds = 0;
-  let isRunning = false;
-  let cancelNext = (): void => {};
-  let cancelPrune = (): void => {};
-  let working: Promise<void> | undefined;
+export class SharedStore implements SharedExporters, Component {
+  readonly name = "shared state of exporters";
+  readonly #table: SharedStateTable;
+  readonly #after: SharedStoreOptions["after"];
+  readonly #random: () => number;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limits: SharedLimits;
+  readonly #counts: ReturnType<typeof createSharedMetrics>;
+  readonly #held = new Map<string, Held>();
+  readonly #heardOf = new Map<string, number>();
+  #forgotten = new Map<string, StateRowKey>();
+  #heldBytes = 0;
+  #openFinds = 0;
+  #isRunning = false;
+  #cancelNext = (): void => {};
+  #cancelPrune = (): void => {};
+  #endWatch = (): void => {};
+  #working: Promise<void> | undefined;
 
-  const dirty = (): number => [...held.values()].filter(({ isDirty }) => isDirty).length;
-  const counts = createSharedMetrics(metrics, () => held.size, dirty);
-  const fail = (operation: SharedOperation, error: unknown): void => {
-    counts.failed(operation);
-    if (table.isThere()) log.warn({ operation, error }, "the state of exporters could not be shared with the fleet");
-  };
+  constructor(options: SharedStoreOptions) {
+    const { table, after, random, metrics, clock } = options;
+    this.#table = table;
+    this.#after = after;
+    this.#random = random;
+    this.#clock = clock;
+    this.#log = limitLog(options.log, clock);
+    this.#limits = { ...defaults, ...options.limits };
+    this.#counts = createSharedMetrics(
+      metrics,
+      () => this.#held.size,
+      () => this.#unwritten(),
+    );
+  }
 
-  const drop = (name: string): Held | undefined => {
-    const old = held.get(name);
-    if (old !== undefined) heldBytes -= old.text.length;
-    held.delete(name);
+  start(): Promise<void> {
+    this.#isRunning = true;
+    this.#endWatch = this.#table.watch(() => {
+      // It may be another server, which lacks the last rows.
+      for (const one of this.#held.values()) one.isDirty = true;
+      this.#schedule(minGapMs * (1 + this.#random()));
+    });
+    this.#schedule(minGapMs);
+    this.#schedulePrune();
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#endWatch();
+    this.#cancelNext();
+    this.#cancelPrune();
+    await this.#working;
+    if (this.#table.isThere() && this.#unwritten() > 0)
+      await this.#writeNext().catch((error: unknown) => this.#fail("write", error));
+  }
+
+  put({ changed, forgotten }: StateChange): void {
+    for (const name of forgotten) {
+      const exporter = addressOfKey(name);
+      this.#drop(name);
+      const sender = name === exporter ? exporter : name.slice(exporter.length + 1);
+      this.#forgotten.set(name, { exporter, sender });
+    }
+    for (const state of changed) this.#keep(state);
+  }
+
+  heard(exporters: readonly (readonly [key: string, lastSeen: number])[]): void {
+    for (const [name, lastSeen] of exporters) {
+      const one = this.#held.get(name);
+      if (one === undefined) continue;
+      one.lastSeen = lastSeen;
+      this.#heardOf.set(name, lastSeen);
+    }
+  }
+
+  async find(senders: readonly string[]): Promise<readonly ExporterState[]> {
+    this.#counts.asked.add(senders.length);
+    if (!this.#table.isThere() || this.#openFinds >= maxOpenFinds) {
+      this.#counts.failures.add(1, { operation: "find" });
+      throw new Error("the database of the fleet does not answer or is busy");
+    }
+    this.#openFinds++;
+    const began = this.#clock.monotonic();
+    try {
+      const found = await this.#table.find(senders, freshMs);
+      this.#counts.found.add(found.length);
+      this.#counts.seconds.observe((this.#clock.monotonic() - began) / 1000);
+      return found.flatMap((row) => this.#readFound(row));
+    } catch (error) {
+      this.#fail("find", error);
+      throw error;
+    } finally {
+      this.#openFinds--;
+    }
+  }
+
+  #unwritten(): number {
+    return [...this.#held.values()].filter(({ isDirty }) => isDirty).length;
+  }
+
+  #fail(operation: SharedOperation, error: unknown): void {
+    this.#counts.failures.add(1, { operation });
+    if (this.#table.isThere())
+      this.#log.warn({ operation, error }, "the state of exporters could not be shared with the fleet");
+  }
+
+  #drop(name: string): Held | undefined {
+    const old = this.#held.get(name);
+    if (old !== undefined) this.#heldBytes -= old.text.length;
+    this.#held.delete(name);
     return old;
-  };
-  const keep = (state: ExporterState): void => {
-    const name = stateKey(state.address, state.relay);
-    const old = drop(name);
-    const text = shareable(state, limits.rowBytes);
-    if (text === undefined || heldBytes + text.length > limits.heldBytes) {
-      counts.leftOut();
-      log.warn({ exporter: state.address }, "the state of an exporter is too large to share with the fleet");
+  }
+
+  #keep(state: ExporterState): void {
+    const { address, relay, lastSeen } = state;
+    const name = stateKey(address, relay);
+    const old = this.#drop(name);
+    const text = shareable(state, this.#limits.rowBytes);
+    if (text === undefined || this.#heldBytes + text.length > this.#limits.heldBytes) {
+      this.#counts.leftOut.add();
+      this.#log.warn({ exporter: address }, "the state of an exporter is too large to share with the fleet");
       return;
     }
-    heldBytes += text.length;
-    forgotten.delete(name);
-    const key = { sender: state.relay ?? state.address, exporter: state.address };
-    const { lastSeen } = state;
-    held.set(name, { key, text, lastSeen, madeAt: clock.now(), isDirty: true, notBefore: old?.notBefore ?? 0 });
-  };
+    this.#heldBytes += text.length;
+    this.#forgotten.delete(name);
+    const key = { sender: relay ?? address, exporter: address };
+    const madeAt = this.#clock.now();
+    this.#held.set(name, { key, text, lastSeen, madeAt, isDirty: true, notBefore: old?.notBefore ?? 0 });
+  }
 
   /** What is to be written next: no more than fits into a batch. */
-  const nextBatch = (): readonly Held[] => {
+  #nextBatch(): readonly Held[] {
+    const { batchRows, batchBytes } = this.#limits;
     const batch: Held[] = [];
     let bytes = 0;
-    const since = clock.now() - freshMs;
-    const now = clock.monotonic();
-    for (const one of held.values()) {
+    const since = this.#clock.now() - freshMs;
+    const now = this.#clock.monotonic();
+    for (const one of this.#held.values()) {
       if (!one.isDirty || one.lastSeen < since || one.notBefore > now) continue;
-      if (batch.length > 0 && (batch.length >= limits.batchRows || bytes + one.text.length > limits.batchBytes)) break;
+      if (batch.length > 0 && (batch.length >= batchRows || bytes + one.text.length > batchBytes)) break;
       batch.push(one);
       bytes += one.text.length;
     }
     return batch;
-  };
-  const writeNext = async (): Promise<void> => {
-    const batch = nextBatch();
+  }
+
+  async #writeNext(): Promise<void> {
+    const batch = this.#nextBatch();
     if (batch.length === 0) return;
-    const now = clock.now();
+    const now = this.#clock.now();
+    const ago = (time: number): number => Math.max(0, now - time);
     const rows = batch.map(({ key, text, lastSeen, madeAt }) => {
-      return {
-        ...key,
-        text,
-        madeMsAgo: Math.max(0, now - madeAt),
-        silentMs: Math.max(0, now - lastSeen),
-        clock: madeAt,
-      };
+      return { ...key, text, madeMsAgo: ago(madeAt), silentMs: ago(lastSeen), clock: madeAt };
     });
     for (const one of batch) one.isDirty = false;
     try {
-      await table.write(rows);
-      counts.wrote(batch.length);
-      for (const one of batch) one.notBefore = clock.monotonic() + rowGapMs;
+      await this.#table.write(rows);
+      this.#counts.writes.add(batch.length);
+      for (const one of batch) one.notBefore = this.#clock.monotonic() + rowGapMs;
     } catch (error) {
       for (const one of batch) one.isDirty = true;
       throw error;
     }
-  };
-  const touchNext = async (): Promise<void> => {
-    const now = clock.now();
-    const names = [...heardOf].slice(0, touchRows);
-    for (const [name] of names) heardOf.delete(name);
+  }
+
+  async #touchNext(): Promise<void> {
+    const now = this.#clock.now();
+    const names = [...this.#heardOf].slice(0, touchRows);
+    for (const [name] of names) this.#heardOf.delete(name);
     const touched = names.flatMap(([name, lastSeen]) => {
-      const one = held.get(name);
+      const one = this.#held.get(name);
       return one === undefined || one.isDirty ? [] : [{ ...one.key, silentMs: Math.max(0, now - lastSeen) }];
     });
     if (touched.length === 0) return;
-    for (const { sender, exporter } of await table.touch(touched)) {
-      const one = held.get(stateKey(exporter, sender === exporter ? undefined : sender));
+    for (const { sender, exporter } of await this.#table.touch(touched)) {
+      const one = this.#held.get(stateKey(exporter, sender === exporter ? undefined : sender));
       if (one !== undefined) one.isDirty = true;
     }
-  };
-  const removeNext = async (): Promise<void> => {
-    if (forgotten.size === 0) return;
-    const gone = forgotten;
-    forgotten = new Map();
-    await table.remove([...gone.values()]);
-  };
+  }
 
-  const work = async (): Promise<number> => {
-    if (!table.isThere()) return retryMs;
-    const began = clock.monotonic();
+  async #removeNext(): Promise<void> {
+    if (this.#forgotten.size === 0) return;
+    const gone = this.#forgotten;
+    this.#forgotten = new Map();
+    await this.#table.remove([...gone.values()]);
+  }
+
+  /** @returns after how many milliseconds to go on. */
+  async #work(): Promise<number> {
+    if (!this.#table.isThere()) return retryMs;
+    const began = this.#clock.monotonic();
     const steps: readonly (readonly [SharedOperation, () => Promise<void>])[] = [
-      ["write", writeNext],
-      ["touch", touchNext],
-      ["remove", removeNext],
+      ["write", () => this.#writeNext()],
+      ["touch", () => this.#touchNext()],
+      ["remove", () => this.#removeNext()],
     ];
     for (const [operation, step] of steps) {
       try {
         await step();
       } catch (error) {
-        fail(operation, error);
-        return retryMs * (0.5 + random());
+        this.#fail(operation, error);
+        return retryMs * (0.5 + this.#random());
       }
     }
-    const took = clock.monotonic() - began;
+    const took = this.#clock.monotonic() - began;
     return Math.min(maxGapMs, Math.max(minGapMs, took * gapPerWrite));
-  };
-  const schedule = (ms: number): void => {
-    cancelNext();
-    if (!isRunning) return;
-    cancelNext = after(() => {
-      working = work().then(
-        (gap) => schedule(gap),
-        (error: unknown) => fail("write", error),
-      );
-    }, ms);
-  };
-  const prune = async (): Promise<void> => {
-    try {
-      if (table.isThere()) counts.pruned(await table.prune(pruneAfterMs));
-    } catch (error) {
-      fail("prune", error);
-    }
-    schedulePrune();
-  };
-  function schedulePrune(): void {
-    if (isRunning) cancelPrune = after(() => void prune(), pruneEveryMs * (0.5 + random()));
   }
 
-  const readFound = ({ text, ageMs, silentMs, clock: writerClock }: FoundState): readonly ExporterState[] => {
+  #schedule(ms: number): void {
+    this.#cancelNext();
+    if (!this.#isRunning) return;
+    this.#cancelNext = this.#after(() => {
+      this.#working = this.#work().then(
+        (gap) => this.#schedule(gap),
+        (error: unknown) => this.#fail("write", error),
+      );
+    }, ms);
+  }
+
+  async #prune(): Promise<void> {
+    try {
+      if (this.#table.isThere()) this.#counts.pruned.add(await this.#table.prune(pruneAfterMs));
+    } catch (error) {
+      this.#fail("prune", error);
+    }
+    this.#schedulePrune();
+  }
+
+  #schedulePrune(): void {
+    if (this.#isRunning)
+      this.#cancelPrune = this.#after(() => void this.#prune(), pruneEveryMs * (0.5 + this.#random()));
+  }
+
+  #readFound({ text, ageMs, silentMs, clock }: FoundState): readonly ExporterState[] {
     const state = readText(text);
     if (state === undefined) {
-      counts.ignored();
+      this.#counts.ignored.add();
       return [];
     }
-    const now = clock.now();
-    return [{ ...shiftTimes(state, now - ageMs - writerClock), lastSeen: now - silentMs }];
-  };
-
-  let endWatch = (): void => {};
-  return {
-    name: "shared state of exporters",
-    async start() {
-      isRunning = true;
-      endWatch = table.watch(() => {
-        // It may be another server, which lacks the last rows.
-        for (const one of held.values()) one.isDirty = true;
-        schedule(minGapMs * (1 + random()));
-      });
-      schedule(minGapMs);
-      schedulePrune();
-      return Promise.resolve();
-    },
-    async stop() {
-      isRunning = false;
-      endWatch();
-      cancelNext();
-      cancelPrune();
-      await working;
-      if (table.isThere() && dirty() > 0) await writeNext().catch((error: unknown) => fail("write", error));
-    },
-    put({ changed, forgotten: gone }) {
-      for (const name of gone) {
-        const address = addressOfKey(name);
-        drop(name);
-        forgotten.set(name, { exporter: address, sender: name === address ? address : name.slice(address.length + 1) });
-      }
-      for (const state of changed) keep(state);
-    },
-    heard(exporters) {
-      for (const [name, lastSeen] of exporters) {
-        const one = held.get(name);
-        if (one === undefined) continue;
-        one.lastSeen = lastSeen;
-        heardOf.set(name, lastSeen);
-      }
-    },
-    async find(senders) {
-      counts.asked(senders.length);
-      if (!table.isThere() || openFinds >= maxOpenFinds) {
-        counts.failed("find");
-        throw new Error("the database of the fleet does not answer or is busy");
-      }
-      openFinds++;
-      const began = clock.monotonic();
-      try {
-        const found = await table.find(senders, freshMs);
-        counts.found(found.length, clock.monotonic() - began);
-        return found.flatMap(readFound);
-      } catch (error) {
-        fail("find", error);
-        throw error;
-      } finally {
-        openFinds--;
-      }
-    },
-  };
+    const now = this.#clock.now();
+    return [{ ...shiftTimes(state, now - ageMs - clock), lastSeen: now - silentMs }];
+  }
 }
 
 /** The text of a state that fits into a row: without names when they are too many. */

@@ -14,6 +14,7 @@ import {
   type LabelNames,
   type Log,
   type Metrics,
+  type Reporting,
 } from "../../../base/report/index.ts";
 import { hashText } from "../../../base/text/index.ts";
 import { addressOfKey, stateKey } from "../exporter-table.ts";
@@ -23,16 +24,6 @@ interface StateSource {
   exportState(which: "changed" | "all"): StateReport | Promise<StateReport>;
   importState(states: readonly ExporterState[]): void | Promise<void>;
   importShared(answer: SharedAnswer): void | Promise<void>;
-}
-
-/** Carries state between decoding and what keeps it: files of this collector, the database of its fleet. */
-export interface StateKeeper {
-  /** Gives each source what the store knows of its exporters. To be awaited before the first datagram. */
-  start(): Promise<void>;
-  /** What the store knows of the exporters of one source: for one that takes the place of another. */
-  statesFor(source: number): Promise<readonly ExporterState[]>;
-  /** Takes all for the last time. The sources must still answer, and take no more datagrams. */
-  stop(): Promise<void>;
 }
 
 interface StateKeeperOptions {
@@ -52,62 +43,75 @@ const keepEveryMs = 500;
 /** Where exporters are shared somebody may wait for it, or for an answer. */
 const shareEveryMs = 200;
 
-export function createStateKeeper({ store, shared, sources, responsible, failed }: StateKeeperOptions): StateKeeper {
-  let timer: NodeJS.Timeout | undefined;
-  let taking: Promise<void> | undefined;
+/** Carries state between decoding and what keeps it: files of this collector, the database of its fleet. */
+export class StateKeeper {
+  readonly #options: StateKeeperOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #taking: Promise<void> | undefined;
 
-  const ask = async (source: StateSource, asked: readonly string[]): Promise<void> => {
-    // Nobody answers: what is held is decoded by what is known here.
-    const states = (await shared?.find(asked).catch(() => [])) ?? [];
-    try {
-      await source.importShared({ asked, states });
-    } catch (error) {
-      failed(error);
+  constructor(options: StateKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** What the store knows of the exporters of one source: for one that takes the place of another. */
+  async statesFor(source: number): Promise<readonly ExporterState[]> {
+    const { store, responsible } = this.#options;
+    const states = (await store?.load()) ?? [];
+    return states.filter(({ address, relay }) => responsible(relay ?? address) === source);
+  }
+
+  /** Gives each source what the store knows of its exporters. To be awaited before the first datagram. */
+  async start(): Promise<void> {
+    const { sources, shared } = this.#options;
+    for (const [i, source] of sources.entries()) {
+      const states = await this.statesFor(i);
+      await source.importState(states);
+      shared?.put({ changed: states, forgotten: [] });
     }
-  };
-  const take = async (source: StateSource, which: "changed" | "all"): Promise<void> => {
+    this.#timer = setInterval(
+      () => {
+        this.#taking ??= this.#takeAll("changed").finally(() => (this.#taking = undefined));
+      },
+      shared === undefined ? keepEveryMs : shareEveryMs,
+    );
+    this.#timer.unref();
+  }
+
+  /** Takes all for the last time. The sources must still answer, and take no more datagrams. */
+  async stop(): Promise<void> {
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#taking;
+    if (this.#options.shared !== undefined) await this.#takeAll("changed");
+    await this.#takeAll("all");
+  }
+
+  async #takeAll(which: "changed" | "all"): Promise<void> {
+    const { sources, failed } = this.#options;
+    for (const source of sources) await this.#take(source, which).catch(failed);
+  }
+
+  async #take(source: StateSource, which: "changed" | "all"): Promise<void> {
+    const { store, shared } = this.#options;
     const report = await source.exportState(which);
     store?.put(report);
     // When all ends nothing is new to the others.
     if (which === "all") return;
     shared?.put(report);
     shared?.heard(report.heard);
-    if (report.asked.length > 0) void ask(source, report.asked);
-  };
-  const takeAll = async (which: "changed" | "all"): Promise<void> => {
-    for (const source of sources) await take(source, which).catch(failed);
-  };
+    if (report.asked.length > 0) void this.#ask(source, report.asked);
+  }
 
-  const statesFor = async (source: number): Promise<readonly ExporterState[]> => {
-    const states = (await store?.load()) ?? [];
-    return states.filter(({ address, relay }) => responsible(relay ?? address) === source);
-  };
-
-  return {
-    statesFor,
-    async start() {
-      for (const [i, source] of sources.entries()) {
-        const states = await statesFor(i);
-        await source.importState(states);
-        shared?.put({ changed: states, forgotten: [] });
-      }
-      timer = setInterval(
-        () => {
-          taking ??= takeAll("changed").finally(() => (taking = undefined));
-        },
-        shared === undefined ? keepEveryMs : shareEveryMs,
-      );
-      timer.unref();
-    },
-    async stop() {
-      if (timer === undefined) return;
-      clearInterval(timer);
-      timer = undefined;
-      await taking;
-      if (shared !== undefined) await takeAll("changed");
-      await takeAll("all");
-    },
-  };
+  async #ask(source: StateSource, asked: readonly string[]): Promise<void> {
+    // Nobody answers: what is held is decoded by what is known here.
+    const states = (await this.#options.shared?.find(asked).catch(() => [])) ?? [];
+    try {
+      await source.importShared({ asked, states });
+    } catch (error) {
+      this.#options.failed(error);
+    }
+  }
 }
 
 /** Why a file is not used. */
@@ -167,26 +171,6 @@ export interface StateFiles {
   rename(name: string, to: string): Promise<void>;
 }
 
-export interface StateStoreOptions {
-  readonly files: StateFiles;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  /** A file is cut to this many bytes, by what was silent for longest. */
-  readonly maxFileBytes?: number;
-}
-
-/** Keeps what exporters say once over a restart, in files by exporter address, whatever thread decodes them. */
-export interface StateStore extends Component {
-  /**
-   * All that is known: what earlier runs knew, and what was put since. To be called for the first time after `start` and
-   * before `put`. Does not fail: what cannot be read is left out.
-   */
-  load(): Promise<readonly ExporterState[]>;
-  /** Takes a change; it is on the disk soon afterwards, at the latest when `stop` has returned. */
-  put(change: StateChange): void;
-}
-
 /** What is kept of an exporter: as it came until a file is written with it, then as the text there. */
 interface Kept {
   content: ExporterState | string;
@@ -201,10 +185,10 @@ interface Shard {
   notBefore: number;
 }
 
-/** A change rewrites one file of this many. The number belongs to version 1 of the files. */
 /** What may fail for a file of state. */
 type StateOperation = "open" | "load" | "save" | "set_aside";
 
+/** A change rewrites one file of this many. The number belongs to version 1 of the files. */
 const shardCount = 64;
 const defaultMaxFileBytes = 64 * 1024 * 1024;
 const soonMs = 100;
@@ -215,142 +199,169 @@ const maxGapMs = 60_000;
 const retryMs = 10_000;
 const namePattern = /^exporters-[0-9a-f]{2}\.state$/;
 
-/** Looks after the files. A failure is counted, logged and tried again; it never stops anything. */
-export function createStateStore(options: StateStoreOptions): StateStore {
-  const { files, metrics, clock, maxFileBytes = defaultMaxFileBytes } = options;
-  const log = limitLog(options.log, clock);
-  const shards: readonly Shard[] = Array.from({ length: shardCount }, (_, i) => ({
-    name: `exporters-${i.toString(16).padStart(2, "0")}.state`,
-    exporters: new Map(),
-    isDirty: false,
-    notBefore: 0,
-  }));
-  const shardOf = (address: string): Shard => shards[hashText(address) % shardCount] as Shard;
-  const counts = createStateMetrics(metrics, () => shards.reduce((sum, { exporters }) => sum + exporters.size, 0));
-  let names: readonly string[] = [];
-  let reading: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let saving: Promise<void> | undefined;
+/**
+ * Keeps what exporters say once over a restart, in files by exporter address, whatever thread decodes them. A failure is counted, logged and
+ * tried again; it never stops anything.
+ */
+export class StateStore implements Component {
+  readonly name = "flow state";
+  readonly #files: StateFiles;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #maxFileBytes: number;
+  readonly #shards: readonly Shard[];
+  readonly #counts: ReturnType<typeof createStateMetrics>;
+  #names: readonly string[] = [];
+  #reading: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> | undefined;
 
-  const fail = (operation: StateOperation, file: string, error: unknown): void => {
-    counts.failures.add(1, { operation });
-    log.warn({ operation, file, error }, "the state of exporters cannot be kept over a restart");
-  };
+  /** @param maxFileBytes a file is cut to this many bytes, by what was silent for longest. */
+  constructor(
+    files: StateFiles,
+    { log, metrics, clock }: Pick<Reporting, "log" | "metrics" | "clock">,
+    maxFileBytes = defaultMaxFileBytes,
+  ) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#log = limitLog(log, clock);
+    this.#maxFileBytes = maxFileBytes;
+    this.#shards = Array.from({ length: shardCount }, (_, i) => ({
+      name: `exporters-${i.toString(16).padStart(2, "0")}.state`,
+      exporters: new Map(),
+      isDirty: false,
+      notBefore: 0,
+    }));
+    const countAll = (): number => this.#shards.reduce((sum, { exporters }) => sum + exporters.size, 0);
+    this.#counts = createStateMetrics(metrics, countAll);
+  }
 
-  const ignore = async (name: string, reason: IgnoreReason): Promise<void> => {
-    counts.ignored.add(1, { reason });
-    log.warn({ file: name, why: ignoreReasons[reason] }, "a file of exporters' state is ignored and set aside");
-    await files.rename(name, `${name}.ignored`).catch((error: unknown) => fail("set_aside", name, error));
-  };
-
-  const loadFile = async (name: string): Promise<readonly ExporterState[]> => {
-    let bytes: Uint8Array | undefined;
+  async start(): Promise<void> {
     try {
-      bytes = await files.read(name, maxFileBytes);
+      this.#names = await this.#files.open();
     } catch (error) {
-      fail("load", name, error);
-      return [];
+      this.#fail("open", "", error);
     }
-    const states = bytes === undefined ? "size" : decodeStateFile(bytes);
-    if (typeof states !== "string") return states.filter(({ address }) => shardOf(address).name === name);
-    await ignore(name, states);
-    return [];
-  };
+  }
 
-  const readFiles = async (): Promise<void> => {
+  /**
+   * All that is known: what earlier runs knew, and what was put since. To be called for the first time after `start` and
+   * before `put`. Does not fail: what cannot be read is left out.
+   */
+  async load(): Promise<readonly ExporterState[]> {
+    this.#reading ??= this.#readFiles();
+    await this.#reading;
+    const texts = this.#shards.flatMap(({ exporters }) => Array.from(exporters.values(), textOf));
+    return texts.map((text) => readExporterState(JSON.parse(text))).filter((state) => state !== undefined);
+  }
+
+  /** Takes a change; it is on the disk soon afterwards, at the latest when `stop` has returned. */
+  put({ changed, forgotten }: StateChange): void {
+    for (const state of changed) {
+      const shard = this.#shardOf(state.address);
+      keep(shard, state);
+      shard.isDirty = true;
+    }
+    for (const key of forgotten) {
+      const shard = this.#shardOf(addressOfKey(key));
+      if (shard.exporters.delete(key)) shard.isDirty = true;
+    }
+    if (this.#shards.some(({ isDirty }) => isDirty)) this.#schedule(soonMs);
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#saving;
+    clearTimeout(this.#timer);
+    for (const shard of this.#shards) if (shard.isDirty) await this.#save(shard);
+  }
+
+  #shardOf(address: string): Shard {
+    return this.#shards[hashText(address) % shardCount] as Shard;
+  }
+
+  #fail(operation: StateOperation, file: string, error: unknown): void {
+    this.#counts.failures.add(1, { operation });
+    this.#log.warn({ operation, file, error }, "the state of exporters cannot be kept over a restart");
+  }
+
+  async #readFiles(): Promise<void> {
     let count = 0;
-    for (const name of names.filter((each) => namePattern.test(each))) {
-      for (const state of await loadFile(name)) {
-        keep(shardOf(state.address), state);
+    for (const name of this.#names.filter((each) => namePattern.test(each))) {
+      for (const state of await this.#loadFile(name)) {
+        keep(this.#shardOf(state.address), state);
         count++;
       }
     }
-    if (count > 0) log.info({ exporters: count }, "the state of exporters was restored");
-  };
+    if (count > 0) this.#log.info({ exporters: count }, "the state of exporters was restored");
+  }
+
+  async #loadFile(name: string): Promise<readonly ExporterState[]> {
+    let bytes: Uint8Array | undefined;
+    try {
+      bytes = await this.#files.read(name, this.#maxFileBytes);
+    } catch (error) {
+      this.#fail("load", name, error);
+      return [];
+    }
+    const states = bytes === undefined ? "size" : decodeStateFile(bytes);
+    if (typeof states !== "string") return states.filter(({ address }) => this.#shardOf(address).name === name);
+    this.#counts.ignored.add(1, { reason: states });
+    this.#log.warn({ file: name, why: ignoreReasons[states] }, "a file of exporters' state is ignored and set aside");
+    await this.#files.rename(name, `${name}.ignored`).catch((error: unknown) => this.#fail("set_aside", name, error));
+    return [];
+  }
 
   /** As much as fits into the file, what was heard of last before the rest. */
-  const contentOf = ({ exporters }: Shard): Buffer => {
+  #contentOf({ exporters }: Shard): Buffer {
     const texts: string[] = [];
     let bytes = 256;
     for (const kept of [...exporters.values()].toSorted((a, b) => b.lastSeen - a.lastSeen)) {
       const text = textOf(kept);
       bytes += Buffer.byteLength(text) + 2;
-      if (bytes <= maxFileBytes) texts.push(text);
+      if (bytes <= this.#maxFileBytes) texts.push(text);
     }
-    if (texts.length < exporters.size) {
-      counts.leftOut.add(exporters.size - texts.length);
-      log.warn({ exporters: exporters.size - texts.length }, "a file of exporters' state is full: some are left out");
+    const leftOut = exporters.size - texts.length;
+    if (leftOut > 0) {
+      this.#counts.leftOut.add(leftOut);
+      this.#log.warn({ exporters: leftOut }, "a file of exporters' state is full: some are left out");
     }
     return encodeStateFile(texts);
-  };
+  }
 
-  const save = async (shard: Shard): Promise<void> => {
-    const began = clock.monotonic();
+  async #save(shard: Shard): Promise<void> {
+    const began = this.#clock.monotonic();
     shard.isDirty = false;
     try {
-      await files.replace(shard.name, contentOf(shard));
-      counts.writes.add();
-      const now = clock.monotonic();
+      await this.#files.replace(shard.name, this.#contentOf(shard));
+      this.#counts.writes.add();
+      const now = this.#clock.monotonic();
       shard.notBefore = now + Math.min(maxGapMs, Math.max(minGapMs, (now - began) * gapPerWrite));
     } catch (error) {
       shard.isDirty = true;
-      shard.notBefore = clock.monotonic() + retryMs;
-      fail("save", shard.name, error);
+      shard.notBefore = this.#clock.monotonic() + retryMs;
+      this.#fail("save", shard.name, error);
     }
-  };
+  }
 
-  const saveDue = async (): Promise<void> => {
-    for (const shard of shards) if (shard.isDirty && shard.notBefore <= clock.monotonic()) await save(shard);
-  };
+  async #saveDue(): Promise<void> {
+    for (const shard of this.#shards)
+      if (shard.isDirty && shard.notBefore <= this.#clock.monotonic()) await this.#save(shard);
+  }
 
-  const schedule = (delay: number): void => {
-    if (timer !== undefined || saving !== undefined) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      saving = saveDue().finally(() => {
-        saving = undefined;
-        const next = Math.min(...shards.filter(({ isDirty }) => isDirty).map(({ notBefore }) => notBefore));
-        if (Number.isFinite(next)) schedule(Math.max(soonMs, next - clock.monotonic()));
+  #schedule(delay: number): void {
+    if (this.#timer !== undefined || this.#saving !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#saving = this.#saveDue().finally(() => {
+        this.#saving = undefined;
+        const next = Math.min(...this.#shards.filter(({ isDirty }) => isDirty).map(({ notBefore }) => notBefore));
+        if (Number.isFinite(next)) this.#schedule(Math.max(soonMs, next - this.#clock.monotonic()));
       });
     }, delay);
-    timer.unref();
-  };
-
-  return {
-    name: "flow state",
-    async start() {
-      try {
-        names = await files.open();
-      } catch (error) {
-        fail("open", "", error);
-      }
-    },
-    async load() {
-      reading ??= readFiles();
-      await reading;
-      const texts = shards.flatMap(({ exporters }) => Array.from(exporters.values(), textOf));
-      return texts.map((text) => readExporterState(JSON.parse(text))).filter((state) => state !== undefined);
-    },
-    put({ changed, forgotten }) {
-      for (const state of changed) {
-        const shard = shardOf(state.address);
-        keep(shard, state);
-        shard.isDirty = true;
-      }
-      for (const key of forgotten) {
-        const shard = shardOf(addressOfKey(key));
-        if (shard.exporters.delete(key)) shard.isDirty = true;
-      }
-      if (shards.some(({ isDirty }) => isDirty)) schedule(soonMs);
-    },
-    async stop() {
-      clearTimeout(timer);
-      timer = undefined;
-      await saving;
-      clearTimeout(timer);
-      for (const shard of shards) if (shard.isDirty) await save(shard);
-    },
-  };
+    this.#timer.unref();
+  }
 }
 
 function keep({ exporters }: Shard, state: ExporterState): void {

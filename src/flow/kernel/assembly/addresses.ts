@@ -49,7 +49,7 @@ import { keepsFields, locateAll, moveNoted, note, noteText, locate, placeOfNumbe
 import { moveDigest } from "./community-id";
 import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
 
-// Searches the table of addresses, as src/enrich/address/change-history.ts does, in the same memory.
+// Searches the table of addresses, as src/enrich/address/address-table.ts does, in the same memory.
 
 /** The place of the table's control block; 0 for none. */
 let control: usize = 0;

@@ -3,7 +3,8 @@ import type { ByteRange, FlowReader, FlowSources, ReadResult } from "./decoder.t
 import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
 import type { Datagram, DecodeOutput, Detail, DropReason } from "./decoder.ts";
 import { namesSamplers, type Domain, type KnownTemplate } from "../../exporters/domain.ts";
-import type { Exporter, TemplateRecord } from "../../exporters/exporter.ts";
+import type { Exporter } from "../../exporters/exporter.ts";
+import type { TemplateRecord } from "../../exporters/known-templates.ts";
 import { isSessionPort } from "../../intake/socket.ts";
 import type { OpenQuestions } from "../../exporters/open-questions.ts";
 import type { Protocol } from "../../protocol.ts";

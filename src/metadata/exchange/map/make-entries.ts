@@ -20,16 +20,6 @@ import {
 } from "./bind-columns.ts";
 import { metadataColumn, type ColumnMap, type FixedValues } from "./column-map.ts";
 
-/** Makes entries of the rows of one text. */
-export interface EntryMaker {
-  /**
-   * The entries of a row: none when it is left out or has faults, which are noted; several when it has several keys.
-   */
-  make(row: Row): readonly ExchangeEntry[];
-  /** Notes what only the end shows: columns of the map that no object had. */
-  finish(): void;
-}
-
 interface Draft {
   keys: string[];
   name: string | undefined;
@@ -43,66 +33,88 @@ interface Draft {
 
 const nothing: readonly ExchangeEntry[] = [];
 
-export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker {
-  const bindObject = createObjectBinder(map);
-  const seen = new Set<unknown>();
-  let objects = 0;
-  let header: readonly string[] | undefined;
-  let ofHeader: Bindings | undefined;
+/** Makes entries of the rows of one text. */
+export class EntryMaker {
+  readonly #map: ColumnMap;
+  readonly #faults: FaultList;
+  readonly #bindObject: (values: Readonly<Record<string, unknown>>) => Bindings;
+  readonly #seen = new Set<unknown>();
+  #objects = 0;
+  #header: readonly string[] | undefined;
+  #ofHeader: Bindings | undefined;
 
-  const bindingsOf = (row: Row): Bindings => {
-    if (row.header === undefined) {
-      objects++;
-      return bindObject(row.values as Readonly<Record<string, unknown>>);
-    }
-    if (row.header !== header || ofHeader === undefined) {
-      header = row.header;
-      ofHeader = bindHeader(map, header);
-      for (const fault of ofHeader.faults) faults.add({ row: 0, line: 0, ...fault });
-    }
-    return ofHeader;
-  };
+  constructor(map: ColumnMap, faults: FaultList) {
+    this.#map = map;
+    this.#faults = faults;
+    this.#bindObject = createObjectBinder(map);
+  }
 
-  const make = (row: Row): readonly ExchangeEntry[] => {
-    const bindings = bindingsOf(row);
+  /**
+   * The entries of a row: none when it is left out or has faults, which are noted; several when it has several keys.
+   */
+  make(row: Row): readonly ExchangeEntry[] {
+    const bindings = this.#bindingsOf(row);
     const isSheet = row.header !== undefined;
-    const trims = !map.isExact;
+    const trims = !this.#map.isExact;
     for (const { get, texts } of bindings.where) {
       if (!(firstTexts([get], row.values, true).some((text) => texts.has(text)) || isEmptyAllowed(get, row, texts)))
         return nothing;
     }
-    const before = faults.count;
+    const before = this.#faults.count;
     if (!isSheet) {
-      for (const fault of bindings.faults) faults.add({ row: row.number, line: row.line, ...fault });
+      for (const fault of bindings.faults) this.#faults.add({ row: row.number, line: row.line, ...fault });
     }
     const draft = emptyDraft();
     for (const binding of bindings.all) {
       try {
         const texts =
-          binding.rule.to === "metadata" ? none : boundTexts(binding, row.values, trims, isSheet && map.isExact);
+          binding.rule.to === "metadata" ? none : boundTexts(binding, row.values, trims, isSheet && this.#map.isExact);
         if (texts.length > 0 || binding.rule.to === "metadata") take(draft, binding, texts, row);
-        if (!isSheet && binding.rule.isOptional === false) seen.add(binding.rule);
+        if (!isSheet && binding.rule.isOptional === false) this.#seen.add(binding.rule);
       } catch (error) {
         if (!(error instanceof CellFault)) throw error;
-        addFault(row, binding.column, binding.rule.to, error.message);
+        this.#addFault(row, binding.column, binding.rule.to, error.message);
       }
     }
     if (isSheet && bindings.faults.some(({ field }) => field === "key")) return nothing;
     if (draft.keys.length === 0) {
-      if (faults.count === before) addFault(row, "", "key", "the row has no key");
+      if (this.#faults.count === before) this.#addFault(row, "", "key", "the row has no key");
       return nothing;
     }
-    return finishEntries(draft, bindings, row, before);
-  };
+    return this.#finishEntries(draft, bindings, row, before);
+  }
 
-  const finishEntries = (draft: Draft, bindings: Bindings, row: Row, before: number): readonly ExchangeEntry[] => {
-    const values = valuesOf(draft, map);
-    for (const { field, description } of checkValues(values, undefined, draft.keys[0])) {
-      addFault(row, columnOf(bindings, field), field, description);
+  /** Notes what only the end shows: columns of the map that no object had. */
+  finish(): void {
+    if (this.#objects === 0) return;
+    for (const rule of this.#map.rules) {
+      if (rule.isOptional !== false || this.#seen.has(rule)) continue;
+      const reason = `no row has ${quote(rule.from[0] ?? "")}`;
+      this.#faults.add({ row: 0, line: 0, column: rule.from[0] ?? "", field: rule.to, reason });
     }
-    const keys = draft.keys.map((text) => readKey(text, row, bindings));
-    if (faults.count > before) return nothing;
-    const contexts = map.constants.contexts ?? draft.contexts ?? map.defaults.contexts;
+  }
+
+  #bindingsOf(row: Row): Bindings {
+    if (row.header === undefined) {
+      this.#objects++;
+      return this.#bindObject(row.values as Readonly<Record<string, unknown>>);
+    }
+    if (row.header !== this.#header || this.#ofHeader === undefined) {
+      this.#header = row.header;
+      this.#ofHeader = bindHeader(this.#map, this.#header);
+      for (const fault of this.#ofHeader.faults) this.#faults.add({ row: 0, line: 0, ...fault });
+    }
+    return this.#ofHeader;
+  }
+
+  #finishEntries(draft: Draft, bindings: Bindings, row: Row, before: number): readonly ExchangeEntry[] {
+    const values = valuesOf(draft, this.#map);
+    for (const { field, description } of checkValues(values, undefined, draft.keys[0])) {
+      this.#addFault(row, columnOf(bindings, field), field, description);
+    }
+    const keys = draft.keys.map((text) => this.#readKey(text, row, bindings));
+    if (this.#faults.count > before) return nothing;
+    const contexts = this.#map.constants.contexts ?? draft.contexts ?? this.#map.defaults.contexts;
     const { name, tags, vlan, internal, metadata } = values;
     const { otherFields } = draft;
     const said = {
@@ -110,33 +122,21 @@ export function createEntryMaker(map: ColumnMap, faults: FaultList): EntryMaker 
       ...(otherFields !== undefined && { otherFields }),
     };
     return keys.map((key) => Object.assign({ key: key as Key, name, tags, vlan, internal, metadata }, said));
-  };
+  }
 
-  const readKey = (text: string, row: Row, bindings: Bindings): Key | undefined => {
+  #readKey(text: string, row: Row, bindings: Bindings): Key | undefined {
     try {
       return parseKey(text);
     } catch (error) {
       if (!(error instanceof KeyError)) throw error;
-      addFault(row, columnOf(bindings, "key"), "key", error.message);
+      this.#addFault(row, columnOf(bindings, "key"), "key", error.message);
       return undefined;
     }
-  };
+  }
 
-  const addFault = (row: Row, column: string, field: string, reason: string): void => {
-    faults.add({ row: row.number, line: row.line, column, field, reason });
-  };
-
-  return {
-    make,
-    finish() {
-      if (objects === 0) return;
-      for (const rule of map.rules) {
-        if (rule.isOptional !== false || seen.has(rule)) continue;
-        const reason = `no row has ${quote(rule.from[0] ?? "")}`;
-        faults.add({ row: 0, line: 0, column: rule.from[0] ?? "", field: rule.to, reason });
-      }
-    },
-  };
+  #addFault(row: Row, column: string, field: string, reason: string): void {
+    this.#faults.add({ row: row.number, line: row.line, column, field, reason });
+  }
 }
 
 const none: readonly string[] = [];

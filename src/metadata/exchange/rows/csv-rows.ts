@@ -22,7 +22,7 @@ const typedHeader = "header-";
 
 /** The records of RFC 4180, with any delimiter: quoted cells may hold delimiters, line breaks and doubled quotes. */
 export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions, faults: FaultList): RowBlocks {
-  const rows = createRowMaker(options, faults);
+  const rows = new RowMaker(options, faults);
   let parser: RecordParser | undefined;
   let head = "";
   for await (const piece of text) {
@@ -40,58 +40,60 @@ export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions,
   yield* rows.take();
 }
 
-interface RowMaker {
-  add(cells: string[], line: number): void;
+class RowMaker {
+  readonly #options: CsvOptions;
+  readonly #faults: FaultList;
+  #made: Row[] = [];
+  #number = 0;
+  #header: readonly string[] | undefined;
+  readonly #typed = new Map<string, readonly string[]>();
+
+  constructor(options: CsvOptions, faults: FaultList) {
+    this.#options = options;
+    this.#faults = faults;
+    this.#header = options.header;
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  add(cells: string[], line: number): void {
+    this.#number++;
+    if (cells.every((cell) => cell === "")) return;
+    if (this.#options.hasTypedHeaders === true) this.#addTyped(cells, line);
+    else if (this.#header === undefined) this.#header = cells.map((name) => name.trim());
+    else this.#push(cells, this.#header, line);
+  }
+
   /** What was made since the last call. */
-  take(): Generator<readonly Row[], void>;
-  readonly number: number;
-}
+  *take(): Generator<readonly Row[], void> {
+    const rows = this.#made;
+    this.#made = [];
+    for (let i = 0; i < rows.length; i += rowsOfABlock) yield rows.slice(i, i + rowsOfABlock);
+  }
 
-function createRowMaker(options: CsvOptions, faults: FaultList): RowMaker {
-  let made: Row[] = [];
-  let number = 0;
-  let header: readonly string[] | undefined = options.header;
-  const typed = new Map<string, readonly string[]>();
-
-  const addTyped = (cells: string[], line: number): void => {
+  #addTyped(cells: string[], line: number): void {
     const type = cells[0] ?? "";
     if (type.toLowerCase().startsWith(typedHeader)) {
-      typed.set(type.slice(typedHeader.length).toLowerCase(), cells);
+      this.#typed.set(type.slice(typedHeader.length).toLowerCase(), cells);
       return;
     }
-    const columns = typed.get(type.toLowerCase());
+    const columns = this.#typed.get(type.toLowerCase());
     if (columns === undefined) {
       const reason = `there is no header "${typedHeader}${type}" above this row`;
-      faults.add({ row: number, line, column: "", field: "", reason });
-    } else push(cells, columns, line);
-  };
+      this.#faults.add({ row: this.#number, line, column: "", field: "", reason });
+    } else this.#push(cells, columns, line);
+  }
 
-  const push = (cells: string[], columns: readonly string[], line: number): void => {
+  #push(cells: string[], columns: readonly string[], line: number): void {
     if (cells.length !== columns.length) {
       const reason = `the row has ${cells.length} cells, but the header has ${columns.length}`;
-      faults.add({ row: number, line, column: "", field: "", reason });
+      this.#faults.add({ row: this.#number, line, column: "", field: "", reason });
       return;
     }
-    made.push({ number, line, header: columns, values: cells });
-  };
-
-  return {
-    get number() {
-      return number;
-    },
-    add(cells, line) {
-      number++;
-      if (cells.every((cell) => cell === "")) return;
-      if (options.hasTypedHeaders === true) addTyped(cells, line);
-      else if (header === undefined) header = cells.map((name) => name.trim());
-      else push(cells, header, line);
-    },
-    *take() {
-      const rows = made;
-      made = [];
-      for (let i = 0; i < rows.length; i += rowsOfABlock) yield rows.slice(i, i + rowsOfABlock);
-    },
-  };
+    this.#made.push({ number: this.#number, line, header: columns, values: cells });
+  }
 }
 
 function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultList): RecordParser {

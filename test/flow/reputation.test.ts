@@ -18,21 +18,21 @@ const address = "192.0.2.1";
 
 test("an exporter is good when most of its latest datagrams became records, and proven after a minute of that", () => {
   const rig = createFlowRig();
-  const standing = (): string => rig.pipeline.standing(`::ffff:${address}`);
+  const reputation = (): string => rig.pipeline.reputation(`::ffff:${address}`);
   const data = (sequence: number) => netflow9([dataSet(flow, [uint(1, 4), uint(7, 4)])], { sequence });
-  assert.equal(standing(), "unknown");
+  assert.equal(reputation(), "unknown");
   rig.send(netflow9([netflow9Templates(flow)]), { address });
-  assert.equal(standing(), "unknown");
+  assert.equal(reputation(), "unknown");
   for (let i = 0; i < 16; i++) rig.send(data(i), { address });
-  assert.equal(standing(), "good");
+  assert.equal(reputation(), "good");
   rig.time += 60_000;
-  assert.equal(standing(), "proven");
+  assert.equal(reputation(), "proven");
   for (let i = 0; i < 32; i++) rig.send(netflow9([netflow9Templates({ ...flow, id: 400 + i })]), { address });
-  assert.equal(standing(), "unknown", "templates that are always new are no records");
+  assert.equal(reputation(), "unknown", "templates that are always new are no records");
   for (let i = 0; i < 32; i++) rig.send(data(i), { address });
-  assert.equal(standing(), "proven");
+  assert.equal(reputation(), "proven");
   for (let i = 0; i < 32; i++) rig.send(netflow5([{}]).subarray(0, 40), { address });
-  assert.equal(standing(), "unknown", "nor are damaged datagrams");
+  assert.equal(reputation(), "unknown", "nor are damaged datagrams");
 });
 
 test("the only domain that sends options and no flows is found again with each template that comes or goes", () => {

@@ -1,13 +1,11 @@
 import { constants } from "node:fs";
 import { open, realpath, rename, stat, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "../../base/file/index.ts";
-import { errorCode, reasonOf } from "../delivery/delivery-error.ts";
-import { limitLog, type Clock, type Log, type Component } from "../../base/report/index.ts";
-import { lineStart, type Outlet } from "../outlet.ts";
+import { errorCode, makeFolder } from "../../base/file/index.ts";
+import { limitLog, type Log } from "../../base/report/index.ts";
+import { reasonOf } from "../delivery/output-adapter.ts";
 import type { OutputReport } from "../output-metrics.ts";
-import type { Sink } from "../../record/index.ts";
-import { createQueuedSink, type OutputOptions } from "../queued-sink.ts";
+import { type Outlet, type OutputOptions, QueuedSink } from "./queued-sink.ts";
 
 export interface OutputFileState {
   /** Bytes. */
@@ -95,33 +93,14 @@ async function exists(io: OutputIo, path: string): Promise<boolean> {
   }
 }
 
-interface FileOutletOptions {
-  readonly path: string;
-  /** 0 is never. */
-  readonly maxBytes: number;
-  readonly maxFiles: number;
-  readonly retryMs: number;
-  readonly io: OutputIo;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly report: OutputReport;
-}
-
-interface FileOutlet extends Outlet {
-  /** Has the next `next` open the path again. Until that works, lines go on into the file that is open. */
-  reopen(): void;
-}
-
 /** One write is under way at a time, and a busy event loop turns some hundred times a second at worst. */
 const maxBatch = 4 * 1024 * 1024;
 
 /** After these the descriptor is as good as before; after any other error the file is opened again. */
 const spaceErrors: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-interface Opened {
-  readonly file: OutputFile;
-  readonly state: OutputFileState;
-}
+/** An open file, and what it was when it was opened. */
+type Opened = { readonly file: OutputFile; readonly state: OutputFileState };
 
 /**
  * A file that is appended to.
@@ -130,130 +109,152 @@ interface Opened {
  *   changed its length. A half line that is found when it is opened (a crash, a power cut) is ended, not removed.
  * - It is left for another file only between two lines, and only when that other file is open.
  */
-function createFileOutlet(options: FileOutletOptions): FileOutlet {
-  const { path, maxBytes, maxFiles, retryMs, io, clock, report } = options;
-  const log = limitLog(options.log, clock);
-
-  let opened: Opened | undefined;
+class FileOutlet implements Outlet {
+  readonly #path: string;
+  readonly #options: FileSinkOptions;
+  readonly #io: OutputIo;
+  readonly #log: Log;
+  readonly #report: OutputReport;
+  #opened: Opened | undefined;
   /** Bytes in the file as far as we know. */
-  let size = 0;
-  let reopenAsked = false;
+  #size = 0;
+  #reopenAsked = false;
   /** When a rotation or reopening may be tried again, by the monotonic clock. */
-  let notBefore = -Infinity;
+  #notBefore = -Infinity;
 
-  const openFile = async (): Promise<Opened> => {
-    const file = await io.open(path).catch(async (error: unknown) => {
+  constructor(path: string, options: FileSinkOptions, report: OutputReport) {
+    this.#path = path;
+    this.#options = options;
+    this.#io = options.io ?? nodeOutputIo;
+    this.#log = limitLog(options.log, options.clock);
+    this.#report = report;
+  }
+
+  async next(): Promise<number> {
+    const { maxBytes } = this.#options;
+    if (this.#opened === undefined) await this.#openNext();
+    if (this.#reopenAsked) await this.#attempt("reopen", () => this.#openNext());
+    const current = this.#opened;
+    if (current !== undefined && this.#isFull() && !this.#reopenAsked) {
+      await this.#attempt("rotate", () => this.#rotate(current));
+    }
+    return maxBytes > 0 && !this.#isFull() ? Math.min(maxBatch, maxBytes - this.#size) : maxBatch;
+  }
+
+  isUnfinished(): boolean {
+    return this.#reopenAsked;
+  }
+
+  /** Has the next `next` open the path again. Until that works, lines go on into the file that is open. */
+  reopen(): void {
+    this.#reopenAsked = true;
+    this.#notBefore = -Infinity;
+  }
+
+  async write(batch: Uint8Array, at: number): Promise<number> {
+    if (this.#opened === undefined) await this.#openNext();
+    try {
+      const taken = (await this.#opened?.file.write(batch.subarray(at))) ?? 0;
+      this.#size += taken;
+      return taken;
+    } catch (error) {
+      if (errorCode(error) === "EAGAIN") return 0;
+      throw error;
+    }
+  }
+
+  async retreat(batch: Uint8Array, at: number, error?: unknown): Promise<number> {
+    const from = at === 0 ? 0 : batch.lastIndexOf(0x0a, at - 1) + 1;
+    if (this.#opened === undefined) return from;
+    const { file, state } = this.#opened;
+    const isUsable = error === undefined || spaceErrors.has(errorCode(error));
+    let to = at;
+    if (state.isRegular && from < at) {
+      try {
+        const now = await file.state();
+        if (now.size !== this.#size) throw new Error("the length of the file was changed by someone else");
+        await file.truncate(this.#size - (at - from));
+        this.#size -= at - from;
+        to = from;
+      } catch (failure) {
+        this.#report.failed("truncate", errorCode(failure));
+        this.#log.error({ path: this.#path, reason: reasonOf(failure) }, "an incomplete line stays in the output file");
+        await this.close();
+        return from;
+      }
+    }
+    if (isUsable) return to;
+    await this.close();
+    return from;
+  }
+
+  async close(): Promise<void> {
+    const file = this.#opened?.file;
+    this.#opened = undefined;
+    await file?.close().catch((error: unknown) => this.#report.failed("close", errorCode(error)));
+  }
+
+  abort(): void {}
+
+  #isFull(): boolean {
+    const { maxBytes } = this.#options;
+    return maxBytes > 0 && this.#opened?.state.isRegular === true && this.#size >= maxBytes;
+  }
+
+  /** Opens the path, and leaves what was open. */
+  async #openNext(): Promise<void> {
+    const next = await this.#openFile();
+    await this.close();
+    this.#opened = next;
+    this.#size = next.state.size;
+    this.#reopenAsked = false;
+  }
+
+  async #openFile(): Promise<Opened> {
+    const path = this.#path;
+    const file = await this.#io.open(path).catch(async (error: unknown) => {
       if (errorCode(error) !== "ENOENT") throw error;
-      await io.makeFolder(dirname(path));
-      return io.open(path);
+      await this.#io.makeFolder(dirname(path));
+      return this.#io.open(path);
     });
     try {
       const state = await file.state();
-      if (!state.isRegular || state.size === 0 || (await io.lastByte(path)) === 0x0a) return { file, state };
-      log.warn({ path }, "the output file ends in an incomplete line, which is ended");
+      if (!state.isRegular || state.size === 0 || (await this.#io.lastByte(path)) === 0x0a) return { file, state };
+      this.#log.warn({ path }, "the output file ends in an incomplete line, which is ended");
       await file.write(Buffer.from("\n"));
       return { file, state: { ...state, size: state.size + 1 } };
     } catch (error) {
       await file.close().catch(() => {});
       throw error;
     }
-  };
-
-  const closeFile = async (): Promise<void> => {
-    const file = opened?.file;
-    opened = undefined;
-    await file?.close().catch((error: unknown) => report.failed("close", errorCode(error)));
-  };
-
-  const use = async (next: Opened): Promise<void> => {
-    await closeFile();
-    opened = next;
-    size = next.state.size;
-    reopenAsked = false;
-  };
+  }
 
   /** Does what may fail while the file that is open stays in use. */
-  const attempt = async (operation: string, action: () => Promise<void>): Promise<void> => {
-    if (clock.monotonic() < notBefore) return;
+  async #attempt(operation: string, action: () => Promise<void>): Promise<void> {
+    const { clock, retryMs = 1000 } = this.#options;
+    if (clock.monotonic() < this.#notBefore) return;
     try {
       await action();
     } catch (error) {
-      notBefore = clock.monotonic() + retryMs;
-      report.failed(operation, errorCode(error));
-      log.error({ path, reason: reasonOf(error) }, `output file: cannot ${operation}, continuing with the old one`);
+      this.#notBefore = clock.monotonic() + retryMs;
+      this.#report.failed(operation, errorCode(error));
+      const fields = { path: this.#path, reason: reasonOf(error) };
+      this.#log.error(fields, `output file: cannot ${operation}, continuing with the old one`);
     }
-  };
+  }
 
-  const rotate = async (current: Opened): Promise<void> => {
-    const target = await io.realPath(path);
-    const there = await io.state(target);
-    // Someone else may have renamed the file; what is at its place then is not ours to rename.
+  async #rotate(current: Opened): Promise<void> {
+    const target = await this.#io.realPath(this.#path);
+    const there = await this.#io.state(target);
+    // Someone else may have renamed the file; what is at its path then is not ours to rename.
     const isOurs = there.inode === current.state.inode && there.device === current.state.device;
     if (isOurs) {
-      await rotateFiles(io, target, maxFiles);
-      report.rotated();
+      await rotateFiles(this.#io, target, this.#options.maxFiles);
+      this.#report.rotated();
     }
-    reopenAsked = true;
-    await use(await openFile());
-  };
-
-  const isFull = (): boolean => maxBytes > 0 && opened?.state.isRegular === true && size >= maxBytes;
-
-  return {
-    async next() {
-      if (opened === undefined) await use(await openFile());
-      if (reopenAsked) await attempt("reopen", async () => use(await openFile()));
-      const current = opened;
-      if (current !== undefined && isFull() && !reopenAsked) await attempt("rotate", () => rotate(current));
-      return maxBytes > 0 && !isFull() ? Math.min(maxBatch, maxBytes - size) : maxBatch;
-    },
-
-    isUnfinished: () => reopenAsked,
-
-    async write(batch, at) {
-      if (opened === undefined) await use(await openFile());
-      try {
-        const taken = (await opened?.file.write(batch.subarray(at))) ?? 0;
-        size += taken;
-        return taken;
-      } catch (error) {
-        if (errorCode(error) === "EAGAIN") return 0;
-        throw error;
-      }
-    },
-
-    async retreat(batch, at, error) {
-      const from = lineStart(batch, at);
-      if (opened === undefined) return from;
-      const { file, state } = opened;
-      const isUsable = error === undefined || spaceErrors.has(errorCode(error));
-      let to = at;
-      if (state.isRegular && from < at) {
-        try {
-          const now = await file.state();
-          if (now.size !== size) throw new Error("the length of the file was changed by someone else");
-          await file.truncate(size - (at - from));
-          size -= at - from;
-          to = from;
-        } catch (failure) {
-          report.failed("truncate", errorCode(failure));
-          log.error({ path, reason: reasonOf(failure) }, "an incomplete line stays in the output file");
-          await closeFile();
-          return from;
-        }
-      }
-      if (isUsable) return to;
-      await closeFile();
-      return from;
-    },
-
-    close: closeFile,
-    abort() {},
-    reopen() {
-      reopenAsked = true;
-      notBefore = -Infinity;
-    },
-  };
+    this.#reopenAsked = true;
+    await this.#openNext();
+  }
 }
 
 /** An output that cannot work as it is configured. */
@@ -273,11 +274,6 @@ export interface FileSinkOptions extends OutputOptions {
   /** How many renamed files are kept, 1 or more. */
   readonly maxFiles: number;
   readonly io?: OutputIo;
-}
-
-export interface FileSink extends Sink, Component {
-  /** Opens the path again, for after logrotate has renamed the file. Every line is whole in the old or in the new file. */
-  reopen(): void;
 }
 
 /** With these at the start, the configuration is wrong; other errors may pass and are tried again. */
@@ -300,32 +296,30 @@ const configurationErrors: ReadonlySet<string> = new Set([
  *
  * `start` throws OutputError when the path can never be written to.
  */
-export function createFileSink(options: FileSinkOptions): FileSink {
-  const { maxBytes, maxFiles, io = nodeOutputIo, retryMs = 1000, log, clock } = options;
-  const path = resolve(options.path);
-  let outlet: FileOutlet | undefined;
+export class FileSink extends QueuedSink {
+  readonly #outlet: FileOutlet;
+  readonly #path: string;
 
-  const sink = createQueuedSink({
-    ...options,
-    name: "file",
-    async open(report) {
-      outlet = createFileOutlet({ path, maxBytes, maxFiles, retryMs, io, log, clock, report });
-      try {
-        await outlet.next();
-      } catch (error) {
-        if (configurationErrors.has(errorCode(error))) {
-          throw new OutputError(`the output file ${path} cannot be written: ${reasonOf(error)}`, { cause: error });
-        }
+  constructor(options: FileSinkOptions) {
+    super("file", options);
+    this.#path = resolve(options.path);
+    this.#outlet = new FileOutlet(this.#path, options, this.report);
+  }
+
+  /** Opens the path again, for after logrotate has renamed the file. Every line is whole in the old or in the new file. */
+  reopen(): void {
+    this.#outlet.reopen();
+    this.nudge();
+  }
+
+  protected override async open(): Promise<Outlet> {
+    try {
+      await this.#outlet.next();
+    } catch (error) {
+      if (configurationErrors.has(errorCode(error))) {
+        throw new OutputError(`the output file ${this.#path} cannot be written: ${reasonOf(error)}`, { cause: error });
       }
-      return outlet;
-    },
-  });
-
-  return {
-    ...sink,
-    reopen() {
-      outlet?.reopen();
-      sink.nudge();
-    },
-  };
+    }
+    return this.#outlet;
+  }
 }

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createQuestionThreads } from "../../src/explore/duckdb/open-duckdb.ts";
+import { QueryThreads } from "../../src/explore/duckdb/open-duckdb.ts";
 
-test("DuckDB has a second thread while a question runs, and one at all other times", async () => {
+test("DuckDB has a second thread while a query runs, and one at all other times", async () => {
   const said: string[] = [];
   const run = async (sql: string): Promise<never> => {
     said.push(sql);
     return undefined as never;
   };
-  const threads = createQuestionThreads({ run });
+  const threads = new QueryThreads({ run });
   const ends: (() => void)[] = [];
-  const question = (): Promise<void> =>
+  const query = (): Promise<void> =>
     threads.during(async () => {
       assert.deepEqual(said.at(-1), "SET threads = 2");
       await new Promise<void>((resolve) => ends.push(resolve));
     });
-  const all = [question(), question()];
+  const all = [query(), query()];
   await new Promise(setImmediate);
   assert.equal(ends.length, 2);
   ends[0]?.();

@@ -1,0 +1,110 @@
+/** A sample of the flows that an exporter reported in a span of time. Exporters sample the same flows, so that samples can be compared. */
+export interface SeenWindow {
+  /** When it began, milliseconds since the epoch: a multiple of {@link seenWindowMs}. */
+  readonly start: number;
+  /** By the lower bits of the hash: the least of the upper bits; {@link noFlow} where there was none. */
+  readonly least: Uint32Array;
+  /** In which directions that flow was seen: 1 ingress, 2 egress, 3 both, 0 where records do not say. */
+  readonly directions: Uint8Array;
+}
+
+export const seenWindowMs = 10 * 60_000;
+const seenCells = 256;
+/** How many values there are; none is as large. */
+export const noFlow = 2 ** 24;
+/** What it holds, in bytes. */
+export const seenFlowsCost = 2 * 5 * seenCells + 400;
+
+/** What an exporter reported lately: a table of fixed size for each of two spans of time. */
+export class SeenFlows {
+  #current = createWindow(0);
+  #before = createWindow(0);
+
+  /** @param hash of 32 bits, @param directions as {@link SeenWindow.directions}, @param at milliseconds since the epoch. */
+  note(hash: number, directions: number, at: number): void {
+    const start = at - (at % seenWindowMs);
+    if (start !== this.#current.start) {
+      const isNext = start === this.#current.start + seenWindowMs;
+      this.#before = isNext ? this.#current : createWindow(0);
+      this.#current = createWindow(start);
+    }
+    const { least, directions: seen } = this.#current;
+    const cell = hash & (seenCells - 1);
+    const value = hash >>> 8;
+    const known = least[cell] as number;
+    if (value > known) return;
+    seen[cell] = value === known ? (seen[cell] as number) | directions : directions;
+    least[cell] = value;
+  }
+
+  /** A copy, the latest first. */
+  windows(): SeenWindow[] {
+    return [this.#current, this.#before].filter(({ start }) => start > 0).map((window) => structuredClone(window));
+  }
+}
+
+function createWindow(start: number): SeenWindow {
+  return { start, least: new Uint32Array(seenCells).fill(noFlow), directions: new Uint8Array(seenCells) };
+}
+
+/** What flows say passed the interfaces of an exporter within a minute. */
+export interface TrafficMinute {
+  /** Milliseconds since the epoch: a multiple of {@link trafficMinuteMs}. Flows count when they are received. */
+  readonly start: number;
+  /** Whether interfaces may be missing, because there were too many. */
+  readonly isPartial: boolean;
+  /** Four numbers for each: {@link trafficKey}, estimated bytes, bytes as exported, estimated packets. */
+  readonly rows: Float64Array;
+}
+
+/** What passed the interfaces of an exporter lately, as a copy. */
+export interface ExporterTraffic {
+  readonly address: string;
+  /** What came earlier was not added up, milliseconds since the epoch. */
+  readonly since: number;
+  /** In the order of time. Those without flows are missing. */
+  readonly minutes: readonly TrafficMinute[];
+}
+
+/** Where flows were seen by what their records say (flowDirection): not said, on the way in, on the way out. */
+export const seenAt = { unknown: 0, ingress: 1, egress: 2 } as const;
+export type SeenAt = (typeof seenAt)[keyof typeof seenAt];
+
+export const trafficMinuteMs = 60_000;
+/** How many minutes are kept. */
+const keptMinutes = 30;
+/** Of a row; and what a minute takes besides. */
+const rowBytes = 32;
+const minuteBytes = 250;
+
+/**
+ * A key as a number: a bit for the way, two for where it was seen.
+ *
+ * @param index ifIndex of an interface. @param way whether the bytes came in or went out by it.
+ */
+export function trafficKey(index: number, way: "in" | "out", seen: SeenAt): number {
+  return 8 * index + (way === "out" ? 4 : 0) + seen;
+}
+
+/** The last minutes of one exporter. */
+export class InterfaceTraffic {
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  minutes: readonly TrafficMinute[] = [];
+  /** Bytes of memory that it takes. */
+  heldBytes = 0;
+
+  constructor(since: number) {
+    this.since = since;
+  }
+
+  /** @returns bytes of memory that it takes more than before. */
+  add(minute: TrafficMinute): number {
+    const before = this.heldBytes;
+    const oldest = minute.start - (keptMinutes - 1) * trafficMinuteMs;
+    // A clock that was set back begins again.
+    this.minutes = [...this.minutes.filter(({ start }) => start >= oldest && start < minute.start), minute];
+    this.heldBytes = this.minutes.reduce((sum, { rows }) => sum + minuteBytes + (rowBytes * rows.length) / 4, 0);
+    return this.heldBytes - before;
+  }
+}

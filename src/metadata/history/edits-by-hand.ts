@@ -1,0 +1,108 @@
+import { compareKeys, parseKey, type Key } from "../../base/ip/index.ts";
+import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
+import type { UdmEntry } from "../model/entry.ts";
+import { entryEnd, readEntries } from "../model/read-entries.ts";
+import { emptyFileText } from "../model/render-entry.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
+import type { UdmChange } from "./change.ts";
+
+/** What happened to each key in all of the changes. */
+function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
+  const byKey = new Map<string, EntryChange>();
+  for (const { changes: entries } of changes) {
+    for (const { before, after } of entries) {
+      const key = (after ?? before)?.key.text ?? "";
+      const earlier = byKey.get(key);
+      byKey.set(key, { before: earlier === undefined ? before : earlier.before, after });
+    }
+  }
+  return byKey;
+}
+
+/** Whether changes that were saved by one replacement of the file, all or none, are in it. */
+export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolean {
+  let isBefore = false;
+  for (const [key, change] of collapse(changes)) {
+    if (!isChange(change)) continue;
+    const there = index.get(parseKey(key));
+    if (isSame(there, change.after)) return true;
+    if (isSame(there, change.before)) isBefore = true;
+  }
+  return !isBefore;
+}
+
+/** What happened to entries since changes, the last of which is the last one at all. */
+export function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
+  const edits: EntryChange[] = [];
+  for (const [key, { after: before }] of collapse(changes)) {
+    const after = index.get(parseKey(key));
+    if (!isSame(before, after)) edits.push({ before, after });
+  }
+  return edits;
+}
+
+function isSame(a: UdmEntry | undefined, b: UdmEntry | undefined): boolean {
+  return !isChange({ before: a, after: b });
+}
+
+const pieceBytes = 64 * 1024;
+const entriesATurn = 1000;
+
+/**
+ * Finds the entries that are other ones in a state than in a base, a metadata file behind a first line. Most are byte for byte the same and are not read. Takes turns of the event loop.
+ *
+ * @returns of each key, what the base has of it.
+ * @throws YamlFault for a base that was damaged.
+ */
+export async function differencesOf(base: Uint8Array, index: UdmIndex): Promise<ReadonlyMap<string, BaseEntry>> {
+  const bytes = Buffer.from(base.buffer, base.byteOffset, base.length);
+  const found = new Map<string, BaseEntry>();
+  const note = (key: Key, entry: UdmEntry | undefined): void => void found.set(key.text, { key, entry });
+  let at = bytes.indexOf(0x0a) + 1;
+  if (bytes.subarray(at).equals(Buffer.from(emptyFileText))) at = bytes.length;
+  const isBoundary = (place: number): boolean => place >= bytes.length || bytes[place] !== 0x20;
+  for (const rendered of index.render("all", "yaml", "", pieceBytes)) {
+    const piece = Buffer.from(rendered.buffer, rendered.byteOffset, rendered.length);
+    if (isBoundary(at + piece.length) && piece.equals(bytes.subarray(at, at + piece.length))) {
+      at += piece.length;
+    } else {
+      for (let start = 0, end: number; start < piece.length; start = end) {
+        end = entryEnd(piece, start);
+        const now = piece.subarray(start, end);
+        let order = 1;
+        while (at < bytes.length && order > 0) {
+          const next = entryEnd(bytes, at);
+          if (now.equals(bytes.subarray(at, next))) order = 0;
+          else {
+            const before = entryOf(bytes.subarray(at, next));
+            order = compareKeys(entryOf(now).key, before.key);
+            if (order >= 0) note(before.key, before);
+          }
+          if (order >= 0) at = next;
+        }
+        if (order !== 0) note(entryOf(now).key, undefined);
+      }
+    }
+    await nextTurn();
+  }
+  for (let read = 1; at < bytes.length; read++) {
+    const next = entryEnd(bytes, at);
+    const before = entryOf(bytes.subarray(at, next));
+    note(before.key, before);
+    at = next;
+    if (read % entriesATurn === 0) await nextTurn();
+  }
+  return found;
+}
+
+/** An entry of a base; undefined: it has none of that key. */
+export interface BaseEntry {
+  readonly key: Key;
+  readonly entry: UdmEntry | undefined;
+}
+
+function entryOf(bytes: Buffer): UdmEntry {
+  const [entry] = readEntries(bytes.toString()).entries;
+  if (entry === undefined) throw new Error("there is no entry where one was");
+  return entry;
+}

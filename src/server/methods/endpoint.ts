@@ -1,0 +1,112 @@
+import type { Area, Role } from "../access/role.ts";
+import type { Call, RouteAccess } from "../http/call.ts";
+import type { JsonSchema } from "./shape.ts";
+
+/**
+ * A row of what the port answers by plain HTTP: who may use it, what answers, what the OpenAPI document says. The routes, the rights and
+ * the document are made of these rows.
+ */
+export interface Endpoint {
+  /** Its last segment, or the one before it, may be `{id}`, which stands for any. */
+  readonly path: string;
+  /** A page answers GET, an operation POST. */
+  readonly kind: "page" | "operation";
+  /** For the metrics. */
+  readonly label: string;
+  readonly access: RouteAccess;
+  /** Whether an operation has a JSON body. */
+  readonly takesBody: boolean;
+  readonly serve: (call: Call) => Promise<void>;
+  /** Its entry in the OpenAPI document; undefined: it is not in there. */
+  readonly described?: JsonSchema | undefined;
+}
+
+const root = "/api/v1/";
+const labelOf = (path: string): string => path.slice(path.startsWith(root) ? root.length : 1).replace("/{id}", "");
+
+/** Returns the row of what answers a POST. */
+export function operation(
+  path: string,
+  access: RouteAccess,
+  takesBody: boolean,
+  serve: Endpoint["serve"],
+  described?: JsonSchema,
+  label = labelOf(path),
+): Endpoint {
+  return { path, kind: "operation", label, access, takesBody, serve, described };
+}
+
+/** Returns the row of what answers a GET. */
+export function page(
+  path: string,
+  access: RouteAccess,
+  serve: Endpoint["serve"],
+  described?: JsonSchema,
+  label = path.slice(1),
+): Endpoint {
+  return { path, kind: "page", label, access, takesBody: false, serve, described };
+}
+
+/** Anybody may use it, without a proof of who it is. */
+export const anybody: RouteAccess = { role: undefined, area: undefined };
+
+export const allowed = (role: Role, area: Area | undefined): RouteAccess => ({ role, area });
+
+/** Returns the entry of an endpoint in the document. */
+export function describe(
+  tag: string,
+  operationId: string,
+  summary: string,
+  responses: JsonSchema,
+  rest: JsonSchema = {},
+): JsonSchema {
+  return { tags: [tag], operationId, summary, responses, ...rest };
+}
+
+/** The answer that a request was refused, or has failed. */
+export const failure: JsonSchema = { $ref: "#/components/responses/Error" };
+
+/** What any method may answer with. */
+export const refusals: JsonSchema = { "401": { $ref: "#/components/responses/Unauthenticated" }, default: failure };
+
+export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
+  return { description, content: { "application/json": { schema } } };
+}
+
+export function jsonBody(schema: JsonSchema): JsonSchema {
+  return { requestBody: { required: true, content: { "application/json": { schema } } } };
+}
+
+export function parameter(name: string, description: string, schema: JsonSchema, where = "query"): JsonSchema {
+  return { name, in: where, description, schema };
+}
+
+export const anyObject: JsonSchema = { type: "object", additionalProperties: true };
+
+const idSegment = "/{id}";
+
+export const hasId = (path: string): boolean => path.split("/").includes("{id}");
+
+/** The parameter of paths like `/things/{id}`. */
+export const idParameter: JsonSchema = { name: "id", in: "path", required: true, schema: { type: "string" } };
+
+/** Returns the paths of rows that take a segment of this path as their id: the last one, or the one before it. */
+export function pathsWithId(path: string): readonly [string, string] {
+  const last = path.lastIndexOf("/");
+  const before = path.lastIndexOf("/", last - 1);
+  return [path.slice(0, last) + idSegment, path.slice(0, Math.max(0, before)) + idSegment + path.slice(last)];
+}
+
+/** Returns the id in a path whose row has `{id}` in this place; undefined when its escapes are broken. */
+export function idIn(template: string, path: string): string | undefined {
+  try {
+    return decodeURIComponent(path.split("/").at(template.endsWith(idSegment) ? -1 : -2) ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the id of an operation by its path: `viewSnmpDevices`. */
+export function pageId(kind: string, path: string): string {
+  return kind + path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
+}

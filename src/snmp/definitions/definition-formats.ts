@@ -1,0 +1,244 @@
+import { RE2JS } from "re2js";
+import { quote } from "../../base/text/index.ts";
+import {
+  list,
+  mapOf,
+  mapping,
+  oneOf,
+  oneOrList,
+  optional,
+  pairsOf,
+  required,
+  scalar,
+  Shape,
+  type FileNode,
+  type YamlNode,
+} from "../../base/yaml/index.ts";
+import { atOnce } from "../limits.ts";
+import { formatOid } from "../session/var-bind.ts";
+import {
+  entityFacts,
+  identityFacts,
+  type FactSource,
+  type Finding,
+  type IdentityRule,
+  type Kind,
+} from "./definitions.ts";
+import {
+  deviceDefaultsShape,
+  deviceShape,
+  objectTypeShape,
+  type DeviceDraft,
+  type DeviceSettings,
+} from "./device-shape.ts";
+import { meaningHash, numberLabels, objectMeaningHash, objectShape, type ObjectDraft } from "./object-shape.ts";
+import { anyKey, anyText, isGiven, isNothing, oid, SettingsFile, textLine, tolerant, word } from "./settings-file.ts";
+
+/** Steps of a pattern as it is compiled: it takes at most so many for each character of a text. */
+const maxPatternSize = 2000;
+
+/**
+ * A pattern in the syntax of RE2, case not counting. What a device says is matched against it, and so it must not take exponential time:
+ * with JavaScript's engine it may.
+ */
+function compilePattern(given: string, at: FileNode): RE2JS | undefined {
+  try {
+    const pattern = RE2JS.compile(withoutLineEnds(given), RE2JS.CASE_INSENSITIVE);
+    if (pattern.programSize() <= maxPatternSize) return pattern;
+    return at.error(`the regular expression ${quote(given)} is too large: repeat less in it`);
+  } catch (error) {
+    const reason = (error as Error).message.replace("error parsing regexp: ", "").replace("`(?i)", "`");
+    return at.error(`${quote(given)} is not a regular expression of RE2: ${reason}`);
+  }
+}
+
+/** A dot is no end of a line, as in JavaScript; to RE2 only a line feed is one. */
+function withoutLineEnds(pattern: string): string {
+  return pattern.replaceAll(/\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\./gsu, (part) =>
+    part === "." ? String.raw`[^\n\r\x{2028}\x{2029}]` : part,
+  );
+}
+
+const places = ["oid", "descr", "entity"] as const;
+
+const source: Shape<FactSource> = mapping(
+  {
+    oid: optional(oid, "A scalar, or a column, of which the first instance counts."),
+    descr: optional(textLine, "A regular expression of RE2 for sysDescr."),
+    entity: optional(oneOf(entityFacts), "What ENTITY-MIB says of the chassis."),
+    match: optional(textLine, "A regular expression of RE2 for what `oid` or `entity` gives. Its first group counts."),
+    value: optional(textLine, "What counts in the place of the first group."),
+  },
+  {
+    ...tolerant,
+    check: (_given, at) => {
+      if (places.filter((key) => isGiven(at, key)).length !== 1)
+        at.error("expected one of oid, descr and entity", undefined, "key");
+    },
+  },
+).to(({ oid: numbers, descr, entity, match, value }, at) => {
+  const pattern = descr ?? match;
+  const compiled =
+    pattern === undefined ? undefined : compilePattern(pattern, at.below(descr === undefined ? "match" : "descr"));
+  return {
+    ...(numbers !== undefined
+      ? { from: "oid", oid: numbers.oid }
+      : entity !== undefined
+        ? { from: "entity", entity }
+        : { from: "descr" }),
+    ...(compiled && { match: compiled }),
+    ...(value !== undefined && { value }),
+  };
+});
+
+const fixedFact = anyText.to((value): FactSource => ({ from: "value", value }));
+
+const facts = oneOrList(
+  new Shape("a text or a mapping", (at) => (at.node.kind === "mapping" ? source : fixedFact).read(at), source.rows),
+);
+
+const modelKey = scalar("the end of an OID, such as 1208", (given) =>
+  /^\.?\d+(?:\.\d+)*$/.test(given) ? given : undefined,
+);
+
+/** A rule of `autodiscover/identities`. */
+const identityShape: Shape<IdentityRule> = mapping(
+  {
+    vendor: optional(facts, "Sources of the vendor's name, tried in order."),
+    model: optional(facts, "Of the model."),
+    "os.name": optional(facts, "Of the system's name."),
+    "os.version": optional(facts, "Of its version."),
+    serial: optional(facts, "Of the serial number."),
+    models: optional(
+      mapOf(modelKey, textLine, { name: "<end>" }),
+      "Models by what follows the OID in the sysObjectID.",
+    ),
+  },
+  tolerant,
+).to(({ models = new Map<string, string>(), ...given }) => ({
+  sources: new Map(
+    identityFacts.flatMap((fact) => {
+      const sources = given[fact];
+      return sources === undefined ? [] : [[fact, sources] as const];
+    }),
+  ),
+  models: new Map(Array.from(models, ([end, model]) => [end.replace(/^\./, ""), model])),
+}));
+
+const deviceGroup = new Shape("a device group", (at) =>
+  at.node.kind === "scalar" && !isNothing(at) ? at.node.text : at.expected("a device group"),
+);
+
+const sysoidShape: Shape<readonly string[]> = oneOrList(deviceGroup).to((groups, at) =>
+  groups.length > 0 ? groups : at.expected("a device group, or a list of them"),
+);
+
+/** Labels by OID, as text with a leading dot. */
+const oidLabels: Shape<ReadonlyMap<string, string>> = mapOf(oid, anyText, { name: "<oid>" }).to(
+  (labels) => new Map(Array.from(labels, ([{ oid: numbers }, name]) => [formatOid(numbers), name])),
+);
+
+/** What a file says of one definition of each kind, before it is joined with others. */
+export interface Drafts {
+  readonly device: DeviceDraft;
+  readonly device_group: readonly string[];
+  readonly object_group: readonly string[];
+  readonly object: ObjectDraft;
+  readonly enum_integer: ReadonlyMap<number, string>;
+  readonly enum_bitmap: ReadonlyMap<number, string>;
+  readonly enum_oid: ReadonlyMap<string, string>;
+  readonly sysoid: readonly string[];
+  readonly identity: IdentityRule;
+  /** Milliseconds. */
+  readonly object_type: number;
+  readonly device_default: DeviceSettings;
+}
+
+/** How one definition of each kind is read. */
+const definitionShapes: { readonly [K in Kind]: Shape<Drafts[K]> } = {
+  device: deviceShape,
+  device_default: deviceDefaultsShape,
+  device_group: mapping({ object_groups: required(list(word), "What is polled.") }, tolerant).to(
+    (given) => given.object_groups,
+  ),
+  object_group: mapping({ objects: required(list(word), "`MIB::object`") }, tolerant).to((given) => given.objects),
+  object: objectShape,
+  object_type: objectTypeShape,
+  enum_integer: numberLabels(false),
+  enum_bitmap: numberLabels(true),
+  enum_oid: oidLabels,
+  sysoid: sysoidShape,
+  identity: identityShape,
+};
+
+/** Kinds whose ids are OIDs, in one spelling. */
+const hasOidIds: ReadonlySet<Kind> = new Set<Kind>(["enum_integer", "enum_bitmap", "enum_oid", "sysoid", "identity"]);
+
+/** A file of definitions of one kind, as one shape. */
+export function definitionFormat(kind: Kind): Shape<unknown> {
+  const [key, name] = hasOidIds.has(kind) ? [oid, "<oid>"] : [anyKey, kind === "object" ? "<MIB::object>" : "<name>"];
+  return pairsOf<unknown, unknown>(key, definitionShapes[kind], { name });
+}
+
+/** Of what a definition means. */
+export function hashOf(kind: Kind, draft: Drafts[Kind]): string {
+  return kind === "object" ? objectMeaningHash(draft as ObjectDraft) : meaningHash(draft);
+}
+
+export interface Entry<K extends Kind> {
+  readonly id: string;
+  /** The id as the file has it. */
+  readonly key: string;
+  /** undefined when the definition is wrong. */
+  readonly draft: Drafts[K] | undefined;
+  /** Of what the draft means. */
+  readonly hash: string;
+}
+
+/** What one file gave. */
+export interface ParsedFile<K extends Kind = Kind> {
+  readonly entries: readonly Entry<K>[];
+  readonly findings: readonly Finding[];
+}
+
+/** The id of the defaults of devices. */
+export const defaultId = "default";
+
+/** The defaults of devices may stand without a `default:` over them. */
+function withDefaultId(root: YamlNode): YamlNode {
+  if (root.kind !== "mapping" || root.pairs.some(({ key }) => key.text === defaultId)) return root;
+  const key = { ...root, kind: "scalar", text: defaultId, isPlain: true } as const;
+  return { ...root, pairs: [{ key, value: root }] };
+}
+
+/** Opens a file of definitions in steps: one for each pair while the text is read, and again while its tags are. */
+export function openDefinitions(kind: Kind, file: string, bytes: Uint8Array): Generator<void, SettingsFile> {
+  const isOfDevices = kind === "device" || kind === "device_default";
+  return SettingsFile.open(file, bytes, isOfDevices, kind === "device_default" ? withDefaultId : undefined);
+}
+
+/** Reads the definitions of one kind in one file, and all that is wrong with them. */
+export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes: Uint8Array): ParsedFile<K> {
+  return atOnce(parseSteps(kind, file, bytes));
+}
+
+/** The same in steps: those of opening it, and one for each definition. */
+export function* parseSteps<K extends Kind>(kind: K, file: string, bytes: Uint8Array): Generator<void, ParsedFile<K>> {
+  const opened = yield* openDefinitions(kind, file, bytes);
+  const entries: Entry<K>[] = [];
+  for (const definition of opened.pairs("a mapping from ids to definitions")) {
+    const { errors } = opened.report;
+    const key = String(definition.step);
+    const id = hasOidIds.has(kind) ? oid.read(definition.key)?.oid : undefined;
+    const read = definitionShapes[kind].read(definition);
+    const draft = opened.report.errors === errors ? read : undefined;
+    entries.push({
+      id: id === undefined ? key : formatOid(id),
+      key,
+      draft,
+      hash: draft === undefined ? "" : hashOf(kind, draft),
+    });
+    yield;
+  }
+  return { entries, findings: opened.findings };
+}

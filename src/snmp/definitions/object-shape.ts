@@ -1,0 +1,292 @@
+import { hash } from "node:crypto";
+import { nearName, quote, Secret } from "../../base/text/index.ts";
+import {
+  list,
+  mapOf,
+  mapping,
+  oneOf,
+  optional,
+  required,
+  scalar,
+  Shape,
+  type FileNode,
+  type Values,
+} from "../../base/yaml/index.ts";
+import { type FieldDefinition, fieldNames, isRelated, boundsOf, type Bounds } from "../values/put-value.ts";
+import { indexTypes, isImplicit, isIndexType } from "../values/convert-value.ts";
+import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { metrics, rediscoveries, type Attribute, type IndexPart, type ObjectDefinition } from "./definitions.ts";
+import { anyText, distinctWords, oid, textLine, tolerant, trueOrFalse } from "./settings-file.ts";
+
+/** Labels by number; of a bitmap by bit number. */
+export function numberLabels(isBitmap: boolean): Shape<Map<number, string>> {
+  const form = isBitmap ? /^\d{1,5}$/ : /^-?\d{1,10}$/;
+  const key = scalar(isBitmap ? "a bit number" : "a whole number", (given) =>
+    form.test(given) ? Number(given) : undefined,
+  );
+  return mapOf(key, anyText, { name: "<number>" });
+}
+
+/** An object as its file has it. */
+export interface ObjectDraft extends Omit<ObjectDefinition, "index"> {
+  readonly index: readonly IndexPart[] | undefined;
+}
+
+const fieldName = scalar("a field name such as netif.bytes.in", (given) =>
+  /^[^\s."\p{Cc}]+(?:\.[^\s."\p{Cc}]+)*$/u.test(given) ? given : undefined,
+);
+
+const syntax: Shape<Syntax> = scalar("a syntax, such as Counter64", (given) => syntaxes.get(given), {
+  near: () => syntaxes.keys(),
+});
+
+const indexType = scalar(`one of ${indexTypes.join(", ")}`, (given) => (isIndexType(given) ? given : undefined), {
+  near: () => indexTypes,
+});
+
+const indexPart: Shape<IndexPart> = mapping(
+  {
+    type: required(indexType, "How its numbers follow the OID; `OctetString` with a number has that many octets."),
+    oid: required(oid, "Of the attribute that it is."),
+    name: required(fieldName, "The field of the record."),
+    syntax: required(syntax, "What the numbers mean."),
+  },
+  tolerant,
+).to(({ type, oid: numbers, name, syntax: read }) => ({ type, ...numbers, field: name, syntax: read }));
+
+const indexShape: Shape<IndexPart[]> = list(indexPart).to((parts, at) => {
+  const items = at.children();
+  if (items.length === 0) at.error("expected at least one part");
+  for (const item of items.slice(0, -1)) {
+    const type = item.below("type");
+    if (type.node.kind !== "scalar" || !isIndexType(type.node.text) || !isImplicit(type.node.text)) continue;
+    type.error(`${type.node.text} takes all that follows, so it can only be the last part`);
+  }
+  return parts;
+});
+
+function numberThat(expected: string, isOne: (value: number) => boolean): Shape<number> {
+  return scalar(expected, (given) => (!given.includes("\n") && isOne(Number(given)) ? Number(given) : undefined));
+}
+
+const rangeShape: Shape<Bounds> = list(numberThat("a number", (value) => !Number.isNaN(value))).to((bounds, at) => {
+  const [least = Number.NaN, most = Number.NaN] = bounds;
+  if (at.children().length === 2 && least <= most) return [least, most];
+  return at.error("expected the least and the greatest reading, such as [-50, 1200]");
+});
+
+const attributeName = new Shape("a name without blanks", (at) => {
+  const name = String(at.step);
+  return /[\s\p{Cc}]/u.test(name) ? at.expected("a name without blanks") : name;
+});
+
+const attributeShape: Shape<Attribute> = mapping(
+  {
+    oid: required(oid, "Without an instance."),
+    name: required(fieldName, "The field of the record."),
+    syntax: required(syntax, "What its value means."),
+    tag: optional(trueOrFalse, "Whether it tells rows apart, rather than being measured."),
+    metric: optional(oneOf(metrics), "How it is measured."),
+    rediscover: optional(
+      oneOf(rediscoveries),
+      "What makes the device be discovered again: it went back, or changed at all.",
+    ),
+    overrides: optional(
+      mapping(
+        { object: required(textLine, "`MIB::object`"), attribute: required(textLine, "Its key there.") },
+        tolerant,
+      ),
+      "The attribute that is not polled where this one is supported.",
+    ),
+    no_value: optional(numberLabels(false), "Numbers that stand for no reading, with the reason."),
+    no_value_when: optional(
+      mapping(
+        {
+          attribute: required(textLine, "Another attribute of the object."),
+          is: required(
+            list(numberThat("a whole number", Number.isInteger)),
+            "Its numbers at which this one has no reading.",
+          ),
+        },
+        tolerant,
+      ),
+      "When it has no reading.",
+    ),
+    range: optional(rangeShape, "The least and the greatest reading, in the place of the bounds of its unit."),
+  },
+  tolerant,
+).to((given, at) => ({
+  name: String(at.step),
+  ...given.oid,
+  field: given.name,
+  syntax: given.syntax,
+  tag: given.tag ?? false,
+  metric: given.metric,
+  rediscover: given.rediscover,
+  noValue: given.no_value,
+  noValueWhen: given.no_value_when,
+  range: given.range,
+  bounds: given.range ?? boundsOf(given.name, given.syntax, given.metric === "counter"),
+  overrides: given.overrides,
+}));
+
+const objectFields = {
+  mib: optional(textLine, "Left out: what stands before `::` in the id."),
+  object: optional(textLine, "Left out: what stands behind it."),
+  type: optional(textLine, "The object type that gives the interval of its polls."),
+  contexts: optional(distinctWords, "In which of the agent's contexts it is read. Left out: in that of the device."),
+  index: optional(indexShape, "What tells the rows of a table apart. Left out: scalars."),
+  augments: optional(textLine, "The object that has the index of this one, in the place of `index`."),
+  discovery_attribute: optional(textLine, "The attribute that shows whether a device has the object. Left out: any."),
+  fields: optional(mapOf(fieldName, textLine, { name: "<field>" }), "What every record of the object has."),
+  attributes: required(
+    mapOf(attributeName, attributeShape, { each: "attribute" }),
+    "Columns, or scalars, by their names in the MIB.",
+  ),
+};
+
+export const objectShape: Shape<ObjectDraft> = mapping(objectFields, { ...tolerant, check: checkObject }).to(
+  (given, at) => {
+    const id = String(at.step);
+    const [mib = "", object = ""] = id.split("::");
+    return {
+      id,
+      mib: given.mib ?? mib,
+      object: given.object ?? object,
+      type: given.type,
+      contexts: given.contexts ?? [],
+      index: given.index,
+      augments: given.augments,
+      attributes: given.attributes,
+      fixed: given.fields ?? new Map<string, string>(),
+      discoveryAttribute:
+        given.discovery_attribute === undefined ? undefined : given.attributes.get(given.discovery_attribute),
+    };
+  },
+);
+
+function checkObject(given: Partial<Values<typeof objectFields>>, at: FileNode): void {
+  if (!/^[^\s:]+::[^\s:]+$/.test(String(at.step)))
+    at.error("an object's id is of the form MIB::object", undefined, "key");
+  if (given.index !== undefined && given.augments !== undefined)
+    at.below("augments").error("either index or augments, not both", undefined, "key");
+  const { attributes = new Map<string, Attribute>(), discovery_attribute: lead } = given;
+  const columns = at.below("attributes");
+  if (given.attributes !== undefined && columns.children().length === 0)
+    at.error("attributes are missing", undefined, "key");
+  if (lead !== undefined && !attributes.has(lead) && columns.below(lead) === columns)
+    at.below("discovery_attribute").error(`no attribute ${quote(lead)}`, nearName(lead, attributes.keys()));
+  let nodes: ReadonlyMap<unknown, FileNode> | undefined;
+  const nodeOf = (name: string): FileNode => {
+    nodes ??= new Map(columns.children("attribute").map((node) => [node.step, node]));
+    return nodes.get(name) ?? at;
+  };
+  checkOids(attributes, nodeOf);
+  for (const { name, noValueWhen } of attributes.values()) {
+    if (noValueWhen === undefined || attributes.has(noValueWhen.attribute)) continue;
+    const near = nearName(noValueWhen.attribute, attributes.keys());
+    const other = nodeOf(name).below("no_value_when").below("attribute");
+    other.error(`no attribute ${quote(noValueWhen.attribute)}`, near);
+  }
+  warnOfSharedFields(given.index ?? [], attributes, nodeOf);
+}
+
+type NodeOf = (attribute: string) => FileNode;
+
+function checkOids(attributes: ReadonlyMap<string, Attribute>, nodeOf: NodeOf): void {
+  const owners = new Map<string, string>();
+  for (const { name, oidText } of attributes.values()) {
+    const twin = owners.get(oidText);
+    if (twin !== undefined) nodeOf(name).below("oid").error(`${oidText} is the OID of ${twin} already`);
+    owners.set(oidText, name);
+  }
+}
+
+/** A table may have for itself what other tables have of it. */
+function isOfAnotherTable({ syntax: { kind }, field: number }: FieldDefinition, field: string): boolean {
+  return kind === "interface" ? field.endsWith(".name") : isRelated(kind) && field !== number;
+}
+
+/** One would hide the other in the record, or Elasticsearch would refuse it. */
+function warnOfSharedFields(
+  index: readonly IndexPart[],
+  attributes: ReadonlyMap<string, Attribute>,
+  nodeOf: NodeOf,
+): void {
+  const owners = new Map<string, string>();
+  const claim = (owner: string, target: FieldDefinition): string | undefined => {
+    for (const field of fieldNames(target)) {
+      const other = owners.get(field);
+      // An attribute may hold the name of the very interface that the index is of.
+      if (other !== undefined && other !== "") return other;
+      owners.set(field, isOfAnotherTable(target, field) ? "" : owner);
+    }
+    return undefined;
+  };
+  for (const [i, part] of index.entries()) claim(`index ${i + 1}`, part);
+  for (const attribute of attributes.values()) {
+    if (attribute.overrides !== undefined) continue;
+    const other = claim(attribute.name, attribute);
+    if (other === undefined) continue;
+    const message = `${other} has the same name ${attribute.field}`;
+    const name = nodeOf(attribute.name).below("name");
+    // What tells the rows apart would be lost.
+    if (other.startsWith("index ")) name.error(message);
+    else name.warn(message);
+  }
+  for (const attribute of attributes.values()) {
+    for (const field of fieldNames(attribute)) {
+      for (let dot = field.indexOf("."); dot >= 0; dot = field.indexOf(".", dot + 1)) {
+        const owner = owners.get(field.slice(0, dot));
+        if (owner === undefined) continue;
+        nodeOf(attribute.name).below("name").error(`${field} lies below the name of ${owner}`);
+      }
+    }
+  }
+}
+
+/**
+ * Hash of what a value means: the order of a map's entries does not count, that of a list's does. Lists without a
+ * meaningful order are sorted before they come here.
+ */
+export function meaningHash(value: unknown): string {
+  return hash("sha256", canonicalText(value), "hex");
+}
+
+/** The same for an object, of which there are so many that a text without quotes pays off: no name in it has a line end. */
+export function objectMeaningHash(draft: ObjectDraft): string {
+  const { id, mib, object, type, index, augments, discoveryAttribute, attributes, fixed } = draft;
+  let text = `${id}\n${mib}\n${object}\n${type}\n${augments}\n${discoveryAttribute?.name}\n`;
+  if (fixed.size > 0) text += `${canonicalText(fixed)}\n`;
+  for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
+  const lines: string[] = [];
+  for (const attribute of attributes.values()) {
+    const { name, tag, metric, rediscover, overrides, noValue, noValueWhen, range } = attribute;
+    const missing =
+      noValue === undefined && noValueWhen === undefined && range === undefined
+        ? ""
+        : `${canonicalText([noValue, noValueWhen, range])}\n`;
+    lines.push(
+      `${missing}${name}\n${fieldText(attribute)}${tag}\n${metric}\n${rediscover}\n${overrides?.object}\n${overrides?.attribute}\n`,
+    );
+  }
+  return hash("sha256", text + lines.sort().join(""), "hex");
+}
+
+function fieldText(target: FieldDefinition): string {
+  return `${target.field}\n${target.oidText}\n${target.syntax.name}\n`;
+}
+
+function canonicalText(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
+  if (value instanceof Secret) return JSON.stringify(value.reveal());
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
+  // A syntax is known by its name.
+  if ("keepsId" in value && "name" in value) return canonicalText(value.name);
+  const entries = value instanceof Map ? [...value] : Object.entries(value);
+  const texts = entries
+    .filter(([, entry]) => entry !== undefined)
+    .map(([key, entry]) => `${JSON.stringify(key)}:${canonicalText(entry)}`)
+    .sort();
+  return `{${texts.join(",")}}`;
+}

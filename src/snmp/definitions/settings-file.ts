@@ -1,0 +1,180 @@
+import {
+  createPositions,
+  decodeUtf8,
+  list,
+  mergedPairs,
+  readYamlSteps,
+  scalar,
+  Shape,
+  ShapeReport,
+  YamlFault,
+  type Fail,
+  type FileNode,
+  type YamlNode,
+} from "../../base/yaml/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { parseOid } from "../session/var-bind.ts";
+import { atOnce } from "../limits.ts";
+import type { Finding } from "./definitions.ts";
+
+/** YAML's ways to say that there is no value; they say so in quotes, too. */
+export function isNothing({ node }: FileNode): boolean {
+  return node.kind === "scalar" && node.text.length <= 4 && /^(?:|~|null|Null|NULL)$/.test(node.text);
+}
+
+/** Tells whether a key of a mapping has a value. */
+export function isGiven(at: FileNode, key: string): boolean {
+  const child = at.below(key);
+  return child !== at && !isNothing(child);
+}
+
+/** How mappings are read: a name near a known one is a typing error; any other is of a version or program that knows more. */
+export const tolerant = { unknown: "hint", isAbsent: isNothing } as const;
+
+/** One line of text. What it says is not repeated in a message, because it may be a secret. */
+export const textLine: Shape<string> = new Shape("a text", (at) => {
+  const { node } = at;
+  return node.kind === "scalar" && !isNothing(at) && !node.text.includes("\n") ? node.text : at.expected("a text");
+});
+
+/** An item of a list of texts: there the word null is a text, too. */
+export const word: Shape<string> = scalar(
+  "a text",
+  (given, at) => (given.includes("\n") ? at.expected("a text of one line") : given),
+  { isHidden: true, takesNull: true },
+);
+
+/** Any key of a mapping. */
+export const anyKey: Shape<string> = new Shape("a name", ({ step }) => String(step));
+
+/** A text of any length, which may be the word null. */
+export const anyText: Shape<string> = scalar("a text", (given) => given, { takesNull: true });
+
+export const trueOrFalse: Shape<boolean> = scalar("true or false", (given) => {
+  if (/^(?:true|True|TRUE)$/.test(given)) return true;
+  return /^(?:false|False|FALSE)$/.test(given) ? false : undefined;
+});
+
+/** An OID, and its text with a leading dot. */
+export const oid = scalar("an OID such as .1.3.6.1.2.1.1.5", (given) => {
+  const parsed = parseOid(given);
+  return parsed && { oid: parsed, oidText: given.startsWith(".") ? given : `.${given}` };
+});
+
+/** Texts of which each may be there once. */
+export const distinctWords: Shape<readonly string[]> = list(word).to((words, at) => {
+  const seen = new Set<string>();
+  for (const child of at.children()) {
+    if (child.node.kind !== "scalar") continue;
+    if (seen.size === seen.add(child.node.text).size) child.error(`${quote(child.node.text)} is there twice`);
+  }
+  return words;
+});
+
+/** Reads nothing as no value, without an error. */
+export function orNothing<T>(shape: Shape<T>): Shape<T> {
+  return new Shape(shape.expected, (at) => (isNothing(at) ? undefined : shape.read(at)), shape.rows);
+}
+
+const knownTags: ReadonlySet<string | undefined> = new Set([undefined, "!", "!!str", "!!seq", "!!map", "!!merge"]);
+
+/** Refuses tags and merges that are none, wherever they are. */
+function checkNode(node: YamlNode, fail: Fail): void {
+  // The tag is not repeated: it may be a secret that wanted quotes.
+  if (!knownTags.has(node.tag)) fail("a tag (!…) that is not known; a text that begins so needs quotes", node.at);
+  if (node.kind === "sequence") for (const item of node.items) checkNode(item, fail);
+  if (node.kind === "mapping") for (const { value } of mergedPairs(node, fail)) checkNode(value, fail);
+}
+
+function* checkSteps(root: YamlNode, fail: Fail): Generator<void, void> {
+  const pairs = root.kind === "mapping" ? mergedPairs(root, fail) : [];
+  checkNode(root.kind === "mapping" ? { ...root, pairs: [] } : root, fail);
+  for (const { value } of pairs) {
+    checkNode(value, fail);
+    yield;
+  }
+}
+
+/** A byte order mark is no part of the text, and not of its positions. */
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+/** What a file says, and what is wrong with it. */
+export class SettingsFile {
+  readonly path: string;
+  readonly report: ShapeReport;
+  /** Undefined for a text that says nothing, or is no YAML. */
+  readonly root: FileNode | undefined;
+  readonly #fault: Finding | undefined;
+
+  private constructor(path: string, report: ShapeReport, root?: FileNode, fault?: Finding) {
+    this.path = path;
+    this.report = report;
+    this.root = root;
+    this.#fault = fault;
+  }
+
+  /**
+   * Reads a file in steps: for each pair of the outermost mapping, one for the text and one for its tags and merges.
+   *
+   * @param hasSecrets whether no message may repeat what the text says.
+   * @param wrap makes the outermost node of what the text says.
+   */
+  static *open(
+    path: string,
+    bytes: Uint8Array,
+    hasSecrets: boolean,
+    wrap: (root: YamlNode) => YamlNode = (root) => root,
+  ): Generator<void, SettingsFile> {
+    const report = new ShapeReport(decodeText(bytes), Infinity);
+    try {
+      const content = decodeUtf8(bytes).replace(/^\uFEFF/, "");
+      const read = yield* readYamlSteps(content);
+      if (read === undefined) return new SettingsFile(path, report);
+      const fail: Fail = (message, at) => {
+        throw new YamlFault(message, createPositions(content)(at));
+      };
+      yield* checkSteps(read, fail);
+      const root = report.root(wrap(read));
+      return new SettingsFile(path, report, isNothing(root) ? undefined : root);
+    } catch (error) {
+      if (!(error instanceof YamlFault)) throw error;
+      // The library names the alias that it does not know, which may be a community that wanted quotes.
+      const message = hasSecrets ? error.message.replace(/".*"|!<.*>|\(.*\)|\*\S+/gs, "…") : error.message;
+      const fault = { ...wholeFile(path, message), ...error.position };
+      return new SettingsFile(path, report, undefined, fault);
+    }
+  }
+
+  /** Reads a file at once. */
+  static read(...args: Parameters<typeof SettingsFile.open>): SettingsFile {
+    return atOnce(SettingsFile.open(...args));
+  }
+
+  /** Gives the pairs of the outermost mapping; reports when it is none. @param what in words that fit behind "expected". */
+  pairs(what: string): readonly FileNode[] {
+    if (this.root !== undefined && this.root.node.kind !== "mapping") this.root.expected(what);
+    return this.root?.node.kind === "mapping" ? this.root.children() : [];
+  }
+
+  get hasErrors(): boolean {
+    return this.#fault !== undefined || this.report.errors > 0;
+  }
+
+  /** All that is wrong with it, in the order of the text. */
+  get findings(): Finding[] {
+    if (this.#fault !== undefined) return [this.#fault];
+    const found = this.report.findings;
+    const ids = new Map(found.length === 0 ? [] : this.root?.children().map((pair) => [pair.about()[0], pair.step]));
+    return found.map(({ severity, line, column, about: [first, ...about], message, suggestion }) => {
+      const id = first === undefined ? undefined : String(ids.get(first));
+      return { severity, file: this.path, line, column, id, message: [...about, message].join(": "), suggestion };
+    });
+  }
+}
+
+/** Makes an error that is about a whole file. */
+export function wholeFile(file: string, message: string): Finding {
+  return { severity: "error", file, line: undefined, column: undefined, id: undefined, message, suggestion: undefined };
+}
