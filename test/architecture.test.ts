@@ -117,7 +117,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "tools",
     "methods",
     "pages.ts",
-    "openapi",
+    "openapi-document.ts",
     "web-pages.ts",
     ".",
   ],

@@ -39,8 +39,8 @@ import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
-import { createDoctor } from "./doctor/doctor.ts";
-import { createObjectExplainer } from "./enrichment/explain-objects.ts";
+import { Doctor } from "./doctor/doctor.ts";
+import { ObjectExplainer } from "./enrichment/explain-objects.ts";
 import { createEnrichmentFilesCheck, enrichmentFiles } from "./enrichment/enrichment-files.ts";
 import { createEnrichment } from "./enrichment/enrichment.ts";
 import { droppedFieldWarnings } from "./shaping.ts";
@@ -213,7 +213,7 @@ export function createCollector(options: CollectorOptions): Collector {
     streamPorts: () => flows?.streamPorts() ?? [],
     exporters,
   };
-  const doctor = createDoctor({
+  const doctor = new Doctor({
     ...listening,
     nameOf: (address) => exporterName(address, metadata),
     traffic: async () => (await flows?.traffic()) ?? [],
@@ -232,12 +232,10 @@ export function createCollector(options: CollectorOptions): Collector {
   const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
   const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
   const missing = missingForMetadataApi(settings);
-  const explainer = createObjectExplainer(
+  const explainer = new ObjectExplainer(
     plainSettings(settings),
-    {
-      metadata: metadata && { watch: metadata.watchAddresses },
-      watchInterfaces: exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
-    },
+    metadata && { watch: metadata.watchAddresses },
+    exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
     reporting,
   );
   const writtenMetadata =

@@ -28,8 +28,8 @@ export { checkMetadataFile, type MetadataCheck, type MetadataFinding } from "./s
 export { loadState, type LoadedState } from "./store/load-state.ts";
 export { serveFileThread } from "./store/file-thread-client.ts";
 export { UdmFileStore } from "./store/udm-file-store.ts";
-export { CollectorUdmStore } from "./store/store-contract.ts";
-export type { UdmFileStoreOptions, UdmPlaces, UdmStoreWithHistory } from "./store/store-contract.ts";
+export { CollectorUdmStore } from "./store/collector-store.ts";
+export type { UdmFileStoreOptions, UdmPlaces, UdmStoreWithHistory } from "./store/collector-store.ts";
 export { UdmPostgresqlStore } from "./postgresql/udm-postgresql-store.ts";
 export { migrateDatabase, type UdmPostgresqlStoreOptions } from "./postgresql/schema.ts";
 export type { ChangeHead, HistoryQuery, UdmChange, UdmHistory } from "./history/change.ts";
@@ -90,5 +90,6 @@ export { Selections, serveSelection, type Select, type SelectionLimits } from ".
 export { LastCopies, type SourceDiff, type SourceState } from "./sources/source-state.ts";
 export { readSourcesFile, SourcesFileError, sourcesShape } from "./sources/config/read-sources-file.ts";
 export { sourceKinds } from "./sources/kinds/kinds.ts";
-export { Sources, type SourcesOptions } from "./sources/sources.ts";
+export { Sources } from "./sources/sources.ts";
+export type { SourcesOptions } from "./sources/source-runner.ts";
 export { SourceFault } from "./sources/source-config.ts";

@@ -3,7 +3,7 @@ export type { BasicCredentials } from "./auth/authenticator.ts";
 export { isLoopback } from "./auth/admission.ts";
 export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 export { readTlsCredentials, type TlsFiles } from "./http/listener.ts";
-export type { UnknownFields } from "./json/read-message.ts";
+export type { UnknownFields } from "./json/decode-request.ts";
 export {
   collectorMethods,
   viewsByPath,
@@ -31,7 +31,7 @@ export {
   type AccessUser,
 } from "./access/access-file.ts";
 export { createToken, isTokenName } from "./access/access-file.ts";
-export { FailureLimit, sourceOf } from "./access/failure-limit.ts";
+export { FailureLimit, sourceOf } from "./http/limits.ts";
 export { Identities } from "./access/identities.ts";
 export { hashPassword } from "./access/access-file.ts";
 export { areas, lacks, roles, suffices, type Area, type Principal, type Role } from "./access/role.ts";
@@ -39,3 +39,12 @@ export { editAccessFile, type AccessFields, type AccessSection } from "./access/
 export type { OidcConfig } from "./access/sign-in.ts";
 export { SignIn } from "./access/sign-in.ts";
 export { SignInError } from "./access/sign-in.ts";
+export type {
+  ChangeJson,
+  EntryChangeJson,
+  ExplainAddressResponseJson,
+  ExplainedContextJson,
+  ExplainedLoserJson,
+  ExplainedOriginJson,
+  FullUdmJson,
+} from "./gen/udm/v1/tools_pb.ts";

@@ -1,11 +1,17 @@
+import { ConnectError } from "@connectrpc/connect";
+import { apiError } from "./api-error.ts";
+import type { Admission, Refusal } from "./auth/admission.ts";
+import type { ApiMetrics } from "./http/call-log.ts";
+import { type Call, headerOf, sendError, type RouteAccess } from "./http/call.ts";
+import { quote } from "../base/text/index.ts";
+import type { Engine } from "./rpc/engine.ts";
+import { acceptedTypes } from "./rpc/protocol.ts";
 import type { Reporting } from "../base/report/index.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
-import type { ApiMetrics } from "./http/api-metrics.ts";
-import type { Call, RouteAccess } from "./http/call.ts";
 import type { ApiLimits } from "./http/limits.ts";
 import type { BodyReader } from "./http/request-body.ts";
-import type { UnknownFields } from "./json/read-message.ts";
+import type { UnknownFields } from "./json/decode-request.ts";
 import type { ListView, View } from "./methods/collector-methods.ts";
 import { pathsWithId, type Endpoint } from "./methods/endpoint.ts";
 import { exploreEndpoints, type ExploreOperations } from "./methods/explore-endpoints.ts";
@@ -16,14 +22,14 @@ import type { JsonSchema } from "./methods/shape.ts";
 import { sessionEndpoints, signInEndpoints, type Proof, type SignInEndpoints } from "./methods/sign-in-endpoints.ts";
 import { snmpEndpoints, type SnmpOperations } from "./methods/snmp-endpoints.ts";
 import { changesEndpoint } from "./methods/tools-methods.ts";
-import { openApiDocument } from "./openapi/openapi-document.ts";
+import { openApiDocument } from "./openapi-document.ts";
 import { pageEndpoints, streamEndpoints, viewEndpoints, type StreamPage } from "./pages.ts";
 import type { RpcMethod, RpcService } from "./rpc/method.ts";
 import type { ChangeFeed } from "./tools/watch-udms.ts";
 import { WebPages } from "./web-pages.ts";
 
 /** What is at a path, and who may use it. */
-export type Route =
+type Route =
   | Endpoint
   | {
       readonly kind: "rpc";
@@ -166,4 +172,133 @@ function apiIndex(document: JsonSchema): unknown {
     openapi: "/openapi.json",
     endpoints: Object.fromEntries(endpoints),
   };
+}
+
+const pageMethods = ["GET", "HEAD", "OPTIONS"];
+const operationMethods = ["POST", "OPTIONS"];
+
+/** Finds what is at the path of a call, asks who may use it, and serves it. */
+export class Dispatch {
+  readonly #routes: Routes;
+  readonly #engine: Engine;
+  readonly #metrics: ApiMetrics;
+  readonly #admission: Admission;
+
+  constructor(routes: Routes, engine: Engine, metrics: ApiMetrics, admission: Admission) {
+    this.#routes = routes;
+    this.#engine = engine;
+    this.#metrics = metrics;
+    this.#admission = admission;
+  }
+
+  /** Answers a call, whatever it is; it never throws. */
+  serve(call: Call): void {
+    try {
+      this.#serve(call)?.catch((error: unknown) => this.#answerFailure(call, error));
+    } catch (error) {
+      // By then a body that came along with the header has been seen, and the connection can be kept.
+      queueMicrotask(() => this.#answerFailure(call, error));
+    }
+  }
+
+  #serve(call: Call): Promise<void> | undefined {
+    const route = this.#routes.at(call);
+    if (route !== undefined) {
+      call.label = route.label;
+      call.audit = auditOf(route);
+    }
+    const fault = call.hostFault();
+    if (fault !== undefined) {
+      this.#metrics.reject("host");
+      // What one part of the way takes for another host, a proxy may have taken for another request.
+      sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
+      return undefined;
+    }
+    const admitted = this.#admission.admit(call, route?.access);
+    if (admitted instanceof Promise) {
+      return admitted.then((refusal) => (this.#throwIf(refusal), this.#serveAdmitted(call, route)));
+    }
+    this.#throwIf(admitted);
+    return this.#serveAdmitted(call, route);
+  }
+
+  #throwIf(refusal: Refusal | undefined): void {
+    if (refusal === undefined) return;
+    this.#metrics.reject(refusal.reason);
+    throw refusal.error;
+  }
+
+  #serveAdmitted(call: Call, route: Route | undefined): Promise<void> | undefined {
+    if (route === undefined) {
+      refuseUnknown(call, this.#routes.servicePaths);
+      return undefined;
+    }
+    const allowed = route.kind === "page" ? pageMethods : operationMethods;
+    const { method } = call;
+    if (method === "OPTIONS") {
+      call.code = "ok";
+      call.answer(204, { allow: allowed.join(", ") }, "");
+      return undefined;
+    }
+    if (!allowed.includes(method)) {
+      refuseMethod(call, allowed);
+      return undefined;
+    }
+    if (route.kind === "rpc") {
+      if (!this.#engine.serve(call, route.service, route.method)) {
+        refuseType(call, acceptedTypes[route.method.kind === "unary" ? "unary" : "stream"]);
+      }
+      return undefined;
+    }
+    if (route.takesBody && call.wire !== "json") {
+      refuseType(call, "application/json");
+      return undefined;
+    }
+    if (route.kind === "page") call.code = "ok";
+    return route.serve(call);
+  }
+
+  #answerFailure(call: Call, error: unknown): void {
+    try {
+      if (!(error instanceof ConnectError)) this.#engine.onFailure(error);
+      if (call.isBegun()) call.breakOff();
+      else sendError(call, error instanceof ConnectError ? error : apiError("internal", "FAULT", "internal error"));
+    } catch (again) {
+      this.#engine.onFailure(again);
+      call.breakOff();
+    }
+  }
+}
+
+/** The store of metadata logs what it writes, with keys and revision. */
+function auditOf({ kind, access: { role = "viewer", area } }: Route): Call["audit"] {
+  if (role === "viewer") return "nothing";
+  return kind === "rpc" && area === "metadata" ? "failure" : "outcome";
+}
+
+function refuseUnknown(call: Call, servicePaths: readonly string[]): void {
+  const path = quote(call.path);
+  const isMethod =
+    call.wire === "grpc" || call.wire === "grpc-web" || servicePaths.some((service) => call.path.startsWith(service));
+  const error = isMethod
+    ? apiError("unimplemented", "UNKNOWN_METHOD", `there is no method ${path}`)
+    : apiError("not_found", "UNKNOWN_PATH", `there is nothing at ${path}`);
+  sendError(call, error, { status: 404 });
+}
+
+function refuseMethod(call: Call, allowed: readonly string[]): void {
+  const message = `${call.method} is not allowed at ${quote(call.path)}: use ${allowed[0]}`;
+  const options = { status: 405, headers: { allow: allowed.join(", ") } };
+  sendError(call, apiError("unimplemented", "WRONG_HTTP_METHOD", message), options);
+}
+
+function refuseType(call: Call, accepted: string): void {
+  const given = headerOf(call.headers, "content-type");
+  const shown = given === undefined ? "a request without a content type" : `content type ${quote(given)}`;
+  const options = { status: 415, headers: { "accept-post": accepted } };
+  sendError(
+    call,
+    apiError("unimplemented", "WRONG_CONTENT_TYPE", `${shown} is not supported: use ${accepted}`),
+    options,
+  );
 }

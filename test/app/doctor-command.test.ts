@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
-import { createDoctor, readSockets, type HostFiles } from "../../src/app/doctor/doctor.ts";
+import { Doctor, readSockets, type HostFiles } from "../../src/app/doctor/doctor.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
@@ -179,17 +179,19 @@ test("counters of the host count since the start, and so does the reverse path f
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
   const metrics = createMetrics();
-  const doctor = createDoctor({
-    enabled: true,
-    ports: () => [2055],
-    streamPorts: () => [],
-    exporters: async () => [],
-    traffic: async () => [],
-    counters: () => undefined,
-    metrics,
-    clock,
+  const doctor = new Doctor(
+    {
+      enabled: true,
+      ports: () => [2055],
+      streamPorts: () => [],
+      exporters: async () => [],
+      traffic: async () => [],
+      counters: () => undefined,
+      metrics,
+      clock,
+    },
     files,
-  });
+  );
   await doctor.start();
   counted = 8;
   now = 61_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { createExporterInterfaces, type ExporterInterfaces } from "../../src/app/index.ts";
-import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
+import { ExporterInterfaces } from "../../src/app/index.ts";
+import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import type { Credential, InterfaceChange } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
@@ -31,22 +31,22 @@ async function start(t: TestContext, credentials: readonly Credential[]): Promis
   const exporters: string[] = [];
   const changes: InterfaceChange[] = [];
   let polled: (change: InterfaceChange) => void = () => {};
-  const part = createExporterInterfaces({
-    credentials,
-    port: 161,
-    retries: 0,
-    timeoutMs: 50,
-    ttlMs: 3_600_000,
-    exporters: async () => exporters.map((address) => ({ address, lastSeen: now })),
-    watchPolled(listener) {
-      polled = listener;
-      return () => {};
+  const part = new ExporterInterfaces(
+    {
+      credentials,
+      port: 161,
+      retries: 0,
+      timeoutMs: 50,
+      ttlMs: 3_600_000,
+      exporters: async () => exporters.map((address) => ({ address, lastSeen: now })),
+      watchPolled(listener) {
+        polled = listener;
+        return () => {};
+      },
     },
-    log: silentLog,
-    metrics,
-    clock,
-    openSocket: network.open,
-  });
+    { log: silentLog, metrics, clock, health: createHealth() },
+    network.open,
+  );
   await part.start();
   cleanUp(t, () => part.stop());
   part.watch((change) => void changes.push(change));

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, utimesSync
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { createLogFile, type LogFile } from "../../src/app/index.ts";
+import { LogFile } from "../../src/app/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 
@@ -26,7 +26,7 @@ function open(
   const path = join(directory, "a.log");
   const failures: string[] = [];
   let now = 0;
-  const file = createLogFile({
+  const file = new LogFile({
     path,
     maxBytes: 0,
     maxBackups: 0,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { SharedIndex, type UdmStore, type WriteOrigin } from "../../src/metadata/index.ts";
-import { applyBatches } from "../../src/metadata/store/commit-queue.ts";
+import { applyBatches } from "../../src/metadata/store/collector-store.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { leastEntries } from "../support/shared-index.ts";
 import { udmEntry } from "../support/udm-entry.ts";

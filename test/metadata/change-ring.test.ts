@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseKey, type Key } from "../../src/base/ip/index.ts";
-import { createChangeBuffer, ChangeReader, ChangeWriter } from "../../src/metadata/index/shared-reader.ts";
+import { createChangeBuffer, ChangeReader, ChangeWriter } from "../../src/metadata/index/snapshots.ts";
 
 const range = ({ family, first, last }: Key): object => ({ family, first, last });
 

@@ -12,7 +12,7 @@ import {
   ListUdmKeysResponseSchema,
 } from "../../src/server/gen/udm/v1/udm_pb.ts";
 import { parseJson, parseJsonInTurns } from "../../src/server/json/parse-json.ts";
-import { readInTurns, readWhole } from "../../src/server/rpc/codec.ts";
+import { readInTurns, readWhole } from "../../src/server/rpc/protocol.ts";
 import { createRandom, mutate } from "../support/mutate.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";

@@ -8,7 +8,7 @@ import {
   WatchUdmsResponseSchema,
   type WatchUdmsResponse,
 } from "../../src/server/gen/udm/v1/tools_pb.ts";
-import { isLong } from "../../src/server/rpc/codec.ts";
+import { isLong } from "../../src/server/rpc/protocol.ts";
 import { ChangeFeed, type FollowedChange, watchAnswer } from "../../src/server/tools/watch-udms.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";

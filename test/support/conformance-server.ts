@@ -17,7 +17,7 @@ import {
 import { anyPack, FileDescriptorSetSchema, type Any } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import { ApiServer } from "../../src/server/index.ts";
-import { encode, type Encodable } from "../../src/server/rpc/codec.ts";
+import { encode, type Encodable } from "../../src/server/rpc/protocol.ts";
 import { serverStream, unary, type CallContext, type RpcService } from "../../src/server/rpc/method.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { createMemoryStore } from "./memory-store.ts";

@@ -8,7 +8,7 @@ import {
   announceToServiceManager,
 } from "../service/service.ts";
 import { createCollector, type Collector } from "../collector.ts";
-import { createLogFile, type LogFile } from "../service/log-file.ts";
+import { LogFile } from "../service/log-file.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart, quickstartHints } from "../service/quickstart.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
@@ -92,7 +92,7 @@ function createFileOfLog(settings: Settings, terminal: Terminal): LogFile | unde
     format: settings.SVC_LOG_FORMAT,
     destination: { write: (line) => terminal.err(line) },
   });
-  return createLogFile({
+  return new LogFile({
     path,
     maxBytes: settings.SVC_LOGGER_FILE_LOG_MAX_SIZE * 2 ** 20,
     maxBackups: settings.SVC_LOGGER_FILE_LOG_MAX_BACKUPS,

@@ -249,8 +249,6 @@ export interface DoctorOptions {
   /** The fleet that the collector should be a member of and is not. */
   readonly leftFleet?: () => Facts["leftFleet"];
   readonly clock: Clock;
-  /** Default: those of this host. */
-  readonly files?: HostFiles;
 }
 
 /** What the diagnosis of a collector, or of one exporter, is answered with. */
@@ -266,72 +264,78 @@ export interface DoctorAnswer {
 }
 
 /** Says why flows are missing or wrong. Starts before the ports open: it compares the host's counters with those of then. */
-export interface Doctor extends Component {
+export class Doctor implements Component {
+  readonly name = "doctor";
+  readonly #options: DoctorOptions;
+  readonly #files: HostFiles;
+  #startedAt: number;
+  #before: HostCounters | undefined;
+
+  /** @param files of this host. */
+  constructor(options: DoctorOptions, files = hostFiles) {
+    this.#options = options;
+    this.#files = files;
+    this.#startedAt = options.clock.now();
+  }
+
+  async start(): Promise<void> {
+    this.#startedAt = this.#options.clock.now();
+    this.#before = readHostCounters(this.#files);
+  }
+
+  async stop(): Promise<void> {}
+
   /** @returns undefined when the text is no address. */
-  diagnose(address?: string): Promise<DoctorAnswer | undefined>;
-}
+  async diagnose(text?: string): Promise<DoctorAnswer | undefined> {
+    const address = text === undefined ? undefined : parseAddress(text);
+    if (text !== undefined && address === undefined) return undefined;
+    const canonical = address && formatAddress(unmapAddress(address));
+    const facts = await this.#gather(canonical);
+    const diagnoses = diagnose(facts, canonical);
+    return {
+      healthy: diagnoses.every(({ severity }) => severity === "note"),
+      at: facts.now,
+      ports: facts.ports.map(({ port }) => port),
+      exporters: facts.exporters.filter((one) => canonical === undefined || one.address === canonical).length,
+      diagnoses,
+    };
+  }
 
-export function createDoctor(options: DoctorOptions): Doctor {
-  const { enabled, metrics, clock, files = hostFiles } = options;
-  let startedAt = clock.now();
-  let before: HostCounters | undefined;
-
-  const gather = async (asked: string | undefined): Promise<Facts> => {
+  async #gather(asked: string | undefined): Promise<Facts> {
+    const options = this.#options;
+    const files = this.#files;
     const sockets = readSockets(options.ports(), files);
     const exporters = await options.exporters();
     return {
-      now: clock.now(),
-      startedAt,
-      enabled,
+      now: options.clock.now(),
+      startedAt: this.#startedAt,
+      enabled: options.enabled,
       refusedTraps: options.refusedTraps?.(),
       leftFleet: options.leftFleet?.(),
       ports: sockets.ports,
       streamPorts: options.streamPorts(),
       otherSockets: sockets.others,
-      host: countedSince(before, readHostCounters(files)),
+      host: countedSince(this.#before, readHostCounters(files)),
       strictInterfaces: readStrictInterfaces(files),
       outputs: (await options.outputs?.()) ?? [],
-      counts: flowCounts(await metrics.everything()),
+      counts: flowCounts(await options.metrics.everything()),
       exporters,
-      names: namesOf(exporters, asked),
+      names: this.#namesOf(exporters, asked),
       measured: (await options.traffic()).flatMap((traffic) => {
         const counters = options.counters(traffic.address);
         return counters === undefined ? [] : [{ traffic, counters }];
       }),
     };
-  };
+  }
 
-  const namesOf = (exporters: readonly ExporterView[], asked: string | undefined): ReadonlyMap<string, string> => {
+  #namesOf(exporters: readonly ExporterView[], asked: string | undefined): ReadonlyMap<string, string> {
     const addresses = exporters.flatMap(({ address, relay }) => [address, relay]);
     const named = [...new Set([...addresses, asked])].flatMap((address): [string, string][] => {
-      const name = address === undefined ? undefined : options.nameOf?.(address);
+      const name = address === undefined ? undefined : this.#options.nameOf?.(address);
       return address === undefined || name === undefined ? [] : [[address, name]];
     });
     return new Map(named);
-  };
-
-  return {
-    name: "doctor",
-    async start() {
-      startedAt = clock.now();
-      before = readHostCounters(files);
-    },
-    async stop() {},
-    async diagnose(text) {
-      const address = text === undefined ? undefined : parseAddress(text);
-      if (text !== undefined && address === undefined) return undefined;
-      const canonical = address && formatAddress(unmapAddress(address));
-      const facts = await gather(canonical);
-      const diagnoses = diagnose(facts, canonical);
-      return {
-        healthy: diagnoses.every(({ severity }) => severity === "note"),
-        at: facts.now,
-        ports: facts.ports.map(({ port }) => port),
-        exporters: facts.exporters.filter((one) => canonical === undefined || one.address === canonical).length,
-        diagnoses,
-      };
-    },
-  };
+  }
 }
 
 type MetricSample = FamilyReading["samples"] extends Iterable<infer Sample> ? Sample : never;

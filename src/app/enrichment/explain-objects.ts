@@ -1,28 +1,17 @@
 import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../../server/index.ts";
 import type { WatchAddresses } from "../../enrich/index.ts";
 import { renderFields, type Enricher, type RecordFields, type RenderedFields } from "../../record/index.ts";
-import { createMetrics, type Clock, type Component, type Log } from "../../base/report/index.ts";
+import { createMetrics, type Component, type Reporting } from "../../base/report/index.ts";
 import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "../settings/index.ts";
-
-/** Says what records get of an address, its port and its interface; see the API's ExplainAddress. */
-export interface ObjectExplainer extends Component {
-  /** Resolves when it can be asked. */
-  ready(): Promise<ExplainObject>;
-}
 
 /** What there is to ask, each in the order in which flows ask it; undefined for what the settings do not ask for. */
 export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "apps" | "addresses">> & {
   readonly interfaces?: Enricher | undefined;
 };
 
-/** What metadata and SNMP know. */
-export interface ExplainerSources {
-  readonly metadata: { readonly watch: WatchAddresses } | undefined;
-  /** Names of the interfaces of exporters; undefined where SNMP names none. */
-  readonly watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
-}
+type Running = { readonly enrichers: ExplainedEnrichers; stop(): Promise<void> };
 
 /** Where a flow is follows from both its ends. */
 const flowLocality = ',"flow.locality":';
@@ -30,26 +19,56 @@ const flowLocality = ',"flow.locality":';
 const cached = 1024;
 
 /**
- * Asks enrichers as those that flows are decoded with. They are made with the first question, because most collectors are never asked, and
- * databases take memory.
+ * Says what records get of an address, its port and its interface; see the API's ExplainAddress. It asks enrichers as those that flows
+ * are decoded with. They are made with the first question, because most collectors are never asked, and databases take memory.
  */
-export function createObjectExplainer(
-  settings: PlainSettings,
-  { metadata, watchInterfaces }: ExplainerSources,
-  { log, clock }: { readonly log: Log; readonly clock: Clock },
-): ObjectExplainer {
-  let made: Promise<{ readonly enrichers: ExplainedEnrichers; readonly stop: () => Promise<void> }> | undefined;
-  let isStopped = false;
+export class ObjectExplainer implements Component {
+  readonly name = "explanations";
+  readonly #settings: PlainSettings;
+  readonly #metadata: { readonly watch: WatchAddresses } | undefined;
+  readonly #watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
+  readonly #reporting: Reporting;
+  #made: Promise<Running> | undefined;
+  #isStopped = false;
 
-  const start = async (): ReturnType<() => NonNullable<typeof made>> => {
+  /** @param watchInterfaces reports names of the interfaces of exporters; undefined where SNMP names none. */
+  constructor(
+    settings: PlainSettings,
+    metadata: { readonly watch: WatchAddresses } | undefined,
+    watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined,
+    reporting: Reporting,
+  ) {
+    this.#settings = settings;
+    this.#metadata = metadata;
+    this.#watchInterfaces = watchInterfaces;
+    this.#reporting = reporting;
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const running = await this.#made?.catch(() => undefined);
+    await running?.stop();
+  }
+
+  /** Resolves when it can be asked. */
+  async ready(): Promise<ExplainObject> {
+    if (this.#isStopped) throw new Error("explanations have been stopped");
+    this.#made ??= this.#make();
+    const { enrichers } = await this.#made;
+    return (question) => explainObject(enrichers, question);
+  }
+
+  async #make(): Promise<Running> {
     // What is asked for here is not what the collector does: it has metrics of its own, which nobody reads.
-    const metrics = createMetrics();
-    const small = { ...settings, SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: cached };
-    const enrichment = createEnrichment(small, metadata, { log, clock, metrics }, { forFlows: true });
+    const reporting = { ...this.#reporting, metrics: createMetrics() };
+    const small = { ...this.#settings, SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: cached };
+    const enrichment = createEnrichment(small, this.#metadata, reporting);
     for (const component of enrichment.components) await component.start();
     const directory = new InterfaceDirectory();
-    const unwatch = watchInterfaces?.((change) => directory.change(change));
-    const interfaces = watchInterfaces && createInterfaceEnricher(directory, metrics);
+    const unwatch = this.#watchInterfaces?.((change) => directory.change(change));
+    const interfaces = this.#watchInterfaces && createInterfaceEnricher(directory, reporting.metrics);
     return {
       enrichers: { ...enrichment, interfaces },
       async stop() {
@@ -57,23 +76,7 @@ export function createObjectExplainer(
         for (const component of enrichment.components.toReversed()) await component.stop();
       },
     };
-  };
-
-  return {
-    name: "explanations",
-    async start() {},
-    async stop() {
-      isStopped = true;
-      const running = await made?.catch(() => undefined);
-      await running?.stop();
-    },
-    async ready() {
-      if (isStopped) throw new Error("explanations have been stopped");
-      made ??= start();
-      const { enrichers } = await made;
-      return (question) => explainObject(enrichers, question);
-    },
-  };
+  }
 }
 
 /** What enrichers add to a record that has what the question names and nothing else. */

@@ -1,6 +1,13 @@
 import type { ExporterView } from "../../flow/index.ts";
 import type { Enricher } from "../../record/index.ts";
-import { createMetrics, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
+import {
+  createMetrics,
+  type Clock,
+  type Component,
+  type Counter,
+  type Log,
+  type Reporting,
+} from "../../base/report/index.ts";
 import {
   InterfaceDirectory,
   createInterfaceEnricher,
@@ -11,6 +18,7 @@ import {
   type InterfaceChange,
   type OpenUdpSocket,
   type Session,
+  type SnmpClient,
 } from "../../snmp/index.ts";
 
 export interface ExporterInterfacesOptions {
@@ -25,18 +33,6 @@ export interface ExporterInterfacesOptions {
   readonly exporters: () => Promise<readonly Pick<ExporterView, "address" | "lastSeen">[]>;
   /** Reports the devices that are polled: these are not asked. */
   readonly watchPolled?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly openSocket?: OpenUdpSocket;
-}
-
-/** Names of the interfaces of exporters, which are asked for them by SNMP. */
-export interface ExporterInterfaces extends Component {
-  /** Gives flow records the names, those of polled devices included. */
-  readonly enricher: Enricher;
-  /** Reports to another thread's directory all that is known, polled devices included, then each change. @returns what ends it. */
-  readonly watch: (listener: (change: InterfaceChange) => void) => () => void;
 }
 
 /** How often to look for exporters that are new, or whose names are old. */
@@ -53,117 +49,129 @@ const ifName = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 const maxNames = 10_000;
 
 /**
- * Asks each exporter of flows for the names of its interfaces, soon after its first datagram and again when they are old.
- * A device that is polled anyway is not asked: its names are known.
+ * Names of the interfaces of exporters. It asks each exporter of flows for them by SNMP, soon after its first datagram and again when they
+ * are old. A device that is polled anyway is not asked: its names are known.
  */
-export function createExporterInterfaces(options: ExporterInterfacesOptions): ExporterInterfaces {
-  const { credentials, clock, log, ttlMs } = options;
-  // The client of polled devices counts under the same names; the sums are shown.
-  const metrics = createMetrics();
-  options.metrics.addSource(() => metrics.families());
-  const answers = metrics.counter(
-    "netgloss_flow_exporter_names_total",
-    "Exporters asked by SNMP for the names of their interfaces, by result.",
-    { result: ["named", "failed"] },
-  );
-  const { openSocket } = options;
-  const client = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
-  const directory = new InterfaceDirectory();
-  const enricher = createInterfaceEnricher(directory, metrics);
+export class ExporterInterfaces implements Component {
+  readonly name = "names of exporters' interfaces";
+  /** Gives flow records the names, those of polled devices included. */
+  readonly enricher: Enricher;
+  readonly #options: ExporterInterfacesOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #answers: Counter;
+  readonly #client: SnmpClient;
+  readonly #directory = new InterfaceDirectory();
   /** Ids of polled devices by their addresses. */
-  const polledIps = new Map<string, string>();
+  readonly #polledIps = new Map<string, string>();
   /** When each exporter may be asked again. */
-  const nextAt = new Map<string, number>();
-  let isBusy = false;
-  let timer: NodeJS.Timeout | undefined;
-  let unwatch: (() => void) | undefined;
+  readonly #nextAt = new Map<string, number>();
+  #isBusy = false;
+  #timer: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
 
-  const idOf = (address: string): string => `exporter ${address}`;
+  constructor(options: ExporterInterfacesOptions, reporting: Reporting, openSocket?: OpenUdpSocket) {
+    const { log, clock } = reporting;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+    // The client of polled devices counts under the same names; the sums are shown.
+    const metrics = createMetrics();
+    reporting.metrics.addSource(() => metrics.families());
+    this.#answers = metrics.counter(
+      "netgloss_flow_exporter_names_total",
+      "Exporters asked by SNMP for the names of their interfaces, by result.",
+      { result: ["named", "failed"] },
+    );
+    this.#client = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
+    this.enricher = createInterfaceEnricher(this.#directory, metrics);
+  }
 
-  const ask = async (address: string): Promise<void> => {
-    for (const credential of credentials) {
-      const session = client.open({
-        ip: address,
-        port: options.port,
-        credential,
-        timeout: options.timeoutMs,
-        retries: options.retries,
-        exponentialTimeout: false,
+  /** Reports to another thread's directory all that is known, polled devices included, then each change. @returns what ends it. */
+  readonly watch = (listener: (change: InterfaceChange) => void): (() => void) => this.#directory.watch(listener);
+
+  async start(): Promise<void> {
+    this.#unwatch = this.#options.watchPolled?.((change) => this.#takePolled(change));
+    this.#timer = setInterval(() => void this.#look(), lookEveryMs);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#unwatch?.();
+    this.#client.close();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      const wanted = await this.#due();
+      const workers = Array.from({ length: Math.min(atOnce, wanted.length) }, async () => {
+        for (let address = wanted.shift(); address !== undefined; address = wanted.shift()) await this.#ask(address);
       });
+      await Promise.all(workers);
+    } catch (error) {
+      this.#log.warn({ error }, "exporters could not be asked for the names of their interfaces");
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  /** Forgets the exporters that are gone. @returns those that are to be asked now. */
+  async #due(): Promise<string[]> {
+    const exporters = await this.#options.exporters();
+    const present = new Set(exporters.map(({ address }) => address));
+    const nextAt = this.#nextAt;
+    for (const address of nextAt.keys()) {
+      if (present.has(address)) continue;
+      nextAt.delete(address);
+      this.#directory.change({ deviceId: idOf(address) });
+    }
+    const now = this.#clock.monotonic();
+    const due = [...present].filter(
+      (address) =>
+        (nextAt.get(address) ?? -Infinity) <= now &&
+        !this.#polledIps.has(address) &&
+        (nextAt.has(address) || nextAt.size < maxExporters),
+    );
+    return due.slice(0, maxExporters);
+  }
+
+  async #ask(address: string): Promise<void> {
+    const { credentials, port, timeoutMs: timeout, retries, ttlMs } = this.#options;
+    for (const credential of credentials) {
+      const session = this.#client.open({ ip: address, port, credential, timeout, retries, exponentialTimeout: false });
       try {
         const names = await readNames(session);
         if (names === undefined) continue;
-        nextAt.set(address, clock.monotonic() + ttlMs);
-        answers.add(1, { result: "named" });
-        if (!polledIps.has(address)) {
-          directory.change({ deviceId: idOf(address), known: { ip: address, addresses: [], names } });
+        this.#nextAt.set(address, this.#clock.monotonic() + ttlMs);
+        this.#answers.add(1, { result: "named" });
+        if (!this.#polledIps.has(address)) {
+          this.#directory.change({ deviceId: idOf(address), known: { ip: address, addresses: [], names } });
         }
         return;
       } finally {
         session.close();
       }
     }
-    answers.add(1, { result: "failed" });
-    nextAt.set(address, clock.monotonic() + Math.min(ttlMs, failedTtlMs));
-    log.info({ exporter: address }, "an exporter does not report the names of its interfaces by SNMP");
-  };
+    this.#answers.add(1, { result: "failed" });
+    this.#nextAt.set(address, this.#clock.monotonic() + Math.min(ttlMs, failedTtlMs));
+    this.#log.info({ exporter: address }, "an exporter does not report the names of its interfaces by SNMP");
+  }
 
-  const look = async (): Promise<void> => {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      const exporters = await options.exporters();
-      const present = new Set(exporters.map(({ address }) => address));
-      for (const address of nextAt.keys()) {
-        if (present.has(address)) continue;
-        nextAt.delete(address);
-        directory.change({ deviceId: idOf(address) });
-      }
-      const now = clock.monotonic();
-      const due = [...present].filter(
-        (address) =>
-          (nextAt.get(address) ?? -Infinity) <= now &&
-          !polledIps.has(address) &&
-          (nextAt.has(address) || nextAt.size < maxExporters),
-      );
-      const wanted = due.slice(0, maxExporters);
-      const workers = Array.from({ length: Math.min(atOnce, wanted.length) }, async () => {
-        for (let address = wanted.shift(); address !== undefined; address = wanted.shift()) await ask(address);
-      });
-      await Promise.all(workers);
-    } catch (error) {
-      log.warn({ error }, "exporters could not be asked for the names of their interfaces");
-    } finally {
-      isBusy = false;
-    }
-  };
-
-  const takePolled = (change: InterfaceChange): void => {
+  #takePolled(change: InterfaceChange): void {
     const { deviceId, known } = change;
-    for (const [ip, id] of polledIps) if (id === deviceId) polledIps.delete(ip);
+    for (const [ip, id] of this.#polledIps) if (id === deviceId) this.#polledIps.delete(ip);
     if (known !== undefined) {
-      polledIps.set(known.ip, deviceId);
-      directory.change({ deviceId: idOf(known.ip) });
+      this.#polledIps.set(known.ip, deviceId);
+      this.#directory.change({ deviceId: idOf(known.ip) });
     }
-    directory.change(change);
-  };
-
-  return {
-    name: "names of exporters' interfaces",
-    enricher,
-    watch: (listener) => directory.watch(listener),
-    async start() {
-      unwatch = options.watchPolled?.(takePolled);
-      timer = setInterval(() => void look(), lookEveryMs);
-      timer.unref();
-    },
-    async stop() {
-      clearInterval(timer);
-      unwatch?.();
-      client.close();
-    },
-  };
+    this.#directory.change(change);
+  }
 }
+
+const idOf = (address: string): string => `exporter ${address}`;
 
 /** Names by ifIndex: ifName, or ifDescr where there is none. @returns undefined when the agent does not answer. */
 async function readNames(session: Session): Promise<ReadonlyMap<number, string> | undefined> {

@@ -12,11 +12,7 @@ import {
   type DiscoverySettings,
   type TrapSettings,
 } from "../../snmp/index.ts";
-import {
-  createExporterInterfaces,
-  type ExporterInterfaces,
-  type ExporterInterfacesOptions,
-} from "../enrichment/exporter-interfaces.ts";
+import { ExporterInterfaces, type ExporterInterfacesOptions } from "../enrichment/exporter-interfaces.ts";
 import { compileTrapCondition, recordFilter } from "../shaping.ts";
 import { packagePath } from "../package-root.ts";
 import type { Settings } from "../settings/index.ts";
@@ -126,16 +122,18 @@ export function createExporterInterfacesPart(
   reporting: Reporting,
 ): ExporterInterfaces | undefined {
   if (!settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE || !receivesFlows(settings)) return undefined;
-  return createExporterInterfaces({
-    ...reporting,
-    credentials: exporterCredentials(settings),
-    port: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_PORT,
-    retries: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_RETRIES,
-    timeoutMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_TIMEOUT,
-    ttlMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_TTL,
-    exporters,
-    watchPolled: snmp && ((listener) => snmp.watchInterfaces(listener)),
-  });
+  return new ExporterInterfaces(
+    {
+      credentials: exporterCredentials(settings),
+      port: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_PORT,
+      retries: settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_RETRIES,
+      timeoutMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_TIMEOUT,
+      ttlMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_TTL,
+      exporters,
+      watchPolled: snmp && ((listener) => snmp.watchInterfaces(listener)),
+    },
+    reporting,
+  );
 }
 
 function exporterCredentials(settings: Settings): Credential[] {

@@ -21,67 +21,70 @@ export interface LogFileOptions {
   readonly failed: (why: string) => void;
 }
 
-/** A destination of log lines. */
-export interface LogFile {
-  write(line: string): void;
-  /** Opens the path again: it may have been renamed. */
-  reopen(): void;
-}
-
 /**
  * Appends log lines to a file, each at once, so that the last one before an end is there. A full file becomes
  * `<path>.<time>`, as in `netgloss.log.2026-01-31T12-00-00.000Z`. A file that cannot be written costs its lines, never
  * the collector.
  */
-export function createLogFile(options: LogFileOptions): LogFile {
-  const { path, maxBytes, clock, failed } = options;
-  let fd: number | undefined;
-  let size = 0;
-  let isFailing = false;
-  let retryAt = -Infinity;
+export class LogFile {
+  readonly #options: LogFileOptions;
+  #fd: number | undefined;
+  #size = 0;
+  #isFailing = false;
+  #retryAt = -Infinity;
 
-  const open = (): number => {
-    makeFolderSync(dirname(path));
-    fd = openSync(path, "a", 0o640);
-    size = statSync(path).size;
-    return fd;
-  };
-  const close = (): void => {
-    const opened = fd;
-    fd = undefined;
+  constructor(options: LogFileOptions) {
+    this.#options = options;
+  }
+
+  write(line: string): void {
+    const { maxBytes, clock, failed } = this.#options;
+    if (this.#isFailing && clock.monotonic() < this.#retryAt) return;
+    const bytes = Buffer.from(line);
+    try {
+      let fd = this.#fd ?? this.#open();
+      if (maxBytes > 0 && this.#size > 0 && this.#size + bytes.length > maxBytes) {
+        this.#rotate();
+        fd = this.#open();
+      }
+      this.#size += writeSync(fd, bytes);
+      this.#isFailing = false;
+    } catch (error) {
+      this.#retryAt = clock.monotonic() + retryMs;
+      if (!this.#isFailing) failed(error instanceof Error ? error.message : String(error));
+      this.#isFailing = true;
+      try {
+        this.reopen();
+      } catch {
+        // It was not usable anyway.
+      }
+    }
+  }
+
+  /** Opens the path again with the next line: it may have been renamed. */
+  reopen(): void {
+    const opened = this.#fd;
+    this.#fd = undefined;
     if (opened !== undefined) closeSync(opened);
-  };
-  const rotate = (): void => {
-    close();
+  }
+
+  #open(): number {
+    const { path } = this.#options;
+    makeFolderSync(dirname(path));
+    this.#fd = openSync(path, "a", 0o640);
+    this.#size = statSync(path).size;
+    return this.#fd;
+  }
+
+  #rotate(): void {
+    const { path, clock, failed } = this.#options;
+    this.reopen();
     let at = clock.now();
     while (existsSync(backupOf(path, at)) || existsSync(`${backupOf(path, at)}.gz`)) at++;
     const backup = backupOf(path, at);
     renameSync(path, backup);
-    void tidy(options, backup).catch((error: unknown) => failed(String(error)));
-  };
-
-  return {
-    write(line) {
-      if (isFailing && clock.monotonic() < retryAt) return;
-      const bytes = Buffer.from(line);
-      try {
-        const current = fd ?? open();
-        if (maxBytes > 0 && size > 0 && size + bytes.length > maxBytes) rotate();
-        size += writeSync(fd ?? (maxBytes > 0 ? open() : current), bytes);
-        isFailing = false;
-      } catch (error) {
-        retryAt = clock.monotonic() + retryMs;
-        if (!isFailing) failed(error instanceof Error ? error.message : String(error));
-        isFailing = true;
-        try {
-          close();
-        } catch {
-          // It was not usable anyway.
-        }
-      }
-    },
-    reopen: close,
-  };
+    void tidy(this.#options, backup).catch((error: unknown) => failed(String(error)));
+  }
 }
 
 const backupOf = (path: string, at: number): string => `${path}.${new Date(at).toISOString().replaceAll(":", "-")}`;

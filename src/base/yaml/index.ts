@@ -15,11 +15,10 @@ export {
 export { readYaml, readYamlParts, readYamlSteps, type YamlPart } from "./read-yaml.ts";
 export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, renderKey, renderPair, stringScalar } from "./yaml-writer.ts";
+export { faultFinding, formatShapeFinding, ShapeReport, type FileNode, type ShapeFinding } from "./file-node.ts";
 export {
   bool,
   defaulted,
-  faultFinding,
-  formatShapeFinding,
   integer,
   list,
   mapOf,
@@ -33,11 +32,8 @@ export {
   required,
   scalar,
   Shape,
-  ShapeReport,
   shapeTable,
   textLine,
-  type FileNode,
-  type ShapeFinding,
   type ShapeResult,
   type ShapeRow,
   type ShapeValue,

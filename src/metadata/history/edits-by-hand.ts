@@ -1,8 +1,8 @@
 import { compareKeys, parseKey, type Key } from "../../base/ip/index.ts";
 import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
 import type { UdmEntry } from "../model/entry.ts";
-import { entryEnd, readEntries } from "../model/read-entries.ts";
-import { emptyFileText } from "../model/render-entry.ts";
+import { readEntries } from "../model/read-entries.ts";
+import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import type { UdmChange } from "./change.ts";
 

@@ -23,7 +23,7 @@ import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import { differencesOf, findEdits, isInFile, type BaseEntry } from "./edits-by-hand.ts";
 import { fileMode, HistoryFiles, StateFile, type Segment } from "./history-files.ts";
-import { Watchers } from "../model/watchers.ts";
+import { Watchers } from "../model/apply-writes.ts";
 import { HistoryMetrics, KeptChanges, type KeptChange, KeyTable } from "./kept-changes.ts";
 
 /** A commit that is about to be saved. */

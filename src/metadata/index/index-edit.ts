@@ -27,7 +27,7 @@ import { clearItems, createNodeItems, spliceItems, takeNode, writeNode, type Nod
 import type { Family, Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { UdmEdit, UdmIndex, UdmMark } from "../model/udm-store.ts";
-import { mostChanges } from "./shared-reader.ts";
+import { mostChanges } from "./snapshots.ts";
 import type { EntryReader, EntryWriter } from "./entry-block.ts";
 import type { IndexState } from "./state-queries.ts";
 

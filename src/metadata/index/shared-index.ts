@@ -5,6 +5,8 @@ import {
   mostLayers,
   type ChangesOf,
   createPlacesBuffer,
+  ChangeWriter,
+  createChangeBuffer,
   createControl,
   Publisher,
   Releaser,
@@ -15,7 +17,7 @@ import {
   ViewTable,
   mostStates,
 } from "./snapshots.ts";
-import { type SharedIndexHandle, createChangeBuffer, ChangeWriter } from "./shared-reader.ts";
+import type { SharedIndexHandle } from "./shared-reader.ts";
 import { EntryReader, EntryWriter } from "./entry-block.ts";
 import { Heap, entryPart, treePart, type IndexLimits, reserveHeap } from "./heap.ts";
 import { IndexEdits, snapshotWeight } from "./index-edit.ts";

@@ -1,7 +1,8 @@
 import type { Key, Family } from "../../base/ip/index.ts";
 import { type Heap, treePart } from "./heap.ts";
 import { blockOf, isLeaf, itemAt, itemCount, type NodeLayout } from "./tree-nodes.ts";
-import { createKeyWords, setKeyWords } from "./key-limbs.ts";
+import { addressValue, addressWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
+import type { AddressRange } from "../model/udm-store.ts";
 
 export interface ChangesOf {
   /** Serial of the state that was changed. */
@@ -334,4 +335,124 @@ export function sizeOf(words: Int32Array, snapshot: number): number {
 
 export function versionOf(words: Int32Array, snapshot: number): number {
   return (words[snapshot + 6] as number) * 2 ** 32 + ((words[snapshot + 5] as number) >>> 0);
+}
+
+// What each publication changed, for readers in other threads: a ring of rows behind two words, how many rows were
+// written and how many were begun, which both only grow. A row is
+//   0      low 32 bits of the version that the change came with
+//   1      4 or 6; 0 when anything may have changed
+//   2 – 5  first address of what changed       6 – 9  last address
+const ringRows = 4096;
+const ringRowWords = 10;
+const writtenRows = 0;
+const begunRows = 1;
+const ringHeadWords = 2;
+
+/** A publication that changed more than this counts as one that may have changed anything. */
+export const mostChanges = ringRows / 4;
+
+export function createChangeBuffer(): SharedArrayBuffer {
+  return new SharedArrayBuffer((ringHeadWords + ringRows * ringRowWords) * 4);
+}
+
+/** Writes what publications change. */
+export class ChangeWriter {
+  readonly #words: Int32Array;
+  #written = 0;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  /** Writes the changes of a version; to be called before that is published. @param changed undefined: anything. */
+  write(version: number, changed: readonly AddressRange[] | undefined): void {
+    const ranges = changed === undefined || changed.length > mostChanges ? [undefined] : changed;
+    Atomics.store(this.#words, begunRows, this.#written + ranges.length);
+    for (const range of ranges) {
+      const at = ringRowAt(this.#written);
+      this.#written = (this.#written + 1) | 0;
+      Atomics.store(this.#words, at, version);
+      Atomics.store(this.#words, at + 1, range?.family ?? 0);
+      if (range === undefined) continue;
+      this.#writeAddress(at + 2, range.family, range.first);
+      this.#writeAddress(at + 6, range.family, range.last);
+    }
+    Atomics.store(this.#words, writtenRows, this.#written);
+  }
+
+  #writeAddress(at: number, family: Family, value: bigint): void {
+    const words = addressWords({ family, value });
+    for (let w = 0; w < 4; w++) Atomics.store(this.#words, at + w, words[w] as number);
+  }
+}
+
+/** What changed up to a version. */
+export interface Changes {
+  /** Low 32 bits. */
+  readonly version: number;
+  /** Undefined: anything may have. */
+  readonly changed: readonly AddressRange[] | undefined;
+}
+
+/** Reads what publications changed. */
+export class ChangeReader {
+  readonly #words: Int32Array;
+  readonly #scratch = new Int32Array(4);
+  #read = 0;
+  #isLost = true;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  /**
+   * Reads the changes since the last call, up to the version that is published; the first call says that anything may have
+   * changed, and so does one for which the ring no longer reaches back.
+   *
+   * @param publishedVersion the low 32 bits of it, by an atomic load.
+   */
+  next(publishedVersion: () => number): Changes {
+    let hasLost = false;
+    for (;;) {
+      if (this.#isLost) {
+        hasLost = true;
+        // All but the ringRows of the last publications belong to versions that are seen below.
+        const written = Atomics.load(this.#words, writtenRows);
+        if (((written - this.#read) | 0) > ringRows / 2) this.#read = (written - ringRows / 2) | 0;
+        this.#isLost = false;
+      }
+      const version = publishedVersion();
+      const changed = this.#readRows(version);
+      if (!this.#isLost) return { version, changed: hasLost ? undefined : changed };
+    }
+  }
+
+  /** What is overwritten meanwhile may be of two changes, which `isLost` then shows. */
+  #readRows(version: number): AddressRange[] | undefined {
+    const words = this.#words;
+    const start = this.#read;
+    const end = Atomics.load(words, writtenRows);
+    const ranges: AddressRange[] = [];
+    let isAnything = false;
+    for (; this.#read !== end; this.#read = (this.#read + 1) | 0) {
+      const at = ringRowAt(this.#read);
+      // Rows of what is about to be published are left for the next call.
+      if (((Atomics.load(words, at) - version) | 0) > 0) break;
+      const family = Atomics.load(words, at + 1);
+      if (family === 4 || family === 6) {
+        ranges.push({ family, first: this.#readAddress(at + 2, family), last: this.#readAddress(at + 6, family) });
+      } else isAnything = true;
+    }
+    this.#isLost = ((Atomics.load(words, begunRows) - start) | 0) > ringRows;
+    return isAnything ? undefined : ranges;
+  }
+
+  #readAddress(at: number, family: Family): bigint {
+    for (let w = 0; w < 4; w++) this.#scratch[w] = Atomics.load(this.#words, at + w);
+    return addressValue(this.#scratch, family);
+  }
+}
+
+function ringRowAt(count: number): number {
+  return ringHeadWords + (count & (ringRows - 1)) * ringRowWords;
 }

@@ -1,8 +1,10 @@
+import type { Log } from "../../base/report/index.ts";
 import { excessOf, measureEntry } from "./check-udm.ts";
 import { type UdmEntry, type UdmValues, sameEntry } from "./entry.ts";
 import {
   maxViolations,
   UdmError,
+  type EditedEntry,
   type UdmErrorCode,
   type UdmViolation,
   type UdmEdit,
@@ -90,11 +92,7 @@ export function isChange({ before, after }: EntryChange): boolean {
   return !sameEntry(before, after);
 }
 
-interface Refusal {
-  readonly refused: UdmErrorCode;
-  readonly field: string;
-  readonly description: string;
-}
+type Refusal = Extract<EditedEntry, { readonly refused: UdmErrorCode }>;
 
 function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | undefined): Refusal | undefined {
   const no = (refused: UdmErrorCode, why: string): Refusal => {
@@ -134,4 +132,40 @@ function changedValues(write: Extract<UdmWrite, { op: "create" | "update" }>): P
 /** Exactly the fields of {@link UdmValues}: a caller may pass a whole entry. */
 function onlyValues({ name, tags, vlan, internal, metadata }: UdmValues): UdmValues {
   return { name, tags, vlan, internal, metadata };
+}
+
+/** Those who are told of changes. One that fails is logged, and the others are told all the same. */
+export class Watchers<T extends readonly unknown[]> {
+  readonly #listeners = new Set<(...told: T) => void>();
+  readonly #log: Log;
+  readonly #failure: string;
+
+  /** @param failure what is logged of a listener that throws. */
+  constructor(log: Log, failure: string) {
+    this.#log = log;
+    this.#failure = failure;
+  }
+
+  isEmpty(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  /** @param now what it is told at once. @returns a function that ends it. */
+  add(listener: (...told: T) => void, now?: T): () => void {
+    this.#listeners.add(listener);
+    if (now !== undefined) this.#tell(listener, now);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  tell(...told: T): void {
+    for (const listener of this.#listeners) this.#tell(listener, told);
+  }
+
+  #tell(listener: (...told: T) => void, told: T): void {
+    try {
+      listener(...told);
+    } catch (error) {
+      this.#log.error({ error }, this.#failure);
+    }
+  }
 }

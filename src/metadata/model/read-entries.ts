@@ -207,19 +207,3 @@ function readKey(node: YamlScalar, fail: Fail): Key {
     throw error;
   }
 }
-
-/** Behind the lines of the entry that begins here: at the next line that is not indented, empty or a comment. */
-export function entryEnd(bytes: Uint8Array, at: number): number {
-  // A plain loop: lines are short, and each call of a search costs more than they do.
-  for (let i = at; i < bytes.length; i++) {
-    if (bytes[i] !== lineFeed) continue;
-    const next = bytes[i + 1];
-    if (next !== blank && next !== lineFeed && next !== carriageReturn && next !== hash) return i + 1;
-  }
-  return bytes.length;
-}
-
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-const blank = 0x20;
-const hash = 0x23;

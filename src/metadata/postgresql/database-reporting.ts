@@ -88,14 +88,6 @@ const failures = ["connect", "follow", "load", "commit", "copy", "export", "prun
 export type FailureStep = (typeof failures)[number];
 const outcomes = ["committed", "not_committed", "unknown"] as const;
 
-interface PostgresqlReadings {
-  readonly isConnected: () => boolean;
-  /** How many commits are known of that are not seen here yet. */
-  readonly behind: () => number;
-  /** For how long the database has been away; 0 while it is there. */
-  readonly staleMs: () => number;
-}
-
 /** What is counted of the database. */
 export class PostgresqlMetrics {
   readonly #connections: Counter;
@@ -106,21 +98,25 @@ export class PostgresqlMetrics {
   readonly #overtaken: Counter;
   readonly #resolved: Counter;
 
-  constructor(metrics: Metrics, readings: PostgresqlReadings) {
+  /**
+   * @param behind how many commits are known of that are not seen here yet.
+   * @param staleMs for how long the database has been away; 0 while it is there.
+   */
+  constructor(metrics: Metrics, isConnected: () => boolean, behind: () => number, staleMs: () => number) {
     metrics.gaugeFrom("netgloss_udm_postgresql_connected", "Whether the database of the metadata is there.", [], () =>
-      readings.isConnected() ? 1 : 0,
+      isConnected() ? 1 : 0,
     );
     metrics.gaugeFrom(
       "netgloss_udm_postgresql_behind_commits",
       "Commits of the metadata that are known of and not seen here yet.",
       [],
-      readings.behind,
+      behind,
     );
     metrics.gaugeFrom(
       "netgloss_udm_postgresql_stale_seconds",
       "For how long the database of the metadata has been away; 0 while it is there.",
       [],
-      () => readings.staleMs() / 1000,
+      () => staleMs() / 1000,
     );
     this.#connections = metrics.counter(
       "netgloss_udm_postgresql_connections_total",

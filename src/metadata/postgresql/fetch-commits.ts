@@ -1,5 +1,6 @@
+import type { Mirror } from "./mirror.ts";
 import type { Key } from "../../base/ip/index.ts";
-import { Watchers } from "../model/watchers.ts";
+import { Watchers } from "../model/apply-writes.ts";
 import type { Sql } from "postgres";
 import type { EntryChange } from "../model/apply-writes.ts";
 import type { UdmChange, ChangeHead, HistoryQuery, UdmHistory } from "../history/change.ts";
@@ -142,32 +143,41 @@ function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommi
   };
 }
 
-interface SharedHistoryOptions {
-  readonly isOn: () => boolean;
-  readonly epoch: () => string;
-  readonly last: () => number;
-  readonly first: () => number;
-  /** Asks the database. @throws Error while it is away. */
-  readonly ask: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
-  readonly log: Log;
-}
-
 /** The history in the database. Watchers get each change when this collector learns of it. */
 export class SharedHistory implements UdmHistory {
+  readonly #mirror: () => Pick<Mirror, "position" | "number" | "firstKept">;
+  readonly #isOn: boolean;
   readonly #ask: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
   readonly #watchers: Watchers<[UdmChange]>;
-  readonly isOn: () => boolean;
-  readonly epoch: () => string;
-  readonly last: () => number;
-  readonly first: () => number;
 
-  constructor({ isOn, epoch, last, first, ask, log }: SharedHistoryOptions) {
+  /** @param ask asks the database. @throws Error while it is away. */
+  constructor(
+    mirror: () => Pick<Mirror, "position" | "number" | "firstKept">,
+    isOn: boolean,
+    ask: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>,
+    log: Log,
+  ) {
+    this.#mirror = mirror;
+    this.#isOn = isOn;
     this.#ask = ask;
     this.#watchers = new Watchers(log, "a listener to changes of metadata failed");
-    this.isOn = isOn;
-    this.epoch = epoch;
-    this.last = last;
-    this.first = first;
+  }
+
+  isOn(): boolean {
+    return this.#isOn;
+  }
+
+  /** A database that was set back, or another one, gives numbers again. */
+  epoch(): string {
+    return (this.#mirror().position()?.store ?? "").replaceAll("-", "");
+  }
+
+  last(): number {
+    return this.#mirror().number();
+  }
+
+  first(): number {
+    return this.#mirror().firstKept();
   }
 
   list({ key, author, withoutLayers = false, after = 0, before, limit }: HistoryQuery): Promise<UdmChange[]> {

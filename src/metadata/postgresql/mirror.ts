@@ -13,7 +13,7 @@ import {
   type FetchedCommit,
 } from "./fetch-commits.ts";
 import type { UdmChange } from "../history/change.ts";
-import type { PublishedState } from "../store/store-contract.ts";
+import type { PublishedState } from "../store/collector-store.ts";
 import type { FullLoadReason, PostgresqlMetrics, DatabaseHealth } from "./database-reporting.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 

@@ -5,7 +5,7 @@ import {
   type ServerAddress,
   type TlsFiles,
 } from "../../base/postgresql/index.ts";
-import type { StoreOptions } from "../store/store-contract.ts";
+import type { StoreOptions } from "../store/collector-store.ts";
 
 /** Notifications of commits come under this name; each carries the number of the last commit and the time of the server. */
 export const channel = "netgloss_udm";

@@ -135,8 +135,8 @@ export class StateCopies {
       if (copy === undefined) return undefined;
       const { format, store, number, save, heardAt, entries } = JSON.parse(copy.head) as CopyHead;
       if (format !== 1) throw new Error(`${this.#path} is a copy of another version`);
-      const loader = { shared: this.#options.shared, thread: this.#thread, threadBytes };
-      const { index } = await loadBytes(loader, copy.bytes, undefined, false);
+      const { shared } = this.#options;
+      const { index } = await loadBytes(shared, this.#thread, threadBytes, copy.bytes, undefined, false);
       if (index.size !== entries) throw new Error(`${this.#path} has ${index.size} entries, not ${entries}`);
       return { index, position: { store, number, save }, heardAt };
     } catch (error) {

@@ -14,7 +14,7 @@ import type { UdmChange } from "../history/change.ts";
 import { UdmError, type UdmCommit, type UdmIndex } from "../model/udm-store.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";
-import { applyBatches, committed, originOf, type Batch, type Outcome } from "../store/commit-queue.ts";
+import { applyBatches, committed, originOf, type Batch, type Outcome } from "../store/collector-store.ts";
 import { ReloadNeeded, type Mirror } from "./mirror.ts";
 import type { PostgresqlMetrics } from "./database-reporting.ts";
 import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";

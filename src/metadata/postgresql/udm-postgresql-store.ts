@@ -12,8 +12,8 @@ import {
 import { limitLog } from "../../base/report/index.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { type UdmCommit, UdmError, type UdmIndex } from "../model/udm-store.ts";
-import type { Batch, Outcome } from "../store/commit-queue.ts";
-import { CollectorUdmStore, type UdmPlaces } from "../store/store-contract.ts";
+import type { Batch, Outcome } from "../store/collector-store.ts";
+import { CollectorUdmStore, type UdmPlaces } from "../store/collector-store.ts";
 import { logWrite } from "../store/store-reporting.ts";
 import { DatabaseHealth, PostgresqlMetrics } from "./database-reporting.ts";
 import { SharedHistory } from "./fetch-commits.ts";
@@ -112,21 +112,19 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     this.#place = place;
     this.places = { file: place, linesOf: async (keys: readonly Key[]) => keys.map(() => undefined) };
     this.#state = new DatabaseHealth(place, () => this.#mirror.position()?.number, limited);
-    this.#metrics = new PostgresqlMetrics(options.metrics, {
-      isConnected: () => this.#follower.session() !== undefined,
-      behind: () => this.#mirror.behind(),
-      staleMs: () => this.#state.staleMs(),
-    });
+    this.#metrics = new PostgresqlMetrics(
+      options.metrics,
+      () => this.#follower.session() !== undefined,
+      () => this.#mirror.behind(),
+      () => this.#state.staleMs(),
+    );
     this.#writer = new Writer(access, random);
-    this.history = new SharedHistory({
-      isOn: () => options.historyBytes > 0,
-      // A database that was set back, or another one, gives numbers again.
-      epoch: () => (this.#mirror.position()?.store ?? "").replaceAll("-", ""),
-      last: () => this.#mirror.number(),
-      first: () => this.#mirror.firstKept(),
-      ask: (work) => this.#connected().ask(work),
+    this.history = new SharedHistory(
+      () => this.#mirror,
+      options.historyBytes > 0,
+      (work) => this.#connected().ask(work),
       log,
-    });
+    );
     this.#mirror = new Mirror({
       place,
       shared: this.shared,

@@ -143,17 +143,13 @@ interface JsonOptions {
   readonly accepted?: readonly number[];
 }
 
-interface SourceReaderOptions {
-  readonly config: SourceConfig;
-  /** Of the last run that was used; undefined: the whole document is wanted. */
-  readonly known: Validators | undefined;
-  /** What kind of credentials a token is: `Bearer`, `Token`; "" for a header of its own, which the kind sets. */
-  readonly tokenScheme: string;
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** What a reader asks with. */
+interface ReaderOptions {
   readonly agentFor: AgentFor;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 /** How often an interface may ask for patience in one run, and for how long at a time. */
@@ -164,14 +160,33 @@ const timeoutsOfAnswer = 10;
 
 /** Reads what a source has, for the kinds. */
 export class SourceReader {
-  readonly #options: SourceReaderOptions;
+  readonly #config: SourceConfig;
+  readonly #known: Validators | undefined;
+  readonly #tokenScheme: string;
+  readonly #options: ReaderOptions;
+  readonly #pause: Pause;
+  readonly #signal: AbortSignal;
   #validators: Validators = {};
   #waits = 0;
-  readonly #base: string;
 
-  constructor(options: SourceReaderOptions) {
+  /**
+   * @param known of the last run that was used; undefined: the whole document is wanted.
+   * @param tokenScheme what kind of credentials a token is: `Bearer`, `Token`; "" for a header of its own, which the kind sets.
+   */
+  constructor(
+    config: SourceConfig,
+    known: Validators | undefined,
+    tokenScheme: string,
+    options: ReaderOptions,
+    pause: Pause,
+    signal: AbortSignal,
+  ) {
+    this.#config = config;
+    this.#known = known;
+    this.#tokenScheme = tokenScheme;
     this.#options = options;
-    this.#base = (this.#options.config.url ?? "").replace(/\/+$/, "");
+    this.#pause = pause;
+    this.#signal = signal;
   }
 
   /** What the document is known by, once it was read. */
@@ -185,14 +200,9 @@ export class SourceReader {
    * @param isWhole whether it is wanted in any case.
    */
   async document(isWhole = false): Promise<Buffer | undefined> {
-    const known = isWhole ? undefined : this.#options.known;
-    if (this.#options.config.path !== undefined) {
-      const found = await readPath(
-        this.#options.config.path,
-        this.#options.config.maxBytes,
-        known,
-        this.#options.signal,
-      );
+    const known = isWhole ? undefined : this.#known;
+    if (this.#config.path !== undefined) {
+      const found = await readPath(this.#config.path, this.#config.maxBytes, known, this.#signal);
       this.#validators = found.validators;
       return found.bytes;
     }
@@ -200,14 +210,14 @@ export class SourceReader {
       ...(known?.etag !== undefined && { "if-none-match": known.etag }),
       ...(known?.lastModified !== undefined && { "if-modified-since": known.lastModified }),
     };
-    const answer = await this.#request(this.#options.config.url ?? "", conditions);
+    const answer = await this.#request(this.#config.url ?? "", conditions);
     if (answer.status === 304 && Object.keys(conditions).length > 0) {
       this.#validators = known ?? {};
       return undefined;
     }
-    if (answer.status !== 200) throw refusal(this.#options.config.url ?? "", answer);
+    if (answer.status !== 200) throw refusal(this.#config.url ?? "", answer);
     if (isPage(answer.body)) {
-      const message = `${placeOf(this.#options.config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
+      const message = `${placeOf(this.#config.url ?? "")} answers with a page of HTML: does it want a sign-in?`;
       throw new SourceFault("content", message);
     }
     const { etag, "last-modified": lastModified } = answer.headers;
@@ -217,12 +227,12 @@ export class SourceReader {
 
   /** JSON of an interface. Waits where it asks for patience. @param path behind the URL, with its parameters. */
   async json(path: string, { headers = {}, method, accepted = [] }: JsonOptions = {}): Promise<unknown> {
-    const url = `${this.#base}${path}`;
+    const url = `${(this.#config.url ?? "").replace(/\/+$/, "")}${path}`;
     const answer = await this.#request(
       url,
       { accept: "application/json", ...headers },
       method,
-      timeoutsOfAnswer * this.#options.config.timeoutMs,
+      timeoutsOfAnswer * this.#config.timeoutMs,
     );
     if ((answer.status < 200 || answer.status > 299) && !accepted.includes(answer.status)) throw refusal(url, answer);
     try {
@@ -239,19 +249,23 @@ export class SourceReader {
     mostMs?: number,
   ): Promise<HttpAnswer> {
     const [ca, cert, key] = await Promise.all(
-      [this.#options.config.caPath, this.#options.config.certPath, this.#options.config.keyPath].map(readPem),
+      [this.#config.caPath, this.#config.certPath, this.#config.keyPath].map(readPem),
     );
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-    const all = { ...(await credentials(this.#options)), ...this.#options.config.headers, ...headers };
-    const { timeoutMs, maxBytes, redirectHosts } = this.#options.config;
+    const all = {
+      ...(await credentials(this.#config, this.#tokenScheme, this.#options.env)),
+      ...this.#config.headers,
+      ...headers,
+    };
+    const { timeoutMs, maxBytes, redirectHosts } = this.#config;
     for (;;) {
       const late = mostMs === undefined ? undefined : AbortSignal.timeout(mostMs);
-      const ends = late === undefined ? this.#options.signal : AbortSignal.any([this.#options.signal, late]);
+      const ends = late === undefined ? this.#signal : AbortSignal.any([this.#signal, late]);
       const answer = await httpGet(
         { url, headers: all, tls, timeoutMs, maxBytes, redirectHosts, signal: ends, ...(method && { method }) },
         this.#options.agentFor,
       ).catch((error: unknown) => {
-        if (late?.aborted !== true || this.#options.signal.aborted) throw error;
+        if (late?.aborted !== true || this.#signal.aborted) throw error;
         throw new SourceFault(
           "too_slow",
           `the answer of ${placeOf(url)} was not whole after ${(mostMs ?? 0) / 1000} s`,
@@ -263,7 +277,7 @@ export class SourceReader {
       if (++this.#waits > mostWaits || wait > longestWaitMs) {
         throw new SourceFault("rate_limited", `${placeOf(url)} asks to come back later (${answer.status})`, wait);
       }
-      await this.#options.pause(wait, this.#options.signal);
+      await this.#pause(wait, this.#signal);
     }
   }
 }
@@ -303,8 +317,11 @@ async function readPem(path: string | undefined): Promise<Buffer | undefined> {
   });
 }
 
-async function credentials(options: SourceReaderOptions): Promise<Readonly<Record<string, string>>> {
-  const { config, tokenScheme, env } = options;
+async function credentials(
+  config: SourceConfig,
+  tokenScheme: string,
+  env: ReaderOptions["env"],
+): Promise<Readonly<Record<string, string>>> {
   if (config.token !== undefined && tokenScheme !== "") {
     const token = await readSecret(config.token, env);
     return { authorization: token.includes(" ") ? token : `${tokenScheme} ${token}` };

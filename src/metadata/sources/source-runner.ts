@@ -2,7 +2,7 @@ import { ExchangeError, toUdmEntry, type ImportFault } from "../exchange/import-
 import { importObjects } from "../exchange/export-entries.ts";
 import type { ColumnMap } from "../exchange/map/column-map.ts";
 import type { Select } from "../exchange/rows/selection.ts";
-import type { Clock, Log } from "../../base/report/index.ts";
+import type { Reporting } from "../../base/report/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { LayerChanges, UdmLayers } from "../store/udm-layers.ts";
 import { UdmError } from "../model/udm-store.ts";
@@ -30,57 +30,31 @@ interface SourceReading {
   readonly faultCount: number;
 }
 
-interface ReadSourceOptions {
+/** What sources are read with. */
+export interface SourcesOptions extends Reporting {
+  /** Path of the file that lists them. */
+  readonly path: string;
+  readonly readFile: (path: string) => Promise<Uint8Array>;
+  readonly layers: UdmLayers;
+  readonly copies: LastCopies | undefined;
   readonly agentFor: AgentFor;
+  /** Selects the rows of a document by an expression. */
   readonly select: Select;
-  readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  readonly after: (action: () => void, ms: number) => () => void;
+  /** 0 to 1. */
+  readonly random: () => number;
 }
 
-/**
- * Reads all entries of a source.
- *
- * @param known of the last run that was used; undefined: the whole is wanted.
- * @throws SourceFault when not all could be read.
- */
-async function readSource(
-  config: SourceConfig,
-  known: Validators | undefined,
-  memory: Map<string, unknown>,
-  options: ReadSourceOptions,
-  signal: AbortSignal,
-): Promise<SourceReading> {
-  const kind = sourceKinds[config.kind] as SourceKind;
-  const map = mapOf(config, kind);
-  const reader = new SourceReader({ ...options, config, known, signal, tokenScheme: kind.tokenScheme ?? "" });
-  try {
-    const answer = await kind.read({
-      config: { ...config, map },
-      reader,
-      select: options.select,
-      signal,
-      memory,
-      now: options.clock.now(),
-      secret: async (which) => {
-        const place = config[which];
-        return place === undefined ? "" : readSecret(place, options.env);
-      },
-    });
-    const { validators } = reader;
-    if (answer === undefined) return { entries: undefined, validators, rows: 0, faults: [], faultCount: 0 };
-    const result = "rows" in answer ? await importObjects(answer.rows, map) : answer.result;
-    const { entries, rows, faults, faultCount } = result;
-    const gap = faults.find(({ lines }) => lines !== undefined);
-    if (gap !== undefined) throw new SourceFault("content", gap.reason);
-    if (entries.length === 0 && faultCount > 0) {
-      throw new SourceFault("content", `none of ${rows} rows can be used: ${showFault(faults[0])}`);
-    }
-    return { entries: entries.map(toUdmEntry), validators, rows, faults, faultCount };
-  } catch (error) {
-    if (error instanceof ExchangeError) throw new SourceFault("content", error.message);
-    throw error;
-  }
+/** What all runners share. */
+export interface SharedByRunners {
+  /** Waits for one of few places, for as long as an action takes. */
+  readonly turn: <A>(action: () => Promise<A>) => Promise<A>;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly metrics: SourceMetrics;
+  /** Called after each run. */
+  readonly changed: () => void;
 }
 
 /** The map of the source, else that of its kind, with the source's own defaults. */
@@ -129,21 +103,6 @@ function guardAgainst(
   return undefined;
 }
 
-export interface SourceRunnerOptions extends ReadSourceOptions {
-  readonly layers: UdmLayers;
-  /** Undefined: copies are not kept. */
-  readonly copies: LastCopies | undefined;
-  /** Waits for one of few places, for as long as an action takes. */
-  readonly turn: <A>(action: () => Promise<A>) => Promise<A>;
-  readonly after: (action: () => void, ms: number) => () => void;
-  /** 0 to 1. */
-  readonly random: () => number;
-  readonly metrics: SourceMetrics;
-  readonly log: Log;
-  /** Called after each run. */
-  readonly changed: () => void;
-}
-
 /** After a failure it is tried again sooner than the interval, then less and less often. */
 const firstRetryMs = 15_000;
 const jitter = 0.1;
@@ -151,7 +110,8 @@ const jitter = 0.1;
 /** One source: reads it again and again, and keeps its layer. */
 export class SourceRunner {
   readonly config: SourceConfig;
-  readonly #options: SourceRunnerOptions;
+  readonly #options: SourcesOptions;
+  readonly #shared: SharedByRunners;
   readonly #name: string;
   readonly #memory = new Map<string, unknown>();
   #validators: Validators | undefined;
@@ -168,7 +128,8 @@ export class SourceRunner {
   #isEnded = false;
   readonly #ending = new AbortController();
 
-  constructor(config: SourceConfig, options: SourceRunnerOptions) {
+  constructor(config: SourceConfig, options: SourcesOptions, shared: SharedByRunners) {
+    this.#shared = shared;
     this.config = config;
     this.#options = options;
     this.#name = config.name;
@@ -199,7 +160,7 @@ export class SourceRunner {
       // What is read by other rules must be read whole.
       if (copy.fingerprint === this.config.fingerprint) ({ validators: this.#validators } = copy);
     } catch (error) {
-      this.#options.metrics.copyFailed(this.#name);
+      this.#shared.metrics.copyFailed(this.#name);
       this.#options.log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
     }
   }
@@ -272,7 +233,7 @@ export class SourceRunner {
       faultyRows,
       faults: faults.slice(0, mostFaults),
     };
-    this.#options.changed();
+    this.#shared.changed();
     return this.state();
   }
 
@@ -287,8 +248,53 @@ export class SourceRunner {
     return this.#isRestored ? "restored" : "waiting";
   }
 
+  /**
+   * Reads all entries of the source.
+   *
+   * @param known of the last run that was used; undefined: the whole is wanted.
+   * @throws SourceFault when not all could be read.
+   */
+  async #readAll(
+    known: Validators | undefined,
+    memory: Map<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<SourceReading> {
+    const { config } = this;
+    const options = this.#options;
+    const kind = sourceKinds[config.kind] as SourceKind;
+    const map = mapOf(config, kind);
+    const reader = new SourceReader(config, known, kind.tokenScheme ?? "", options, this.#shared.pause, signal);
+    try {
+      const answer = await kind.read({
+        config: { ...config, map },
+        reader,
+        select: options.select,
+        signal,
+        memory,
+        now: options.clock.now(),
+        secret: async (which) => {
+          const place = config[which];
+          return place === undefined ? "" : readSecret(place, options.env);
+        },
+      });
+      const { validators } = reader;
+      if (answer === undefined) return { entries: undefined, validators, rows: 0, faults: [], faultCount: 0 };
+      const result = "rows" in answer ? await importObjects(answer.rows, map) : answer.result;
+      const { entries, rows, faults, faultCount } = result;
+      const gap = faults.find(({ lines }) => lines !== undefined);
+      if (gap !== undefined) throw new SourceFault("content", gap.reason);
+      if (entries.length === 0 && faultCount > 0) {
+        throw new SourceFault("content", `none of ${rows} rows can be used: ${showFault(faults[0])}`);
+      }
+      return { entries: entries.map(toUdmEntry), validators, rows, faults, faultCount };
+    } catch (error) {
+      if (error instanceof ExchangeError) throw new SourceFault("content", error.message);
+      throw error;
+    }
+  }
+
   #read(known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> {
-    return this.#options.turn(async () => {
+    return this.#shared.turn(async () => {
       const late = new AbortController();
       const seconds = this.config.maxTimeMs / 1000;
       const tooSlow = new SourceFault("too_slow", `it was not read within ${seconds} s (max_time)`);
@@ -296,7 +302,7 @@ export class SourceRunner {
       const signal = AbortSignal.any([this.#ending.signal, late.signal]);
       try {
         // What does not look at the signal is not waited for.
-        return await Promise.race([readSource(this.config, known, using, this.#options, signal), rejected(signal)]);
+        return await Promise.race([this.#readAll(known, using, signal), rejected(signal)]);
       } catch (error) {
         throw late.signal.aborted ? tooSlow : error;
       } finally {
@@ -327,7 +333,7 @@ export class SourceRunner {
       });
       this.#isRestored = true;
     } catch (error) {
-      this.#options.metrics.copyFailed(this.#name);
+      this.#shared.metrics.copyFailed(this.#name);
       this.#options.log.warn(
         { source: this.#name, error },
         "the last good copy of a source cannot be kept: it is not used at the next start",
@@ -376,7 +382,7 @@ export class SourceRunner {
       retryAfterMs = retry;
       this.#failures++;
       this.#memory.clear();
-      this.#options.metrics.failed(this.#name, code);
+      this.#shared.metrics.failed(this.#name, code);
       this.#options.log.warn(
         { source: this.#name, reason, failures: this.#failures },
         "a source cannot be read: its last entries stay",
@@ -384,14 +390,14 @@ export class SourceRunner {
       const ms = Math.round(this.#options.clock.monotonic() - start);
       this.#run = { result: "failed", reason, code, at, ms, rows: 0, faultyRows: 0, faults: [] };
     }
-    this.#options.metrics.ran(
+    this.#shared.metrics.ran(
       this.#name,
       this.#run.result,
       this.#options.clock.monotonic() - start,
       this.#run.faultyRows,
     );
     this.#schedule(retryAfterMs);
-    this.#options.changed();
+    this.#shared.changed();
     return this.state();
   }
 

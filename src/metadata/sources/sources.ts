@@ -1,31 +1,8 @@
-import type { Select } from "../exchange/rows/selection.ts";
-import type { Clock, Component, Health, Log, Metrics } from "../../base/report/index.ts";
-import type { UdmLayers } from "../store/udm-layers.ts";
+import type { Component } from "../../base/report/index.ts";
 import { readSourcesFile, SourcesFileError } from "./config/read-sources-file.ts";
-import { type LastCopies, SourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
-import { SourceRunner } from "./source-runner.ts";
-import type { AgentFor } from "./source-reader.ts";
+import { SourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
+import { type SharedByRunners, SourceRunner, type SourcesOptions } from "./source-runner.ts";
 import { type SourceConfig, sourceFaults } from "./source-config.ts";
-
-export interface SourcesOptions {
-  /** Path of the file that lists them. */
-  readonly path: string;
-  readonly readFile: (path: string) => Promise<Uint8Array>;
-  readonly layers: UdmLayers;
-  readonly copies: LastCopies | undefined;
-  readonly agentFor: AgentFor;
-  /** Selects the rows of a document by an expression. */
-  readonly select: Select;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after: (action: () => void, ms: number) => () => void;
-  /** 0 to 1. */
-  readonly random: () => number;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Health;
-}
 
 /** Runs at the same time. */
 const mostRuns = 3;
@@ -38,12 +15,18 @@ export class Sources implements Component {
   /** Why the file cannot be used. */
   #fault: string | undefined;
   readonly #metrics: SourceMetrics;
-  readonly #turn = createTurns(mostRuns);
+  readonly #shared: SharedByRunners;
   readonly name = "sources";
 
   constructor(options: SourcesOptions) {
     this.#options = options;
     this.#metrics = new SourceMetrics(options.metrics, () => this.states());
+    this.#shared = {
+      turn: createTurns(mostRuns),
+      pause: (ms, signal) => this.#pause(ms, signal),
+      metrics: this.#metrics,
+      changed: () => this.#report(),
+    };
   }
 
   async start(): Promise<void> {
@@ -130,17 +113,7 @@ export class Sources implements Component {
   async #use(configs: readonly SourceConfig[]): Promise<void> {
     const kept = (config: SourceConfig): SourceRunner | undefined =>
       this.#runners.find((runner) => runner.config.fingerprint === config.fingerprint);
-    const next = configs.map(
-      (config) =>
-        kept(config) ??
-        new SourceRunner(config, {
-          ...this.#options,
-          turn: this.#turn,
-          pause: (ms, signal) => this.#pause(ms, signal),
-          metrics: this.#metrics,
-          changed: () => this.#report(),
-        }),
-    );
+    const next = configs.map((config) => kept(config) ?? new SourceRunner(config, this.#options, this.#shared));
     const gone = this.#runners.filter((runner) => !next.includes(runner));
     const added = next.filter((runner) => !this.#runners.includes(runner));
     await Promise.all(gone.map((runner) => runner.end()));

@@ -37,42 +37,43 @@ export interface EntryWarnings {
 }
 
 /** Gathers warnings, entry by entry. */
-interface WarningsGatherer extends EntryWarnings {
-  look(entry: UdmEntry): void;
-  /** Looks at the key alone. */
-  lookAtKey(key: Key): void;
-  notUsed(entries: readonly MappedTwice[]): void;
-}
+export class WarningsGatherer {
+  readonly #hostBits: { readonly key: string; readonly covers: string }[] = [];
+  readonly #shown: { readonly key: string; readonly problems: readonly string[] }[] = [];
+  #count = 0;
+  #hostBitsCount = 0;
+  #mappedTwice: readonly MappedTwice[] = [];
 
-export function createWarnings(): WarningsGatherer {
-  const hostBits = { count: 0, shown: [] as { readonly key: string; readonly covers: string }[] };
-  const shown: { readonly key: string; readonly problems: readonly string[] }[] = [];
-  const warnings = {
-    count: 0,
-    shown,
-    hostBits,
-    mappedTwice: { count: 0, shown: [] as readonly MappedTwice[] },
-    notUsed(entries: readonly MappedTwice[]): void {
-      warnings.mappedTwice = { count: entries.length, shown: entries.slice(0, maxWarnings) };
-    },
-    lookAtKey(key: Key): void {
-      const covers = networkOfKey(key);
-      if (covers === undefined) return;
-      hostBits.count++;
-      if (hostBits.shown.length < maxWarnings) hostBits.shown.push({ key: key.text, covers });
-    },
-    look(entry: UdmEntry): void {
-      warnings.lookAtKey(entry.key);
-      if (isSurelyFine(entry)) return;
-      const problems = [...checkValues(entry).map(({ description }) => description), ...deceptiveTexts(entry)];
-      if (entry.fileOnly?.contexts?.length === 0)
-        problems.push("its contexts are not known, so that it applies nowhere");
-      if (problems.length === 0) return;
-      warnings.count++;
-      if (shown.length < maxWarnings) shown.push({ key: entry.key.text, problems });
-    },
-  };
-  return warnings;
+  notUsed(entries: readonly MappedTwice[]): void {
+    this.#mappedTwice = entries;
+  }
+
+  /** Looks at the key alone. */
+  lookAtKey(key: Key): void {
+    const covers = networkOfKey(key);
+    if (covers === undefined) return;
+    this.#hostBitsCount++;
+    if (this.#hostBits.length < maxWarnings) this.#hostBits.push({ key: key.text, covers });
+  }
+
+  look(entry: UdmEntry): void {
+    this.lookAtKey(entry.key);
+    if (isSurelyFine(entry)) return;
+    const problems = [...checkValues(entry).map(({ description }) => description), ...deceptiveTexts(entry)];
+    if (entry.fileOnly?.contexts?.length === 0) problems.push("its contexts are not known, so that it applies nowhere");
+    if (problems.length === 0) return;
+    this.#count++;
+    if (this.#shown.length < maxWarnings) this.#shown.push({ key: entry.key.text, problems });
+  }
+
+  found(): EntryWarnings {
+    return {
+      count: this.#count,
+      shown: this.#shown,
+      hostBits: { count: this.#hostBitsCount, shown: this.#hostBits },
+      mappedTwice: { count: this.#mappedTwice.length, shown: this.#mappedTwice.slice(0, maxWarnings) },
+    };
+  }
 }
 
 /** Logs a warning for each entry; such entries are used as they are. */

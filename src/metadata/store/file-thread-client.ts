@@ -15,7 +15,7 @@ import {
   replayImage,
 } from "../../base/file/index.ts";
 import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
-import { PageFile, type LineQuestion, type PageWriter } from "./page-writer.ts";
+import { PageFile, type LineQuestion, type PageWriter } from "./udm-pages.ts";
 import type { IndexLoan } from "../index/index-builder.ts";
 import { limitLog, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 
@@ -29,22 +29,18 @@ interface FileState extends Omit<LoadedState, "built"> {
 /** Of a file of this part of the size of a big one a load could hold the event loop for tens of milliseconds, before the code is compiled. */
 const loadShare = 8;
 
-interface BytesLoader {
-  readonly shared: SharedIndex;
-  readonly thread: FileThread | undefined;
-  /** A file of this many bytes is a big one. */
-  readonly threadBytes: number;
-}
-
 /**
  * {@link loadState}, in the thread if the file is not small.
  *
+ * @param threadBytes a file of this many bytes is a big one.
  * @param before the current state, which is given back when the file says the same.
  * @param keep whether the thread is to keep the bytes of a big file for saves.
  * @throws YamlFault; UdmError `resource_exhausted`
  */
 export async function loadBytes(
-  { shared, thread, threadBytes }: BytesLoader,
+  shared: SharedIndex,
+  thread: FileThread | undefined,
+  threadBytes: number,
   bytes: Uint8Array,
   before: UdmIndex | undefined,
   keep: boolean,
@@ -157,10 +153,7 @@ function failure(error: unknown): ThreadAnswer {
   return error instanceof SaveError ? { ...failed, step: error.step, remark: error.remark } : failed;
 }
 
-interface Call {
-  readonly resolve: (answer: ThreadAnswer) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Call = Readonly<{ resolve: (answer: ThreadAnswer) => void; reject: (error: unknown) => void }>;
 
 /** What a call ends in when the thread ends before it has answered. */
 class ThreadDeath extends Error {

@@ -5,18 +5,11 @@ import { errorCode, readSettled, type FileIo, type FileStamp, type FileState } f
 import { UdmError } from "../model/udm-store.ts";
 import { KeyError, parseKey } from "../../base/ip/index.ts";
 import { LentBuilder, type IndexLoan, type IndexReturn } from "../index/index-builder.ts";
-import { entryEnd, readEntries, readEntry } from "../model/read-entries.ts";
-import { emptyFileText, renderEntry } from "../model/render-entry.ts";
+import { readEntries, readEntry } from "../model/read-entries.ts";
+import { emptyFileText, entryEnd, renderEntry } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
-import { createWarnings, type EntryWarnings } from "./check-metadata-file.ts";
+import { WarningsGatherer, type EntryWarnings } from "./check-metadata-file.ts";
 import { PlainEntryScanner } from "./plain-entry-scanner.ts";
-
-/** What a file holds, and the stamp of that content. */
-interface FileBytes {
-  /** Undefined when there is no file. */
-  readonly stamp: FileStamp | undefined;
-  readonly bytes: Uint8Array;
-}
 
 /** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
 export class LoadError extends Error {
@@ -37,9 +30,14 @@ export class LoadError extends Error {
  * on a volume that is not mounted must not look empty.
  *
  * @param shownPath the name of the file in messages.
+ * @returns what it holds, and the stamp of that content; undefined when there is no file.
  * @throws LoadError
  */
-export async function readMetadataFile(io: FileIo, path: string, shownPath: string): Promise<FileBytes> {
+export async function readMetadataFile(
+  io: FileIo,
+  path: string,
+  shownPath: string,
+): Promise<{ readonly stamp: FileStamp | undefined; readonly bytes: Uint8Array }> {
   try {
     const before = await stateOrMissing(io, path);
     if (before === undefined) return { stamp: undefined, bytes: new Uint8Array(0) };
@@ -101,7 +99,7 @@ export function loadState(loan: IndexLoan, bytes: Uint8Array): LoadedState {
 function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
   if (!isUtf8(bytes)) return undefined;
   const builder = new LentBuilder(loan);
-  const warnings = createWarnings();
+  const warnings = new WarningsGatherer();
   const unknownFields = new Map<string, number>();
   const scanner = new PlainEntryScanner(bytes);
   const readYaml = createPlainYamlReader();
@@ -173,7 +171,7 @@ function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
   const text = decodeUtf8(bytes);
   const { entries, unknownFields, mappedTwice } = readEntries(text);
   const builder = new LentBuilder(loan);
-  const warnings = createWarnings();
+  const warnings = new WarningsGatherer();
   warnings.notUsed(mappedTwice);
   /** How much of the text is as it would be written; -1 when some is not. */
   let written = 0;
@@ -190,12 +188,11 @@ function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
 
 function finish(
   builder: LentBuilder,
-  { count, shown, hostBits, mappedTwice }: EntryWarnings,
+  warnings: WarningsGatherer,
   unknownFields: ReadonlyMap<string, number>,
   isOurs: boolean,
 ): LoadedState {
-  const warnings = { count, shown, hostBits, mappedTwice };
-  return { built: builder.finish(), size: builder.size, unknownFields, warnings, isOurs };
+  return { built: builder.finish(), size: builder.size, unknownFields, warnings: warnings.found(), isOurs };
 }
 
 const dash = 0x2d;

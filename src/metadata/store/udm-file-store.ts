@@ -16,8 +16,8 @@ import { UdmSaver, fileNameOf } from "./udm-saver.ts";
 import { UdmError, type UdmIndex, type UdmCommit } from "../model/udm-store.ts";
 import { logWarnings } from "./check-metadata-file.ts";
 import { logWrite, tryFolders } from "./store-reporting.ts";
-import { applyBatches, committed, type Outcome, originOf, type Batch } from "./commit-queue.ts";
-import { CollectorUdmStore, type UdmFileStoreOptions, type UdmPlaces } from "./store-contract.ts";
+import { applyBatches, committed, type Outcome, originOf, type Batch } from "./collector-store.ts";
+import { CollectorUdmStore, type UdmFileStoreOptions, type UdmPlaces } from "./collector-store.ts";
 import { FileThread, loadBytes } from "./file-thread-client.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { MetadataHistory, type NewLayerChange } from "../history/history.ts";
@@ -296,14 +296,16 @@ export class UdmFileStore extends CollectorUdmStore {
     if (stamp === undefined && this.#isLoaded && this.current().size > 0) {
       throw new LoadError("io", `${path}: the file is gone`);
     }
-    const loader = { shared: this.shared, thread: this.#thread, threadBytes: this.#threadBytes };
-    const found = await loadBytes(loader, bytes, this.published.index(), owned).catch((error: unknown) => {
-      throw contentError(error, path, stamp);
-    });
+    const before = this.published.index();
+    const found = await loadBytes(this.shared, this.#thread, this.#threadBytes, bytes, before, owned).catch(
+      (error: unknown) => {
+        throw contentError(error, path, stamp);
+      },
+    );
     this.published.makeCurrent(found.index);
     if (owned) await this.history.open(found.index, stampText(stamp));
     this.#isLoaded = true;
-    if (owned) this.#saver.loaded({ stamp, isOurs: found.isOurs, isInThread: found.isInThread });
+    if (owned) this.#saver.loaded(stamp, found.isOurs, found.isInThread);
     this.#reportLoaded(found, stamp !== undefined);
     if (bytes.length > 0) this.#options.fileRead?.(bytes);
   }

@@ -1,6 +1,6 @@
 import { compareSpecificity, type Address, type Key } from "../../base/ip/index.ts";
-import type { PublishedState } from "./store-contract.ts";
-import { mostChanges } from "../index/shared-reader.ts";
+import type { PublishedState } from "./collector-store.ts";
+import { mostChanges } from "../index/snapshots.ts";
 import type { SharedIndex, UdmLayer } from "../index/shared-index.ts";
 import { nextTurn, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";

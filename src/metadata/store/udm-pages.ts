@@ -1,6 +1,14 @@
+import {
+  replaceFile,
+  sameStamp,
+  type FileIo,
+  type FileStamp,
+  type SavePlan,
+  type SavedFile,
+} from "../../base/file/index.ts";
+import { findEntryLines, type EntryLines } from "./entry-lines.ts";
 import { parseKey, type Key, compareKeys } from "../../base/ip/index.ts";
-import { entryEnd } from "../model/read-entries.ts";
-import { emptyFileText } from "../model/render-entry.ts";
+import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 
 // Changes as bytes, one after the other: length of the key's text (1), length of the YAML (4), both texts.
 const headBytes = 5;
@@ -76,7 +84,7 @@ interface UdmChange {
  * Some entries of the file in list order, as the bytes that are written. Immutable, so that a save that fails leaves the
  * pages before it as they were.
  */
-export interface UdmPage {
+interface UdmPage {
   readonly bytes: Uint8Array;
   /** Key of its first entry. */
   readonly first: Key;
@@ -89,7 +97,7 @@ const pageEntries = 64;
 const gatheredBytes = 256 * 1024;
 
 /** Cuts text that {@link renderEntry} has written, in list order, into pages. The bytes are shared, not copied. */
-export function paginate(bytes: Uint8Array): UdmPage[] {
+function paginate(bytes: Uint8Array): UdmPage[] {
   const starts = entryStarts(bytes);
   const pages: UdmPage[] = [];
   for (let i = 0; i < starts.length; i += pageEntries) {
@@ -101,7 +109,7 @@ export function paginate(bytes: Uint8Array): UdmPage[] {
 }
 
 /** The pages after the changes, of which a later one to the same key wins. Pages that do not change are shared. */
-export function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): readonly UdmPage[] {
+function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): readonly UdmPage[] {
   const byKey = new Map(changes.map((change) => [change.key.text, change]));
   const sorted = [...byKey.values()].sort((a, b) => compareKeys(a.key, b.key));
   const changed: UdmPage[] = [];
@@ -126,7 +134,7 @@ export function changePages(pages: readonly UdmPage[], changes: readonly UdmChan
 }
 
 /** The whole file in few pieces: what lies side by side in memory is not copied. No piece is longer than `maxBytes`. */
-export function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uint8Array> {
+function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uint8Array> {
   if (pages.length === 0) yield Buffer.from(emptyFileText);
   let gathered: Uint8Array[] = [];
   let gatheredLength = 0;
@@ -147,7 +155,7 @@ export function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Genera
 }
 
 /** How many lines the pages have up to each of them, and in all. */
-export function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): Uint32Array {
+function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): Uint32Array {
   const sums = new Uint32Array(pages.length + 1);
   for (const [i, page] of pages.entries()) {
     let lines = known.get(page);
@@ -162,7 +170,7 @@ export function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, num
  *
  * @param sums as {@link linesUpTo} has them.
  */
-export function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number | undefined {
+function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number | undefined {
   const n = lastNotAfter(pages.length, (i) => (pages[i] as UdmPage).first, key);
   const page = pages[n];
   if (page === undefined) return undefined;
@@ -184,14 +192,14 @@ function countLines(bytes: Uint8Array, end: number): number {
 }
 
 /** Into how many pieces of memory the pages are scattered. */
-export function countRuns(pages: readonly UdmPage[]): number {
+function countRuns(pages: readonly UdmPage[]): number {
   let count = 0;
   for (const _ of runs(pages)) count++;
   return count;
 }
 
 /** The same pages side by side in memory of their own, so that what they lay in before can be freed. */
-export function gatherPages(pages: readonly UdmPage[]): readonly UdmPage[] {
+function gatherPages(pages: readonly UdmPage[]): readonly UdmPage[] {
   const all = new Uint8Array(pages.reduce((sum, page) => sum + page.bytes.length, 0));
   let at = 0;
   return pages.map(({ bytes, first }) => {
@@ -260,4 +268,106 @@ function keyAt(bytes: Uint8Array, start: number): Key {
   const from = isQuoted ? start + 1 : start;
   const end = bytes.indexOf(isQuoted ? 0x22 : 0x3a, from);
   return parseKey(Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1"));
+}
+
+/** Asks for the lines of entries in a file. */
+export interface LineQuestion {
+  readonly path: string;
+  /** Of the content that is meant. */
+  readonly stamp: FileStamp;
+  /** How many entries it has. */
+  readonly size: number;
+  readonly keys: readonly string[];
+}
+
+/** Holds the bytes of the file and writes them with each save. */
+export interface PageWriter {
+  /** Whether it knows the whole file: else the next save needs all of it. */
+  readonly isFilled: boolean;
+  /**
+   * Takes the text of all entries, in list order, in place of what it held.
+   *
+   * @param texts pieces of whole entries. What it held stays in force when they break off.
+   */
+  takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
+  /** Forgets all, so that the next save needs the whole file. */
+  clear(): void;
+  /**
+   * Writes the file with the changes, as a {@link ChangeLog} has them; their memory is gone then. When it fails, nothing has
+   * changed here either. @throws SaveError
+   */
+  save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
+  /**
+   * The lines on which entries begin, from 1 on: by the bytes that it holds, else the file is read, once for its content. Undefined
+   * for entries that are not found, for all of them when the file is not that of the stamp. @throws the errors of the system
+   */
+  linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
+}
+
+/** How many pieces of memory are gathered into one after a save. */
+const maxRuns = 4096;
+
+/** @param maxWrite bytes given to the system at once. */
+export class PageFile implements PageWriter {
+  readonly #io: FileIo;
+  readonly #maxWrite: number;
+  #pages: readonly UdmPage[] | undefined;
+  readonly #linesOfPage = new WeakMap<UdmPage, number>();
+  #counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
+  #found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
+
+  constructor(io: FileIo, maxWrite: number) {
+    this.#io = io;
+    this.#maxWrite = maxWrite;
+  }
+
+  get isFilled(): boolean {
+    return this.#pages !== undefined;
+  }
+
+  async takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+    const filled: UdmPage[] = [];
+    for await (const text of texts) for (const page of paginate(text)) filled.push(page);
+    this.#pages = filled;
+    this.#found = undefined;
+  }
+
+  clear(): void {
+    this.#pages = undefined;
+  }
+
+  async save(
+    plan: SavePlan,
+    changes: Uint8Array,
+    onWritten: ((stamp: FileStamp) => void) | undefined,
+  ): Promise<SavedFile> {
+    if (this.#pages === undefined) throw new Error("the bytes of the file are not known");
+    const changed = changePages(this.#pages, readChanges(changes));
+    const saved = await replaceFile(this.#io, plan, () => pageChunks(changed, this.#maxWrite), onWritten);
+    this.#pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
+    return saved;
+  }
+
+  async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
+    // Where the bytes are held: a thread asks the system without making the other one wait for it.
+    if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
+    const keys = question.keys.map(parseKey);
+    if (this.#pages === undefined) {
+      const lines = await this.#readLines(question);
+      return keys.map((key) => lines?.find(key));
+    }
+    const held = this.#pages;
+    if (this.#counted?.pages !== held) this.#counted = { pages: held, sums: linesUpTo(held, this.#linesOfPage) };
+    const { sums } = this.#counted;
+    return keys.map((key) => lineOf(held, sums, key));
+  }
+
+  async #readLines({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> {
+    if (this.#found === undefined || !sameStamp(this.#found.stamp, stamp)) {
+      const bytes = await this.#io.read(path);
+      if (!sameStamp(stamp, await this.#io.state(path))) return undefined;
+      this.#found = { stamp, lines: findEntryLines(bytes, size) };
+    }
+    return this.#found.lines;
+  }
 }

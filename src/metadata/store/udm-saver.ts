@@ -25,7 +25,7 @@ import {
 } from "../../base/file/index.ts";
 import type { FileThread } from "./file-thread-client.ts";
 import { nextTurn } from "../model/apply-writes.ts";
-import { PageFile, type PageWriter } from "./page-writer.ts";
+import { PageFile, type PageWriter } from "./udm-pages.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
 /** What a saver reports. */
@@ -85,16 +85,6 @@ class SaverMetrics {
 const maxWrite = 256 * 1024;
 /** Bytes of entries given to a writer at a time; takes about a millisecond. */
 const filledAtOnce = 1024 * 1024;
-
-/** What was found in the file. */
-export interface ReadFile {
-  /** Undefined when there is no file. */
-  readonly stamp: FileStamp | undefined;
-  /** Whether it is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
-  readonly isOurs: boolean;
-  /** Whether the thread has read it: it holds the bytes then if they are ours. */
-  readonly isInThread: boolean;
-}
 
 interface SaverOptions extends Omit<Reporting, "health"> {
   /** A file of this many bytes is a big one. */
@@ -169,12 +159,18 @@ export class UdmSaver {
       this.#options.log.warn({ target }, "the metadata file was restored: overwriting it had been interrupted");
   }
 
-  /** The file has been read: the next save is one of the entries that it has, and replaces this content. */
-  loaded(file: ReadFile): void {
-    this.#expected = file.stamp;
-    this.#isOurs = file.isOurs;
+  /**
+   * The file has been read: the next save is one of the entries that it has, and replaces this content.
+   *
+   * @param stamp undefined when there is no file.
+   * @param isOurs whether it is byte for byte what a save of its entries would write, so that a rewrite loses nothing.
+   * @param isInThread whether the thread has read it: it holds the bytes then if they are ours.
+   */
+  loaded(stamp: FileStamp | undefined, isOurs: boolean, isInThread: boolean): void {
+    this.#expected = stamp;
+    this.#isOurs = isOurs;
     // Bytes that a save would not write, or that are few, are rendered with the first save.
-    if (file.isInThread && this.#thread !== undefined) this.#writer = this.#thread;
+    if (isInThread && this.#thread !== undefined) this.#writer = this.#thread;
     else this.#writer.clear();
   }
 

@@ -3,7 +3,7 @@ import { parseAddress } from "../../base/ip/index.ts";
 import { createLineBudget, type Clock, type Log } from "../../base/report/index.ts";
 import { type Call, type RouteAccess, headerOf } from "../http/call.ts";
 import { lacks, type Area, type Principal, type Role } from "../access/role.ts";
-import type { Rejection } from "../http/api-metrics.ts";
+import type { Rejection } from "../http/call-log.ts";
 import { quote } from "../../base/text/index.ts";
 import { apiError, type ApiErrorCode } from "../api-error.ts";
 import { type Authenticator, type Rejected, basicChallenge, bearerChallenge } from "./authenticator.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { SignIn } from "../access/sign-in.ts";
-import { FailureLimit } from "../access/failure-limit.ts";
+import { FailureLimit } from "../http/limits.ts";
 import type { Identities } from "../access/identities.ts";
 import type { Principal } from "../access/role.ts";
 import type { Clock } from "../../base/report/index.ts";

@@ -4,7 +4,7 @@ import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson } from "../json/decode-request.ts";
 import { quote } from "../../base/text/index.ts";
 import { JsonNumber, type JsonNode } from "../json/parse-json.ts";
-import type { UnknownFields } from "../json/read-message.ts";
+import type { UnknownFields } from "../json/decode-request.ts";
 import { apiError } from "../api-error.ts";
 import {
   allowed,

@@ -4,7 +4,7 @@ import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { type EntryTexts, udmJson, type UdmEntry } from "../../metadata/index.ts";
 import { type EntryList, type ListItems, portionBytes, listOfEntries, type UdmService } from "../udm/udm-service.ts";
 import { UdmTranscoder, mostMessageBytes, varintSize, writeVarint } from "../udm/udm-transcoder.ts";
-import { envelopeSize, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/codec.ts";
+import { envelopeSize, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/protocol.ts";
 import { CountUdmsResponseSchema, UdmService as schema } from "../gen/udm/v1/udm_pb.ts";
 import { bulk, unary, type RpcService } from "../rpc/method.ts";
 

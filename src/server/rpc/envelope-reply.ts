@@ -2,7 +2,15 @@ import { ConnectError, Code } from "@connectrpc/connect";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { codeToString, endStreamToJson } from "@connectrpc/connect/protocol-connect";
-import { type Encoded, envelope, envelopeHead, envelopeSize, inEnvelope, isLong, type LongMessage } from "./codec.ts";
+import {
+  type Encoded,
+  envelope,
+  envelopeHead,
+  envelopeSize,
+  inEnvelope,
+  isLong,
+  type LongMessage,
+} from "./protocol.ts";
 import type { Terms, Protocol } from "./protocol.ts";
 import { apiError, grpcErrorTrailer } from "../api-error.ts";
 import { type Call, type HeaderFields, writeBytes, writePieces } from "../http/call.ts";

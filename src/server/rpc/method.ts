@@ -8,7 +8,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { Area, Role } from "../access/role.ts";
 import type { Call } from "../http/call.ts";
-import type { Encodable } from "./codec.ts";
+import type { Encodable } from "./protocol.ts";
 
 /** What a method gets to know of its call. */
 export type CallContext = Pick<

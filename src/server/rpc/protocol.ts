@@ -1,9 +1,249 @@
-import { apiError } from "../api-error.ts";
+import {
+  toBinary,
+  toJsonString,
+  type DescMessage,
+  type MessageShape,
+  fromBinary,
+  ScalarType,
+  type DescField,
+  type Message,
+} from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { ConnectError } from "@connectrpc/connect";
+import { apiError, violationsError } from "../api-error.ts";
+import { maxNames, type ReadingTurn } from "../json/parse-json.ts";
+import { decodeRequest, decodeRequestInTurns, type UnknownFields } from "../json/decode-request.ts";
 import { quote } from "../../base/text/index.ts";
 import { type Call, headerOf, type HeaderFields, type RequestHeaders, mediaType } from "../http/call.ts";
 import { isGzipped } from "../http/request-body.ts";
-import type { CodecName } from "./codec.ts";
 import type { RpcMethod } from "./method.ts";
+
+export type CodecName = "json" | "proto";
+
+/** How many bytes are left free before a message, for the head of its envelope: flags, and the length as 32 bits. */
+export const envelopeSize = 5;
+
+/** A message as JSON text, as bytes behind {@link envelopeSize} free ones, or too long to be made at once. */
+export type Encoded = string | Buffer | LongMessage;
+
+/** A message that is made piece by piece while it is sent. */
+export interface LongMessage {
+  /** Whether the bytes begin with how many there are: {@link LongMessage.size} comes before {@link LongMessage.pieces} then. */
+  readonly needsSize?: boolean;
+  /** Its bytes, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
+  size(isWanted: () => boolean): Promise<number | undefined>;
+  /** From the start, each time. */
+  pieces(): Iterable<Uint8Array>;
+}
+
+/** A message that knows its own bytes. */
+export interface Encodable {
+  encode(codec: CodecName): Encoded;
+}
+
+/** A message of the schema by the protobuf library, any other by itself. */
+export function encode<Desc extends DescMessage>(
+  codec: CodecName,
+  desc: Desc,
+  answer: MessageShape<Desc> | Encodable,
+): Encoded {
+  if (isEncodable(answer)) return answer.encode(codec);
+  if (codec === "json") return toJsonString(desc, answer);
+  const bytes = toBinary(desc, answer);
+  const message = Buffer.allocUnsafe(envelopeSize + bytes.length);
+  message.set(bytes, envelopeSize);
+  return message;
+}
+
+function isEncodable(answer: object): answer is Encodable {
+  return "encode" in answer && typeof answer.encode === "function";
+}
+
+export function isLong(encoded: Encoded): encoded is LongMessage {
+  return typeof encoded !== "string" && !Buffer.isBuffer(encoded);
+}
+
+/** The message in an envelope without flags; the head is written where it was left free. */
+export function inEnvelope(encoded: string | Buffer): Buffer {
+  let bytes = encoded;
+  if (typeof bytes === "string") {
+    const text = bytes;
+    bytes = Buffer.allocUnsafe(envelopeSize + Buffer.byteLength(text));
+    bytes.write(text, envelopeSize);
+  }
+  bytes[0] = 0;
+  bytes.writeUInt32BE(bytes.length - envelopeSize, 1);
+  return bytes;
+}
+
+/** Any bytes in an envelope. */
+export function envelope(flags: number, bytes: Uint8Array): Buffer {
+  return Buffer.concat([envelopeHead(flags, bytes.length), bytes]);
+}
+
+export function envelopeHead(flags: number, length: number): Buffer {
+  const head = Buffer.alloc(envelopeSize);
+  head[0] = flags;
+  head.writeUInt32BE(length, 1);
+  return head;
+}
+
+/** How many elements are read before other requests get a turn, and about how many bytes. */
+const elementsPerTurn = 100;
+const bytesPerTurn = 65_536;
+/** What an element takes in memory, bytes, about, beside so many for each of its bytes. */
+const madeOfElement = 240;
+const madeOfByte = 6;
+/** Texts of a list that are read at once: as many as take some tenths of a second. */
+const mostTexts = 1_000_000;
+/** The longest element, and all of the message that is none. */
+const longestElement = 1_048_576;
+
+/**
+ * Reads a message as the protobuf library does, unless a map or list of texts in it is so long that others would wait.
+ *
+ * @param path of the message in its request, for what is refused.
+ * @throws ConnectError `invalid_argument` that names the field; Error for bytes that are not such a message.
+ */
+export function readWhole<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array, path = ""): MessageShape<Desc> {
+  requireFewItems(desc, bytes, path);
+  return fromBinary(desc, bytes);
+}
+
+function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): void {
+  if (bytes.length < bytesPerTurn) return;
+  const reader = new BinaryReader(bytes);
+  const counts = new Map<number, number>();
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const field = desc.fields.find((one) => one.number === number && hasBytes(one));
+    if (field === undefined) {
+      reader.skip(type, number);
+      continue;
+    }
+    // Like the library, whatever the wire type says.
+    const part = reader.bytes();
+    if (field.message !== undefined && field.fieldKind !== "map") {
+      requireFewItems(field.message, part, `${path}${field.name}.`);
+      continue;
+    }
+    const count = (counts.get(number) ?? 0) + 1;
+    counts.set(number, count);
+    // The list of a message that is nothing else may be as long as a batch.
+    const most = path === "" && field.fieldKind === "list" ? mostTexts : maxNames;
+    if (count > most) {
+      const description = `${path}${field.name} has more than ${most} items`;
+      throw violationsError("invalid_argument", "INVALID_FIELD", [{ field: `${path}${field.name}`, description }]);
+    }
+  }
+}
+
+function hasBytes({ fieldKind, message, scalar }: DescField): boolean {
+  return fieldKind === "map" || message !== undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES;
+}
+
+/** The field by which {@link readInTurns} reads a message: its first, when that is a list of messages. */
+function listInTurns(desc: DescMessage): (DescField & { readonly message: DescMessage }) | undefined {
+  const field = desc.field[desc.fields[0]?.localName ?? ""];
+  return field?.fieldKind === "list" && field.message !== undefined && field.number === 1 ? field : undefined;
+}
+
+/**
+ * Reads a message whose field 1 is a long list of messages, some elements at a time, as the protobuf library reads it at once.
+ *
+ * @throws Error for bytes that are not such a message.
+ */
+export async function readInTurns<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  turn: ReadingTurn,
+): Promise<MessageShape<Desc>> {
+  const list = listInTurns(desc);
+  if (list === undefined) throw new Error(`${desc.typeName} has no list of messages as its field 1`);
+  const reader = new BinaryReader(bytes);
+  const messages = new Set(desc.fields.filter((field) => field.message !== undefined).map((field) => field.number));
+  const elements: unknown[] = [];
+  const others: Uint8Array[] = [];
+  let othersLength = 0;
+  let turnStart = 0;
+  for (let fields = 1; reader.pos < reader.len; fields++) {
+    const start = reader.pos;
+    const [number, type] = reader.tag();
+    // Like the library, whatever the wire type of a message says.
+    if (number === 1)
+      elements.push(readWhole(list.message, withinLength(reader.bytes()), `${list.name}[${elements.length}].`));
+    else {
+      if (messages.has(number)) reader.bytes();
+      else reader.skip(type, number);
+      others.push(bytes.subarray(start, reader.pos));
+      othersLength += reader.pos - start;
+      if (othersLength > longestElement) throw tooLong();
+    }
+    const length = reader.pos - turnStart;
+    if (fields % elementsPerTurn !== 0 && length < bytesPerTurn) continue;
+    await turn(Math.min(fields, elementsPerTurn) * madeOfElement + length * madeOfByte);
+    turnStart = reader.pos;
+  }
+  return Object.assign(readWhole(desc, Buffer.concat(others)), { [list.localName]: elements });
+}
+
+function withinLength(element: Uint8Array): Uint8Array {
+  if (element.length > longestElement) throw tooLong();
+  return element;
+}
+
+function tooLong(): Error {
+  return apiError("invalid_argument", "MALFORMED_MESSAGE", `an element is longer than ${longestElement} bytes`);
+}
+
+/** From how many bytes on a request is read in turns; of protobuf one that holds a list. */
+const longRequest = 65_536;
+
+/** How a long request is read. */
+export interface Pace {
+  turn: ReadingTurn;
+}
+
+/**
+ * Reads a request message.
+ *
+ * @throws ConnectError `invalid_argument` for JSON, and for lists that are too long; `internal` for protobuf that is not such a message.
+ */
+export function readRequest(
+  codec: CodecName,
+  desc: DescMessage,
+  bytes: Uint8Array,
+  unknownFields: UnknownFields,
+  pace: Pace,
+): Message | Promise<Message> {
+  const isLengthy = bytes.length >= longRequest && (codec === "json" || listInTurns(desc) !== undefined);
+  if (!isLengthy) return codec === "json" ? decodeRequest(desc, bytes, unknownFields) : readShort(desc, bytes);
+  const turn: ReadingTurn = (made) => pace.turn(made);
+  return codec === "json" ? decodeRequestInTurns(desc, bytes, unknownFields, turn) : readLong(desc, bytes, turn);
+}
+
+function readShort<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc> {
+  try {
+    return readWhole(desc, bytes);
+  } catch (error) {
+    throw malformed(error);
+  }
+}
+
+async function readLong<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  turn: ReadingTurn,
+): Promise<MessageShape<Desc>> {
+  return readInTurns(desc, bytes, turn).catch((error: unknown) => {
+    throw malformed(error);
+  });
+}
+
+function malformed(error: unknown): Error {
+  if (error instanceof ConnectError) return error;
+  return apiError("internal", "MALFORMED_MESSAGE", `the message cannot be read: ${(error as Error).message}`);
+}
 
 /**
  * Milliseconds that a `Connect-Timeout-Ms` header gives; Infinity without one.

@@ -27,7 +27,7 @@ import {
 } from "../gen/udm/v1/tools_pb.ts";
 import { badRequest, requireBatchSize, parseUpdateMask } from "../udm/udm-service.ts";
 import { elementsPerTurn, turn, type ToolsCaller, type ToolsContext, below } from "./tools-context.ts";
-import type { Encodable } from "../rpc/codec.ts";
+import type { Encodable } from "../rpc/protocol.ts";
 import {
   afterReplacement,
   countChanges,

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { toBinary, toJsonString, type DescMessage, type MessageShape, create } from "@bufbuild/protobuf";
-import { encode, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/codec.ts";
+import { encode, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/protocol.ts";
 import { varintSize, writeVarint } from "../udm/udm-transcoder.ts";
 import {
   checkUdm,

@@ -27,7 +27,7 @@ import {
   ImportUdmsResponseSchema,
   type ImportUdmsRequest,
 } from "../gen/udm/v1/tools_pb.ts";
-import type { CodecName, Encodable, LongMessage } from "../rpc/codec.ts";
+import type { CodecName, Encodable, LongMessage } from "../rpc/protocol.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import { varintSize, writeVarint } from "../udm/udm-transcoder.ts";
 import { type ToolsCaller, type ToolsContext, elementsPerTurn, turn } from "./tools-context.ts";

@@ -22,7 +22,7 @@ import {
   type ListChangesResponse,
   type UndoChangeRequest,
 } from "../gen/udm/v1/tools_pb.ts";
-import type { CodecName, Encodable } from "../rpc/codec.ts";
+import type { CodecName, Encodable } from "../rpc/protocol.ts";
 import { badRequest, requestKey, toApiError } from "../udm/udm-service.ts";
 import { quote } from "../../base/text/index.ts";
 import { entryChange, entryChangeJson, fieldHead, listedAnswer, longMessage } from "./full-udm.ts";

@@ -22,7 +22,7 @@ import {
 import { badRequest } from "../udm/udm-service.ts";
 import { findInJson, type FindBytes, scanEntries } from "./scan-entries.ts";
 import type { Task } from "../../base/report/index.ts";
-import type { Encodable } from "../rpc/codec.ts";
+import type { Encodable } from "../rpc/protocol.ts";
 import {
   afterReplacement,
   countChanges,

@@ -22,7 +22,7 @@ import {
   type Filter,
 } from "../../record/index.ts";
 import { FullUdmSchema, SearchUdmsResponseSchema, type SearchUdmsRequest } from "../gen/udm/v1/tools_pb.ts";
-import type { Encodable } from "../rpc/codec.ts";
+import type { Encodable } from "../rpc/protocol.ts";
 import { fullUdm, fullUdmJson, listedAnswer } from "./full-udm.ts";
 import { findInJson, narrowFilter, type Narrowed, scanEntries, placeOfKey, type TagKeys } from "./scan-entries.ts";
 
@@ -40,23 +40,6 @@ interface FoundEntry {
   readonly layer: string;
 }
 
-interface Page {
-  /** @returns whether entries of this layer that come later in the order of lists can change the page. */
-  add(found: FoundEntry): boolean;
-  entries(): readonly FoundEntry[];
-}
-
-/** An order of entries; those of one value are in the order of lists, those of one key by their layers. */
-interface Order {
-  /** Whether it is that of lists, or that the other way round. */
-  readonly isOfKeys: boolean;
-  readonly isReversed: boolean;
-  /** What {@link Position} says of an entry. */
-  valueOf(entry: UdmEntry): string;
-  /** The first entries behind a position. */
-  page(limit: number, after: Position | undefined): Page;
-}
-
 const values: Readonly<Record<string, (entry: UdmEntry) => string>> = {
   key: () => "",
   name: ({ name }) => name,
@@ -64,57 +47,77 @@ const values: Readonly<Record<string, (entry: UdmEntry) => string>> = {
   vlan: ({ vlan }) => vlan.toString().padStart(20, "0"),
 };
 
-/** @throws ConnectError `invalid_argument` */
-function readOrder(text: string): Order {
-  const isReversed = text.startsWith("-");
-  const name = (isReversed ? text.slice(1) : text) || "key";
-  const valueOf = Object.hasOwn(values, name) ? values[name] : undefined;
-  if (valueOf === undefined) {
-    const description = `order ${quote(text)} is not known: expected ${Object.keys(values).join(", ")}, or one of them behind a "-"`;
-    throw badRequest([{ field: "order", description }]);
+/** An order of entries; those of one value are in the order of lists, those of one key by their layers. */
+class Order {
+  readonly isOfKeys: boolean;
+  readonly isReversed: boolean;
+  /** Returns what {@link Position} says of an entry. */
+  readonly valueOf: (entry: UdmEntry) => string;
+
+  /** @throws ConnectError `invalid_argument` */
+  constructor(text: string) {
+    this.isReversed = text.startsWith("-");
+    const name = (this.isReversed ? text.slice(1) : text) || "key";
+    const valueOf = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (valueOf === undefined) {
+      const description = `order ${quote(text)} is not known: expected ${Object.keys(values).join(", ")}, or one of them behind a "-"`;
+      throw badRequest([{ field: "order", description }]);
+    }
+    this.isOfKeys = name === "key";
+    this.valueOf = valueOf;
   }
-  const isOfKeys = name === "key";
-  const sign = isReversed ? -1 : 1;
-  const compare = (a: Position, b: Position): number => {
+
+  compare(a: Position, b: Position): number {
+    const sign = this.isReversed ? -1 : 1;
     if (a.value !== b.value) return a.value < b.value ? -sign : sign;
-    const byKeys = compareKeys(a.key, b.key) * (isOfKeys ? sign : 1);
+    const byKeys = compareKeys(a.key, b.key) * (this.isOfKeys ? sign : 1);
     if (byKeys !== 0 || a.layer === b.layer) return byKeys;
     return a.layer < b.layer ? -1 : 1;
-  };
-  return {
-    isOfKeys,
-    isReversed,
-    valueOf,
-    page(limit, after) {
-      const found: (Position & FoundEntry)[] = [];
-      const isInOrder = isOfKeys && !isReversed;
-      return {
-        entries: () => found,
-        add({ entry, layer }) {
-          const item = { value: valueOf(entry), key: entry.key, layer, entry };
-          if (after !== undefined && compare(item, after) <= 0) return true;
-          const last = found.at(-1);
-          const isBeforeLast = last !== undefined && compare(item, last) < 0;
-          if (isBeforeLast) found.splice(placeOf(found, item, compare), 0, item);
-          else if (found.length < limit) found.push(item);
-          else return !isInOrder;
-          if (found.length > limit) found.pop();
-          return !isInOrder || isBeforeLast || found.length < limit;
-        },
-      };
-    },
-  };
+  }
 }
 
-function placeOf<T>(sorted: readonly T[], item: T, compare: (a: T, b: T) => number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(sorted[middle] as T, item) < 0) low = middle + 1;
-    else high = middle;
+/** The first entries of an order behind a position. */
+class FoundPage {
+  readonly entries: (Position & FoundEntry)[] = [];
+  readonly #order: Order;
+  readonly #limit: number;
+  readonly #after: Position | undefined;
+  /** Entries before this key cannot be in it. In any other order the page itself leaves out what is before the position. */
+  readonly from: Key | undefined;
+
+  constructor(order: Order, limit: number, after: Position | undefined) {
+    this.#order = order;
+    this.#limit = limit;
+    this.#after = after;
+    this.from = order.isOfKeys && !order.isReversed ? after?.key : undefined;
   }
-  return low;
+
+  /** @returns whether entries of this layer that come later in the order of lists can change the page. */
+  add({ entry, layer }: FoundEntry): boolean {
+    const { entries } = this;
+    const order = this.#order;
+    const item = { value: order.valueOf(entry), key: entry.key, layer, entry };
+    if (this.#after !== undefined && order.compare(item, this.#after) <= 0) return true;
+    const isInOrder = order.isOfKeys && !order.isReversed;
+    const last = entries.at(-1);
+    const isBeforeLast = last !== undefined && order.compare(item, last) < 0;
+    if (isBeforeLast) entries.splice(this.#placeOf(item), 0, item);
+    else if (entries.length < this.#limit) entries.push(item);
+    else return !isInOrder;
+    if (entries.length > this.#limit) entries.pop();
+    return !isInOrder || isBeforeLast || entries.length < this.#limit;
+  }
+
+  #placeOf(item: Position): number {
+    let low = 0;
+    let high = this.entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#order.compare(this.entries[middle] as Position, item) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
 /** What stands in the text of every entry that has the field; quoted or not. */
@@ -192,19 +195,13 @@ export async function searchUdms(
 ): Promise<Encodable> {
   const { filter: expression, text, order: orderText, layers } = request;
   const question = ["SearchUdms", expression, text, orderText, ...(layers ? [layers] : [])];
-  const order = readOrder(orderText);
+  const order = new Order(orderText);
   const after = readPosition(readPageToken(request.pageToken, question));
   const limit = pageSize(request.pageSize, mostEntries, entriesByDefault);
   const filter = readFilter(expression);
-  const search: Search = {
-    states: statesOf(context, narrowFilter(filter), layers),
-    filter,
-    text,
-    order,
-    after,
-    limit: limit + 1,
-  };
-  const found = await findEntries(search, tagKeys, () => caller.throwIfAborted());
+  const states = statesOf(context, narrowFilter(filter), layers);
+  const first = new FoundPage(order, limit + 1, after);
+  const found = await findEntries(states, filter, text, first, tagKeys, () => caller.throwIfAborted());
   const page = found.slice(0, limit);
   const last = page.at(-1);
   const nextPageToken =
@@ -271,24 +268,18 @@ interface State {
   readonly index: UdmIndex;
 }
 
-interface Search {
-  readonly states: readonly State[];
-  readonly filter: Filter | undefined;
-  readonly text: string;
-  readonly order: Order;
-  readonly after: Position | undefined;
-  /** Most entries to find. */
-  readonly limit: number;
-}
-
-async function findEntries(search: Search, tagKeys: TagKeys, check: () => void): Promise<readonly FoundEntry[]> {
-  const { states, filter, text, order, after, limit } = search;
+async function findEntries(
+  states: readonly State[],
+  filter: Filter | undefined,
+  text: string,
+  page: FoundPage,
+  tagKeys: TagKeys,
+  check: () => void,
+): Promise<readonly FoundEntry[]> {
   const narrowed = narrowFilter(filter);
   const { anyOf, within, asksForContexts } = narrowed;
   const isMatch = matcherOf(filter, text);
-  const page = order.page(limit, after);
-  // In any other order the page itself leaves out what is before the position.
-  const from = order.isOfKeys && !order.isReversed ? after?.key : undefined;
+  const { from } = page;
   for (const { layer, index } of states) {
     const take = (entry: UdmEntry): boolean => {
       const whole = asksForContexts ? (index.get(entry.key) as UdmEntry) : entry;
@@ -300,7 +291,7 @@ async function findEntries(search: Search, tagKeys: TagKeys, check: () => void):
   }
   const indexOf = new Map(states.map(({ layer, index }) => [layer, index]));
   // With what the file alone knows of them.
-  return page.entries().map(({ entry, layer }) => ({ layer, entry: indexOf.get(layer)?.get(entry.key) ?? entry }));
+  return page.entries.map(({ entry, layer }) => ({ layer, entry: indexOf.get(layer)?.get(entry.key) ?? entry }));
 }
 
 /** Keys of entries that include all that match a filter, where these are found without reading all entries. */

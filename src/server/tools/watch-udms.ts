@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { WatchUdmsResponseSchema, type WatchUdmsRequest } from "../gen/udm/v1/tools_pb.ts";
-import { encode, type CodecName, type Encodable, type Encoded, isLong } from "../rpc/codec.ts";
+import { encode, type CodecName, type Encodable, type Encoded, isLong } from "../rpc/protocol.ts";
 import { changeMessage, changePieces, isLongChange, messageField } from "./list-changes.ts";
 import { longMessage, entryChangeJson } from "./full-udm.ts";
 import { readFilter, matcherOf } from "./search-udms.ts";
@@ -12,7 +12,7 @@ import { badRequest } from "../udm/udm-service.ts";
 import type { Filter } from "../../record/index.ts";
 import { apiError } from "../api-error.ts";
 import type { Counter, Metrics } from "../../base/report/index.ts";
-import type { ApiMetrics } from "../http/api-metrics.ts";
+import type { ApiMetrics } from "../http/call-log.ts";
 import type { ApiLimits } from "../http/limits.ts";
 import { turn } from "./tools-context.ts";
 

@@ -1,13 +1,14 @@
-import { type ChangeJson, type UdmJson, searchUdms, findUdm, readUdms, type Selection, callTools } from "./udm-json.ts";
+import type { ChangeJson, EntryChangeJson, FullUdmJson } from "../../../server/index.ts";
+import { type UdmJson, searchUdms, findUdm, readUdms, type Selection, callTools } from "./udm-json.ts";
 import type { ApiClient } from "../client/api-call.ts";
 
 /** Changes as a person reads them: `+` is created, `-` deleted, `~` changed, with the fields that differ. */
-export function showChanges(changes: readonly EntryChange[]): string {
+export function showChanges(changes: readonly EntryChangeJson[]): string {
   return changes.map(showChange).join("");
 }
 
 /** `3 changes: 1 to create, 2 to update, 0 to delete`. */
-export function countChanges(changes: readonly EntryChange[]): string {
+export function countChanges(changes: readonly EntryChangeJson[]): string {
   const created = changes.filter(({ before }) => before === undefined).length;
   const deleted = changes.filter(({ after }) => after === undefined).length;
   const updated = changes.length - created - deleted;
@@ -17,8 +18,8 @@ export function countChanges(changes: readonly EntryChange[]): string {
 
 /** A change as a person reads it. */
 export function showCommit({
-  number,
-  time,
+  number = 0,
+  time = "",
   author = "unknown",
   method = "",
   entries = 0,
@@ -34,7 +35,7 @@ export function showCommit({
   return head + showChanges(changes).replace(/^(?=.)/gm, "  ");
 }
 
-function showChange({ key, before, after }: EntryChange): string {
+function showChange({ key = "", before, after }: EntryChangeJson): string {
   const lines: string[] = [];
   const mark = before === undefined ? "+" : after === undefined ? "-" : "~";
   const [old, fresh] = [fieldsOf(before), fieldsOf(after)];
@@ -47,7 +48,7 @@ function showChange({ key, before, after }: EntryChange): string {
   return [`${mark} ${key}`, ...lines].map((line) => `${line.replace(/\p{Cc}/gu, "?")}\n`).join("");
 }
 
-function fieldsOf(entry: UdmJson | undefined): ReadonlyMap<string, string> {
+function fieldsOf(entry: FullUdmJson | undefined): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   if (entry === undefined) return fields;
   const { name, tags = [], vlan, internal, metadata = {}, contexts = [] } = entry;

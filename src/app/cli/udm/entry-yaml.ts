@@ -151,7 +151,7 @@ function jsonOf({ key, name, tags, vlan, internal, metadata, fileOnly }: UdmEntr
   return {
     key: key.text,
     ...(name !== "" && { name }),
-    ...(tags.length > 0 && { tags }),
+    ...(tags.length > 0 && { tags: [...tags] }),
     ...(vlan !== 0n && { vlan: String(vlan) }),
     ...(internal && { internal }),
     ...(metadata.size > 0 && { metadata: Object.fromEntries(metadata) }),
@@ -160,7 +160,7 @@ function jsonOf({ key, name, tags, vlan, internal, metadata, fileOnly }: UdmEntr
 }
 
 function someContexts(contexts: readonly string[] = []): Pick<UdmJson, "contexts"> {
-  return contexts.length === 0 ? {} : { contexts };
+  return contexts.length === 0 ? {} : { contexts: [...contexts] };
 }
 
 /** The form of a key by which entries are compared; a text that is no key stays as it is, for the API to refuse. */

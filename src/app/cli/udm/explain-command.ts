@@ -3,41 +3,12 @@ import { addClientOptions, clientOf } from "../client/client-options.ts";
 import { CommandError } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
 import { callTools } from "./udm-json.ts";
-
-/** The answer of ExplainAddress, as the API sends it. */
-interface ExplanationJson {
-  readonly ip: string;
-  readonly contexts?: readonly ContextJson[];
-}
-
-interface ContextJson {
-  readonly context: string;
-  readonly fields?: readonly {
-    readonly field: string;
-    readonly value: string;
-    readonly origins?: readonly OriginJson[];
-    readonly losers?: readonly LoserJson[];
-  }[];
-  readonly ignored?: readonly LoserJson[];
-}
-
-interface OriginJson {
-  readonly source: string;
-  readonly key?: string;
-  readonly layer?: string;
-  readonly change?: number;
-  readonly author?: string;
-  readonly time?: string;
-  readonly file?: string;
-  readonly line?: number;
-}
-
-interface LoserJson {
-  readonly field?: string;
-  readonly value?: string;
-  readonly origin?: OriginJson;
-  readonly reason?: string;
-}
+import type {
+  ExplainAddressResponseJson,
+  ExplainedContextJson,
+  ExplainedLoserJson,
+  ExplainedOriginJson,
+} from "../../../server/index.ts";
 
 /** Where records have the fields of a context; without it in front, fields begin with a period as in metadata. */
 const objects: Readonly<Record<string, string>> = {
@@ -55,11 +26,11 @@ const lost = "x ";
  * all is the same are shown as one.
  */
 export function showExplanation(answer: unknown): string {
-  const { ip, contexts = [] } = answer as ExplanationJson;
+  const { ip = "", contexts = [] } = answer as ExplainAddressResponseJson;
   const blocks = new Map<string, string[]>();
   for (const context of contexts) {
     const text = showContext(context);
-    blocks.set(text, [...(blocks.get(text) ?? []), context.context]);
+    blocks.set(text, [...(blocks.get(text) ?? []), context.context ?? ""]);
   }
   const shown = Array.from(blocks, ([text, names]) => {
     const where = names.map((name) => objects[name] ?? name);
@@ -70,12 +41,12 @@ export function showExplanation(answer: unknown): string {
 
 type Row = readonly [field: string, value: string, from: string];
 
-function showContext({ context, fields = [], ignored = [] }: ContextJson): string {
+function showContext({ context = "", fields = [], ignored = [] }: ExplainedContextJson): string {
   const rows: Row[] = [];
   const object = `${objects[context] ?? context}.`;
   const short = (field: string): string => (field.startsWith(object) ? field.slice(object.length - 1) : field);
-  const because = ({ origin, reason = "" }: LoserJson): string => `${originText(origin)}: ${reason}`;
-  for (const { field, value, origins = [], losers = [] } of fields) {
+  const because = ({ origin, reason = "" }: ExplainedLoserJson): string => `${originText(origin)}: ${reason}`;
+  for (const { field = "", value = "", origins = [], losers = [] } of fields) {
     for (const [i, [part, origin]] of partsOf(value, origins).entries()) {
       rows.push([i === 0 ? short(field) : "", part, originText(origin)]);
     }
@@ -91,8 +62,8 @@ function showContext({ context, fields = [], ignored = [] }: ContextJson): strin
 /** The values of a list one by one when each comes from its own entry. */
 function partsOf(
   value: string,
-  origins: readonly OriginJson[],
-): readonly (readonly [string, OriginJson | undefined])[] {
+  origins: readonly ExplainedOriginJson[],
+): readonly (readonly [string, ExplainedOriginJson | undefined])[] {
   const list: unknown = origins.length > 1 ? JSON.parse(value) : undefined;
   if (!Array.isArray(list) || list.length !== origins.length) return [[value, origins[0]]];
   return list.map((element, i) => [JSON.stringify(element), origins[i]]);
@@ -108,9 +79,9 @@ const sources: Readonly<Record<string, string>> = {
   snmp: "the device, by SNMP",
 };
 
-function originText(origin: OriginJson | undefined): string {
+function originText(origin: ExplainedOriginJson | undefined): string {
   if (origin === undefined) return "";
-  const { source, key = "", layer = "", change = 0, author = "", time = "", file = "", line = 0 } = origin;
+  const { source = "", key = "", layer = "", change = 0, author = "", time = "", file = "", line = 0 } = origin;
   if (source !== "metadata") return sources[source] ?? source;
   // A context or an object of metadata may be made by the enrichment itself.
   if (key === "") return source;

@@ -1,18 +1,10 @@
+import type { ChangeJson } from "../../../server/index.ts";
 import { InvalidArgumentError, Option } from "commander";
 import { type Terminal, confirm, CommandError } from "../terminal.ts";
 import { addClientOptions, clientOf } from "../client/client-options.ts";
 import { type DefineCommand } from "../command.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
-import {
-  searchUdms,
-  callTools,
-  listChanges,
-  type ChangeJson,
-  callUdm,
-  noEntries,
-  readUdmKeys,
-  type UdmJson,
-} from "./udm-json.ts";
+import { searchUdms, callTools, listChanges, callUdm, noEntries, readUdmKeys, type UdmJson } from "./udm-json.ts";
 import { type EntryChange, countChanges, showChanges, showCommit, findFullUdm, readFullUdms } from "./entry-changes.ts";
 
 /** The number of a change after which others come; after 0 are all. */

@@ -1,25 +1,10 @@
 import type { ApiClient } from "../client/api-call.ts";
-import type { EntryChange } from "./entry-changes.ts";
 import { CommandError } from "../terminal.ts";
+import type { ChangeJson, FullUdmJson } from "../../../server/index.ts";
 
 /** Calls one method of UdmToolsService. */
 export function callTools(client: ApiClient, method: string, request: unknown): Promise<unknown> {
   return client.ask("POST", `/api/v1/enrich/ipaddr/udm.v1.UdmToolsService/${method}`, request);
-}
-
-/** A change of the history, as the API sends it. */
-export interface ChangeJson {
-  readonly number: number;
-  readonly time: string;
-  readonly author?: string;
-  readonly method?: string;
-  readonly entries?: number;
-  readonly changes?: readonly EntryChange[];
-  readonly cut?: boolean;
-  /** The source whose entries they are. */
-  readonly layer?: string;
-  /** The collector that has made the change, where several share the metadata. */
-  readonly collector?: string;
 }
 
 const pageSize = 1_000;
@@ -155,19 +140,7 @@ function strange(bytes: Uint8Array): CommandError {
 }
 
 /** An entry as the API sends it in JSON: what is not set is left out. */
-export interface UdmJson {
-  readonly key: string;
-  readonly name?: string;
-  readonly tags?: readonly string[];
-  /** A number that may exceed 2^53, as text. */
-  readonly vlan?: string;
-  readonly internal?: boolean;
-  readonly metadata?: Readonly<Record<string, string>>;
-  /** Where it applies; everywhere when left out. Only UdmToolsService knows them. */
-  readonly contexts?: readonly string[];
-  /** The source that has it; left out for what people write. */
-  readonly layer?: string;
-}
+export type UdmJson = Readonly<FullUdmJson> & { readonly key: string };
 
 /** What a list is of: everything, what is related to a key, or the one entry with it. */
 export interface Selection {

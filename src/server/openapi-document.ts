@@ -1,6 +1,14 @@
-import type { JsonSchema } from "../methods/shape.ts";
-import { type DescField, type DescFile, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescFile,
+  type DescMessage,
+  type DescMethod,
+  ScalarType,
+  type DescService,
+} from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonSchema } from "./methods/shape.ts";
+import { describe, jsonBody, jsonResponse, refusals, type Endpoint } from "./methods/endpoint.ts";
 
 /** Field numbers in the path of a source location (google/protobuf/descriptor.proto). */
 const messageInFile = 4;
@@ -9,7 +17,7 @@ const fieldInMessage = 2;
 const methodInService = 2;
 
 /** The comment above a declaration, without markup; empty when there is none. Top-level messages only. */
-export function commentOf(desc: DescMessage | DescField | DescMethod): string {
+function commentOf(desc: DescMessage | DescField | DescMethod): string {
   switch (desc.kind) {
     case "message":
       return lookUp(desc.file, messagePath(desc));
@@ -39,7 +47,7 @@ function lookUp(file: DescFile, path: readonly number[]): string {
 }
 
 /** The body of every error. */
-export const errorSchema: JsonSchema = {
+const errorSchema: JsonSchema = {
   type: "object",
   required: ["code"],
   properties: {
@@ -77,16 +85,16 @@ export const errorSchema: JsonSchema = {
 };
 
 /** The name of a message among the schemas of the document. */
-export function schemaName(desc: DescMessage): string {
+function schemaName(desc: DescMessage): string {
   return desc.typeName === FieldMaskSchema.typeName ? "FieldMask" : desc.name;
 }
 
-export function schemaRef(desc: DescMessage): JsonSchema {
+function schemaRef(desc: DescMessage): JsonSchema {
   return { $ref: `#/components/schemas/${schemaName(desc)}` };
 }
 
 /** The JSON form of a message: as requests may carry it and answers do. */
-export function messageSchema(desc: DescMessage): JsonSchema {
+function messageSchema(desc: DescMessage): JsonSchema {
   if (desc.typeName === FieldMaskSchema.typeName) return fieldMaskSchema;
   return {
     type: "object",
@@ -97,7 +105,7 @@ export function messageSchema(desc: DescMessage): JsonSchema {
 }
 
 /** The messages reachable from those given, themselves included. */
-export function reachableMessages(roots: readonly DescMessage[]): readonly DescMessage[] {
+function reachableMessages(roots: readonly DescMessage[]): readonly DescMessage[] {
   const found = new Map<string, DescMessage>();
   const add = (desc: DescMessage): void => {
     if (found.has(desc.typeName)) return;
@@ -155,4 +163,90 @@ function scalarSchema(scalar: ScalarType | undefined): JsonSchema {
       { type: "integer", minimum: 0 },
     ],
   };
+}
+
+/**
+ * The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON.
+ *
+ * @param services with the comments of the schema; they are below `prefix`.
+ * @param schemes of what proves who asks, one of which is enough; none: nobody has to.
+ */
+export function openApiDocument(
+  version: string,
+  services: readonly DescService[],
+  prefix: string,
+  endpoints: readonly Endpoint[],
+  schemes: JsonSchema,
+): JsonSchema {
+  const isGuarded = Object.keys(schemes).length > 0;
+  // A stream has no form as a JSON body.
+  const methods = services.flatMap((service) => service.methods.filter(({ methodKind }) => methodKind === "unary"));
+  const messages = reachableMessages(methods.flatMap(({ input, output }) => [input, output]));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "netgloss",
+      version,
+      summary: "Metadata on IP addresses, and SNMP operations.",
+      description:
+        "The methods of UdmService and UdmToolsService are also served at the root, and by Connect, gRPC-Web and gRPC on the same port.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    ...(isGuarded && { security: Object.keys(schemes).map((name) => ({ [name]: [] })) }),
+    tags: [
+      { name: "metadata", description: "User-defined metadata on addresses, prefixes and ranges." },
+      { name: "snmp", description: "Operations on SNMP definitions and devices." },
+      { name: "collector", description: "The state of the collector." },
+    ],
+    paths: {
+      ...Object.fromEntries(
+        methods.map((method) => [`${prefix}/${method.parent.typeName}/${method.name}`, { post: methodPath(method) }]),
+      ),
+      ...Object.fromEntries(
+        endpoints.flatMap((endpoint) =>
+          endpoint.described === undefined
+            ? []
+            : [[endpoint.path, endpointPath(endpoint, endpoint.described, isGuarded)]],
+        ),
+      ),
+    },
+    components: {
+      schemas: {
+        ...Object.fromEntries(messages.map((message) => [schemaName(message), messageSchema(message)])),
+        Error: errorSchema,
+      },
+      responses: {
+        Error: {
+          description: "The request was refused or failed; the code says why.",
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+        },
+        Unauthenticated: {
+          description: "Credentials are missing or wrong.",
+          headers: { "WWW-Authenticate": { schema: { type: "string" } } },
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+        },
+      },
+      ...(isGuarded && { securitySchemes: schemes }),
+    },
+  };
+}
+
+function endpointPath({ kind, access }: Endpoint, described: JsonSchema, isGuarded: boolean): JsonSchema {
+  const verb = kind === "page" ? "get" : "post";
+  if (!isGuarded) return { [verb]: described };
+  if (access.role === undefined) return { [verb]: { ...described, security: [] } };
+  const responses = described["responses"] as JsonSchema;
+  return { [verb]: { ...described, responses: { ...responses, "401": refusals["401"] } } };
+}
+
+function methodPath(method: DescMethod): JsonSchema {
+  const comment = commentOf(method);
+  return describe(
+    "metadata",
+    method.name,
+    comment.split(/[;.:](?:\s|$)/)[0] ?? "",
+    { "200": jsonResponse("Done.", schemaRef(method.output)), ...refusals },
+    { description: comment, ...jsonBody(schemaRef(method.input)) },
+  );
 }

@@ -1,28 +1,9 @@
 import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
 import { KeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
-import {
-  readChanges,
-  changePages,
-  countRuns,
-  gatherPages,
-  lineOf,
-  linesUpTo,
-  pageChunks,
-  paginate,
-  type UdmPage,
-} from "./udm-pages.ts";
-import {
-  replaceFile,
-  sameStamp,
-  type FileIo,
-  type FileStamp,
-  type SavePlan,
-  type SavedFile,
-} from "../../base/file/index.ts";
 
 /** Where the entries of a file begin, whoever wrote it. */
-interface EntryLines {
+export interface EntryLines {
   readonly size: number;
   /** @returns the line, from 1 on; undefined when there is no such entry. */
   find(key: Key): number | undefined;
@@ -35,7 +16,7 @@ interface EntryLines {
  * @param size how many entries the file is known to have.
  * @returns undefined when not all of them are found.
  */
-function findEntryLines(bytes: Uint8Array, size: number): EntryLines | undefined {
+export function findEntryLines(bytes: Uint8Array, size: number): EntryLines | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const found = scanLines(buffer, size);
   if (found?.size === size) return found;
@@ -141,10 +122,7 @@ class LineTable implements EntryLines {
   }
 }
 
-interface Digest {
-  readonly place: number;
-  readonly check: number;
-}
+type Digest = Readonly<Record<"place" | "check", number>>;
 
 function digestOf(family: number, { first, last, written, rank }: KeyWords): Digest {
   let [place, check] = [family + 8 * rank, 8 * family + rank];
@@ -166,105 +144,3 @@ const quote = 0x22;
 const colon = 0x3a;
 /** How lines begin that have no key: indented ones, empty ones, comments, list items and marks of documents. */
 const insignificant: ReadonlySet<number> = new Set(Array.from(" \t\r\n#-.%", (sign) => sign.charCodeAt(0)));
-
-/** Asks for the lines of entries in a file. */
-export interface LineQuestion {
-  readonly path: string;
-  /** Of the content that is meant. */
-  readonly stamp: FileStamp;
-  /** How many entries it has. */
-  readonly size: number;
-  readonly keys: readonly string[];
-}
-
-/** Holds the bytes of the file and writes them with each save. */
-export interface PageWriter {
-  /** Whether it knows the whole file: else the next save needs all of it. */
-  readonly isFilled: boolean;
-  /**
-   * Takes the text of all entries, in list order, in place of what it held.
-   *
-   * @param texts pieces of whole entries. What it held stays in force when they break off.
-   */
-  takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
-  /** Forgets all, so that the next save needs the whole file. */
-  clear(): void;
-  /**
-   * Writes the file with the changes, as a {@link ChangeLog} has them; their memory is gone then. When it fails, nothing has
-   * changed here either. @throws SaveError
-   */
-  save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
-  /**
-   * The lines on which entries begin, from 1 on: by the bytes that it holds, else the file is read, once for its content. Undefined
-   * for entries that are not found, for all of them when the file is not that of the stamp. @throws the errors of the system
-   */
-  linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
-}
-
-/** How many pieces of memory are gathered into one after a save. */
-const maxRuns = 4096;
-
-/** @param maxWrite bytes given to the system at once. */
-export class PageFile implements PageWriter {
-  readonly #io: FileIo;
-  readonly #maxWrite: number;
-  #pages: readonly UdmPage[] | undefined;
-  readonly #linesOfPage = new WeakMap<UdmPage, number>();
-  #counted: { readonly pages: readonly UdmPage[]; readonly sums: Uint32Array } | undefined;
-  #found: { readonly stamp: FileStamp; readonly lines: EntryLines | undefined } | undefined;
-
-  constructor(io: FileIo, maxWrite: number) {
-    this.#io = io;
-    this.#maxWrite = maxWrite;
-  }
-
-  get isFilled(): boolean {
-    return this.#pages !== undefined;
-  }
-
-  async takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-    const filled: UdmPage[] = [];
-    for await (const text of texts) for (const page of paginate(text)) filled.push(page);
-    this.#pages = filled;
-    this.#found = undefined;
-  }
-
-  clear(): void {
-    this.#pages = undefined;
-  }
-
-  async save(
-    plan: SavePlan,
-    changes: Uint8Array,
-    onWritten: ((stamp: FileStamp) => void) | undefined,
-  ): Promise<SavedFile> {
-    if (this.#pages === undefined) throw new Error("the bytes of the file are not known");
-    const changed = changePages(this.#pages, readChanges(changes));
-    const saved = await replaceFile(this.#io, plan, () => pageChunks(changed, this.#maxWrite), onWritten);
-    this.#pages = countRuns(changed) > maxRuns ? gatherPages(changed) : changed;
-    return saved;
-  }
-
-  async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
-    // Where the bytes are held: a thread asks the system without making the other one wait for it.
-    if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
-    const keys = question.keys.map(parseKey);
-    if (this.#pages === undefined) {
-      const lines = await this.#readLines(question);
-      return keys.map((key) => lines?.find(key));
-    }
-    const held = this.#pages;
-    if (this.#counted?.pages !== held) this.#counted = { pages: held, sums: linesUpTo(held, this.#linesOfPage) };
-    const { sums } = this.#counted;
-    return keys.map((key) => lineOf(held, sums, key));
-  }
-
-  async #readLines({ path, stamp, size }: LineQuestion): Promise<EntryLines | undefined> {
-    if (this.#found === undefined || !sameStamp(this.#found.stamp, stamp)) {
-      const bytes = await this.#io.read(path);
-      if (!sameStamp(stamp, await this.#io.state(path))) return undefined;
-      this.#found = { stamp, lines: findEntryLines(bytes, size) };
-    }
-    return this.#found.lines;
-  }
-}

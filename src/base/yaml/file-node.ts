@@ -1,0 +1,237 @@
+import { quote } from "../text/index.ts";
+import {
+  createPositions,
+  isNullNode,
+  mergedPairs,
+  type YamlFault,
+  type TextPosition,
+  type YamlNode,
+} from "./yaml-node.ts";
+
+/** Something wrong with a file that is read by a {@link Shape}. */
+export interface ShapeFinding extends TextPosition {
+  readonly severity: "error" | "warning";
+  /** The keys, and the parts of lists, that lead there: `["attribute ifName", "syntax"]`. */
+  readonly about: readonly string[];
+  readonly message: string;
+  /** What was probably meant. */
+  readonly suggestion: string | undefined;
+}
+
+/** `12:7: attribute ifName: syntax: unknown … (did you mean "Counter64"?)`, to stand behind the name of the file. */
+export function formatShapeFinding({ line, column, about, message, suggestion }: ShapeFinding): string {
+  const hint = suggestion === undefined ? "" : ` (did you mean "${suggestion}"?)`;
+  return `${line}:${column}: ${[...about, message].join(": ")}${hint}`;
+}
+
+/** A file has no more errors or warnings that are worth reading. */
+const maxFindings = 1000;
+
+/** Collects what is wrong with one text. */
+export class ShapeReport {
+  readonly #positionOf: (offset: number) => TextPosition;
+  readonly #findings: (Omit<ShapeFinding, keyof TextPosition> & { readonly at: number })[] = [];
+  /** Counts those that are not kept, too. */
+  errors = 0;
+  #warnings = 0;
+  readonly #most: number;
+
+  /** @param most more errors, or warnings, than these are counted only. */
+  constructor(text: string, most = maxFindings) {
+    this.#positionOf = createPositions(text);
+    this.#most = most;
+  }
+
+  add(
+    severity: ShapeFinding["severity"],
+    at: number,
+    about: readonly string[],
+    message: string,
+    suggestion?: string,
+  ): void {
+    const count = severity === "error" ? ++this.errors : ++this.#warnings;
+    if (count <= this.#most) this.#findings.push({ severity, at, about, message, suggestion });
+  }
+
+  /** Returns all findings in the order of the text. */
+  get findings(): readonly ShapeFinding[] {
+    // Positions are found fast when they are asked for in the order of the text.
+    const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
+    return inOrder.map(({ severity, at, about, message, suggestion }) => {
+      const { line, column } = this.#positionOf(at);
+      return { severity, line, column, about, message, suggestion };
+    });
+  }
+
+  /** Gives the outermost node of the text. */
+  root(node: YamlNode): FileNode {
+    return new FileNode(this, node);
+  }
+}
+
+/** A key in a message: one that is long, or that has signs of its own, is quoted. */
+function shownKey(key: string): string {
+  return /^[\p{L}\p{N}_./:@+*-]{1,128}$/u.test(key) ? key : quote(key);
+}
+
+/** A node of a file, with its position, for reading it and for saying what is wrong with it. */
+export class FileNode {
+  readonly node: YamlNode;
+  readonly report: ShapeReport;
+  /** The key, or the number in the list, that leads here; undefined for the outermost node. */
+  readonly step: string | number | undefined;
+  readonly #parent: FileNode | undefined;
+  /** Stands in messages before the step, in place of the step of the parent. */
+  readonly #each: string | undefined;
+  readonly #keyAt: number;
+  readonly #valueAt: number;
+  /** Whether an alias or a merge brought it here: then it has the position of the key that took it. */
+  readonly #isElsewhere: boolean;
+  /** Its fields, once they were asked for. */
+  #fields: readonly FileNode[] | undefined;
+
+  constructor(
+    report: ShapeReport,
+    node: YamlNode,
+    parent?: FileNode,
+    step?: string | number,
+    keyAt = 0,
+    each?: string,
+  ) {
+    this.report = report;
+    this.node = node;
+    this.step = step;
+    this.#parent = parent;
+    this.#each = each;
+    const isMerged = parent !== undefined && (parent.#isElsewhere || keyAt < parent.#valueAt);
+    this.#keyAt = isMerged ? parent.#keyAt : keyAt;
+    this.#isElsewhere = isMerged || node.at < keyAt;
+    this.#valueAt = this.#isElsewhere ? this.#keyAt : node.at;
+  }
+
+  get isNull(): boolean {
+    return isNullNode(this.node);
+  }
+
+  /** Whether it says nothing: null, or an empty text. */
+  get isAbsent(): boolean {
+    return this.isNull || (this.node.kind === "scalar" && this.node.text === "");
+  }
+
+  /** Reports what makes the value useless. @param side whether it is about the key or about what stands behind it. */
+  error(message: string, suggestion?: string, side: "key" | "value" = "value"): undefined {
+    this.#add("error", message, suggestion, side);
+  }
+
+  /** Reports what is ignored. */
+  warn(message: string, suggestion?: string, side: "key" | "value" = "value"): undefined {
+    this.#add("warning", message, suggestion, side);
+  }
+
+  #add(
+    severity: ShapeFinding["severity"],
+    message: string,
+    suggestion: string | undefined,
+    side: "key" | "value",
+  ): void {
+    this.report.add(severity, this.offset(side), this.about(), message, suggestion);
+  }
+
+  /** Gives the offset in the text that a message about it names. */
+  offset(side: "key" | "value"): number {
+    return side === "key" ? this.#keyAt : this.#valueAt;
+  }
+
+  /** Reports that something else stands here. Says the kind of it; never what it says, which may be a secret. */
+  expected(what: string): undefined {
+    this.error(`expected ${what}, found ${describe(this.node)}`, undefined, this.isNull ? "key" : "value");
+  }
+
+  /** Whether it stands behind a key of a record, whose messages its parts may do without. */
+  get isField(): boolean {
+    return typeof this.step === "string" && this.#each === undefined;
+  }
+
+  /** Names what leads here, in words. */
+  about(): string[] {
+    if (this.#parent === undefined || this.step === undefined) return [];
+    const above = this.#parent.about();
+    const step = typeof this.step === "number" ? String(this.step + 1) : shownKey(this.step);
+    const isList = typeof this.step === "number";
+    const of = this.#each ?? (isList ? (this.#parent.isField && above.at(-1)) || "item" : undefined);
+    if (of === undefined) return [...above, step];
+    // The key of a list or mapping says no more than what each of its parts is called.
+    return [...(this.#parent.isField ? above.slice(0, -1) : above), `${of} ${step}`];
+  }
+
+  /** Gives what stands in it, with merges resolved. */
+  children(each?: string): readonly FileNode[] {
+    if (each !== undefined) return this.#childrenOf(each);
+    this.#fields ??= this.#childrenOf(each);
+    return this.#fields;
+  }
+
+  #childrenOf(each: string | undefined): readonly FileNode[] {
+    const { node } = this;
+    if (node.kind === "scalar") return [];
+    if (node.kind === "sequence") return node.items.map((item, i) => this.#child(item, i, item.at, each));
+    try {
+      return mergedPairs(node, failed).map(({ key, value }) => this.#child(value, key.text, key.at, each));
+    } catch (error) {
+      if (!(error instanceof MergeFault)) throw error;
+      this.error(error.message);
+      return [];
+    }
+  }
+
+  #child(node: YamlNode, step: string | number, keyAt: number, each: string | undefined): FileNode {
+    return new FileNode(this.report, node, this, step, keyAt, each);
+  }
+
+  /** Gives its key as a scalar. */
+  get key(): FileNode {
+    return this.#as({ ...emptyScalar, at: this.#keyAt, text: String(this.step) });
+  }
+
+  /** Gives itself, or an empty mapping in the place of null. */
+  get orEmpty(): FileNode {
+    return this.isNull ? this.#as({ ...emptyMapping, at: this.#keyAt }) : this;
+  }
+
+  #as(node: YamlNode): FileNode {
+    return new FileNode(this.report, node, this.#parent, this.step, this.#keyAt, this.#each);
+  }
+
+  /** Tells whether there is a value behind a key. */
+  has(step: string): boolean {
+    return this.children().some((child) => child.step === step && !child.isAbsent);
+  }
+
+  /** Gives the node that a key, or a number in a list, leads to; itself when there is none. */
+  below(step: string | number): FileNode {
+    return this.children().find((child) => child.step === step) ?? this;
+  }
+}
+
+export const emptyMapping = { kind: "mapping", at: 0, tag: undefined, pairs: [], weight: 1, depth: 1 } as const;
+const emptyScalar = { kind: "scalar", at: 0, tag: undefined, text: "", isPlain: false, weight: 1, depth: 1 } as const;
+
+class MergeFault extends Error {}
+
+function failed(message: string): never {
+  throw new MergeFault(message);
+}
+
+/** Names the kind of a node; never what it says. */
+function describe(node: YamlNode): string {
+  if (isNullNode(node)) return "nothing";
+  if (node.kind === "sequence") return "a list";
+  if (node.kind === "mapping") return "a mapping";
+  if (node.text === "") return "an empty text";
+  return node.text.includes("\n") ? "a text of several lines" : "a text";
+}
+
+/** Makes a finding of a text that is no YAML. */
+export function faultFinding({ position, message }: YamlFault): ShapeFinding {
+  return { severity: "error", ...position, about: [], message, suggestion: undefined };
+}
