@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 585,
+  files: 586,
   singleUserFiles: 87,
-  interfaces: 1116,
-  interfacesWithOneImplementation: 130,
-  longFunctions: 39,
+  interfaces: 1070,
+  interfacesWithOneImplementation: 105,
+  longFunctions: 26,
   testImportsPastDoors: 247,
 } as const;
 
