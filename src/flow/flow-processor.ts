@@ -16,7 +16,7 @@ import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropRea
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
 import { noteQuality } from "./exporters/exporter-table.ts";
-import type { OpenQuestions } from "./exporters/open-questions.ts";
+import type { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-metrics.ts";
 import { isSessionEnd } from "./intake/socket.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";

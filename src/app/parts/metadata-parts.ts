@@ -63,7 +63,7 @@ export function createSourcesPart(
   return new Sources({
     ...reporting,
     path,
-    readFile: (file) => nodeFileIo.read(file),
+    io: nodeFileIo,
     layers: metadata.layers,
     copies,
     agentFor,

@@ -10,7 +10,7 @@ import {
 } from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
 import { writeSnapshot, rootOf, sizeOf } from "./snapshots.ts";
-import { clearItems, createNodeItems, writeNode } from "./node-items.ts";
+import { NodeItems, writeNode } from "./node-items.ts";
 import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout, layouts, TreeCursor } from "./tree-nodes.ts";
 import type { Family } from "../../base/ip/index.ts";
 import { type UdmEntry, sameEntry } from "../model/entry.ts";
@@ -114,8 +114,8 @@ class TreeBuilder {
 
   /** Shares items out to full nodes. @returns the items of a branch that stand for these. */
   #buildNodes(given: Int32Array, total: number, leaf: boolean): Int32Array {
-    const items = createNodeItems(this.#layout);
-    clearItems(items, this.#layout, leaf);
+    const items = new NodeItems(this.#layout);
+    items.clear(leaf);
     const { stride } = items;
     const nodes = Math.ceil(total / (leaf ? maxLeafItems : maxBranchItems));
     const made = new Int32Array(nodes * this.#branchStride);

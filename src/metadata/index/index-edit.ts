@@ -23,7 +23,7 @@ import {
 import { type Heap, HeapFullError, fullError, tooManyError, type IndexLimits } from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
 import { type Releaser, type ChangesOf, rootOf, writeSnapshot } from "./snapshots.ts";
-import { clearItems, createNodeItems, spliceItems, takeNode, writeNode, type NodeItems } from "./node-items.ts";
+import { NodeItems, spliceItems, takeNode, writeNode } from "./node-items.ts";
 import type { Family, Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { UdmEdit, UdmIndex, UdmMark } from "../model/udm-store.ts";
@@ -107,8 +107,8 @@ class TreeEditor {
     this.#releaser = releaser;
     this.#words = heap.words;
     this.#width = layout.width;
-    this.#levels = Array.from({ length: maxLevels }, () => createNodeItems(layout));
-    this.#joined = createNodeItems(layout);
+    this.#levels = Array.from({ length: maxLevels }, () => new NodeItems(layout));
+    this.#joined = new NodeItems(layout);
     this.#branchStride = layout.branchStride;
     this.#made = new Int32Array(2 * this.#branchStride);
   }
@@ -117,7 +117,7 @@ class TreeEditor {
   put(root: number, key: KeyWords, item: number): number {
     if (root === 0) {
       const items = this.#levels[0] as NodeItems;
-      clearItems(items, this.#layout, true);
+      items.clear(true);
       items.count = 1;
       for (let w = 0; w < this.#width; w++) {
         items.words[w] = key.first[w] as number;
@@ -130,7 +130,7 @@ class TreeEditor {
     if (this.#madeCount === 0) return root;
     if (this.#madeCount === 1) return this.#made[2 * this.#width] as number;
     const items = this.#levels[0] as NodeItems;
-    clearItems(items, this.#layout, false);
+    items.clear(false);
     this.#setChildren(items, 0, 0);
     return this.#packOne(items);
   }
@@ -141,7 +141,7 @@ class TreeEditor {
     while (top !== 0 && !isLeaf(this.#words, top) && itemCount(this.#words, top) === 1) {
       const only = itemAt(this.#words, this.#layout, top, 0);
       const items = this.#levels[0] as NodeItems;
-      clearItems(items, this.#layout, false);
+      items.clear(false);
       takeNode(this.#heap, this.#layout, top, items);
       top = only;
     }
@@ -165,7 +165,7 @@ class TreeEditor {
 
   #open(level: number, node: number): NodeItems {
     const items = this.#levels[level] as NodeItems;
-    clearItems(items, this.#layout, isLeaf(this.#words, node));
+    items.clear(isLeaf(this.#words, node));
     takeNode(this.#heap, this.#layout, node, items);
     return items;
   }
@@ -247,7 +247,7 @@ class TreeEditor {
       // A child that has become small shares its items with its neighbour; a branch has at least two.
       const left = Math.max(at - 1, 0);
       const neighbour = items.words[(left < at ? left : at + 1) * stride + 2 * this.#width] as number;
-      clearItems(this.#joined, this.#layout, isLeaf(this.#words, child));
+      this.#joined.clear(isLeaf(this.#words, child));
       takeNode(this.#heap, this.#layout, left < at ? neighbour : child, this.#joined);
       takeNode(this.#heap, this.#layout, left < at ? child : neighbour, this.#joined);
       this.#pack(this.#joined);

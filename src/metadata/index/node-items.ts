@@ -26,35 +26,33 @@ import {
  * The items of a node, or of some side by side, laid out one after the other to be changed: the words of the first and the
  * last address, the item, in a branch the words of the least last address. Whoever holds them holds one reference to each item.
  */
-export interface NodeItems {
-  isLeaf: boolean;
-  count: number;
-  /** Words of one item. */
-  stride: number;
+export class NodeItems {
   readonly layout: NodeLayout;
+  isLeaf = true;
+  count = 0;
+  /** Words of one item. */
+  stride = 0;
   readonly words: Int32Array;
   /** What a leaf that is being made says of each item. */
-  readonly lengths: Uint8Array;
-  readonly links: Uint8Array;
+  readonly lengths = new Uint8Array(maxLeafItems);
+  readonly links = new Uint8Array(maxLeafItems);
+
+  constructor(layout: NodeLayout) {
+    this.layout = layout;
+    this.words = new Int32Array(mostItems * layout.branchStride);
+  }
+
+  clear(asLeaf: boolean): void {
+    this.isLeaf = asLeaf;
+    this.count = 0;
+    this.stride = asLeaf ? this.layout.leafStride : this.layout.branchStride;
+  }
 }
 
 /** Room for the items of two nodes and one more. */
 const mostItems = 2 * Math.max(maxLeafItems, maxBranchItems) + 1;
 const highest = 0x7fff_ffff;
 const lowest = -0x8000_0000;
-
-export function createNodeItems(layout: NodeLayout): NodeItems {
-  const words = new Int32Array(mostItems * layout.branchStride);
-  const lengths = new Uint8Array(maxLeafItems);
-  const links = new Uint8Array(maxLeafItems);
-  return { isLeaf: true, count: 0, stride: 0, layout, words, lengths, links };
-}
-
-export function clearItems(items: NodeItems, layout: NodeLayout, leaf: boolean): void {
-  items.isLeaf = leaf;
-  items.count = 0;
-  items.stride = leaf ? layout.leafStride : layout.branchStride;
-}
 
 /** Appends the items of a node and gives up the caller's reference to it: a node that nobody else refers to is freed. */
 export function takeNode(heap: Heap, layout: NodeLayout, node: number, items: NodeItems): void {

@@ -3,7 +3,7 @@ import { addressWords, setBytesWords } from "./key-limbs.ts";
 import { compareKeys, type Address, type Family } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { CoveringSearch } from "./covering-entries.ts";
-import { CoveringTexts } from "./covering-texts.ts";
+import { CoveringTexts } from "./entry-precedence.ts";
 import { EntryReader } from "./entry-block.ts";
 import { blockOf } from "./tree-nodes.ts";
 import {

@@ -2,7 +2,7 @@ import type { Address, Family, Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { CoveringEntryTexts, EntryTexts, UdmEdit, UdmIndex, UdmSelection, UdmText } from "../model/udm-store.ts";
 import { CoveringSearch } from "./covering-entries.ts";
-import { CoveringTexts } from "./covering-texts.ts";
+import { CoveringTexts } from "./entry-precedence.ts";
 import { jsonStart, jsonWord, yamlWord, type EntryReader } from "./entry-block.ts";
 import { addressWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
 import { rootOf, sizeOf, versionOf, type ChangesOf } from "./snapshots.ts";

@@ -1,7 +1,7 @@
 import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest, type AgentOptions } from "node:https";
 import { createGunzip } from "node:zlib";
-import { readFile, stat } from "node:fs/promises";
+import type { FileIo } from "../../base/file/index.ts";
 import { SourceFault, type SecretPlace, type SourceConfig } from "./source-config.ts";
 import type { Clock } from "../../base/report/index.ts";
 
@@ -147,6 +147,7 @@ export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** What a reader asks with. */
 interface ReaderOptions {
+  readonly io: FileIo;
   readonly agentFor: AgentFor;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -202,7 +203,7 @@ export class SourceReader {
   async document(isWhole = false): Promise<Buffer | undefined> {
     const known = isWhole ? undefined : this.#known;
     if (this.#config.path !== undefined) {
-      const found = await readPath(this.#config.path, this.#config.maxBytes, known, this.#signal);
+      const found = await readPath(this.#options.io, this.#config.path, this.#config.maxBytes, known);
       this.#validators = found.validators;
       return found.bytes;
     }
@@ -248,12 +249,13 @@ export class SourceReader {
     method?: "GET" | "POST",
     mostMs?: number,
   ): Promise<HttpAnswer> {
-    const [ca, cert, key] = await Promise.all(
-      [this.#config.caPath, this.#config.certPath, this.#config.keyPath].map(readPem),
-    );
+    const { caPath, certPath, keyPath } = this.#config;
+    const pem = (path: string | undefined): Promise<Buffer> | undefined =>
+      path === undefined ? undefined : readNamed(this.#options.io, path);
+    const [ca, cert, key] = await Promise.all([pem(caPath), pem(certPath), pem(keyPath)]);
     const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
     const all = {
-      ...(await credentials(this.#config, this.#tokenScheme, this.#options.env)),
+      ...(await credentials(this.#config, this.#tokenScheme, this.#options)),
       ...this.#config.headers,
       ...headers,
     };
@@ -283,20 +285,19 @@ export class SourceReader {
 }
 
 async function readPath(
+  io: FileIo,
   path: string,
   maxBytes: number,
   known: Validators | undefined,
-  signal: AbortSignal,
 ): Promise<{ bytes: Buffer | undefined; validators: Validators }> {
   try {
-    const found = await stat(path);
+    const { kind, size, modified, inode } = await io.state(path);
     // Reading of others may never end.
-    if (!found.isFile()) throw new SourceFault("configuration", `${path} is not a file`);
-    const { size, mtimeMs, ino } = found;
+    if (kind !== "file") throw new SourceFault("configuration", `${path} is not a file`);
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
-    const stamp = `${size} ${mtimeMs} ${ino}`;
+    const stamp = `${size} ${Number(modified) / 1e6} ${inode}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
-    return { bytes: await readFile(path, { signal }), validators: { stamp } };
+    return { bytes: Buffer.from(await io.read(path)), validators: { stamp } };
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
@@ -310,41 +311,38 @@ function isPage(body: Buffer): boolean {
   );
 }
 
-async function readPem(path: string | undefined): Promise<Buffer | undefined> {
-  if (path === undefined) return undefined;
-  return readFile(path).catch((error: Error) => {
-    throw new SourceFault("configuration", `${path} cannot be read: ${error.message}`);
-  });
+/** Reads a file that the configuration names. */
+async function readNamed(io: FileIo, path: string): Promise<Buffer> {
+  try {
+    return Buffer.from(await io.read(path));
+  } catch (error) {
+    throw new SourceFault("configuration", `${path} cannot be read: ${(error as Error).message}`);
+  }
 }
 
 async function credentials(
   config: SourceConfig,
   tokenScheme: string,
-  env: ReaderOptions["env"],
+  options: ReaderOptions,
 ): Promise<Readonly<Record<string, string>>> {
   if (config.token !== undefined && tokenScheme !== "") {
-    const token = await readSecret(config.token, env);
+    const token = await readSecret(config.token, options);
     return { authorization: token.includes(" ") ? token : `${tokenScheme} ${token}` };
   }
   if (config.username === undefined) return {};
-  const password = config.password === undefined ? "" : await readSecret(config.password, env);
+  const password = config.password === undefined ? "" : await readSecret(config.password, options);
   return { authorization: `Basic ${Buffer.from(`${config.username}:${password}`).toString("base64")}` };
 }
 
 /** @throws SourceFault that names the place, never the secret. */
-export async function readSecret(
-  place: SecretPlace,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<string> {
+export async function readSecret(place: SecretPlace, { io, env }: Pick<ReaderOptions, "io" | "env">): Promise<string> {
   if ("env" in place) {
     const value = env[place.env];
     if (value === undefined || value === "")
       throw new SourceFault("configuration", `the environment has no ${place.env}`);
     return value;
   }
-  const text = await readFile(place.file, "utf8").catch((error: Error) => {
-    throw new SourceFault("configuration", `${place.file} cannot be read: ${error.message}`);
-  });
+  const text = (await readNamed(io, place.file)).toString();
   if (text.trim() === "") throw new SourceFault("configuration", `${place.file} is empty`);
   return text.trim();
 }

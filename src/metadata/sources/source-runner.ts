@@ -2,6 +2,7 @@ import { ExchangeError, toUdmEntry, type ImportFault } from "../exchange/import-
 import { importObjects } from "../exchange/export-entries.ts";
 import type { ColumnMap } from "../exchange/map/column-map.ts";
 import type { Select } from "../exchange/rows/selection.ts";
+import type { FileIo } from "../../base/file/index.ts";
 import type { Reporting } from "../../base/report/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { LayerChanges, UdmLayers } from "../store/udm-layers.ts";
@@ -34,7 +35,7 @@ interface SourceReading {
 export interface SourcesOptions extends Reporting {
   /** Path of the file that lists them. */
   readonly path: string;
-  readonly readFile: (path: string) => Promise<Uint8Array>;
+  readonly io: FileIo;
   readonly layers: UdmLayers;
   readonly copies: LastCopies | undefined;
   readonly agentFor: AgentFor;
@@ -274,7 +275,7 @@ export class SourceRunner {
         now: options.clock.now(),
         secret: async (which) => {
           const place = config[which];
-          return place === undefined ? "" : readSecret(place, options.env);
+          return place === undefined ? "" : readSecret(place, options);
         },
       });
       const { validators } = reader;

@@ -31,7 +31,7 @@ export class Sources implements Component {
 
   async start(): Promise<void> {
     try {
-      const configs = readSourcesFile(Buffer.from(await this.#options.readFile(this.#options.path)).toString("utf8"));
+      const configs = readSourcesFile(Buffer.from(await this.#options.io.read(this.#options.path)).toString("utf8"));
       this.#fault = undefined;
       await this.#use(configs);
       this.#options.log.info(

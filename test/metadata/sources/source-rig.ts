@@ -93,7 +93,10 @@ export async function startSources(
   const rig: Rig = {
     sources: new Sources({
       path: "sources.yml",
-      readFile: async () => Buffer.from(rig.yaml),
+      io: {
+        ...nodeFileIo,
+        read: async (path) => (path === "sources.yml" ? Buffer.from(rig.yaml) : nodeFileIo.read(path)),
+      },
       layers: store.layers,
       copies: directory === undefined ? undefined : new LastCopies(directory, io, "run"),
       agentFor: () => new Agent(),
