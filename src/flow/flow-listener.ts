@@ -7,7 +7,7 @@ import {
   type Workspace,
   createWorkspace,
   createWorkspaceMemory,
-  createLineBuffer,
+  LineBuffer,
 } from "../record/index.ts";
 import { type Clock, type Component, type Health, type Reporting, limitLog } from "../base/report/index.ts";
 import { type CustomElement, createElementSource, rememberNames } from "./elements/custom-elements.ts";
@@ -126,7 +126,7 @@ function createWriters(options: FlowPipelineOptions, settings: TemplateSettings,
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
   const filter = options.filter && new RecordFilter(options.filter);
-  const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => filter.accepts(bytes, start, end)));
+  const lines = new LineBuffer(allocate, filter && ((bytes, start, end) => filter.accepts(bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
   const ends = new FlowEnds(options.ends, workspace);

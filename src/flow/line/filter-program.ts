@@ -2,7 +2,7 @@ import {
   compileLineFilter,
   type Filter,
   type MatchesLine,
-  createAddressSet,
+  AddressSet,
   type FilterTerm,
   type Quantity,
 } from "../../record/index.ts";
@@ -100,7 +100,7 @@ function testOf(term: FilterTerm): Test | undefined {
         ? rangesTest(term.ranges.map(({ first, last }) => [wholeAbove(first), wholeBelow(last)]))
         : undefined;
     case "addresses": {
-      const { ranges } = createAddressSet(term.keys);
+      const { ranges } = new AddressSet(term.keys);
       const pairs = ({ first, last }: (typeof ranges)[4]): Range[] => first.map((one, i) => [one, last[i] as bigint]);
       return { kind: "addresses", ipv4: pairs(ranges[4]), ipv6: pairs(ranges[6]) };
     }

@@ -1,13 +1,6 @@
 import { digits, fourDigits } from "../kernel/kernel.ts";
 import type { RecordContext } from "../exporters/plan.ts";
-import {
-  createLineBuffer,
-  type LineBuffer,
-  type RecordFields,
-  type Scalar,
-  type Value,
-  type Workspace,
-} from "../../record/index.ts";
+import { LineBuffer, type RecordFields, type Scalar, type Value, type Workspace } from "../../record/index.ts";
 
 // Each writes the JSON of a value at `at` and returns where it ends; up to seven bytes behind may be overwritten. The caller
 // has made room. Those that can be asked for what has no value return -1 then, and nothing has happened that counts.
@@ -279,7 +272,7 @@ export class ValueWriter {
     this.#memory = bytes;
     this.#view = view;
     const scratch = Buffer.alloc(scratchBytes);
-    this.#lines = createLineBuffer((size) => (size <= scratch.length ? scratch : Buffer.allocUnsafeSlow(size)));
+    this.#lines = new LineBuffer((size) => (size <= scratch.length ? scratch : Buffer.allocUnsafeSlow(size)));
   }
 
   /** Writes the JSON of a value. @returns where it ends. */

@@ -13,7 +13,7 @@ import { StepList, type ByteSource } from "../../../src/flow/wire/steps/steps.ts
 import {
   type RecordFields,
   type RenderedFields,
-  createLineBuffer,
+  LineBuffer,
   createWorkspace,
   createWorkspaceMemory,
 } from "../../../src/record/index.ts";
@@ -151,7 +151,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   );
   registerExporterMetrics(metrics, exporters);
   registerSharedMetrics(metrics, { taken: 0, restarted: 0, stale: 0 }, undefined);
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));
   const ends = new FlowEnds(options.ends, workspace);
   let source: Exporter | undefined;
