@@ -1,7 +1,7 @@
 import { parseAddress, unmapAddress } from "../base/ip/index.ts";
 import { addressText } from "./column.ts";
 import { inlineText, Block, BlockColumn, blockRows } from "./block.ts";
-import { createLineWalker, type LineWalker } from "../record/index.ts";
+import { LineWalker } from "../record/index.ts";
 import { type Column, isMetadataName } from "./column.ts";
 
 const quote = 0x22;
@@ -195,7 +195,7 @@ class LineScanner {
     this.block = new Block(columns.map((column) => new BlockColumn(column)));
     const positions = new Map(columns.map(({ field }, i) => [field, i]));
     this.#flow = positions.get(flowMark);
-    this.#walker = createLineWalker<number>((name) => {
+    this.#walker = new LineWalker<number>((name) => {
       if (name === otherMark) return other;
       const position = positions.get(name);
       if (position === undefined) onUnknown(name);

@@ -3,14 +3,14 @@ import {
   type Schema,
   type SchemaStep,
   Follower,
+  type FollowerOptions,
   messageOf,
   migrate,
   migrateMs,
   showDatabase,
-  type DatabaseAccess,
   type Session,
 } from "../base/postgresql/index.ts";
-import type { Clock, Component, Log } from "../base/report/index.ts";
+import type { Component, Log } from "../base/report/index.ts";
 
 /** Until the end of the transaction nobody else joins the fleet or takes keys in it. A statement after this one sees all that did before. */
 export async function lockFleet(sql: ISql, fleet: string): Promise<void> {
@@ -89,15 +89,6 @@ const steps: readonly SchemaStep[] = [
 /** The tables of all fleets of a database. */
 export const fleetSchema: Schema = { table: "fleet_migration", steps, command: "netgloss fleet migrate" };
 
-interface FleetConnectionOptions {
-  readonly access: DatabaseAccess;
-  readonly after: (action: () => void, ms: number) => () => void;
-  readonly random: () => number;
-  readonly clock: Clock;
-  /** Limited in rate. */
-  readonly log: Log;
-}
-
 /** The one connection to the database that all parts of a fleet share. */
 export class FleetConnection implements Component {
   readonly name = "connection to the fleet";
@@ -108,7 +99,8 @@ export class FleetConnection implements Component {
   readonly #channels = new Map<string, ((payload: string) => void)[]>();
   readonly #watchers = new Set<() => void>();
 
-  constructor(options: FleetConnectionOptions) {
+  /** @param options `log` is limited in rate. */
+  constructor(options: Pick<FollowerOptions, "access" | "after" | "random" | "clock"> & { readonly log: Log }) {
     const { access, log } = options;
     this.database = showDatabase(access.address);
     this.#log = log;

@@ -7,9 +7,9 @@ import {
   type Workspace,
   createWorkspace,
   createWorkspaceMemory,
-  createLineBuffer,
+  LineBuffer,
 } from "../record/index.ts";
-import { type Clock, type Component, type Health, type Log, type Metrics, limitLog } from "../base/report/index.ts";
+import { type Clock, type Component, type Health, type Reporting, limitLog } from "../base/report/index.ts";
 import { type CustomElement, createElementSource, rememberNames } from "./elements/custom-elements.ts";
 import { type CounterNames, nameCounters, scaledCounters, plainCounters } from "./elements/mapping/counter-names.ts";
 import { createTimeFormat } from "./elements/mapping/convert-type.ts";
@@ -18,13 +18,13 @@ import { ExporterTable, createRelays, reputationOf } from "./exporters/exporter-
 import type { ExporterTraffic } from "./exporters/exporter-traffic.ts";
 import { type ExporterView, viewExporter } from "./exporters/exporter-view.ts";
 import { type Limits, defaultLimits } from "./exporters/limits.ts";
-import { OpenQuestions } from "./exporters/open-questions.ts";
+import { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { Applications } from "./exporters/options.ts";
 import { type SamplingRates, type RatesFile, ManualRates } from "./exporters/sampling.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
 import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-store.ts";
 import { StateExchange } from "./exporters/state/state-exchange.ts";
-import { StateKeeper, type StateStore } from "./exporters/state/state-store.ts";
+import { StatePersistence, type StateStore } from "./exporters/state/state-store.ts";
 import {
   createFlowCounts,
   registerExporterMetrics,
@@ -36,12 +36,12 @@ import { FlowProcessor } from "./flow-processor.ts";
 import { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
 import type { SenderReputation } from "./intake/ring-writer.ts";
 import { senderAddress } from "./intake/socket.ts";
-import type { StreamCredentials } from "./intake/stream-receiver.ts";
-import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
-import { type FlowEndsOptions, createFlowEnds } from "./line/flow-ends.ts";
-import { copyingLines, createLineWriter, createSlowFieldCounts } from "./line/line-writer.ts";
-import { createSampleLines } from "./line/sample-lines.ts";
-import { type TrafficMeter, createTrafficMeter } from "./line/traffic-meter.ts";
+import type { StreamCredentials } from "./intake/flow-receiver.ts";
+import { RecordFilter } from "./line/filter-program.ts";
+import { FlowEnds, type FlowEndsOptions } from "./line/flow-ends.ts";
+import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
+import { KernelSampleLines } from "./line/sample-lines.ts";
+import { TrafficMeter } from "./line/traffic-meter.ts";
 import type { Protocol } from "./protocol.ts";
 import { createDecoders } from "./wire/decoders.ts";
 import type { PathCounts } from "./wire/records/decoder.ts";
@@ -49,7 +49,7 @@ import type { TemplateSettings } from "./wire/records/decode-sets.ts";
 import { createRecordReader } from "./wire/records/record-reader.ts";
 import type { SflowSamples } from "./wire/sflow/sflow-decoder.ts";
 
-export interface FlowPipelineOptions {
+export interface FlowPipelineOptions extends Pick<Reporting, "log" | "metrics" | "clock"> {
   readonly enricher: Enricher;
   readonly sink: Sink;
   /** Sampling rates by exporter address or CIDR in canonical text; they win over what exporters say. */
@@ -96,9 +96,6 @@ export interface FlowPipelineOptions {
   readonly allocate?: AllocateSlab;
   /** Where records are decoded, unless the enricher has its tables in one; left out: in one of its own. */
   readonly workspace?: Workspace | undefined;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 export const tidyEveryMs = 60_000;
@@ -128,15 +125,15 @@ function createWriters(options: FlowPipelineOptions, settings: TemplateSettings,
   const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
-  const filter = options.filter && createRecordFilter(options.filter);
-  const lines = createLineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
+  const filter = options.filter && new RecordFilter(options.filter);
+  const lines = new LineBuffer(allocate, filter && ((bytes, start, end) => filter.accepts(bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
-  const ends = createFlowEnds(options.ends, workspace);
+  const ends = new FlowEnds(options.ends, workspace);
   const common = { lines, enricher, communityId, filter, workspace, ends, counters };
   const { applications } = options;
-  const flows = createLineWriter({ ...common, reader, times, communityIdSeed, applications, counts: slowFields });
-  const samples = createSampleLines({ ...common, book: flows.book, counts: paths });
+  const flows = new LineWriter({ ...common, reader, times, communityIdSeed, applications, counts: slowFields });
+  const samples = new KernelSampleLines(common, flows.book, paths);
   return { times, reader, workspace, sink, filter, lines, slowFields, paths, ends, flows, samples };
 }
 
@@ -169,7 +166,7 @@ export class FlowPipeline {
     this.#clock = clock;
     this.#templateTtlMs = options.templateTtlMs ?? 0;
     this.#exporters = exporters;
-    this.#traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
+    this.#traffic = new TrafficMeter(workspace, options.isMeasured);
     this.#processor = new FlowProcessor({
       ...writers,
       decoders: createDecoders({
@@ -292,7 +289,7 @@ export class FlowListener implements Component {
   readonly #options: FlowListenerOptions;
   readonly #pipeline: FlowPipeline;
   readonly #receiver: FlowReceiver;
-  readonly #keeper: StateKeeper | undefined;
+  readonly #keeper: StatePersistence | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: FlowListenerOptions) {
@@ -310,7 +307,7 @@ export class FlowListener implements Component {
     });
     if (state !== undefined || shared !== undefined) {
       const failed = (error: unknown): void => log.error({ error }, "the state of exporters could not be restored");
-      this.#keeper = new StateKeeper({ store: state, shared, sources: [pipeline], responsible: () => 0, failed });
+      this.#keeper = new StatePersistence({ store: state, shared, sources: [pipeline], responsible: () => 0, failed });
     }
     this.#setReady(false, "not listening yet");
   }

@@ -12,7 +12,7 @@ import type { Labels, Metrics } from "../base/report/index.ts";
 import type { FlowEnds } from "./line/flow-ends.ts";
 import type { CompiledPlans } from "./line/compiled-plans.ts";
 import type { SlowFieldCounts } from "./line/line-writer.ts";
-import type { OpenQuestions } from "./exporters/open-questions.ts";
+import type { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { StateExchange } from "./exporters/state/state-exchange.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
@@ -69,7 +69,7 @@ export function registerFlowMetrics(
   exporters: ExporterTable,
   restored: { readonly templates: number },
   slow: { readonly slowFields: Readonly<SlowFieldCounts>; readonly samples: Readonly<PathCounts> },
-  plans: CompiledPlans,
+  plans: Pick<CompiledPlans, "size" | "counts">,
 ): void {
   const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
     metrics.counterFrom(name, help, ["protocol"], () =>
@@ -167,7 +167,7 @@ export function registerFlowMetrics(
   metrics.gaugeFrom("netgloss_flow_exporters", "Exporters known.", [], () => exporters.size());
   metrics.gaugeFrom("netgloss_flow_templates", "Templates known.", [], () => {
     let count = 0;
-    for (const exporter of exporters.all()) count += exporter.templateCount();
+    for (const exporter of exporters.all()) count += exporter.templates.size;
     return count;
   });
   metrics.counterFrom(

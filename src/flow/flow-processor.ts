@@ -16,7 +16,7 @@ import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropRea
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
 import { noteQuality } from "./exporters/exporter-table.ts";
-import type { OpenQuestions } from "./exporters/open-questions.ts";
+import type { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-metrics.ts";
 import { isSessionEnd } from "./intake/socket.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
@@ -33,7 +33,7 @@ export interface FlowProcessorOptions {
   readonly ends: FlowEnds;
   /** Where the kernel leaves the flows by which exporters are compared. */
   readonly workspace: Workspace;
-  readonly traffic: TrafficMeter;
+  readonly traffic: Pick<TrafficMeter, "at" | "use">;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
   /** Which exporters other collectors are to be asked about; left out: there are none. */

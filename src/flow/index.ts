@@ -24,8 +24,8 @@ export {
   type FlowPipelineOptions,
 } from "./flow-listener.ts";
 export { checkKernel } from "./kernel/kernel.ts";
-export { FlowReceiver, type FlowReceiverOptions, type StreamOptions } from "./intake/flow-receiver.ts";
-export type { StreamCredentials } from "./intake/stream-receiver.ts";
+export { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+export type { StreamCredentials, StreamOptions } from "./intake/flow-receiver.ts";
 export { FlowListenError } from "./intake/socket.ts";
 export { createRing, RingWriter, type RingHandle, type SenderReputation } from "./intake/ring-writer.ts";
 export { RingReader } from "./intake/ring-reader.ts";
@@ -36,7 +36,7 @@ export { addressOfKey, stateKey } from "./exporters/exporter-table.ts";
 export {
   decodeStateFile,
   encodeStateFile,
-  StateKeeper,
+  StatePersistence,
   StateStore,
   type StateFiles,
 } from "./exporters/state/state-store.ts";

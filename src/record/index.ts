@@ -1,6 +1,6 @@
 export { compileFilter, type Matches } from "./filter/evaluate/match-lines.ts";
 export { compileLineFilter, type MatchesLine } from "./filter/evaluate/match-lines.ts";
-export { createAddressSet } from "./filter/evaluate/match-lines.ts";
+export { AddressSet } from "./filter/evaluate/match-lines.ts";
 export { FilterError } from "./filter/filter.ts";
 export type { Filter, FilterTerm, Quantity, QuantityRange } from "./filter/filter.ts";
 export { parseFilter } from "./filter/parse-filter.ts";
@@ -12,9 +12,9 @@ export { copyBytes, copyLines } from "./line-buffer.ts";
 export { decodedSegments } from "./record-fields.ts";
 export type { Enricher } from "./enricher.ts";
 export { readLine, splitFields } from "./line-values.ts";
-export { createLineValues, type LineValues } from "./line-values.ts";
-export { createLineWalker, type LineWalker, type VisitField } from "./line-walker.ts";
-export { createLineBuffer, type AllocateSlab, type LineBuffer } from "./line-buffer.ts";
+export { LineValues } from "./line-values.ts";
+export { LineWalker, type VisitField } from "./line-walker.ts";
+export { LineBuffer, type AllocateSlab } from "./line-buffer.ts";
 export {
   joinLineEnrichers,
   lineObjects,
@@ -28,7 +28,7 @@ export {
   type NumberTable,
 } from "./enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
-export type { ShapedLines, ShapeLines } from "./line-buffer.ts";
+export type { ShapeLines } from "./line-buffer.ts";
 export { lendLines, type Sink } from "./record-fields.ts";
 export { fieldStart, renderField, renderFields, renderValue, type RenderedFields } from "./record-fields.ts";
 export {

@@ -1,5 +1,4 @@
-import type { RecordFields, Value } from "./record-fields.ts";
-import type { RenderedFields } from "./record-fields.ts";
+import { fieldStart, type RecordFields, type RenderedFields, type Value } from "./record-fields.ts";
 
 /**
  * Copies bytes between two buffers that do not overlap.
@@ -34,60 +33,20 @@ export function copyBytes(from: DataView, start: number, end: number, to: DataVi
   return end + by;
 }
 
-/** Some of the lines of records, perhaps changed. */
-export interface ShapedLines {
-  readonly lines: Uint8Array;
-  readonly count: number;
-}
-
 /**
  * Leaves lines out, or changes them.
  *
  * @param lines whole lines, each with its line feed, of `count` records; they stay as they are.
  * @returns lines in memory of their own; undefined when none is left.
  */
-export type ShapeLines = (lines: Uint8Array, count: number) => ShapedLines | undefined;
-
-/** Renders records as NDJSON into memory and hands the bytes over in pieces. */
-export interface LineBuffer {
-  /**
-   * Adds one line, a flat JSON object (RFC 8259, UTF-8) and a line feed. Fields keep their order. Numbers are written
-   * with all their digits, doubles in the shortest form that reads back the same; NaN and the infinities, which JSON does
-   * not have, as null. A lone surrogate is written as its `\u` escape. No line feed but the last is ever written.
-   *
-   * A line that is not wanted is taken back.
-   *
-   * @param rendered further fields, which stand behind those of the record and have other names.
-   */
-  append(record: RecordFields, rendered?: readonly RenderedFields[]): void;
-  /**
-   * Makes room for one line of at most this many bytes, to be written by the caller into {@link LineBuffer.view} from the
-   * returned place on. Nothing has happened until {@link LineBuffer.close}; bytes behind it may be overwritten.
-   */
-  open(bytes: number): number;
-  /**
-   * Adds the lines that were written since `open`; the last ends before `end`, with its line feed.
-   *
-   * @param lines how many there are. Default: one.
-   */
-  close(end: number, lines?: number): void;
-  /** The memory that lines are written to. Another one after `open` or `append`. */
-  readonly view: DataView;
-  /** The same bytes. */
-  readonly bytes: Buffer;
-  /** Changes what was appended since the last `take`. */
-  shape(shape: ShapeLines): void;
-  /** Gives away what was appended since the last call, for good: it is not written to again. */
-  take(): Uint8Array;
-  /** Records appended since the last `take`. */
-  readonly count: number;
-  /** Their bytes. */
-  readonly byteLength: number;
-}
+export type ShapeLines = (
+  lines: Uint8Array,
+  count: number,
+) => { readonly lines: Uint8Array; readonly count: number } | undefined;
 
 /**
  * Lines that are taken share a slab of this size. Whoever keeps one keeps the whole slab alive, so it is small; a longer
- * piece gets a slab of its own.
+ * chunk gets a slab of its own.
  */
 const slabSize = 256 * 1024;
 
@@ -96,13 +55,6 @@ const maxNames = 16_384;
 
 /** How many fields at the beginning are compared with those of the line before. */
 const maxPrefix = 16;
-
-interface PrefixField {
-  readonly name: string;
-  readonly value: Value;
-  /** Where it ends, from the beginning of the piece. */
-  readonly end: number;
-}
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -116,190 +68,224 @@ const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
 /** Whether a line is wanted that lies from `start` up to `end`. */
 export type AcceptLine = (bytes: Buffer, start: number, end: number) => boolean;
 
-/**
- * @param allocate where lines lie that another thread is to read.
- * @param accept judges each line that is appended; left out: all are wanted.
- */
-export function createLineBuffer(allocate: AllocateSlab = allocateOwn, accept?: AcceptLine): LineBuffer {
-  const names = new Map<string, Uint8Array>();
-  let slab = allocate(slabSize);
-  let start = 0;
-  let end = 0;
-  /** What all lines of this piece have begun with so far: records of one datagram share what its header says. */
-  const prefix: PrefixField[] = [];
-  let isFirst = true;
-  let isInPrefix = false;
+/** Renders records as NDJSON into memory and hands the bytes over in chunks. */
+export class LineBuffer {
+  /** The memory that lines are written to. Another one after `open` or `append`. */
+  view: DataView;
+  /** The same bytes. */
+  bytes: Buffer;
+  /** Records appended since the last `take`. */
+  count = 0;
+  /** Their bytes. */
+  byteLength = 0;
+  readonly #allocate: AllocateSlab;
+  readonly #accept: AcceptLine | undefined;
+  readonly #names = new Map<string, Uint8Array>();
+  #start = 0;
+  #end = 0;
+  /** What all lines of this chunk have begun with so far, and where it ends: records of one datagram share what its header says. */
+  readonly #prefix: { readonly name: string; readonly value: Value; readonly end: number }[] = [];
+  #isFirst = true;
+  #isInPrefix = false;
   /** In the prefix, of the field that is next. */
-  let position = 0;
+  #position = 0;
 
-  const reserve = (bytes: number): void => {
-    if (end + bytes <= slab.length) return;
-    const pending = slab.subarray(start, end);
-    slab = allocate(Math.max(slabSize, 2 * (pending.length + bytes)));
-    buffer.bytes = slab;
-    buffer.view = viewOf(slab);
-    start = 0;
-    end = copyLines(pending, 0, pending.length, slab, 0);
+  /**
+   * @param allocate where lines lie that another thread is to read.
+   * @param accept judges each line that is appended; left out: all are wanted.
+   */
+  constructor(allocate: AllocateSlab = allocateOwn, accept?: AcceptLine) {
+    this.#allocate = allocate;
+    this.#accept = accept;
+    this.bytes = allocate(slabSize);
+    this.view = viewOf(this.bytes);
+  }
+
+  /**
+   * Adds one line, a flat JSON object (RFC 8259, UTF-8) and a line feed. Fields keep their order. Numbers are written
+   * with all their digits, doubles in the shortest form that reads back the same; NaN and the infinities, which JSON does
+   * not have, as null. A lone surrogate is written as its `\u` escape. No line feed but the last is ever written.
+   *
+   * A line that is not wanted is taken back.
+   *
+   * @param rendered further fields, which stand behind those of the record and have other names.
+   */
+  append(record: RecordFields, rendered: readonly RenderedFields[] = []): void {
+    const line = this.#end - this.#start;
+    this.#isFirst = line === 0;
+    this.#isInPrefix = !this.#isFirst;
+    this.#position = 0;
+    // Faster than for…of, which makes a pair for each field.
+    record.forEach(this.#putField);
+    if (this.#isInPrefix) this.#leavePrefix();
+    for (const fields of rendered) this.#putBytes(fields);
+    this.#reserve(3);
+    const start = this.#start + line;
+    // The first name's comma gives its place to the brace.
+    if (this.#end === start) this.#end++;
+    this.bytes[start] = 0x7b;
+    this.bytes[this.#end++] = 0x7d;
+    this.bytes[this.#end++] = 0x0a;
+    if (this.#accept?.(this.bytes, start, this.#end) === false) {
+      this.#end = start;
+      if (this.#isFirst) this.#prefix.length = 0;
+    } else this.count++;
+    this.byteLength = this.#end - this.#start;
+  }
+
+  /**
+   * Makes room for one line of at most this many bytes, to be written by the caller into {@link view} from the
+   * returned place on. Nothing has happened until {@link close}; bytes behind it may be overwritten.
+   */
+  open(bytes: number): number {
+    this.#reserve(bytes);
+    return this.#end;
+  }
+
+  /**
+   * Adds the lines that were written since `open`; the last ends before `end`, with its line feed.
+   *
+   * @param lines how many there are. Default: one.
+   */
+  close(end: number, lines = 1): void {
+    this.#end = end;
+    this.count += lines;
+    this.byteLength = end - this.#start;
+  }
+
+  /** Changes what was appended since the last `take`. */
+  shape(shape: ShapeLines): void {
+    const shaped = shape(this.bytes.subarray(this.#start, this.#end), this.count);
+    const length = shaped?.lines.length ?? 0;
+    this.#end = this.#start;
+    this.#reserve(length);
+    if (shaped !== undefined) copyLines(shaped.lines, 0, length, this.bytes, this.#start);
+    this.#end = this.#start + length;
+    this.count = shaped?.count ?? 0;
+    this.byteLength = length;
+    this.#prefix.length = 0;
+  }
+
+  /** Gives away what was appended since the last call, for good: it is not written to again. */
+  take(): Uint8Array {
+    const taken = this.bytes.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    this.count = 0;
+    this.byteLength = 0;
+    // Setting a length is a call of the engine, also where nothing changes.
+    if (this.#prefix.length > 0) this.#prefix.length = 0;
+    return taken;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#end + bytes <= this.bytes.length) return;
+    const pending = this.bytes.subarray(this.#start, this.#end);
+    this.bytes = this.#allocate(Math.max(slabSize, 2 * (pending.length + bytes)));
+    this.view = viewOf(this.bytes);
+    this.#start = 0;
+    this.#end = copyLines(pending, 0, pending.length, this.bytes, 0);
+  }
+
+  readonly #putField = (value: Value, name: string): void => {
+    const prefix = this.#prefix;
+    if (this.#isInPrefix) {
+      const field = prefix[this.#position];
+      if (field !== undefined && field.name === name && field.value === value) {
+        this.#position++;
+        return;
+      }
+      this.#leavePrefix();
+    }
+    this.#putBytes(this.#nameBytes(name));
+    this.#putValue(value);
+    if (this.#isFirst && prefix.length < maxPrefix) prefix.push({ name, value, end: this.#end - this.#start });
   };
 
-  const putText = (text: string): void => {
-    // No UTF-16 unit becomes more than three bytes.
-    reserve(3 * text.length);
-    end += slab.write(text, end);
-  };
+  /** Copies what the line begins with from the first line of the chunk; later lines have no more in common with it. */
+  #leavePrefix(): void {
+    this.#isInPrefix = false;
+    this.#prefix.length = this.#position;
+    const length = this.#prefix[this.#position - 1]?.end ?? 0;
+    this.#reserve(length);
+    this.bytes.copyWithin(this.#end, this.#start, this.#start + length);
+    this.#end += length;
+  }
 
-  /** `,"name":` in bytes. */
-  const nameBytes = (name: string): Uint8Array => {
-    const known = names.get(name);
+  /** Returns `,"name":` in bytes. */
+  #nameBytes(name: string): Uint8Array {
+    const known = this.#names.get(name);
     if (known !== undefined) return known;
-    const bytes = Buffer.from(`,${JSON.stringify(name)}:`);
-    if (names.size >= maxNames) names.clear();
-    names.set(name, bytes);
+    const bytes = Buffer.from(fieldStart(name));
+    if (this.#names.size >= maxNames) this.#names.clear();
+    this.#names.set(name, bytes);
     return bytes;
-  };
+  }
 
-  const putString = (text: string): void => {
-    const length = text.length;
-    reserve(length + 2);
-    const bytes = slab;
-    let at = end;
+  #putBytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.bytes.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  #putValue(value: Value): void {
+    if (typeof value === "string") this.#putString(value);
+    else if (typeof value === "number") this.#putNumber(value);
+    else if (typeof value === "object") {
+      this.#putByte(0x5b);
+      for (let i = 0; i < value.length; i++) {
+        if (i > 0) this.#putByte(comma);
+        this.#putValue(value[i] as Value);
+      }
+      this.#putByte(0x5d);
+    } else this.#putText(String(value));
+  }
+
+  #putByte(byte: number): void {
+    this.#reserve(1);
+    this.bytes[this.#end++] = byte;
+  }
+
+  #putText(text: string): void {
+    // No UTF-16 unit becomes more than three bytes.
+    this.#reserve(3 * text.length);
+    this.#end += this.bytes.write(text, this.#end);
+  }
+
+  #putString(text: string): void {
+    const { length } = text;
+    this.#reserve(length + 2);
+    const { bytes } = this;
+    let at = this.#end;
     bytes[at++] = quote;
     for (let i = 0; i < length; i++) {
       const unit = text.charCodeAt(i);
       if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) {
-        putText(JSON.stringify(text));
+        this.#putText(JSON.stringify(text));
         return;
       }
       bytes[at++] = unit;
     }
     bytes[at++] = quote;
-    end = at;
-  };
+    this.#end = at;
+  }
 
-  const putNumber = (value: number): void => {
+  #putNumber(value: number): void {
     if (value >>> 0 !== value) {
-      putText(Number.isFinite(value) ? String(value) : "null");
+      this.#putText(Number.isFinite(value) ? String(value) : "null");
       return;
     }
     const length = decimalDigits(value);
-    reserve(length);
-    let at = end + length;
-    end = at;
+    this.#reserve(length);
+    const { bytes } = this;
+    let at = this.#end + length;
+    this.#end = at;
     let rest = value;
     for (let i = 0; i < length; i++) {
       const quotient = (rest / 10) >>> 0;
-      slab[--at] = 0x30 + rest - quotient * 10;
+      bytes[--at] = 0x30 + rest - quotient * 10;
       rest = quotient;
     }
-  };
-
-  const putValue = (value: Value): void => {
-    if (typeof value === "string") putString(value);
-    else if (typeof value === "number") putNumber(value);
-    else if (typeof value === "object") {
-      reserve(2);
-      slab[end++] = 0x5b;
-      for (let i = 0; i < value.length; i++) {
-        if (i > 0) {
-          reserve(1);
-          slab[end++] = comma;
-        }
-        putValue(value[i] as Value);
-      }
-      reserve(1);
-      slab[end++] = 0x5d;
-    } else putText(String(value));
-  };
-
-  const putField = (value: Value, name: string): void => {
-    if (isInPrefix) {
-      const field = prefix[position];
-      if (field !== undefined && field.name === name && field.value === value) {
-        position++;
-        return;
-      }
-      leavePrefix();
-    }
-    const bytes = nameBytes(name);
-    reserve(bytes.length);
-    slab.set(bytes, end);
-    end += bytes.length;
-    putValue(value);
-    if (isFirst && prefix.length < maxPrefix) prefix.push({ name, value, end: end - start });
-  };
-
-  /** Copies what the line begins with from the first line of the piece; later lines have no more in common with it. */
-  const leavePrefix = (): void => {
-    isInPrefix = false;
-    prefix.length = position;
-    const length = prefix[position - 1]?.end ?? 0;
-    reserve(length);
-    slab.copyWithin(end, start, start + length);
-    end += length;
-  };
-
-  // Not with accessors: V8 keeps an object literal that has some as a dictionary, and each call of its functions looks them up.
-  const buffer: { -readonly [Key in keyof LineBuffer]: LineBuffer[Key] } = {
-    view: viewOf(slab),
-    bytes: slab,
-    count: 0,
-    byteLength: 0,
-    append(record, rendered = []) {
-      const line = end - start;
-      isFirst = line === 0;
-      isInPrefix = !isFirst;
-      position = 0;
-      // Faster than for…of, which makes a pair for each field.
-      record.forEach(putField);
-      if (isInPrefix) leavePrefix();
-      for (const fields of rendered) {
-        reserve(fields.length);
-        slab.set(fields, end);
-        end += fields.length;
-      }
-      reserve(3);
-      // The first name's comma gives its place to the brace.
-      if (end === start + line) end++;
-      slab[start + line] = 0x7b;
-      slab[end++] = 0x7d;
-      slab[end++] = 0x0a;
-      if (accept?.(slab, start + line, end) === false) {
-        end = start + line;
-        if (isFirst) prefix.length = 0;
-      } else buffer.count++;
-      buffer.byteLength = end - start;
-    },
-    open(bytes) {
-      reserve(bytes);
-      return end;
-    },
-    close(lineEnd, lines = 1) {
-      end = lineEnd;
-      buffer.count += lines;
-      buffer.byteLength = end - start;
-    },
-    shape(shape) {
-      const shaped = shape(slab.subarray(start, end), buffer.count);
-      const length = shaped?.lines.length ?? 0;
-      end = start;
-      reserve(length);
-      if (shaped !== undefined) copyLines(shaped.lines, 0, length, slab, start);
-      end = start + length;
-      buffer.count = shaped?.count ?? 0;
-      buffer.byteLength = length;
-      prefix.length = 0;
-    },
-    take() {
-      const taken = slab.subarray(start, end);
-      start = end;
-      buffer.count = 0;
-      buffer.byteLength = 0;
-      // Setting a length is a call of the engine, also where nothing changes.
-      if (prefix.length > 0) prefix.length = 0;
-      return taken;
-    },
-  };
-  return buffer;
+  }
 }
 
 function viewOf(slab: Buffer): DataView {

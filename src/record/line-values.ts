@@ -1,4 +1,4 @@
-import type { RecordFields, Value, FieldValues } from "./record-fields.ts";
+import { fieldStart, type RecordFields, type Value, type FieldValues } from "./record-fields.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -51,9 +51,9 @@ function readValueAt(bytes: Buffer, at: number): Value {
   return readValue(bytes, at, end);
 }
 
-/** The fields of a piece of a line, each with a comma before it: names, and values as they stand there. */
-export function splitFields(piece: Uint8Array): (readonly [name: string, value: string])[] {
-  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+/** Splits a fragment of a line, which has a comma before each field, into names, and values as they stand there. */
+export function splitFields(fragment: Uint8Array): (readonly [name: string, value: string])[] {
+  const bytes = Buffer.from(fragment.buffer, fragment.byteOffset, fragment.length);
   const fields: [string, string][] = [];
   for (let at = 1; at < bytes.length;) {
     const nameEnd = stringEnd(bytes, at);
@@ -102,41 +102,36 @@ function readScalar(text: string): string | number | bigint | boolean {
   return isInexact ? BigInt(text) : value;
 }
 
-/** The fields of one line of ours after the other; each is looked for when it is asked for. */
-export interface LineValues extends FieldValues {
-  /** Goes to the line from its brace at `start` up to `end`. Its bytes must stay as they are while it is asked. */
-  use(bytes: Buffer, start: number, end: number): void;
-}
-
 /** Names come from settings and requests; more of them are looked up without being remembered. */
 const maxNames = 1024;
 
-export function createLineValues(): LineValues {
-  const keys = new Map<string, Buffer>();
-  let line: Buffer = Buffer.alloc(0);
+/** The fields of one line of ours after the other; each is looked for when it is asked for. */
+export class LineValues implements FieldValues {
+  readonly #keys = new Map<string, Buffer>();
+  #line: Buffer = Buffer.alloc(0);
 
-  const keyOf = (name: string): Buffer => {
-    const known = keys.get(name);
+  /** Goes to the line from its brace at `start` up to `end`. Its bytes must stay as they are while it is asked. */
+  use(bytes: Buffer, start: number, end: number): void {
+    this.#line = bytes.subarray(start, end);
+  }
+
+  get(name: string): Value | undefined {
+    const at = this.#findValue(this.#keyOf(name));
+    return at < 0 ? undefined : readValueAt(this.#line, at);
+  }
+
+  #keyOf(name: string): Buffer {
+    const known = this.#keys.get(name);
     if (known !== undefined) return known;
-    const key = Buffer.from(`,${JSON.stringify(name)}:`);
-    if (keys.size < maxNames) keys.set(name, key);
+    const key = Buffer.from(fieldStart(name));
+    if (this.#keys.size < maxNames) this.#keys.set(name, key);
     return key;
-  };
+  }
 
-  /** Behind the colon; -1 when there is no such field. A quote within a text is escaped, so `,"name":` is not part of one. */
-  const findValue = (key: Buffer): number => {
-    if (key.compare(line, 1, key.length, 1) === 0) return key.length;
-    const at = line.indexOf(key);
+  /** Returns where the value begins; -1 when there is no such field. A quote within a text is escaped, so `,"name":` is not part of one. */
+  #findValue(key: Buffer): number {
+    if (key.compare(this.#line, 1, key.length, 1) === 0) return key.length;
+    const at = this.#line.indexOf(key);
     return at < 0 ? -1 : at + key.length;
-  };
-
-  return {
-    use(bytes, start, end) {
-      line = bytes.subarray(start, end);
-    },
-    get(name): Value | undefined {
-      const at = findValue(keyOf(name));
-      return at < 0 ? undefined : readValueAt(line, at);
-    },
-  };
+  }
 }

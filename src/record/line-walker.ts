@@ -1,18 +1,3 @@
-/**
- * Reads the fields of lines as the collector writes them: flat objects without blanks.
- *
- * Lines of one template have the same names in the same order, and most others differ in few. So each name remembers the two
- * that followed it last, which are compared first, four bytes at a time; only another one is read byte by byte and looked up.
- */
-export interface LineWalker<Use> {
-  /**
-   * Calls back for each field that has a use, in the order of the line.
-   *
-   * @param visit is given the use of the field, where its name and its value begin, and where the value ends.
-   */
-  walk(lines: Uint8Array, start: number, end: number, visit: VisitField<Use>): void;
-}
-
 export type VisitField<Use> = (use: Use, name: number, value: number, end: number) => void;
 
 /** A name as it stands in lines, from its first quote to the colon. */
@@ -41,64 +26,79 @@ const maxNames = 8192;
 const minLength = 4;
 
 /**
- * @param useOf what a field is for; undefined: it is passed over. Called once for each name, and each time for names beyond
- *   some thousands.
+ * Reads the fields of lines as the collector writes them: flat objects without blanks.
+ *
+ * Lines of one template have the same names in the same order, and most others differ in few. So each name remembers the two
+ * that followed it last, which are compared first, four bytes at a time; only another one is read byte by byte and looked up.
  */
-export function createLineWalker<Use>(useOf: (name: string) => Use | undefined): LineWalker<Use> {
-  const slots = Array.from({ length: slotCount }, (): Name<Use>[] => []);
+export class LineWalker<Use> {
+  readonly #useOf: (name: string) => Use | undefined;
+  readonly #slots = Array.from({ length: slotCount }, (): Name<Use>[] => []);
   /** Stands before the first name of a line. */
-  const first = nameOf<Use>(new Uint8Array(minLength), undefined);
-  let room = maxNames;
-  let view: DataView = new DataView(new ArrayBuffer(0));
-  let viewed: Uint8Array | undefined;
+  readonly #first = nameOf<Use>(new Uint8Array(minLength), undefined);
+  #room = maxNames;
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  #viewed: Uint8Array | undefined;
 
-  /** The name that stands from `at` up to `value`. */
-  const lookUp = (lines: Uint8Array, at: number, value: number): Name<Use> | undefined => {
+  /**
+   * @param useOf what a field is for; undefined: it is passed over. Called once for each name, and each time for names beyond
+   *   some thousands.
+   */
+  constructor(useOf: (name: string) => Use | undefined) {
+    this.#useOf = useOf;
+  }
+
+  /**
+   * Calls back for each field that has a use, in the order of the line.
+   *
+   * @param visit is given the use of the field, where its name and its value begin, and where the value ends.
+   */
+  walk(lines: Uint8Array, start: number, end: number, visit: VisitField<Use>): void {
+    if (this.#viewed !== lines) {
+      this.#viewed = lines;
+      this.#view = new DataView(lines.buffer, lines.byteOffset, lines.length);
+    }
+    const view = this.#view;
+    let before = this.#first;
+    for (let at = start + 1; at < end && lines[at] === quote;) {
+      const { next, other } = before;
+      let name: Name<Use> | undefined;
+      if (next !== undefined && stands(next, view, at)) name = next;
+      else {
+        name =
+          other !== undefined && stands(other, view, at)
+            ? other
+            : this.#lookUp(lines, at, Math.min(end, endOfText(lines, view, at + 1, end) + 2));
+        if (name !== undefined) {
+          before.other = next;
+          before.next = name;
+        }
+      }
+      const value = name === undefined ? endOfText(lines, view, at + 1, end) + 2 : at + name.length;
+      const valueEnd = endOfValue(lines, view, value, end);
+      const use = name === undefined ? this.#useOf(textOf(lines, at, value)) : name.use;
+      if (use !== undefined) visit(use, at, value, valueEnd);
+      if (name !== undefined) before = name;
+      at = valueEnd + 1;
+    }
+  }
+
+  /** Returns the name that stands from `at` up to `value`. */
+  #lookUp(lines: Uint8Array, at: number, value: number): Name<Use> | undefined {
     const length = value - at;
     if (length < minLength) return undefined;
-    const slot = slots[slotOf(lines, at, length)] as Name<Use>[];
+    const slot = this.#slots[slotOf(lines, at, length)] as Name<Use>[];
     for (let i = 0; i < slot.length; i++) {
       const name = slot[i] as Name<Use>;
-      if (name.length === length && stands(name, view, at)) return name;
+      if (name.length === length && stands(name, this.#view, at)) return name;
     }
-    if (room === 0) return undefined;
-    room--;
+    if (this.#room === 0) return undefined;
+    this.#room--;
     const own = Uint8Array.prototype.slice.call(lines, at, value);
-    const name = nameOf(own, useOf(textOf(own, 0, length)));
+    const name = nameOf(own, this.#useOf(textOf(own, 0, length)));
     slot.push(name);
     return name;
-  };
-
-  return {
-    walk(lines, start, end, visit) {
-      if (viewed !== lines) {
-        viewed = lines;
-        view = new DataView(lines.buffer, lines.byteOffset, lines.length);
-      }
-      let before = first;
-      for (let at = start + 1; at < end && lines[at] === quote;) {
-        const { next, other } = before;
-        let name: Name<Use> | undefined;
-        if (next !== undefined && stands(next, view, at)) name = next;
-        else {
-          name =
-            other !== undefined && stands(other, view, at)
-              ? other
-              : lookUp(lines, at, Math.min(end, endOfText(lines, view, at + 1, end) + 2));
-          if (name !== undefined) {
-            before.other = next;
-            before.next = name;
-          }
-        }
-        const value = name === undefined ? endOfText(lines, view, at + 1, end) + 2 : at + name.length;
-        const valueEnd = endOfValue(lines, view, value, end);
-        const use = name === undefined ? useOf(textOf(lines, at, value)) : name.use;
-        if (use !== undefined) visit(use, at, value, valueEnd);
-        if (name !== undefined) before = name;
-        at = valueEnd + 1;
-      }
-    },
-  };
+  }
 }
 
 function nameOf<Use>(own: Uint8Array, use: Use | undefined): Name<Use> {

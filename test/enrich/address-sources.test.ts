@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { AddressEnricher, createPrivateSystems, type AddressSource } from "../../src/enrich/index.ts";
 import { formatAddress, parseAddress, type Address } from "../../src/base/ip/index.ts";
-import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
+import { LineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import type { UdmEntry } from "../../src/metadata/index.ts";
 import { findBy, type TestFacts } from "../support/address-facts.ts";
@@ -296,7 +296,7 @@ test("as bytes a line says the same as field by field, no name twice", async () 
         const record: RecordFields = new Map(Object.entries(fields));
         const rendered: RenderedFields[] = [];
         enricher.enrich(record, rendered);
-        const lines = createLineBuffer();
+        const lines = new LineBuffer();
         lines.append(record, rendered);
         const line = Buffer.from(lines.take()).toString();
         assert.deepEqual(JSON.parse(line), enriched(fields));

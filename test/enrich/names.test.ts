@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { AddressEnricher } from "../../src/enrich/index.ts";
 import { parseAddress, type Address } from "../../src/base/ip/index.ts";
-import { createLineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
+import { LineBuffer, type RecordFields, type RenderedFields, type Value } from "../../src/record/index.ts";
 import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import type { UdmEntry } from "../../src/metadata/index.ts";
 import { buildIndex } from "../support/shared-index.ts";
@@ -246,7 +246,7 @@ test("what is handed over as bytes is what the record would have got", async () 
 });
 
 function parseLine(record: RecordFields, rendered: readonly RenderedFields[]): unknown {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   lines.append(record, rendered);
   return JSON.parse(Buffer.from(lines.take()).toString());
 }

@@ -17,7 +17,7 @@ import {
   flowSample,
   sflow,
 } from "../../packages/testkit/index.ts";
-import { StateKeeper, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
+import { StatePersistence, decodeStateFile, encodeStateFile } from "../../src/flow/index.ts";
 import { readExporterState, writeExporterState } from "../../src/flow/exporters/state/exporter-state.ts";
 import { createFlowRig, parseLines, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
@@ -138,7 +138,7 @@ test("state by a relay goes to who decodes the relay, and is not that of the exp
   itself.send(ipfix([ipfixTemplates(sampling), rate(20)]), { address: "10.0.0.1" });
   const states = [byRelay, itself].flatMap((rig) => rig.pipeline.exportState("all").changed);
   const taken: string[][] = [[], []];
-  const keeper = new StateKeeper({
+  const keeper = new StatePersistence({
     store: { load: async () => states, put() {} },
     sources: taken.map((list) => ({
       exportState: () => ({ changed: [], forgotten: [], heard: [], asked: [] }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { StateKeeper, writeExporterState, type ExporterState, type StateReport } from "../../src/flow/index.ts";
+import { StatePersistence, writeExporterState, type ExporterState, type StateReport } from "../../src/flow/index.ts";
 import {
   dataSet,
   exportSeconds,
@@ -455,7 +455,7 @@ test("the keeper gives what is new to the fleet, and an empty answer to a source
   const nothing: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };
   const answers: unknown[] = [];
   const put: unknown[] = [];
-  const keeper = new StateKeeper({
+  const keeper = new StatePersistence({
     shared: {
       put: (change) => void put.push(...change.changed.map(writeExporterState), ...change.forgotten),
       heard: (list) => void put.push(...list.flat()),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import * as fc from "fast-check";
 import { createLineInbox, createLineMemory, createLineOutbox } from "../../src/output/index.ts";
-import { createLineBuffer, type Value } from "../../src/record/index.ts";
+import { LineBuffer, type Value } from "../../src/record/index.ts";
 import { until } from "../support/until.ts";
 import { runs } from "../support/runs.ts";
 
@@ -42,7 +42,7 @@ function rig(slabs: number, takesWhileWaiting = false) {
       dones.push(done);
     },
   });
-  const lines = createLineBuffer((bytes) => outbox.allocate(bytes));
+  const lines = new LineBuffer((bytes) => outbox.allocate(bytes));
   let number = 0;
   return {
     outbox,

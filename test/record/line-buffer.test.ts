@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createLineBuffer, renderFields, type RecordFields, type Scalar, type Value } from "../../src/record/index.ts";
+import { LineBuffer, renderFields, type RecordFields, type Scalar, type Value } from "../../src/record/index.ts";
 import { runs } from "../support/runs.ts";
 import { anyCharacter } from "../support/any-character.ts";
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 
 function render(...fields: [string, Value][]): string {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   lines.append(new Map(fields));
   return text(lines.take());
 }
@@ -43,7 +43,7 @@ const record: fc.Arbitrary<RecordFields> = fc
   .map((fields) => new Map(fields));
 
 test("a line is what JSON.stringify would write, in one line", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   fc.assert(
     fc.property(fc.array(record, { maxLength: 4 }), (records) => {
       for (const each of records) lines.append(each);
@@ -60,7 +60,7 @@ test("a line is what JSON.stringify would write, in one line", () => {
 });
 
 test("rendered fields stand behind those of the record as if they were of it", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   fc.assert(
     fc.property(fc.array(fc.tuple(record, record), { maxLength: 3 }), (pairs) => {
       const names = (fields: RecordFields) => [...fields.keys()];
@@ -74,7 +74,7 @@ test("rendered fields stand behind those of the record as if they were of it", (
 });
 
 test("lines that begin alike are written like any others", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   const tags = ["a", "b"];
   const value = fc.constantFrom<Value>(0, -0, 1, 1n, "1", "", true, false, NaN, "x", tags, ["a", "b"], []);
   const alike = fc
@@ -157,13 +157,13 @@ test("a record without fields is an empty object", () => {
 });
 
 test("nothing taken is an empty array", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   assert.equal(lines.take().length, 0);
   assert.equal(lines.byteLength, 0);
 });
 
 test("what was taken stays as it is while more is appended", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   const taken: { bytes: Uint8Array; before: string }[] = [];
   for (let i = 0; i < 2000; i++) {
     lines.append(
@@ -180,7 +180,7 @@ test("what was taken stays as it is while more is appended", () => {
 });
 
 test("a line longer than any slab is written whole, after others and before others", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   const records: RecordFields[] = [
     new Map([["a", 1]]),
     new Map<string, Value>([
@@ -196,7 +196,7 @@ test("a line longer than any slab is written whole, after others and before othe
 });
 
 test("more names than are remembered are all written", () => {
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   for (let round = 0; round < 2; round++) {
     for (let i = 0; i < 20_000; i++) lines.append(new Map([[`flow.ie.${i}.1`, i]]));
   }

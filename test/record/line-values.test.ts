@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createLineBuffer, createLineValues, readLine, type Value } from "../../src/record/index.ts";
+import { LineBuffer, LineValues, readLine, type Value } from "../../src/record/index.ts";
 import { runs } from "../support/runs.ts";
 
 const scalar = fc.oneof(
@@ -24,10 +24,10 @@ test("fields of lines are found among all that lines can have, also between othe
       }),
       fc.array(name, { maxLength: 4 }),
       (records, others) => {
-        const lines = createLineBuffer();
+        const lines = new LineBuffer();
         for (const fields of records) lines.append(new Map(fields));
         const bytes = Buffer.from(lines.take());
-        const values = createLineValues();
+        const values = new LineValues();
         let at = 0;
         for (const fields of records) {
           const end = bytes.indexOf(0x0a, at) + 1;

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
 import { PostgresqlExporterTable, Fleet } from "../../src/fleet/index.ts";
-import { FlowPipeline, SharedStore, StateKeeper } from "../../src/flow/index.ts";
+import { FlowPipeline, SharedStore, StatePersistence } from "../../src/flow/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import {
@@ -75,7 +75,7 @@ export interface FleetSimulationOptions {
 
 interface Member {
   readonly fleet: Fleet;
-  readonly keeper: StateKeeper;
+  readonly keeper: StatePersistence;
   readonly store: Component;
   readonly pipeline: FlowPipeline;
   readonly metrics: Metrics;
@@ -264,7 +264,7 @@ function startMember(
     isShared: true,
     ...shared,
   });
-  const keeper = new StateKeeper({
+  const keeper = new StatePersistence({
     shared: store,
     sources: [pipeline],
     responsible: () => 0,

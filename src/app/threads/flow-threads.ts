@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   checkKernel,
   createRing,
-  StateKeeper,
+  StatePersistence,
   type CustomElement,
   type ExporterTraffic,
   type ExporterView,
@@ -79,7 +79,7 @@ export class FlowThreads implements Component {
   readonly #rings: readonly RingHandle[];
   readonly #decoders: readonly SupervisedThread[];
   readonly #receiver: SupervisedThread;
-  readonly #keeper: StateKeeper | undefined;
+  readonly #keeper: StatePersistence | undefined;
   readonly #unwatch: ((() => void) | undefined)[] = [];
   #dead = 0;
   #ports: readonly number[];
@@ -219,9 +219,9 @@ export class FlowThreads implements Component {
     });
   }
 
-  #createKeeper(): StateKeeper {
+  #createKeeper(): StatePersistence {
     const { state, shared, count } = this.#sources;
-    return new StateKeeper({
+    return new StatePersistence({
       store: state,
       shared,
       sources: this.#decoders.map((decoder) => ({

@@ -1,10 +1,4 @@
-import {
-  createAddressSet,
-  type Filter,
-  type FilterTerm,
-  type Quantity,
-  type QuantityRange,
-} from "../../record/index.ts";
+import { AddressSet, type Filter, type FilterTerm, type Quantity, type QuantityRange } from "../../record/index.ts";
 import { type Column, type ColumnType, timeField } from "../column.ts";
 import {
   SqlValues,
@@ -81,7 +75,7 @@ function judge(term: FilterTerm, value: string, type: ColumnType, context: Where
       return or(term.ranges.map((range) => rangeSql(range, value, comparable(term.of, type), values)));
     case "addresses": {
       if (type !== "address") return no;
-      const { ranges } = createAddressSet(term.keys);
+      const { ranges } = new AddressSet(term.keys);
       return or(
         ([4, 6] as const).flatMap((family) =>
           ranges[family].first.map((first, i) => {

@@ -12,9 +12,9 @@ import type { Convert, FieldSource } from "../elements/mapping/convert-type.ts";
 import { variableLength, type Template } from "./plan.ts";
 import { elementKey, reversePen } from "../elements/registry/registry.ts";
 import { samplerElements, samplingElements } from "./sampling.ts";
-import { buildSlowSteps, hasSection, slowFields } from "./build-slow-steps.ts";
+import { buildSlowSteps, hasSection, slowFields } from "./template-structure.ts";
 import { firewallPlan } from "./firewall-flows.ts";
-import { headerLevels, type HeaderLevels } from "./header-levels.ts";
+import { headerLevels, type HeaderLevels } from "./template-structure.ts";
 import type { OptionsScope, Output, Plan, Presence, Step } from "./plan.ts";
 
 /** Behind all elements that have these names by themselves. */

@@ -141,8 +141,11 @@ export interface ProcessHeader {
   readonly uptime: number;
 }
 
-/** By what an exporter tells its domains apart. */
-interface DomainId {
+/** What a domain shares of the room of its exporter. */
+type DomainParts = Pick<Domain, "group" | "waiting" | "firewall" | "samples" | "options">;
+
+/** One observation domain of an exporter, and what is kept for it. */
+export class Domain {
   readonly protocol: Protocol;
   /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
   readonly id: number;
@@ -152,17 +155,6 @@ interface DomainId {
    */
   readonly port: number | undefined;
   /** The agent whose sub-agent this is (sFlow), in canonical text. */
-  readonly agent: string | undefined;
-}
-
-/** What a domain shares of the room of its exporter. */
-type DomainParts = Pick<Domain, "group" | "waiting" | "firewall" | "samples" | "options">;
-
-/** One observation domain of an exporter, and what is kept for it. */
-export class Domain implements DomainId {
-  readonly protocol: Protocol;
-  readonly id: number;
-  readonly port: number | undefined;
   readonly agent: string | undefined;
   /** What the domains of one protocol and id on several ports have in common. */
   readonly group: DomainGroup;
@@ -200,7 +192,10 @@ export class Domain implements DomainId {
   /** The ports that its datagrams came from. */
   readonly senders = new Senders();
 
-  constructor({ protocol, id, port, agent }: DomainId, { group, waiting, firewall, samples, options }: DomainParts) {
+  constructor(
+    { protocol, id, port, agent }: Pick<Domain, "protocol" | "id" | "port" | "agent">,
+    { group, waiting, firewall, samples, options }: DomainParts,
+  ) {
     this.protocol = protocol;
     this.id = id;
     this.port = port;

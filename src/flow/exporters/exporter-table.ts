@@ -274,11 +274,11 @@ export class ExporterTable {
     const before = memory.used;
     const isIdle = ({ lastSeen }: Exporter): boolean => now - lastSeen > idleAfterMs;
     const byNeed = (a: Exporter, b: Exporter): number =>
-      Number(isIdle(b)) - Number(isIdle(a)) || b.heldBytes() - a.heldBytes();
+      Number(isIdle(b)) - Number(isIdle(a)) || b.memory.bytes - a.memory.bytes;
     for (let round = 0; round < maxRounds && memory.used > goal; round++) {
       for (const exporter of [...this.all()].toSorted(byNeed)) {
         if (memory.used <= goal) break;
-        exporter.shrink(exporter.heldBytes() / 2);
+        exporter.shrink(exporter.memory.bytes / 2);
       }
     }
     // Who holds next to nothing has given all but itself.

@@ -1,163 +1,114 @@
-import type { NameTable } from "./options.ts";
 import { senderPort } from "../intake/socket.ts";
-import type { RateChange } from "./sampling.ts";
-import { samplerElements, samplingElements } from "./sampling.ts";
-import type { Template } from "./plan.ts";
-import type { SeenWindow } from "./exporter-traffic.ts";
-import type { Sender } from "./domain.ts";
-import type { Protocol } from "../protocol.ts";
-import type { Domain, TemplateOrigin } from "./domain.ts";
+import type { Domain, KnownTemplate, Sender } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";
+import type { SeenWindow } from "./exporter-traffic.ts";
+import type { Template } from "./plan.ts";
+import { samplerElements, samplingElements } from "./sampling.ts";
 
-/** What is known of an exporter, for people: a copy. */
-export interface ExporterView {
-  readonly address: string;
-  /** The relay whose records named it last. */
-  readonly relay: string | undefined;
-  /** Whether its records may name other exporters. */
-  readonly isRelay: boolean;
-  /** Milliseconds since the epoch. */
-  readonly firstSeen: number;
-  readonly lastSeen: number;
-  /** Its own: none where a relay passes its records on. */
-  readonly datagrams: number;
-  readonly records: number;
-  /** Over the last whole minute. */
-  readonly recordsPerSecond: number;
-  /** The operator's sampling rate, which stands before those of the domains. */
-  readonly manualRate: number | undefined;
-  /** The operator's rate for the case that the exporter says none. */
-  readonly fallbackRate: number | undefined;
-  readonly domains: readonly DomainView[];
-  /** A sample of its flows, of the latest time first, by which exporters are compared. */
-  readonly seenFlows: readonly SeenWindow[];
-}
+export type ExporterView = Readonly<ReturnType<typeof viewExporter>>;
+export type DomainView = Readonly<ReturnType<typeof viewDomain>>;
+export type TemplateView = Readonly<ReturnType<typeof viewTemplate>>;
 
-export interface DomainView {
-  readonly protocol: Protocol;
-  /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
-  readonly id: number;
-  /** The agent whose sub-agent this is (sFlow). */
-  readonly agent: string | undefined;
-  /** Of the sender; the first one where it changes. Not for sFlow. */
-  readonly port: number | undefined;
-  readonly templates: readonly TemplateView[];
-  /** Data sets that wait for their template. */
-  readonly waitingSets: number;
-  /** Since when there are any, milliseconds since the epoch. */
-  readonly waitingSince: number | undefined;
-  /** The templates that they wait for. */
-  readonly waitingFor: readonly number[];
-  /** Data sets that were given up for want of their template. */
-  readonly givenUpSets: number;
-  /** Sequence units received, in the unit of `missing`. */
-  readonly received: number;
-  /** Sequence units that never came: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
-  readonly missing: number;
-  /** When some were found missing last, milliseconds since the epoch. */
-  readonly missingAt: number | undefined;
-  /** Samples missing by the numbers of their data sources, and samples that the agent says it dropped (sFlow). */
-  readonly missingSamples: number;
-  readonly samplerDrops: number;
-  readonly late: number;
-  readonly resets: number;
-  /** Sampling rates by what they apply to. */
-  readonly sampling: readonly { readonly scope: string; readonly rate: number }[];
-  /** The last change of a rate within one scope. */
-  readonly samplingChange: RateChange | undefined;
-  /** Milliseconds that the exporter's clock is ahead of ours, where the protocol has an export time. */
-  readonly clockOffset: number | undefined;
-  /** The ports that its datagrams came from. */
-  readonly senders: readonly Readonly<Sender>[];
-  /** How many names its options gave. */
-  readonly names: ReturnType<NameTable["counts"]>;
-  /** When the exporter started by its options, milliseconds since the epoch. */
-  readonly bootTime: number | undefined;
-}
-
-export interface TemplateView {
-  readonly id: number;
-  readonly kind: "flows" | "options";
-  readonly fields: number;
-  /** What its records say of sampling: a rate, or a sampler whose rate options give. */
-  readonly sampling: "rate" | "sampler" | undefined;
-  /** Whether its records name the exporter: exporterIPv4Address (130), exporterIPv6Address (131). */
-  readonly namesExporter: boolean;
-  /** When it came for the first time, milliseconds since the epoch. */
-  readonly definedAt: number;
-  /** When it came for the last time; for a restored one, when it was read. */
-  readonly refreshedAt: number;
-  /** `restored`: known from an earlier run, and has not come again yet. */
-  readonly origin: TemplateOrigin;
-}
-
-export function viewExporter(exporter: Exporter): ExporterView {
+/** Returns what is known of an exporter, for people: a copy. Times in milliseconds since the epoch. */
+export function viewExporter(exporter: Exporter) {
   const { address, relay, isRelay, firstSeen, lastSeen, datagrams, records, recordsPerSecond } = exporter;
   const { manualRate, fallbackRate } = exporter.rates();
-  const domains = Array.from(exporter.domains(), viewDomain);
   return {
     address,
+    /** The relay whose records named it last. */
     relay,
+    /** Whether its records may name other exporters. */
     isRelay,
     firstSeen,
     lastSeen,
+    /** Its own: none where a relay passes its records on. */
     datagrams,
     records,
+    /** Over the last whole minute. */
     recordsPerSecond,
+    /** The operator's sampling rate, which counts before those of the domains. */
     manualRate,
+    /** The operator's rate for the case that the exporter says none. */
     fallbackRate,
-    domains,
-    seenFlows: exporter.seenFlows(),
+    domains: Array.from(exporter.domains(), viewDomain) as readonly DomainView[],
+    /** A sample of its flows, of the latest time first, by which exporters are compared. */
+    seenFlows: exporter.seenFlows() as readonly SeenWindow[],
   };
 }
 
-function viewDomain(domain: Domain): DomainView {
+function viewDomain(domain: Domain) {
   const { protocol, id, port, agent, templates, waiting, sequence, samples, options, headerRate, clockOffset } = domain;
   const { missing, recovered, received, gapAt, late, resets } = sequence;
   return {
     protocol,
+    /** Observation domain (IPFIX), Source ID (NetFlow v9), engine type and id (v5), sub-agent (sFlow). */
     id,
-    port: port === undefined ? undefined : senderPort(port),
+    /** The agent whose sub-agent this is (sFlow). */
     agent,
-    templates: Array.from(templates, ([templateId, { plan, definedAt, refreshedAt, origin }]) => ({
-      id: templateId,
-      kind: plan.template.scopeCount === undefined ? "flows" : "options",
-      fields: plan.lengths.length,
-      sampling: samplingOf(plan.template),
-      namesExporter: plan.exporterFields.length > 0,
-      definedAt,
-      refreshedAt,
-      origin,
-    })),
+    /** Of the sender; the first one where it changes. Not for sFlow. */
+    port: port === undefined ? undefined : senderPort(port),
+    templates: Array.from(templates.values(), viewTemplate) as readonly TemplateView[],
+    /** Data sets that wait for their template. */
     waitingSets: waiting.count(),
+    /** Since when there are any. */
     waitingSince: waiting.since,
+    /** The templates that they wait for. */
     waitingFor: waiting.templateIds(),
+    /** Data sets that were given up for want of their template. */
     givenUpSets: waiting.dropped,
+    /** Sequence units received, in the unit of `missing`. */
     received,
+    /** Sequence units that never came: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
     missing: missing - recovered,
+    /** When some were found missing last. */
     missingAt: gapAt,
+    /** Samples missing by the numbers of their data sources, and samples that the agent says it dropped (sFlow). */
     missingSamples: samples.missing,
     samplerDrops: samples.drops,
     late,
     resets,
+    /** Sampling rates by what they apply to. */
     sampling: [
       ...options.sampling.rates(),
       ...samples.rates(),
       ...(headerRate === undefined ? [] : [{ scope: "header", rate: headerRate }]),
-    ],
+    ] as readonly { readonly scope: string; readonly rate: number }[],
+    /** The last change of a rate within one scope. */
     samplingChange: options.sampling.lastChange,
+    /** Milliseconds that the exporter's clock is ahead of ours, where the protocol has an export time. */
     clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
-    senders: Array.from(domain.senders.all(), viewSender),
+    /** The ports that its datagrams came from. */
+    senders: domain.senders.all().map(({ port: from, firstSeen, lastSeen, bootTime }): Sender => {
+      return { port: senderPort(from), firstSeen, lastSeen, bootTime };
+    }),
+    /** How many names its options gave. */
     names: options.names.counts(),
+    /** When the exporter started by its options. */
     bootTime: options.bootTime,
   };
 }
 
-function viewSender({ port, firstSeen, lastSeen, bootTime }: Readonly<Sender>): Sender {
-  return { port: senderPort(port), firstSeen, lastSeen, bootTime };
+function viewTemplate({ plan, definedAt, refreshedAt, origin }: KnownTemplate) {
+  const { template } = plan;
+  const kind: "flows" | "options" = template.scopeCount === undefined ? "flows" : "options";
+  return {
+    id: template.id,
+    kind,
+    fields: plan.lengths.length,
+    /** What its records say of sampling: a rate, or a sampler whose rate options give. */
+    sampling: samplingOf(template),
+    /** Whether its records name the exporter: exporterIPv4Address (130), exporterIPv6Address (131). */
+    namesExporter: plan.exporterFields.length > 0,
+    /** When it came for the first time. */
+    definedAt,
+    /** When it came for the last time; for a restored one, when it was read. */
+    refreshedAt,
+    /** `restored`: known from an earlier run, and has not come again yet. */
+    origin,
+  };
 }
 
-function samplingOf({ fields }: Template): TemplateView["sampling"] {
+function samplingOf({ fields }: Template): "rate" | "sampler" | undefined {
   const said = fields.filter(({ pen, id }) => pen === 0 && samplingElements.has(id));
   if (said.some(({ id }) => !samplerElements.has(id))) return "rate";
   return said.length > 0 ? "sampler" : undefined;

@@ -1,6 +1,7 @@
 import type { RecordFields } from "../../record/index.ts";
 import { isSessionPort } from "../intake/socket.ts";
 import type { Protocol } from "../protocol.ts";
+import type { PlanTemplate } from "./build-plan.ts";
 import { continues, Domain, DomainGroup, type KnownTemplate, type ProcessHeader } from "./domain.ts";
 import type { ExporterTable, SharedBudgets } from "./exporter-table.ts";
 import {
@@ -12,7 +13,7 @@ import {
   type TrafficMinute,
 } from "./exporter-traffic.ts";
 import { FirewallFlows } from "./firewall-flows.ts";
-import { KnownTemplates, type Define, type TemplateRecord, type TemplateSource } from "./known-templates.ts";
+import { KnownTemplates, type TemplateRecord } from "./known-templates.ts";
 import { EntryShare, memoryCosts, MemoryShare } from "./limits.ts";
 import { DomainOptions, type DomainOptionsState } from "./options.ts";
 import type { OptionsScope } from "./plan.ts";
@@ -23,17 +24,6 @@ import { WaitingBudget, WaitingSets } from "./waiting-sets.ts";
 /** In which order an exporter sends type and code of ICMPv6 in a port, by the last flow that showed it. */
 export interface IcmpOrder {
   isSwapped: boolean;
-}
-
-/** Where it is looked up what options say, the first that says it. */
-export interface OptionsFor {
-  /** The domain's own; where these say nothing, those of its other ports. */
-  readonly own: DomainOptions;
-  /**
-   * Those of domain 0, of the only domain that sends options and no flows, or of its other ports: the first that say anything and are not
-   * `own`.
-   */
-  readonly whole: DomainOptions | undefined;
 }
 
 /** Of one domain. Exporters have few templates; more are damaged datagrams. */
@@ -72,11 +62,13 @@ export class Exporter {
   isChanged = false;
   /** When it was last handed out to be kept, milliseconds since the epoch. */
   keptAt: number;
+  /** What it makes the collector remember, by {@link memoryCosts}. */
+  readonly memory: MemoryShare;
+  /** Changed through the exporter, which takes note. */
+  readonly templates: KnownTemplates;
 
   readonly #table: ExporterTable;
   readonly #shared: SharedBudgets;
-  readonly #memory: MemoryShare;
-  readonly #templates: KnownTemplates;
   readonly #waiting: WaitingBudget;
   readonly #options: EntryShare;
   readonly #sources: EntryShare;
@@ -103,14 +95,14 @@ export class Exporter {
     this.firstSeen = this.lastSeen = this.keptAt = now;
     this.#table = table;
     this.#shared = shared;
-    this.#memory = new MemoryShare(shared.memory);
-    this.#memory.add(memoryCosts.exporter);
-    this.#templates = new KnownTemplates(shared, this.#memory, () => table.evictOther(address));
+    this.memory = new MemoryShare(shared.memory);
+    this.memory.add(memoryCosts.exporter);
+    this.templates = new KnownTemplates(shared, this.memory, () => table.evictOther(address));
     this.#waiting = new WaitingBudget(limits.waitingBytes, limits.waitingSets);
     const ownOptions = { used: 0, max: limits.options };
-    this.#options = new EntryShare([ownOptions, shared.options], this.#memory, () => void evictions.options++);
+    this.#options = new EntryShare([ownOptions, shared.options], this.memory, () => void evictions.options++);
     const ownSources = { used: 0, max: limits.sources };
-    this.#sources = new EntryShare([ownSources, shared.sources], this.#memory, () => void evictions.sources++);
+    this.#sources = new EntryShare([ownSources, shared.sources], this.memory, () => void evictions.sources++);
     this.#ratesVersion = shared.rates.version();
     this.#rates = shared.rates.of(address);
     this.#measured = { at: now, records: 0 };
@@ -187,8 +179,12 @@ export class Exporter {
     return this.#domains.values();
   }
 
-  /** What options say for the records of a domain. */
-  optionsFor(domain: Domain): OptionsFor {
+  /**
+   * Where it is looked up what options say for the records of a domain, the first that says it: `own`, the domain's own, or where these say
+   * nothing those of its other ports; `whole`, those of domain 0, of the only domain that sends options and no flows, or of its other ports,
+   * the first that say anything and are not `own`.
+   */
+  optionsFor(domain: Domain): { readonly own: DomainOptions; readonly whole: DomainOptions | undefined } {
     const { options: said, group } = domain;
     if (this.#domains.size < 2) return { own: said, whole: undefined };
     const whole = this.#optionsOfAll(domain);
@@ -197,8 +193,13 @@ export class Exporter {
   }
 
   /** Takes a template, as {@link KnownTemplates.define}. */
-  define(domain: Domain, record: TemplateRecord, plan: Define, now: number): ReturnType<KnownTemplates["define"]> {
-    const change = this.#templates.define(domain, record, plan, now);
+  define(
+    domain: Domain,
+    record: TemplateRecord,
+    plan: PlanTemplate,
+    now: number,
+  ): ReturnType<KnownTemplates["define"]> {
+    const change = this.templates.define(domain, record, plan, now);
     if (change !== "refused") domain.refused.delete(record.template.id);
     if (change === "added" || change === "changed") {
       this.#noteTemplates(domain);
@@ -208,15 +209,21 @@ export class Exporter {
   }
 
   /** Takes a template that it did not send now, as {@link KnownTemplates.restore}. */
-  restoreTemplate(domain: Domain, record: TemplateRecord, plan: Define, from: TemplateSource, now: number): boolean {
+  restoreTemplate(
+    domain: Domain,
+    record: TemplateRecord,
+    plan: PlanTemplate,
+    from: Pick<KnownTemplate, "origin" | "definedAt">,
+    now: number,
+  ): boolean {
     if (domain.refused.has(record.template.id)) return false;
     this.#optionsDomains.clear();
-    return this.#templates.restore(domain, record, plan, from, now);
+    return this.templates.restore(domain, record, plan, from, now);
   }
 
   /** Forgets a template. Returns whether there was one. */
   withdraw(domain: Domain, id: number): boolean {
-    const isKnown = this.#templates.withdraw(domain, id);
+    const isKnown = this.templates.withdraw(domain, id);
     if (isKnown) {
       this.#noteTemplates(domain);
       this.isChanged = true;
@@ -276,16 +283,7 @@ export class Exporter {
 
   /** Forgets templates that did not come again since before a time, milliseconds since the epoch. */
   expireTemplates(before: number): void {
-    if (this.#templates.expire(before) > 0) this.#noteChange();
-  }
-
-  /** Every template and where it is, the one that did not come again for longest first. */
-  templates(): Iterable<readonly [KnownTemplate, Domain]> {
-    return this.#templates.entries();
-  }
-
-  templateCount(): number {
-    return this.#templates.size;
+    if (this.templates.expire(before) > 0) this.#noteChange();
   }
 
   /** Drops what has waited for a template since before a time, milliseconds since the epoch. Returns whether there was any. */
@@ -301,40 +299,35 @@ export class Exporter {
     return this.#waiting.sets > 0;
   }
 
-  /** What it makes the collector remember, in bytes by {@link memoryCosts}. */
-  heldBytes(): number {
-    return this.#memory.bytes;
-  }
-
   /**
    * Forgets what is least needed until it holds no more than this many bytes: data sets that wait, domains that were not used for
    * longest, templates that did not come for longest, options. Of the domain that was used last the templates and options may go, it
    * stays. To be called between datagrams.
    */
   shrink(toBytes: number): void {
-    const before = this.#memory.bytes;
+    const before = this.memory.bytes;
     if (before <= toBytes) return;
     this.#forgetTraffic();
     this.dropWaiting(Number.POSITIVE_INFINITY);
     for (const [key, domain] of this.#domains) {
-      if (this.#memory.bytes <= toBytes || this.#domains.size === 1) break;
+      if (this.memory.bytes <= toBytes || this.#domains.size === 1) break;
       this.#forgetDomain(key, domain);
       this.#shared.evictions.domains++;
     }
-    this.#templates.shrink(toBytes);
+    this.templates.shrink(toBytes);
     for (const domain of this.domains()) {
-      if (this.#memory.bytes <= toBytes) break;
+      if (this.memory.bytes <= toBytes) break;
       domain.options.clear();
       domain.forgetDetails();
     }
-    if (this.#memory.bytes < before) this.#noteChange();
+    if (this.memory.bytes < before) this.#noteChange();
   }
 
   /** Takes a flow of the sample by which exporters are compared, see {@link SeenFlows.note}. */
   noteSeen(hash: number, directions: number): void {
     if (this.#seen === undefined) {
       this.#seen = new SeenFlows();
-      this.#memory.add(seenFlowsCost);
+      this.memory.add(seenFlowsCost);
     }
     this.#seen.note(hash, directions, this.lastSeen);
   }
@@ -347,7 +340,7 @@ export class Exporter {
   /** Takes what passed its interfaces in a minute. @param since when that began to be added up, if it is the first. */
   addTraffic(minute: TrafficMinute, since: number): void {
     this.#traffic ??= new InterfaceTraffic(since);
-    this.#memory.add(this.#traffic.add(minute));
+    this.memory.add(this.#traffic.add(minute));
   }
 
   /** What passed its interfaces lately; undefined where that is not measured. */
@@ -372,7 +365,7 @@ export class Exporter {
   forget(): void {
     for (const [key, domain] of this.#domains) this.#forgetDomain(key, domain);
     this.#forgetTraffic();
-    this.#memory.add(-memoryCosts.exporter);
+    this.memory.add(-memoryCosts.exporter);
   }
 
   #sibling(protocol: Protocol, id: number): Domain | undefined {
@@ -381,15 +374,15 @@ export class Exporter {
   }
 
   #createDomain(protocol: Protocol, id: number, port: number | undefined, agent: string | undefined): Domain {
-    this.#memory.add(memoryCosts.domain);
+    this.memory.add(memoryCosts.domain);
     const other = this.#sibling(protocol, id);
     const { evictions, waiting } = this.#shared;
     const domain = new Domain(
       { protocol, id, port, agent },
       {
         group: (agent === undefined ? other?.group : undefined) ?? new DomainGroup(),
-        waiting: new WaitingSets(this.#waiting, waiting, this.#memory, () => this.#table.dropWaitingOf(this.address)),
-        firewall: new FirewallFlows(this.#memory, () => void evictions.firewallFlows++),
+        waiting: new WaitingSets(this.#waiting, waiting, this.memory, () => this.#table.dropWaitingOf(this.address)),
+        firewall: new FirewallFlows(this.memory, () => void evictions.firewallFlows++),
         samples: protocol === "sflow" ? new SampleSources(this.#sources) : noSampleSources,
         options: (protocol === "ipfix" ? other?.options : undefined) ?? new DomainOptions(this.#options),
       },
@@ -400,8 +393,8 @@ export class Exporter {
 
   #forgetDomain(key: string, domain: Domain): void {
     if (domain.templates.size > 0 || !domain.options.isEmpty()) this.#noteTemplates(domain);
-    this.#templates.clear(domain);
-    this.#memory.add(-memoryCosts.domain);
+    this.templates.clear(domain);
+    this.memory.add(-memoryCosts.domain);
     domain.forgetDetails();
     this.#shared.evictions.waitingSets += domain.waiting.dropOlder(Number.POSITIVE_INFINITY);
     this.#domains.delete(key);
@@ -426,7 +419,7 @@ export class Exporter {
   }
 
   #dropAlias(key: string): void {
-    if (this.#aliases.delete(key)) this.#memory.add(-memoryCosts.alias);
+    if (this.#aliases.delete(key)) this.memory.add(-memoryCosts.alias);
   }
 
   /** A port goes on with the count of another domain. What its own one knew stays there for the others to fall back on. */
@@ -445,7 +438,7 @@ export class Exporter {
       if (this.#aliases.size < this.#shared.limits.domains) break;
       this.#dropAlias(oldest);
     }
-    if (!this.#aliases.has(key)) this.#memory.add(memoryCosts.alias);
+    if (!this.#aliases.has(key)) this.memory.add(memoryCosts.alias);
     this.#aliases.set(key, to);
   }
 
@@ -526,8 +519,8 @@ export class Exporter {
   }
 
   #forgetTraffic(): void {
-    if (this.#seen !== undefined) this.#memory.add(-seenFlowsCost);
-    if (this.#traffic !== undefined) this.#memory.add(-this.#traffic.heldBytes);
+    if (this.#seen !== undefined) this.memory.add(-seenFlowsCost);
+    if (this.#traffic !== undefined) this.memory.add(-this.#traffic.heldBytes);
     this.#seen = undefined;
     this.#traffic = undefined;
   }

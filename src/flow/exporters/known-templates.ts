@@ -1,8 +1,9 @@
 import { type Budget, memoryCosts, type MemoryShare } from "./limits.ts";
 import type { SharedBudgets } from "./exporter-table.ts";
+import type { PlanTemplate } from "./build-plan.ts";
 import type { Plan, Template } from "./plan.ts";
 import { isSessionPort } from "../intake/socket.ts";
-import type { Domain, KnownTemplate, TemplateOrigin } from "./domain.ts";
+import type { Domain, KnownTemplate } from "./domain.ts";
 
 /** A template as it came. */
 export interface TemplateRecord {
@@ -10,8 +11,6 @@ export interface TemplateRecord {
   /** Its record on the wire. */
   readonly raw: Buffer;
 }
-
-export type Define = (template: Template) => Plan | undefined;
 
 /** A plan and the record that it was made of, for all templates with that record. */
 export interface SharedPlan {
@@ -37,7 +36,7 @@ export class PlanCache {
   }
 
   /** @returns undefined for a template that cannot be used. What is taken has to be given back. */
-  take({ template, raw }: TemplateRecord, define: Define): SharedPlan | undefined {
+  take({ template, raw }: TemplateRecord, define: PlanTemplate): SharedPlan | undefined {
     const key = keyOf(template, raw);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -75,13 +74,6 @@ function copyOf(raw: Buffer): Buffer {
   return copy;
 }
 
-/** Where a template that the exporter did not send now is known from. */
-export interface TemplateSource {
-  readonly origin: Exclude<TemplateOrigin, "received">;
-  /** When it came for the first time, milliseconds since the epoch. */
-  readonly definedAt: number;
-}
-
 /** The templates of all domains of one exporter, bounded together. */
 export class KnownTemplates {
   readonly #shared: SharedBudgets;
@@ -110,7 +102,7 @@ export class KnownTemplates {
   define(
     domain: Domain,
     record: TemplateRecord,
-    plan: Define,
+    plan: PlanTemplate,
     now: number,
   ): "added" | "refreshed" | "changed" | "refused" {
     const { template, raw } = record;
@@ -134,8 +126,16 @@ export class KnownTemplates {
   /**
    * Takes a template of an earlier run, unless the domain has one of its id; or one that another collector knows, unless the domain has
    * one of its id that came as late as that was defined. Returns whether it was taken.
+   *
+   * @param from where it is known from, and when it came for the first time.
    */
-  restore(domain: Domain, record: TemplateRecord, plan: Define, from: TemplateSource, now: number): boolean {
+  restore(
+    domain: Domain,
+    record: TemplateRecord,
+    plan: PlanTemplate,
+    from: Pick<KnownTemplate, "origin" | "definedAt">,
+    now: number,
+  ): boolean {
     const known = domain.templates.get(record.template.id);
     if (
       known !== undefined &&
@@ -186,7 +186,7 @@ export class KnownTemplates {
   #replace(
     domain: Domain,
     record: TemplateRecord,
-    define: Define,
+    define: PlanTemplate,
     times: Pick<KnownTemplate, "definedAt" | "refreshedAt" | "origin">,
   ): boolean {
     const shared = this.#shared.plans.take(record, define);

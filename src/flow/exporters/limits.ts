@@ -56,6 +56,23 @@ export class LearntTable<Key extends number | string, Entry> {
     return this.#table.values();
   }
 
+  /**
+   * Takes entries that were kept, where none is known of a key.
+   *
+   * @param isNewer they count before what is known.
+   * @param check returns what is taken of one; undefined: nothing.
+   */
+  restore(
+    rows: readonly (readonly [Key, Entry])[],
+    isNewer: boolean,
+    check: (entry: Entry) => Entry | undefined,
+  ): void {
+    for (const [key, kept] of rows) {
+      const entry = check(kept);
+      if (entry !== undefined && (isNewer || this.get(key) === undefined)) this.set(key, entry);
+    }
+  }
+
   clear(): void {
     this.#share.give(this.#table.size);
     for (const [key, entry] of this.#table) this.#share.memory.add(-this.#bytesOf(key, entry));
@@ -168,55 +185,37 @@ export class EntryShare {
 export const noShare = new EntryShare([{ used: 0, max: 0 }], new MemoryShare({ used: 0, max: 0 }), () => {});
 
 /** What strangers can make the collector remember. Beyond it the oldest gives way and is counted. */
-export interface Limits {
-  readonly exporters: number;
-  /** An exporter that was silent for this time is forgotten. */
-  readonly silentMs: number;
-  /** Per exporter: observation domains, by source port too where a protocol has them so. */
-  readonly domains: number;
-  /** Per exporter. */
-  readonly templates: number;
-  /** Per exporter, in all its templates together. */
-  readonly fields: number;
-  /** Of all exporters together. */
-  readonly fieldsInAll: number;
-  readonly fieldsPerTemplate: number;
-  /** Per exporter: what its options say of samplers, interfaces, applications, VRFs, in all its domains. */
-  readonly options: number;
-  /** Of all exporters together. */
-  readonly optionsInAll: number;
-  /** Per exporter: data sources of sFlow agents, in all its domains. */
-  readonly sources: number;
-  /** Of all exporters together. */
-  readonly sourcesInAll: number;
-  /** Per exporter: bytes and number of sets that wait for their template. */
-  readonly waitingBytes: number;
-  readonly waitingSets: number;
-  /** Of all exporters together. */
-  readonly waitingBytesInAll: number;
-  readonly waitingSetsInAll: number;
-  /** Of all exporters together: bytes of everything that is kept of what they said, about. */
-  readonly memoryInAll: number;
-}
-
-export const defaultLimits: Limits = {
+export const defaultLimits = {
   exporters: 10_000,
+  /** An exporter that was silent for this time is forgotten. */
   silentMs: 30 * 86_400_000,
+  /** Per exporter: observation domains, by source port too where a protocol has them so. */
   domains: 256,
+  /** Per exporter. */
   templates: 2048,
+  /** Per exporter, in all its templates together. */
   fields: 32_768,
+  /** Of all exporters together. */
   fieldsInAll: 1_048_576,
   fieldsPerTemplate: 1024,
+  /** Per exporter: what its options say of samplers, interfaces, applications, VRFs, in all its domains. */
   options: 16_384,
+  /** Of all exporters together. */
   optionsInAll: 1_048_576,
+  /** Per exporter: data sources of sFlow agents, in all its domains. */
   sources: 16_384,
+  /** Of all exporters together. */
   sourcesInAll: 1_048_576,
+  /** Per exporter: bytes and number of sets that wait for their template. */
   waitingBytes: 256 * 1024,
   waitingSets: 256,
+  /** Of all exporters together. */
   waitingBytesInAll: 32 * 1024 * 1024,
   waitingSetsInAll: 65_536,
+  /** Of all exporters together: bytes of everything that is kept of what they said, about. */
   memoryInAll: 256 * 1024 * 1024,
 };
+export type Limits = Readonly<typeof defaultLimits>;
 
 /** What was forgotten so far: by the limits, or by age. */
 export class Evictions {

@@ -121,13 +121,11 @@ export class NameTable {
 
   /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
   restore(state: NamesState, isNewer: boolean): void {
-    for (const [index, name, descr] of state.netifs) {
-      const names = { name: cut(name), descr: cut(descr) };
-      if (isNewer || this.#netifs.get(index) === undefined) this.#netifs.set(index, names);
-    }
-    restoreTexts(this.#apps, state.apps, isNewer);
-    restoreTexts(this.#vrfs, state.vrfs, isNewer);
-    restoreTexts(this.#rds, state.rds, isNewer);
+    const netifs = state.netifs.map(([index, name, descr]) => [index, { name: cut(name), descr: cut(descr) }] as const);
+    this.#netifs.restore(netifs, isNewer, (names) => names);
+    this.#apps.restore(state.apps, isNewer, cut);
+    this.#vrfs.restore(state.vrfs, isNewer, cut);
+    this.#rds.restore(state.rds, isNewer, cut);
     this.domainName = newer(this.domainName, cut(state.domainName) ?? null, isNewer);
     this.version++;
   }
@@ -211,17 +209,6 @@ export function addNames(
     for (const [name, value] of given) add(record, name, value);
   }
   add(record, "flow.export.domain.name", own.domainName);
-}
-
-function restoreTexts<Key extends number | string>(
-  table: LearntTable<Key, string>,
-  rows: readonly (readonly [Key, string])[],
-  isNewer: boolean,
-): void {
-  for (const [id, name] of rows) {
-    const said = cut(name);
-    if (said !== undefined && (isNewer || table.get(id) === undefined)) table.set(id, said);
-  }
 }
 
 function add(record: RecordFields, name: string, value: string | undefined): void {

@@ -94,12 +94,16 @@ export const rateInputs: readonly string[] = [
   "flow.direction.name",
 ];
 
-/** What may say the sampling rate of a flow record, besides the record itself. */
-export interface RateSources {
-  /** The operator's; it wins. */
+/** What the operator says of one exporter. */
+export interface ManualRate {
+  /** Wins over what it says. */
   readonly manualRate: number | undefined;
-  /** The operator's for an exporter that says none. */
+  /** For the case that it says nothing. */
   readonly fallbackRate: number | undefined;
+}
+
+/** What may say the sampling rate of a flow record, besides the record itself. */
+export interface RateSources extends ManualRate {
   /** The record's own domain. */
   readonly own: SamplingTable | undefined;
   /** Domain 0, which speaks for the whole exporter. */
@@ -114,7 +118,7 @@ export interface RateSources {
 export interface RecordSampling {
   /** Whether it may say something of sampling; false saves the look. */
   readonly namesSampling: boolean;
-  /** Of its template. */
+  /** Of its template; 0 where that says nothing. */
   readonly templateId: number;
 }
 
@@ -157,14 +161,6 @@ export interface RatesFile {
   readonly rates: SamplingRates;
   /** Whether they win over what exporters say; else they are for exporters that say nothing. */
   readonly override: boolean;
-}
-
-/** What the operator says of one exporter. */
-export interface ManualRate {
-  /** Wins over what it says. */
-  readonly manualRate: number | undefined;
-  /** For the case that it says nothing. */
-  readonly fallbackRate: number | undefined;
 }
 
 /** The operator's rates: that of an exporter's address, else that of the smallest prefix or range around it. */
@@ -218,16 +214,6 @@ function createRateOf(rates: SamplingRates): RateOf {
     const inner = addressKey(address);
     return prefixes.find(({ key }) => keyContains(key, inner))?.rate;
   };
-}
-
-/** What is known of a flow record besides its fields. */
-interface TableQuestion {
-  /** Whether it may name a sampler; false saves the look. */
-  readonly namesSampling: boolean;
-  /** Of its template; 0 where that says nothing. */
-  readonly templateId: number;
-  /** Whether other records of its domain name samplers. */
-  readonly hasSamplers: boolean;
 }
 
 /** A rate that took the place of another one of the same scope. */
@@ -304,7 +290,10 @@ export class SamplingTable {
    * The rate for a flow record: of the sampler that it names, else of its template, of its interface, of the domain. A record that
    * names no sampler has that rate on which all samplers of the domain agree, unless other records name them.
    */
-  rateFor(flow: FieldValues, { namesSampling, templateId, hasSamplers }: TableQuestion): number | undefined {
+  rateFor(
+    flow: FieldValues,
+    { namesSampling, templateId, hasSamplers }: RecordSampling & Pick<RateSources, "hasSamplers">,
+  ): number | undefined {
     const sampler = namesSampling ? recordSampler(flow) : undefined;
     const bySampler = sampler === undefined ? undefined : this.#samplers.get(sampler);
     const byTemplate = bySampler ?? (this.#templates.size === 0 ? undefined : this.#templates.get(templateId));
@@ -315,7 +304,7 @@ export class SamplingTable {
   }
 
   /** Whether the rate of a record that names no sampler may differ from that of another of its template. */
-  isByInterface({ templateId, hasSamplers }: TableQuestion): boolean {
+  isByInterface({ templateId, hasSamplers }: RecordSampling & Pick<RateSources, "hasSamplers">): boolean {
     if (this.#netifs.size === 0 || this.#templates.get(templateId) !== undefined) return false;
     return hasSamplers || this.#common() === undefined;
   }
@@ -338,11 +327,15 @@ export class SamplingTable {
     };
   }
 
-  /** Adds what `state` gave, where nothing is known yet. @param isNewer it counts before what is known. */
+  /**
+   * Adds what `state` gave, where nothing is known yet. Versions that did not doubt rates may have kept them.
+   *
+   * @param isNewer it counts before what is known.
+   */
   restore(state: SamplingState, isNewer: boolean): void {
-    restoreRates(this.#samplers, state.samplers, isNewer);
-    restoreRates(this.#netifs, state.netifs, isNewer);
-    restoreRates(this.#templates, state.templates ?? [], isNewer);
+    this.#samplers.restore(state.samplers, isNewer, plausibleRate);
+    this.#netifs.restore(state.netifs, isNewer, plausibleRate);
+    this.#templates.restore(state.templates ?? [], isNewer, plausibleRate);
     this.#domainRate = newer(this.#domainRate, plausibleRate(state.domainRate ?? 0) || null, isNewer);
     this.#isCommonKnown = false;
   }
@@ -370,14 +363,6 @@ export class SamplingTable {
       this.#commonRate = onlyOne(this.#samplers.values());
     }
     return this.#commonRate;
-  }
-}
-
-/** Versions that did not doubt rates may have kept them. */
-function restoreRates(table: LearntTable<number, number>, rows: SamplingState["netifs"], isNewer: boolean): void {
-  for (const [id, said] of rows) {
-    const rate = plausibleRate(said);
-    if (rate !== undefined && (isNewer || table.get(id) === undefined)) table.set(id, rate);
   }
 }
 

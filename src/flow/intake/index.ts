@@ -2,4 +2,4 @@
 export { FlowReceiver } from "./flow-receiver.ts";
 export { senderAddress } from "./socket.ts";
 export { RingWriter } from "./ring-writer.ts";
-export type { StreamCredentials } from "./stream-receiver.ts";
+export type { StreamCredentials } from "./flow-receiver.ts";

@@ -5,6 +5,7 @@ import {
   entryHeader,
   entrySize,
   notesFrom,
+  RingViews,
   senderBits,
   type RingHandle,
   type SenderReputation,
@@ -32,11 +33,7 @@ const maxDatagram = 65_536;
 
 /** The one side of a ring that takes datagrams out. */
 export class RingReader {
-  readonly #words: Int32Array;
-  readonly #bytes: Uint8Array;
-  readonly #uints: Uint32Array;
-  readonly #doubles: Float64Array;
-  readonly #senders: Uint32Array;
+  readonly #ring: RingViews;
   readonly #about: AboutSenders | undefined;
   readonly #addresses: string[] = [];
   // A copy of its own: decoders and libraries behind them need not know of shared memory.
@@ -46,15 +43,11 @@ export class RingReader {
 
   /** @param about left out: all senders are alike. */
   constructor(ring: RingHandle, about?: AboutSenders) {
-    this.#words = new Int32Array(ring.control);
-    this.#bytes = new Uint8Array(ring.data);
-    this.#uints = new Uint32Array(ring.data);
-    this.#doubles = new Float64Array(ring.data);
-    this.#senders = new Uint32Array(ring.senders);
+    this.#ring = new RingViews(ring);
     this.#about = about;
     // A reader before this one may have received addresses.
-    Atomics.store(this.#words, control.forget, 1);
-    this.#scratch = Buffer.allocUnsafeSlow(Math.min(this.#bytes.length, maxDatagram));
+    Atomics.store(this.#ring.words, control.forget, 1);
+    this.#scratch = Buffer.allocUnsafeSlow(Math.min(this.#ring.capacity, maxDatagram));
   }
 
   /**
@@ -63,9 +56,7 @@ export class RingReader {
    * @returns how many were taken out; 0 when the ring is empty.
    */
   read(take: TakeDatagram, limit: number, maxBytes = Number.POSITIVE_INFINITY): number {
-    const words = this.#words;
-    const uints = this.#uints;
-    const capacity = this.#bytes.length;
+    const { words, uints, capacity } = this.#ring;
     let count = 0;
     let taken = 0;
     while (count < limit && taken < maxBytes) {
@@ -80,9 +71,9 @@ export class RingReader {
       }
       const exporter = uints[(at >>> 2) + 1] as number;
       const port = uints[(at >>> 2) + 2] as number;
-      const receivedAt = this.#doubles[(at + 16) >>> 3] as number;
+      const receivedAt = this.#ring.doubles[(at + 16) >>> 3] as number;
       const bytes = this.#scratch.subarray(0, length);
-      bytes.set(this.#bytes.subarray(at + entryHeader, at + entryHeader + length));
+      bytes.set(this.#ring.bytes.subarray(at + entryHeader, at + entryHeader + length));
       // Before it is handed over: should the taker die of it, the next reader of the ring does not meet it again.
       Atomics.store(words, control.read, (read + entrySize(length)) | 0);
       if (port === addressMark) {
@@ -109,21 +100,21 @@ export class RingReader {
    * the writer wakes it at the next write.
    */
   sleep(): boolean {
-    Atomics.store(this.#words, control.asleep, 1);
-    if (Atomics.load(this.#words, control.read) === Atomics.load(this.#words, control.written)) return true;
-    Atomics.store(this.#words, control.asleep, 0);
+    Atomics.store(this.#ring.words, control.asleep, 1);
+    if (Atomics.load(this.#ring.words, control.read) === Atomics.load(this.#ring.words, control.written)) return true;
+    Atomics.store(this.#ring.words, control.asleep, 0);
     return false;
   }
 
   /** Says how long a datagram took. */
   #note(exporter: number, ms: number, reputation: SenderReputation): void {
-    const ofAll = Atomics.load(this.#words, control.meanTime);
-    const own = (this.#senders[exporter] as number) & senderBits.time;
+    const ofAll = Atomics.load(this.#ring.words, control.meanTime);
+    const own = (this.#ring.senders[exporter] as number) & senderBits.time;
     const most = ofAll === 0 ? senderBits.time : Math.min(maxTimes * Math.max(own, ofAll), senderBits.time);
     const isGood = reputation !== "unknown";
     const ns = Math.min(Math.ceil(ms * (isGood ? 1e6 * goodPart : 1e6)), most);
-    this.#senders[exporter] = average(own, ns) | (isGood ? senderBits[reputation] : 0);
-    Atomics.store(this.#words, control.meanTime, average(ofAll, ns));
+    this.#ring.senders[exporter] = average(own, ns) | (isGood ? senderBits[reputation] : 0);
+    Atomics.store(this.#ring.words, control.meanTime, average(ofAll, ns));
   }
 }
 

@@ -25,6 +25,25 @@ export interface RingHandle {
   readonly senders: SharedArrayBuffer;
 }
 
+/** A ring as numbers and bytes. */
+export class RingViews {
+  readonly words: Int32Array;
+  readonly bytes: Uint8Array;
+  readonly uints: Uint32Array;
+  readonly doubles: Float64Array;
+  readonly senders: Uint32Array;
+  readonly capacity: number;
+
+  constructor({ control: words, data, senders }: RingHandle) {
+    this.words = new Int32Array(words);
+    this.bytes = new Uint8Array(data);
+    this.uints = new Uint32Array(data);
+    this.doubles = new Float64Array(data);
+    this.senders = new Uint32Array(senders);
+    this.capacity = data.byteLength;
+  }
+}
+
 /** Places in the control words, apart from each other because different threads write them. */
 export const control = { written: 0, read: 16, meanTime: 17, asleep: 32, forget: 48, words: 64 } as const;
 
@@ -110,10 +129,7 @@ type VisitEntry = (at: number, number: number, port: number) => void;
  * Nothing is kept of a ring that is not under pressure.
  */
 class FairShare {
-  readonly #words: Int32Array;
-  readonly #uints: Uint32Array;
-  readonly #senders: Uint32Array;
-  readonly #capacity: number;
+  readonly #ring: RingViews;
   /** Time of what waits, by sender. */
   readonly #held: Float64Array;
   #sum = { ...nothing };
@@ -121,12 +137,9 @@ class FairShare {
   /** What is counted begins here, in the bytes since the beginning of the ring. */
   #counted = 0;
 
-  constructor(ring: RingHandle) {
-    this.#words = new Int32Array(ring.control);
-    this.#uints = new Uint32Array(ring.data);
-    this.#senders = new Uint32Array(ring.senders);
-    this.#capacity = ring.data.byteLength;
-    this.#held = new Float64Array(this.#senders.length);
+  constructor(ring: RingViews) {
+    this.#ring = ring;
+    this.#held = new Float64Array(ring.senders.length);
   }
 
   /** @param number of the sender; undefined: it has none yet. @param hasCompany whether others sent something lately. */
@@ -138,9 +151,9 @@ class FairShare {
   /** Whether what came by connections may go on although the ring is half full, because it is full of something else. */
   admitsStreams(number: number | undefined, hasCompany: boolean): boolean {
     const used = this.#look();
-    if (used < this.#capacity * streamsWaitFrom) return true;
+    if (used < this.#ring.capacity * streamsWaitFrom) return true;
     const streams = this.#bytesOf(this.#sum.streams, used);
-    return streams < this.#capacity * streamsPart && this.#refusal(number, used, hasCompany) === undefined;
+    return streams < this.#ring.capacity * streamsPart && this.#refusal(number, used, hasCompany) === undefined;
   }
 
   /** All before this place was read. To be called before what was read is written over. */
@@ -156,9 +169,9 @@ class FairShare {
 
   #add(at: number, number: number, times: 1 | -1): void {
     const sum = this.#sum;
-    const weight = this.#uints[(at >>> 2) + weightWord] as number;
+    const weight = this.#ring.uints[(at >>> 2) + weightWord] as number;
     const time = times * (weight & senderBits.time);
-    const bytes = times * entrySize(this.#uints[at >>> 2] as number);
+    const bytes = times * entrySize(this.#ring.uints[at >>> 2] as number);
     this.#held[number] = (this.#held[number] as number) + time;
     sum.total += time;
     if ((weight & senderBits.stream) !== 0) sum.streams += time;
@@ -172,22 +185,22 @@ class FairShare {
   readonly #forget: VisitEntry = (at, number) => this.#add(at, number, -1);
 
   readonly #weigh: VisitEntry = (at, number, port) => {
-    const known = this.#senders[number] as number;
-    const time = known & senderBits.time || Atomics.load(this.#words, control.meanTime) & senderBits.time || 1;
+    const known = this.#ring.senders[number] as number;
+    const time = known & senderBits.time || Atomics.load(this.#ring.words, control.meanTime) & senderBits.time || 1;
     const weight = (time | (known & knownBits) | (isSessionPort(port) ? senderBits.stream : 0)) >>> 0;
-    this.#uints[(at >>> 2) + weightWord] = weight;
+    this.#ring.uints[(at >>> 2) + weightWord] = weight;
     this.#add(at, number, 1);
   };
 
   /** Walks over the entries between two places. */
   #walk(from: number, to: number, visit: VisitEntry): void {
-    const uints = this.#uints;
+    const uints = this.#ring.uints;
     let position = from;
     while (position !== to) {
-      const at = (position >>> 0) & (this.#capacity - 1);
+      const at = (position >>> 0) & (this.#ring.capacity - 1);
       const length = uints[at >>> 2] as number;
       if (length === endMark) {
-        position = (position + this.#capacity - at) | 0;
+        position = (position + this.#ring.capacity - at) | 0;
         continue;
       }
       const port = uints[(at >>> 2) + 2] as number;
@@ -198,16 +211,16 @@ class FairShare {
 
   /** @returns the bytes in the ring; what was read meanwhile counts no more. */
   #look(): number {
-    const read = Atomics.load(this.#words, control.read);
-    const written = Atomics.load(this.#words, control.written);
+    const read = Atomics.load(this.#ring.words, control.read);
+    const written = Atomics.load(this.#ring.words, control.written);
     const used = (written - read) >>> 0;
-    if (this.#isTracking && used < this.#capacity * endsAt) {
+    if (this.#isTracking && used < this.#ring.capacity * endsAt) {
       this.#isTracking = false;
       this.#held.fill(0);
       this.#sum = { ...nothing };
     }
     this.release(read);
-    if (!this.#isTracking && used >= this.#capacity * beginsAt) {
+    if (!this.#isTracking && used >= this.#ring.capacity * beginsAt) {
       this.#isTracking = true;
       this.#walk(read, written, this.#weigh);
     }
@@ -220,7 +233,7 @@ class FairShare {
   }
 
   #freeFor(reputation: number, used: number): number {
-    const capacity = this.#capacity;
+    const capacity = this.#ring.capacity;
     const { total, unknown, unknownBytes, unprovenBytes } = this.#sum;
     const free = capacity - used;
     if ((reputation & senderBits.proven) !== 0) return free;
@@ -231,10 +244,10 @@ class FairShare {
 
   #refusal(number: number | undefined, used: number, hasCompany: boolean): ShareRefusal | undefined {
     const held = number === undefined ? undefined : this.#held[number];
-    const known = number === undefined ? 0 : (this.#senders[number] as number);
+    const known = number === undefined ? 0 : (this.#ring.senders[number] as number);
     if (held === this.#sum.total) {
       const part = (known & knownBits) === 0 ? alonePart : 1;
-      return hasCompany && used > timesFree * (this.#capacity * part - used) ? "share" : undefined;
+      return hasCompany && used > timesFree * (this.#ring.capacity * part - used) ? "share" : undefined;
     }
     const free = this.#freeFor(known, used);
     if (free <= 0) return "standing";
@@ -250,11 +263,7 @@ const companyRings = 1024;
 
 /** The one side of a ring that puts datagrams in. */
 export class RingWriter {
-  readonly #words: Int32Array;
-  readonly #bytes: Uint8Array;
-  readonly #uints: Uint32Array;
-  readonly #doubles: Float64Array;
-  readonly #senders: Uint32Array;
+  readonly #ring: RingViews;
   readonly #shares: FairShare;
   readonly #wake: () => void;
   readonly #numbers = new Map<string, number>();
@@ -267,14 +276,10 @@ export class RingWriter {
 
   /** @param wake is called after a write when the reader said that it sleeps: once for each time that it said so. */
   constructor(ring: RingHandle, wake: () => void) {
-    this.#words = new Int32Array(ring.control);
-    this.#bytes = new Uint8Array(ring.data);
-    this.#uints = new Uint32Array(ring.data);
-    this.#doubles = new Float64Array(ring.data);
-    this.#senders = new Uint32Array(ring.senders);
-    this.#shares = new FairShare(ring);
+    this.#ring = new RingViews(ring);
+    this.#shares = new FairShare(this.#ring);
     this.#wake = wake;
-    this.#written = Atomics.load(this.#words, control.written);
+    this.#written = Atomics.load(this.#ring.words, control.written);
   }
 
   /**
@@ -285,7 +290,7 @@ export class RingWriter {
    * @returns false when there is no room; nothing has changed then.
    */
   write(bytes: Uint8Array, address: string, port: number, receivedAt: number): boolean {
-    const words = this.#words;
+    const words = this.#ring.words;
     if (Atomics.load(words, control.forget) === 1) {
       Atomics.store(words, control.forget, 0);
       this.#forgetNumbers();
@@ -309,7 +314,7 @@ export class RingWriter {
 
   /** Bytes in the ring. */
   used(): number {
-    return (this.#written - Atomics.load(this.#words, control.read)) >>> 0;
+    return (this.#written - Atomics.load(this.#ring.words, control.read)) >>> 0;
   }
 
   /**
@@ -322,13 +327,12 @@ export class RingWriter {
 
   /** Puts one entry. @returns whether there was room. */
   #put(content: Uint8Array, exporter: number, port: number, receivedAt: number): boolean {
-    const uints = this.#uints;
-    const capacity = this.#bytes.length;
+    const { uints, capacity } = this.#ring;
     const size = entrySize(content.length);
     const at = (this.#written >>> 0) & (capacity - 1);
     const rest = capacity - at;
     const skipped = rest < size ? rest : 0;
-    const read = Atomics.load(this.#words, control.read);
+    const read = Atomics.load(this.#ring.words, control.read);
     const used = (this.#written - read) >>> 0;
     if (used + skipped + size > capacity) return false;
     this.#shares.release(read);
@@ -337,23 +341,23 @@ export class RingWriter {
     uints[start >>> 2] = content.length;
     uints[(start >>> 2) + 1] = exporter;
     uints[(start >>> 2) + 2] = port;
-    this.#doubles[(start + 16) >>> 3] = receivedAt;
-    this.#bytes.set(content, start + entryHeader);
+    this.#ring.doubles[(start + 16) >>> 3] = receivedAt;
+    this.#ring.bytes.set(content, start + entryHeader);
     if (port !== addressMark) this.#shares.wrote(start, exporter, port);
     this.#written = (this.#written + skipped + size) | 0;
     this.#alone += size;
-    Atomics.store(this.#words, control.written, this.#written);
+    Atomics.store(this.#ring.words, control.written, this.#written);
     return true;
   }
 
   #isGood(number: number): boolean {
-    return ((this.#senders[number] as number) & knownBits) !== 0;
+    return ((this.#ring.senders[number] as number) & knownBits) !== 0;
   }
 
   #forgetNumbers(): void {
     this.#numbers.clear();
     this.#free = [];
-    this.#senders.fill(0);
+    this.#ring.senders.fill(0);
   }
 
   #freeNumber(): number {
@@ -361,7 +365,7 @@ export class RingWriter {
       for (const [address, number] of this.#numbers) {
         if (this.#isGood(number)) continue;
         this.#numbers.delete(address);
-        this.#senders[number] = 0;
+        this.#ring.senders[number] = 0;
         this.#free.push(number);
       }
       if (this.#free.length < fewNumbers) this.#forgetNumbers();
@@ -386,6 +390,6 @@ export class RingWriter {
       if (this.#latest !== undefined) this.#alone = 0;
       this.#latest = address;
     }
-    return this.#alone < companyRings * this.#bytes.length;
+    return this.#alone < companyRings * this.#ring.capacity;
   }
 }

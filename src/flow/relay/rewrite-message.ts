@@ -49,23 +49,17 @@ const sampling: typeof specifiers = [
   [35, 1],
 ];
 
-/** What a datagram of NetFlow v5 is rewritten with. */
-interface Netflow5Context {
-  readonly scope: RelayScope;
-  readonly field: AddressField;
-  readonly maxBytes: number;
-  readonly generation: number;
-  /** Milliseconds of a monotonic clock. */
-  readonly now: number;
-  readonly drop: CountDrop;
-}
-
 /**
  * Makes IPFIX messages of a datagram of NetFlow v5: its fields, its sampling and engine, and the sender's address. Both number flows, so the
  * sequence numbers stay. Times of flows become milliseconds since the epoch.
+ *
+ * @param now milliseconds of a monotonic clock.
  */
-export function netflow5ToIpfix(bytes: Buffer, context: Netflow5Context): Buffer[] {
-  const { scope, field, maxBytes, generation, now, drop } = context;
+export function netflow5ToIpfix(
+  bytes: Buffer,
+  { scope, field, maxBytes, generation, drop }: Omit<RewriteContext, "form" | "scopes">,
+  now: number,
+): Buffer[] {
   if (bytes.length < netflow5HeaderLength) {
     drop("short_header");
     return [];

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { limitLog, type Clock, type Component, type Log, type Metrics } from "../../base/report/index.ts";
+import { limitLog, type Component, type Log, type Metrics, type Reporting } from "../../base/report/index.ts";
 import { askReceiveBuffer, openSocket, senderAddress } from "../intake/socket.ts";
 import { protocolOf, type Protocol, protocols } from "../protocol.ts";
 import {
@@ -175,7 +175,7 @@ export class RelayRewriter {
     if (protocol === "netflow5") {
       const domain = netflow5Domain(bytes);
       const scope = scopes.of(`5 ${address} ${domain}`, port, () => domain);
-      return netflow5ToIpfix(bytes, { ...common, scope, now });
+      return netflow5ToIpfix(bytes, { ...common, scope }, now);
     }
     if (protocol === "ipfix") {
       const domain = bytes.length < 16 ? 0 : bytes.readUInt32BE(12);
@@ -208,7 +208,7 @@ function sourceIdOf(key: string, isTaken: (id: number) => boolean): number {
   return id;
 }
 
-export interface TeeOptions {
+export interface TeeOptions extends Pick<Reporting, "log" | "metrics" | "clock"> {
   /** The address to bind; empty is all. */
   readonly ip: string;
   /** 0 lets the system choose. */
@@ -219,9 +219,6 @@ export interface TeeOptions {
   /** Senders that have a socket of their own at a time. */
   readonly maxSenders: number;
   readonly receiveBufferBytes: number;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 /** The socket of a sender that is silent this long is closed, milliseconds. */

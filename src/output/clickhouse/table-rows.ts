@@ -1,11 +1,5 @@
 import { createHash } from "node:crypto";
-import {
-  fieldGroups,
-  type FieldType,
-  type RecordField,
-  createLineWalker,
-  type LineWalker,
-} from "../../record/index.ts";
+import { fieldGroups, type FieldType, type RecordField, LineWalker } from "../../record/index.ts";
 import { type NameOf, recordTypeOf } from "../delivery/line-fields.ts";
 import type { RecordType } from "../delivery/settings.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
@@ -170,7 +164,7 @@ interface PlacedColumn {
 const withoutColumn = "without a column";
 
 export function createRowReader(columns: ColumnsByField): RowReader {
-  return createLineWalker((name) => {
+  return new LineWalker((name) => {
     const column = columns.get(name);
     return column === undefined ? withoutColumn : { column, start: Buffer.from(`,"${column.name}":`) };
   });

@@ -1,4 +1,4 @@
-import { createLineWalker, copyBytes, copyLines, type LineWalker } from "../../record/index.ts";
+import { LineWalker, copyBytes, copyLines } from "../../record/index.ts";
 
 /** Renames fields of whole lines. @returns lines in memory of their own. */
 type LineRenamer = (lines: Uint8Array) => Uint8Array;
@@ -40,7 +40,7 @@ export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: 
     // The shortest field with this name: `"name":1,`.
     growth = Math.max(growth, (other.length + 5) / (own.length + 5));
   }
-  const walker = createLineWalker((name) => newNames.get(name));
+  const walker = new LineWalker((name) => newNames.get(name));
   let from = viewOf(new Uint8Array());
   let out: Uint8Array = new Uint8Array();
   let to = viewOf(out);
@@ -112,7 +112,7 @@ export class LineEditor {
 
   /** @param edits by the names of fields. */
   constructor(edits: ReadonlyMap<string, FieldEdit>) {
-    this.#walker = createLineWalker((name) => edits.get(name));
+    this.#walker = new LineWalker((name) => edits.get(name));
     this.maxGrowth = [...edits.values()].reduce((sum, edit) => sum + edit.maxGrowth, 0);
   }
 

@@ -8,7 +8,7 @@ import {
   parseKey,
   unmapAddress,
 } from "../../base/ip/index.ts";
-import { createLineWalker, type ShapeLines, copyBytes } from "../../record/index.ts";
+import { LineWalker, type ShapeLines, copyBytes } from "../../record/index.ts";
 
 /** Short texts, and what takes their place, by their bytes. A text is forgotten when others come to its slot. */
 interface RecentTexts {
@@ -251,7 +251,7 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
     if (name === communityId) return "leave out";
     return hexPrefixes.some((prefix) => name.startsWith(prefix)) ? "bytes" : "addresses";
   };
-  const walker = createLineWalker(useOf);
+  const walker = new LineWalker(useOf);
   const recent = createRecentTexts(options.maxRecent, (text) => {
     const found = anonymize(text);
     if (found !== undefined) computed++;

@@ -1,4 +1,4 @@
-import { createLineWalker, lendLines, type LineWalker, type Sink } from "../../record/index.ts";
+import { LineWalker, lendLines, type Sink } from "../../record/index.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
 import type { RollupReport } from "../output-metrics.ts";
 
@@ -197,7 +197,7 @@ class Rollup {
   constructor({ fields, maxGroups }: Pick<RollupOptions, "fields" | "maxGroups">) {
     const uses = usesByName(fields);
     this.#maxGroups = maxGroups;
-    this.#walker = createLineWalker((name) => uses.get(name));
+    this.#walker = new LineWalker((name) => uses.get(name));
     this.#names = fields.map((name) => `,${JSON.stringify(name)}:`);
     this.#key = new GroupKey(fields.length);
   }

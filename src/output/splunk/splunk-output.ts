@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLineWalker, type LineWalker } from "../../record/index.ts";
+import { LineWalker } from "../../record/index.ts";
 import { forEachLine, type Batch, type BatchId } from "../delivery/batch.ts";
 import { BodyWriter } from "../delivery/line-fields.ts";
 import type { NameOf } from "../delivery/line-fields.ts";
@@ -53,7 +53,7 @@ export function createEventReader(nameOf: NameOf, hasCimFields: boolean): EventR
   return {
     hosts: hostFields.map((field) => fieldKey(nameOf(field))),
     starts: fields.map(([name]) => `"${name}":`),
-    cim: createLineWalker((name) => uses.get(name)),
+    cim: new LineWalker((name) => uses.get(name)),
   };
 }
 

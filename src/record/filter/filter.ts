@@ -1,18 +1,13 @@
 import type { Key } from "../../base/ip/index.ts";
 
-/** Where in a text something is wrong: columns and lines count from 1, columns in UTF-16 units. */
-interface TextPlace {
-  readonly line: number;
-  readonly column: number;
-}
-
 /**
  * Thrown for a text that is no filter. The message names the source, line and column, says what is wrong and what would be right, and
  * shows the line with a caret below the fault.
  */
 export class FilterError extends Error {
   readonly code = "bad_filter";
-  readonly place: TextPlace;
+  /** Where in the text something is wrong: columns and lines count from 1, columns in UTF-16 units. */
+  readonly place: { readonly line: number; readonly column: number };
   /** What is wrong, without the place and the line. */
   readonly fault: string;
 
@@ -62,50 +57,25 @@ export type Filter =
   | { readonly kind: "not"; readonly filter: Filter }
   | FilterTerm;
 
-export type FilterTerm = ExistsTerm | CompareTerm | QuantitiesTerm | AddressesTerm | TextsTerm | PatternTerm | FlagTerm;
+/** What is asked of fields: names as records have them, one, or both ends of a flow. */
+export type FilterTerm = { readonly fields: readonly string[] } & (
+  | { readonly kind: "exists" }
+  | {
+      readonly kind: "compare";
+      readonly of: "number" | "time";
+      readonly operator: "<" | "<=" | ">" | ">=";
+      readonly value: Quantity;
+    }
+  /** Numbers or times within one of these ranges. */
+  | { readonly kind: "quantities"; readonly of: "number" | "time"; readonly ranges: readonly QuantityRange[] }
+  /** Addresses, prefixes and ranges of them that lie within one of these. IPv4-mapped addresses count as IPv4. */
+  | { readonly kind: "addresses"; readonly keys: readonly Key[] }
+  /** One of these texts; a number or boolean is compared as it is written. */
+  | { readonly kind: "texts"; readonly values: readonly string[] }
+  /** A text that has the pattern somewhere in it, case not counting: `*` is any text, `?` any character, `^` and `$` are its ends, `\` quotes. */
+  | { readonly kind: "pattern"; readonly pattern: string }
+  | { readonly kind: "flag"; readonly value: boolean }
+);
 
-interface OfFields {
-  /** Names of fields as records have them; one, or both ends of a flow. */
-  readonly fields: readonly string[];
-}
-
-interface ExistsTerm extends OfFields {
-  readonly kind: "exists";
-}
-
-export interface CompareTerm extends OfFields {
-  readonly kind: "compare";
-  readonly of: "number" | "time";
-  readonly operator: "<" | "<=" | ">" | ">=";
-  readonly value: Quantity;
-}
-
-/** Numbers or times within one of these ranges. */
-export interface QuantitiesTerm extends OfFields {
-  readonly kind: "quantities";
-  readonly of: "number" | "time";
-  readonly ranges: readonly QuantityRange[];
-}
-
-/** Addresses, prefixes and ranges of them that lie within one of these. IPv4-mapped addresses count as IPv4. */
-interface AddressesTerm extends OfFields {
-  readonly kind: "addresses";
-  readonly keys: readonly Key[];
-}
-
-/** One of these texts; a number or boolean is compared as it is written. */
-interface TextsTerm extends OfFields {
-  readonly kind: "texts";
-  readonly values: readonly string[];
-}
-
-/** A text that has the pattern somewhere in it, case not counting: `*` is any text, `?` any character, `^` and `$` are its ends, `\` quotes. */
-interface PatternTerm extends OfFields {
-  readonly kind: "pattern";
-  readonly pattern: string;
-}
-
-interface FlagTerm extends OfFields {
-  readonly kind: "flag";
-  readonly value: boolean;
-}
+/** A term of one kind. */
+export type TermOf<Kind extends FilterTerm["kind"]> = Extract<FilterTerm, { readonly kind: Kind }>;

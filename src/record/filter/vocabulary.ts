@@ -54,15 +54,12 @@ export interface Vocabulary {
   names(): Iterable<string>;
 }
 
-/** A short name of fields of records. */
-interface ShortName {
+/** Short names of fields, in the order of the table; a name of several fields stands at the last of them. */
+export const shortNames: readonly {
   readonly name: string;
   readonly fields: readonly string[];
   readonly description: string;
-}
-
-/** In the order of the table of fields; a name of several fields stands at the last of them. */
-export const shortNames: readonly ShortName[] = recordFields.flatMap((field) =>
+}[] = recordFields.flatMap((field) =>
   field.shortNames.flatMap(([name, description]) => {
     if (description === undefined) return [];
     const fields = recordFields.filter((each) => each.shortNames.some(([short]) => short === name));

@@ -9,7 +9,7 @@ import type { Oid } from "../session/var-bind.ts";
 import type { SnmpValue } from "../values/convert-value.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";
-import { type RecordFields, createLineBuffer, type Enricher, type LineBuffer, type Sink } from "../../record/index.ts";
+import { type RecordFields, LineBuffer, type Enricher, type Sink } from "../../record/index.ts";
 import type { RowChange, CountedRows } from "./counter-rates.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
@@ -214,7 +214,7 @@ export class RecordWriter {
     polled: PolledRows,
     isWanted: () => boolean = () => true,
   ): Promise<WrittenRows> {
-    const lines = this.#idle.pop() ?? createLineBuffer();
+    const lines = this.#idle.pop() ?? new LineBuffer();
     const timestamp = new Date(this.#clock.now()).toISOString();
     const reader = this.#readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
     const counted = source.count(object, polled.at);

@@ -17,7 +17,7 @@ import { parseDefinitionFile } from "../definitions/definition-formats.ts";
 import { wholeFile } from "../definitions/settings-file.ts";
 import type { UsmCredential } from "../session/security.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { createLineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
+import { LineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
 import { DecodeError, valueFaults } from "../session/ber.ts";
 import { encodeCommunityMessage, type Pdu } from "../session/message-codec.ts";
 import { formatOid } from "../session/var-bind.ts";
@@ -277,7 +277,7 @@ export function createTrapListener(parts: TrapListenerParts): TrapListener {
   let usm: UsmReceiver | undefined;
   let socket: TrapSocket | undefined;
   let stream: TrapStream | undefined;
-  const lines = createLineBuffer();
+  const lines = new LineBuffer();
   metrics.counterFrom(
     "netgloss_snmp_traps_kernel_drops_total",
     "Datagrams to the port for notifications that the kernel dropped because the receive buffer was full.",

@@ -185,7 +185,7 @@ export interface StateReport extends StateChange {
 
 /** @returns undefined for an exporter that said nothing worth keeping. What it said by TCP ends with the connection. */
 export function exporterState(exporter: Exporter): ExporterState | undefined {
-  const lasting = [...exporter.templates()].filter(([, domain]) => !isSessionPort(domain.port ?? 0));
+  const lasting = [...exporter.templates.entries()].filter(([, domain]) => !isSessionPort(domain.port ?? 0));
   const templates = lasting.map(([known, domain]): TemplateState => {
     return {
       protocol: domain.protocol as StatefulProtocol,

@@ -6,7 +6,14 @@ import {
   readExporterState,
   writeExporterState,
 } from "./exporter-state.ts";
-import { type Metrics, limitLog, type Clock, type Component, type Log } from "../../../base/report/index.ts";
+import {
+  type Metrics,
+  limitLog,
+  type Clock,
+  type Component,
+  type Log,
+  type Reporting,
+} from "../../../base/report/index.ts";
 import { addressOfKey, stateKey } from "../exporter-table.ts";
 
 /**
@@ -140,33 +147,25 @@ export interface SharedStateTable {
   prune(silentMs: number): Promise<number>;
 }
 
-export interface SharedStoreOptions {
+export interface SharedStoreOptions extends Pick<Reporting, "log" | "metrics" | "clock"> {
   readonly table: SharedStateTable;
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after: (action: () => void, ms: number) => () => void;
   /** From 0 to 1. */
   readonly random: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
   readonly limits?: Partial<SharedLimits>;
 }
 
 /** What may be written at once and held in memory. */
-interface SharedLimits {
-  readonly rowBytes: number;
-  readonly batchRows: number;
-  readonly batchBytes: number;
-  /** Of all texts that are held here to be written again. */
-  readonly heldBytes: number;
-}
-
-const defaults: SharedLimits = {
+const defaults = {
   rowBytes: 1024 * 1024,
   batchRows: 100,
   batchBytes: 1024 * 1024,
+  /** Of all texts that are held here to be written again. */
   heldBytes: 128 * 1024 * 1024,
 };
+type SharedLimits = Readonly<typeof defaults>;
+
 /** The least pause between batches; also ten times as long as a batch took, because the database has other work. */
 const minGapMs = 200;
 const gapPerWrite = 10;

@@ -13,7 +13,7 @@ import {
   restoreExporter,
 } from "./exporter-state.ts";
 import type { Clock } from "../../../base/report/index.ts";
-import type { OpenQuestions } from "../open-questions.ts";
+import type { OpenQuestions } from "../waiting-sets.ts";
 import type { SharedAnswer } from "./shared-store.ts";
 
 /** Exporters send their templates every half hour at the latest; after that a number may mean another template. */
@@ -226,5 +226,5 @@ function hasRestarted(domain: Domain, then: DomainState | undefined): boolean {
 
 /** A state is handed out whole, so one that is large and changes all the time would take all the time there is. */
 function isTooSoon(exporter: Exporter, now: number): boolean {
-  return (now - exporter.keptAt) * bytesPerMs < exporter.heldBytes() - promptBytes;
+  return (now - exporter.keptAt) * bytesPerMs < exporter.memory.bytes - promptBytes;
 }

@@ -26,7 +26,7 @@ interface StateSource {
   importShared(answer: SharedAnswer): void | Promise<void>;
 }
 
-interface StateKeeperOptions {
+interface StatePersistenceOptions {
   /** Left out: nothing is kept over a restart. */
   readonly store?: Pick<StateStore, "load" | "put"> | undefined;
   /** Left out: there are no other collectors. */
@@ -44,12 +44,12 @@ const keepEveryMs = 500;
 const shareEveryMs = 200;
 
 /** Carries state between decoding and what keeps it: files of this collector, the database of its fleet. */
-export class StateKeeper {
-  readonly #options: StateKeeperOptions;
+export class StatePersistence {
+  readonly #options: StatePersistenceOptions;
   #timer: NodeJS.Timeout | undefined;
   #taking: Promise<void> | undefined;
 
-  constructor(options: StateKeeperOptions) {
+  constructor(options: StatePersistenceOptions) {
     this.#options = options;
   }
 

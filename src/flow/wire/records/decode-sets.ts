@@ -6,7 +6,7 @@ import { namesSamplers, type Domain, type KnownTemplate } from "../../exporters/
 import type { Exporter } from "../../exporters/exporter.ts";
 import type { TemplateRecord } from "../../exporters/known-templates.ts";
 import { isSessionPort } from "../../intake/socket.ts";
-import type { OpenQuestions } from "../../exporters/open-questions.ts";
+import type { OpenQuestions } from "../../exporters/waiting-sets.ts";
 import type { Protocol } from "../../protocol.ts";
 import type { SequenceUnits } from "../../exporters/sequence.ts";
 import type { ListSource } from "./structured-data.ts";

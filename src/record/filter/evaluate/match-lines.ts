@@ -1,43 +1,35 @@
 import { KeyError, parseAddress, parseKey, unmapAddress, type Family, type Key } from "../../../base/ip/index.ts";
 import type { FieldValues, Scalar, Value } from "../../record-fields.ts";
-import { createLineValues } from "../../line-values.ts";
-import type { CompareTerm, Filter, FilterTerm, QuantitiesTerm, Quantity } from "../filter.ts";
+import { LineValues } from "../../line-values.ts";
+import type { Filter, FilterTerm, Quantity, TermOf } from "../filter.ts";
 import { readInstant } from "../check/read-quantity.ts";
 
-/** Ranges of addresses, ascending, that do not touch one another. */
-interface AddressRanges {
-  readonly first: readonly bigint[];
-  readonly last: readonly bigint[];
-}
-
 /** Addresses that lie in some keys. IPv4-mapped IPv6 addresses count as IPv4. */
-interface AddressSet {
+export class AddressSet {
+  /** Ascending ranges that do not touch one another. */
+  readonly ranges: Readonly<Record<Family, ReturnType<typeof mergeRanges>>>;
+  readonly #firsts: Float64Array;
+  readonly #lasts: Float64Array;
+
+  constructor(keys: readonly Key[]) {
+    this.ranges = { 4: mergeRanges(keys, 4), 6: mergeRanges(keys, 6) };
+    this.#firsts = Float64Array.from(this.ranges[4].first, Number);
+    this.#lasts = Float64Array.from(this.ranges[4].last, Number);
+  }
+
   /** Whether a text is an address in the set, or a prefix or range of which every address is. */
-  hasText(text: string): boolean;
-  readonly ranges: Readonly<Record<Family, AddressRanges>>;
-}
-
-export function createAddressSet(keys: readonly Key[]): AddressSet {
-  const ranges = { 4: mergeRanges(keys, 4), 6: mergeRanges(keys, 6) };
-  const fast = { first: Float64Array.from(ranges[4].first, Number), last: Float64Array.from(ranges[4].last, Number) };
-
-  const hasRange = ({ family, first, last }: Range): boolean => {
-    const { first: firsts, last: lasts } = ranges[family];
-    const i = lastNotAbove(firsts, first);
-    return i >= 0 && last <= (lasts[i] as bigint);
-  };
-  return {
-    ranges,
-    hasText(text) {
-      const ipv4 = ipv4Number(text);
-      if (ipv4 >= 0) {
-        const i = lastNotAbove(fast.first, ipv4);
-        return i >= 0 && ipv4 <= (fast.last[i] as number);
-      }
-      const range = rangeOf(text);
-      return range !== undefined && hasRange(range);
-    },
-  };
+  hasText(text: string): boolean {
+    const ipv4 = ipv4Number(text);
+    if (ipv4 >= 0) {
+      const i = lastNotAbove(this.#firsts, ipv4);
+      return i >= 0 && ipv4 <= (this.#lasts[i] as number);
+    }
+    const range = rangeOf(text);
+    if (range === undefined) return false;
+    const { first, last } = this.ranges[range.family];
+    const i = lastNotAbove(first, range.first);
+    return i >= 0 && range.last <= (last[i] as bigint);
+  }
 }
 
 type Range = Pick<Key, "family" | "first" | "last">;
@@ -57,7 +49,10 @@ function rangeOf(text: string): Range | undefined {
   }
 }
 
-function mergeRanges(keys: readonly Range[], family: Family): AddressRanges {
+function mergeRanges(
+  keys: readonly Range[],
+  family: Family,
+): { readonly first: readonly bigint[]; readonly last: readonly bigint[] } {
   const first: bigint[] = [];
   const last: bigint[] = [];
   const own = keys.filter((key) => key.family === family);
@@ -180,7 +175,7 @@ export function compileFilter(filter: Filter): Matches {
     const inner = compileFilter(filter.filter);
     return (of) => !inner(of);
   }
-  const filters = filter.filters.map(compileFilter);
+  const filters = (filter.kind === "or" ? joinAlternatives(filter.filters) : filter.filters).map(compileFilter);
   if (filter.kind === "and") {
     return (of) => {
       for (let i = 0; i < filters.length; i++) if (!(filters[i] as Matches)(of)) return false;
@@ -191,6 +186,29 @@ export function compileFilter(filter: Filter): Matches {
     for (let i = 0; i < filters.length; i++) if ((filters[i] as Matches)(of)) return true;
     return false;
   };
+}
+
+/** Makes one term of alternatives that ask the same fields for values of one kind: a field is then looked for once, however many they are. */
+function joinAlternatives(filters: readonly Filter[]): readonly Filter[] {
+  const groups = new Map<unknown, [Filter, ...Filter[]]>();
+  for (const filter of filters) {
+    const isSet = filter.kind === "quantities" || filter.kind === "addresses" || filter.kind === "texts";
+    const key = isSet ? JSON.stringify([filter.kind, "of" in filter && filter.of, filter.fields]) : filter;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [filter]);
+    else group.push(filter);
+  }
+  return Array.from(groups.values(), (group): Filter => {
+    const [first] = group;
+    if (first.kind === "quantities") {
+      return { ...first, ranges: group.flatMap((each) => (each as TermOf<"quantities">).ranges) };
+    }
+    if (first.kind === "addresses") {
+      return { ...first, keys: group.flatMap((each) => (each as TermOf<"addresses">).keys) };
+    }
+    if (first.kind === "texts") return { ...first, values: group.flatMap((each) => (each as TermOf<"texts">).values) };
+    return first;
+  });
 }
 
 type Judge = (value: Scalar) => boolean;
@@ -214,7 +232,7 @@ function compileTerm(term: FilterTerm): Judge {
     case "quantities":
       return rangesJudge(term);
     case "addresses": {
-      const set = createAddressSet(term.keys);
+      const set = new AddressSet(term.keys);
       return (value) => typeof value === "string" && set.hasText(value);
     }
     case "texts": {
@@ -237,8 +255,8 @@ function quantityOf(of: "number" | "time", value: Scalar): Quantity | undefined 
   return typeof value === "number" || typeof value === "bigint" ? value : undefined;
 }
 
-function compareJudge({ of, operator, value: limit }: CompareTerm): Judge {
-  const compare: Readonly<Record<CompareTerm["operator"], (value: Quantity) => boolean>> = {
+function compareJudge({ of, operator, value: limit }: TermOf<"compare">): Judge {
+  const compare: Readonly<Record<TermOf<"compare">["operator"], (value: Quantity) => boolean>> = {
     "<": (value) => value < limit,
     "<=": (value) => value <= limit,
     ">": (value) => value > limit,
@@ -252,7 +270,7 @@ function compareJudge({ of, operator, value: limit }: CompareTerm): Judge {
 }
 
 /** Numbers with a fraction may lie between whole ones, so ranges are looked through and not merged. */
-function rangesJudge({ of, ranges }: QuantitiesTerm): Judge {
+function rangesJudge({ of, ranges }: TermOf<"quantities">): Judge {
   const single = new Set(ranges.filter(({ first, last }) => first === last).map(({ first }) => first));
   const wide = ranges.filter(({ first, last }) => first !== last);
   return (value) => {
@@ -268,7 +286,7 @@ export type MatchesLine = (bytes: Buffer, start: number, end: number) => boolean
 /** Compiles a filter for lines as the collector writes them. */
 export function compileLineFilter(filter: Filter): MatchesLine {
   const matches = compileFilter(filter);
-  const values = createLineValues();
+  const values = new LineValues();
   return (bytes, start, end) => {
     values.use(bytes, start, end);
     return matches(values);
