@@ -31,7 +31,7 @@ import { Selections, type Select, type SelectionLimits, UdmError } from "../meta
 import type { ExporterView } from "../flow/index.ts";
 import { fanOut, RecordTap } from "../output/index.ts";
 import { joinLineEnrichers, type Enricher, type Sink } from "../record/index.ts";
-import { apiOptions } from "./parts/api-options.ts";
+import { apiOptions } from "./parts/access.ts";
 import { collectorViews } from "./views/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
 import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts";

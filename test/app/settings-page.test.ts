@@ -45,7 +45,7 @@ test("a command that is given no URL asks where a collector listens without sett
 test("every setting is honoured somewhere outside its table", () => {
   const sourcesOf = (folder: string): string =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((path) => path.endsWith(".ts") && !/settings-table|check-settings|format-settings/.test(path))
+      .filter((path) => path.endsWith(".ts") && !/settings-table|read-settings/.test(path))
       .map((path) => readFileSync(join(root, folder, path), "utf8"))
       .join("");
   const [all, outputs] = [sourcesOf("src"), sourcesOf("src/app/outputs") + sourcesOf("src/output")];

@@ -1,6 +1,6 @@
 import { formatSettings, type Settings } from "../settings/index.ts";
 import { addCommands, type CommandRow, type DefineCommand } from "./command.ts";
-import { commandSettings } from "./config-option.ts";
+import { commandSettings } from "./command.ts";
 import { addSettingsOptions, unknownNamesWarning } from "./settings-options.ts";
 import { exitCodes, type Terminal } from "./terminal.ts";
 

@@ -3,7 +3,7 @@ import { migrateDatabase, showDatabase } from "../../base/postgresql/index.ts";
 import { fleetDatabaseAccess } from "../parts/databases.ts";
 import { SettingsError } from "../settings/index.ts";
 import type { DefineCommand } from "./command.ts";
-import { addConfigOption, commandSettings } from "./config-option.ts";
+import { addConfigOption, commandSettings } from "./command.ts";
 import { makeTables } from "./make-tables.ts";
 
 /** `fleet`: what several collectors share, without a collector. */

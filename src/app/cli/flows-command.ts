@@ -5,7 +5,7 @@ import { recordVocabulary } from "../../record/index.ts";
 import { nearName } from "../../base/text/index.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { collect } from "./config-option.ts";
+import { collect } from "./command.ts";
 
 /** What went by in some time, of which the lines are a part. */
 interface TailCounts {

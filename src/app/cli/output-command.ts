@@ -4,7 +4,7 @@ import { storeOutput, storeOutputNames } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
-import { addConfigOption, commandSettings } from "./config-option.ts";
+import { addConfigOption, commandSettings } from "./command.ts";
 import { exitCodes } from "./terminal.ts";
 
 /** `output test`: sends one record to a store and reports the result. `output resend`: sends again what a store refused. */

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import type { DefineCommand } from "./command.ts";
-import { addConfigOption, commandSettings } from "./config-option.ts";
+import { addConfigOption, commandSettings } from "./command.ts";
 
 export interface ReplayOptions {
   /** Whether records go to the outputs of the settings. */

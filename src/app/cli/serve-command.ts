@@ -1,4 +1,4 @@
-import { commandSettings } from "./config-option.ts";
+import { commandSettings } from "./command.ts";
 import type { DefineCommand } from "./command.ts";
 import { addSettingsOptions } from "./settings-options.ts";
 

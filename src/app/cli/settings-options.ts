@@ -14,7 +14,7 @@ import {
   settingOf,
 } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
-import { addConfigOption } from "./config-option.ts";
+import { addConfigOption } from "./command.ts";
 
 /**
  * The settings that a command is given: by its settings files, the environment and its flags.

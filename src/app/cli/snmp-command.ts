@@ -2,7 +2,7 @@ import type { CollectorAnswer } from "../../server/index.ts";
 import { InvalidArgumentError, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { offline, throughApi, type CommandContext, type DefineCommand } from "./command.ts";
-import { addConfigOption, commandSettings } from "./config-option.ts";
+import { addConfigOption, commandSettings } from "./command.ts";
 import { exitCodes, textTable } from "./terminal.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
 

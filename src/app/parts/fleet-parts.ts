@@ -5,17 +5,9 @@ import { limitLog, type Reporting } from "../../base/report/index.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "./databases.ts";
 import type { Settings } from "../settings/index.ts";
 
-interface DeviceSharingOptions extends Reporting {
-  readonly fleet: Fleet;
-  readonly leaseMs: number;
-  /** Whether devices are polled on while the database is away. */
-  readonly keepsWithoutLease: boolean;
-  readonly after: (action: () => void, ms: number) => () => void;
-}
-
 /** The devices of SNMP as keys that the members of a fleet divide. */
-function createDeviceSharing(options: DeviceSharingOptions): DeviceSharing {
-  const { fleet, leaseMs, health } = options;
+function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...reporting }: Reporting): DeviceSharing {
+  const leaseMs = settings.SVC_FLEET_LEASE_SECONDS * 1000;
   const { membership, connection, requests } = fleet;
   let taker: DeviceTaker | undefined;
 
@@ -26,7 +18,11 @@ function createDeviceSharing(options: DeviceSharingOptions): DeviceSharing {
     return { deviceId: key, plan: kept, idleMs };
   };
   const shares: Shares = new Shares({
-    ...options,
+    ...reporting,
+    log: limitLog(reporting.log, reporting.clock),
+    // Whether devices are polled on while the database is away.
+    keepsWithoutLease: settings.SVC_FLEET_SNMP_WITHOUT_DATABASE === "keep",
+    after: runAfter,
     membership,
     tables: new PostgresqlShareTables(connection, fleet.fleet),
     taker: {
@@ -111,12 +107,5 @@ export function createDeviceSharingPart(
   reporting: Reporting,
 ): DeviceSharing | undefined {
   if (fleet === undefined || !settings.SVC_FLEET_SNMP_ENABLE || !settings.SVC_INPUT_SNMP_ENABLE) return undefined;
-  return createDeviceSharing({
-    ...reporting,
-    log: limitLog(reporting.log, reporting.clock),
-    fleet,
-    leaseMs: settings.SVC_FLEET_LEASE_SECONDS * 1000,
-    keepsWithoutLease: settings.SVC_FLEET_SNMP_WITHOUT_DATABASE === "keep",
-    after: runAfter,
-  });
+  return createDeviceSharing(settings, fleet, reporting);
 }

@@ -2,18 +2,16 @@ import { readFileSync } from "node:fs";
 import { readElements, type CustomElement } from "../../flow/index.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
 
-export interface FlowElements {
-  readonly elements: readonly CustomElement[];
-  /** What is in the files and has no effect. */
-  readonly warnings: readonly string[];
-}
-
 /**
  * Reads the files of information elements that the settings name.
  *
+ * @returns warnings about what is in them and has no effect, too.
  * @throws SettingsError with everything that is wrong with them.
  */
-export function flowElements(settings: Pick<Settings, "SVC_FLOW_DECODER_ELEMENTS_PATH">): FlowElements {
+export function flowElements(settings: Pick<Settings, "SVC_FLOW_DECODER_ELEMENTS_PATH">): {
+  readonly elements: readonly CustomElement[];
+  readonly warnings: readonly string[];
+} {
   const problems: string[] = [];
   const files = settings.SVC_FLOW_DECODER_ELEMENTS_PATH.flatMap((path) => {
     try {

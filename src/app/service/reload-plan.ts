@@ -2,15 +2,15 @@ import type { Settings } from "../settings/index.ts";
 import { missingForMetadataApi } from "../../metadata/settings.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 
-/** What SIGHUP does, in words for the log. */
-export interface ReloadPlan {
-  readonly readsAgain: readonly string[];
-  /** What an operator may expect to be read, with the reason why it is not. */
-  readonly leavesAlone: readonly string[];
-}
-
-/** @param hasMetadata whether the metadata file could be read so far; one that could not is tried again, whoever owns it. */
-export function reloadPlan(settings: Settings, hasMetadata: boolean): ReloadPlan {
+/**
+ * Says in words for the log what SIGHUP does, and what it leaves alone that an operator may expect to be read, with the reason.
+ *
+ * @param hasMetadata whether the metadata file could be read so far; one that could not is tried again, whoever owns it.
+ */
+export function reloadPlan(
+  settings: Settings,
+  hasMetadata: boolean,
+): { readonly readsAgain: readonly string[]; readonly leavesAlone: readonly string[] } {
   const readsAgain: string[] = [];
   const leavesAlone = ["settings: only a restart reads them"];
   const reads = (isOn: boolean, what: string): void => void (isOn && readsAgain.push(what));

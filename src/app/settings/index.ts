@@ -5,8 +5,8 @@ export { countMappings, mappingOf, type NameMapping } from "./netobserv/netobser
 export { netObservNames } from "./netobserv/netobserv-names.gen.ts";
 export { lostResults, migrateSettings, type Migrated } from "./netobserv/migrate.ts";
 export { netObservPage } from "./netobserv/netobserv-page.ts";
-export { allSettings, formatSettings, settingsPage } from "./format-settings.ts";
-export { readSettings, type SettingsReading } from "./format-settings.ts";
+export { allSettings, formatSettings, settingsPage } from "./read-settings.ts";
+export { readSettings, type SettingsReading } from "./read-settings.ts";
 export { SettingsError } from "./settings-source.ts";
 export { environmentSettings, flagOf, type GivenSetting } from "./settings-source.ts";
 export {

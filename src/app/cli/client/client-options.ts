@@ -12,7 +12,7 @@ import {
 import { type Profile, pathOfProfiles, readProfile } from "./profile.ts";
 import { defaultApi } from "../../settings/settings-source.ts";
 import { environmentSettings } from "../../settings/settings-source.ts";
-import { addConfigOption, commandSettings } from "../config-option.ts";
+import { addConfigOption, commandSettings } from "../command.ts";
 
 interface Sources {
   readonly options: { readonly user?: string; readonly passwordFile?: string; readonly tokenFile?: string };

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { type ApiClient, showProgress } from "../client/api-call.ts";
 import { CommandError, confirm, type Terminal, exitCodes } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
-import { readInput } from "../read-input.ts";
+import { readInput } from "../terminal.ts";
 import {
   changesTo,
   currentEntries,

@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { DefineCommand } from "../command.ts";
-import { addConfigOption, commandSettings } from "../config-option.ts";
+import { addConfigOption, commandSettings } from "../command.ts";
 
 export interface CopyOptions {
   readonly from: "file" | "postgresql";

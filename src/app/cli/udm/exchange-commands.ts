@@ -4,7 +4,7 @@ import { decodeText, ExchangeError, wholeText } from "../../../metadata/index.ts
 import { type ApiClient, showProgress } from "../client/api-call.ts";
 import { CommandError, confirm, type Terminal } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
-import { readInput } from "../read-input.ts";
+import { readInput } from "../terminal.ts";
 import { type EntryChange, countChanges, showChanges } from "./entry-changes.ts";
 import { hostBitsWarning } from "./write-commands.ts";
 import { callTools } from "./udm-json.ts";

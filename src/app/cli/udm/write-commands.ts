@@ -7,7 +7,7 @@ import { currentEntries } from "./entry-changes.ts";
 import { callTools, searchUdms, callUdm, noEntries, type UdmJson } from "./udm-json.ts";
 import { networkOfKey, parseKey } from "../../../base/ip/index.ts";
 import type { UdmContext } from "../../../metadata/index.ts";
-import { collect } from "../config-option.ts";
+import { collect } from "../command.ts";
 
 interface DeleteOptions {
   readonly filter?: string;

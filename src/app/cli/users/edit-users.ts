@@ -14,7 +14,7 @@ import {
 } from "../../../server/index.ts";
 import { nodeFileIo, replaceContent, resolveTarget } from "../../../base/file/index.ts";
 import { CommandError, type Terminal, textTable } from "../terminal.ts";
-import { commandSettings } from "../config-option.ts";
+import { commandSettings } from "../command.ts";
 import type { TokenOptions, UserOptions, UsersFileOptions } from "./user-command.ts";
 
 /** Only its owner is to read it. */

@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import type { DefineCommand } from "../command.ts";
-import { addConfigOption } from "../config-option.ts";
+import { addConfigOption } from "../command.ts";
 
 /** As in src/server/access/role.ts, which no start loads. */
 const roleNames = ["viewer", "editor", "admin"] as const;

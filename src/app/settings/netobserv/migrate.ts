@@ -1,4 +1,4 @@
-import { yamlScalar } from "../format-settings.ts";
+import { yamlScalar } from "../read-settings.ts";
 import {
   inputsTurnedOn,
   isOff,
