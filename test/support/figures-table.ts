@@ -7,7 +7,7 @@ export const figuresTable = {
   singleUserFiles: 84,
   interfaces: 1022,
   interfacesWithOneImplementation: 94,
-  longFunctions: 25,
+  longFunctions: 24,
   testImportsPastDoors: 247,
 } as const;
 
