@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 577,
+  files: 576,
   singleUserFiles: 84,
-  interfaces: 1066,
-  interfacesWithOneImplementation: 114,
-  longFunctions: 37,
+  interfaces: 1034,
+  interfacesWithOneImplementation: 102,
+  longFunctions: 25,
   testImportsPastDoors: 247,
 } as const;
 
