@@ -10,7 +10,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { limitHeapGrowth } from "../../src/app/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createDefinitionsLoader, Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
+import { DefinitionsLoader, Snmp, definitionPathsIn } from "../../src/snmp/index.ts";
 
 export type CollectorRequest =
   | { readonly ask: "start"; readonly devices: string }
@@ -83,7 +83,7 @@ async function start(devices: string): Promise<number> {
 
 /** How many object types of each device are polled. */
 async function typesOf(ids: readonly string[]): Promise<readonly number[]> {
-  const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
+  const loader = new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
   const { definitions } = await loader.load("start");
   return ids.map((id) => {
     const objects = Object.keys(snmp?.device(id)?.objects ?? {});

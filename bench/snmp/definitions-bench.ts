@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, diffDefinitions, formatFinding } from "../../src/snmp/index.ts";
+import { DefinitionsLoader, definitionPathsIn, diffDefinitions, formatFinding } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { writeDefinitionSet } from "./definitions-set.ts";
 
@@ -34,7 +34,7 @@ try {
     return result;
   };
   for (let round = 0; round < rounds; round++) {
-    const loader = createDefinitionsLoader({
+    const loader = new DefinitionsLoader({
       paths: definitionPathsIn(directory),
       metrics: createMetrics(),
       clock: systemClock,

@@ -69,7 +69,7 @@ export function registerFlowMetrics(
   exporters: ExporterTable,
   restored: { readonly templates: number },
   slow: { readonly slowFields: Readonly<SlowFieldCounts>; readonly samples: Readonly<PathCounts> },
-  plans: CompiledPlans,
+  plans: Pick<CompiledPlans, "size" | "counts">,
 ): void {
   registerProtocolMetrics(metrics, counts);
   metrics.counterFrom(

@@ -13,7 +13,7 @@ export {
   type View,
 } from "./methods/collector-methods.ts";
 export { diagnosisIds } from "./methods/answers.ts";
-export type { ExploreFormat, ExploreOperations } from "./methods/explore-endpoints.ts";
+export { exploreAnswers, type ExploreFormat, type ExploreOperations } from "./methods/explore-endpoints.ts";
 export { SourceRefusal, type SourceOperation, type SourceOperations } from "./methods/operations.ts";
 export type { Operation } from "./methods/operations.ts";
 export type { UdmSource } from "./udm/udm-service.ts";

@@ -10,7 +10,7 @@ export type { CommunityCredential, Credential, UsmCredential } from "./session/s
 export { errorStatus, errorStatusNames, type ErrorStatusName } from "./session/snmp-error.ts";
 export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/var-bind.ts";
 export { peerName, type PeerCounts } from "./session/peer.ts";
-export { createRepetitions, type Repetitions } from "./session/agent-limits.ts";
+export { Repetitions } from "./session/agent-limits.ts";
 export type { Session, SnmpResponse } from "./session/session.ts";
 export {
   createSnmpClient,
@@ -50,8 +50,7 @@ export {
 export type { DeviceChange } from "./definitions/diff-definitions.ts";
 export { formatFinding, type Finding, type Severity } from "./definitions/definitions.ts";
 export {
-  createDefinitionsLoader,
-  type DefinitionsLoader,
+  DefinitionsLoader,
   type LoaderOptions,
   type LoadMode,
   type LoadOutcome,

@@ -1,48 +1,55 @@
 import type { Clock } from "../base/report/index.ts";
 
-/** A bound on the memory that rows take between reading and writing. In bytes. */
-export interface MemoryBudget {
-  readonly used: number;
-  lease(): MemoryLease;
-}
-
-/** What one table takes of a budget. */
-export interface MemoryLease {
-  /** Adds to what the table takes. @returns false when there is not so much left; then nothing is added. */
-  take(bytes: number): boolean;
-  /** Gives back everything. */
-  end(): void;
-}
-
 /** How much of each lease does not count: an endless table elsewhere must not cost an ordinary one its rows. */
 export const freeOfEachLease = 96 * 1024;
 
-/** @param outer the budget that this one is a part of. */
-export function createMemoryBudget(limit: number, outer?: MemoryBudget): MemoryBudget {
-  let used = 0;
-  return {
-    get used() {
-      return used;
-    },
-    lease() {
-      const outerLease = outer?.lease();
-      let taken = 0;
-      return {
-        take(bytes) {
-          const counted = Math.max(0, taken + bytes - freeOfEachLease) - Math.max(0, taken - freeOfEachLease);
-          if (used + counted > limit || outerLease?.take(bytes) === false) return false;
-          taken += bytes;
-          used += counted;
-          return true;
-        },
-        end() {
-          outerLease?.end();
-          used -= Math.max(0, taken - freeOfEachLease);
-          taken = 0;
-        },
-      };
-    },
-  };
+/** A bound on the memory that rows take between reading and writing. In bytes. */
+export class MemoryBudget {
+  readonly limit: number;
+  /** The budget that this one is a part of. */
+  readonly outer: MemoryBudget | undefined;
+  used = 0;
+
+  constructor(limit: number, outer?: MemoryBudget) {
+    this.limit = limit;
+    this.outer = outer;
+  }
+
+  lease(): MemoryLease {
+    return new MemoryLease(this);
+  }
+}
+
+/** What one table takes of a budget. */
+export class MemoryLease {
+  readonly #budget: MemoryBudget;
+  readonly #outer: MemoryLease | undefined;
+  #taken = 0;
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+    this.#outer = budget.outer?.lease();
+  }
+
+  /** Adds to what the table takes. @returns false when there is not so much left; then nothing is added. */
+  take(bytes: number): boolean {
+    const counted = countedOf(this.#taken + bytes) - countedOf(this.#taken);
+    if (this.#budget.used + counted > this.#budget.limit || this.#outer?.take(bytes) === false) return false;
+    this.#taken += bytes;
+    this.#budget.used += counted;
+    return true;
+  }
+
+  /** Gives back everything. */
+  end(): void {
+    this.#outer?.end();
+    this.#budget.used -= countedOf(this.#taken);
+    this.#taken = 0;
+  }
+}
+
+function countedOf(taken: number): number {
+  return Math.max(0, taken - freeOfEachLease);
 }
 
 /**
@@ -84,38 +91,46 @@ export class Limiter {
 /**
  * Divides long work into pieces, so that the event loop gets its turn. All that may run at the same time in one thread
  * shares one: together it takes no more of a turn than one alone.
+ *
+ * @param pieceMs how long the work of one turn may take; it counts from the first look of the turn.
  */
-export interface Pacer {
-  /** Whether the work of this turn of the event loop has taken its time. */
-  isDue(): boolean;
-  /** Lets one of those that wait go on in each turn of the event loop, in the order in which they came. */
-  rest(): Promise<void>;
-}
-
-/** @param pieceMs how long the work of one turn may take; it counts from the first look of the turn. */
-export function createPacer(clock: Clock, pieceMs = 10): Pacer {
+export class Pacer {
+  readonly #clock: Clock;
+  readonly #pieceMs: number;
   /** undefined in a turn that has had no work so far. */
-  let end: number | undefined;
-  const waiting: (() => void)[] = [];
-  const begin = (): number => {
-    setImmediate(nextTurn);
-    return (end = clock.monotonic() + pieceMs);
-  };
-  const nextTurn = (): void => {
-    end = undefined;
-    const next = waiting.shift();
+  #end: number | undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(clock: Clock, pieceMs = 10) {
+    this.#clock = clock;
+    this.#pieceMs = pieceMs;
+  }
+
+  /** Whether the work of this turn of the event loop has taken its time. */
+  isDue(): boolean {
+    return this.#clock.monotonic() >= (this.#end ?? this.#begin());
+  }
+
+  /** Lets one of those that wait go on in each turn of the event loop, in the order in which they came. */
+  rest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (this.#end === undefined) this.#begin();
+    });
+  }
+
+  #begin(): number {
+    setImmediate(() => this.#nextTurn());
+    return (this.#end = this.#clock.monotonic() + this.#pieceMs);
+  }
+
+  #nextTurn(): void {
+    this.#end = undefined;
+    const next = this.#waiting.shift();
     if (next === undefined) return;
-    begin();
+    this.#begin();
     next();
-  };
-  return {
-    isDue: () => clock.monotonic() >= (end ?? begin()),
-    rest: () =>
-      new Promise((resolve) => {
-        waiting.push(resolve);
-        if (end === undefined) begin();
-      }),
-  };
+  }
 }
 
 /** Takes all steps, with a turn of the event loop in between wherever one is due. */

@@ -12,7 +12,7 @@ import {
   type KnownDefinitions,
 } from "../../packages/mib/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
+import { DefinitionsLoader, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
 import { acmeModule, oldModule } from "../support/mib-texts.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -46,7 +46,7 @@ async function read(t: TestContext, { files }: GeneratedDefinitions): Promise<De
   for (const folder of ["integer", "bitmap", "oid"]) mkdirSync(join(directory, "enums", folder));
   writeDefinitions(directory, files);
   const paths = definitionPathsIn(directory);
-  const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
+  const loader = new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
   const { definitions, findings } = await loader.load("apply");
   assert.deepEqual(findings, []);
   return definitions ?? assert.fail();

@@ -5,7 +5,7 @@ import type { Device } from "../../src/snmp/definitions/definitions.ts";
 import { deviceCredentials } from "../../src/snmp/definitions/definitions.ts";
 import type { DevicePlan } from "../../src/snmp/discovery/device-plan.ts";
 import { discover } from "../../src/snmp/discovery/discover.ts";
-import { createMemoryBudget } from "../../src/snmp/limits.ts";
+import { MemoryBudget } from "../../src/snmp/limits.ts";
 import { Appearances } from "../../src/snmp/poller/appearances.ts";
 import { createDeviceCounts, type DeviceCounts } from "../../src/snmp/poller/device-counts.ts";
 import type { Message } from "../../src/snmp/session/message-codec.ts";
@@ -153,7 +153,7 @@ async function prepare(t: TestContext, deviceLines = "", options: FixtureOptions
   const appearances = new Appearances(clock, counts, (name) => found.push(name));
   const session = open({ timeout: device.timeoutMs, credential: deviceCredentials(device)[0] as Credential });
   cleanUp(t, () => client.close());
-  const parts = { client, memory: createMemoryBudget(1e6), now: () => clock.now(), isWanted: () => true };
+  const parts = { client, memory: new MemoryBudget(1e6), now: () => clock.now(), isWanted: () => true };
   const looks: Looks = {
     agent,
     device,

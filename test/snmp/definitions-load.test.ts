@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   definitionPathsIn,
   deviceCredentials,
   groupsOfSysObjectId,
@@ -31,7 +31,7 @@ async function loaded(tree: DefinitionTree): Promise<Definitions> {
 function loaderOf(tree: DefinitionTree, options: Partial<LoaderOptions> = {}) {
   const metrics = createMetrics();
   const paths = definitionPathsIn(tree.directory);
-  return { metrics, loader: createDefinitionsLoader({ paths, metrics, clock: systemClock, ...options }) };
+  return { metrics, loader: new DefinitionsLoader({ paths, metrics, clock: systemClock, ...options }) };
 }
 
 test("objects are resolved: index of what they augment, OIDs, syntaxes, the instance of scalars", async (t) => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { recordFields, type RecordFields } from "../../src/record/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   decodeIndex,
   definitionPathsIn,
   fieldNames,
@@ -32,7 +32,7 @@ const directory = resolve(import.meta.dirname, "../../../definitions");
 
 async function shipped(): Promise<Definitions> {
   const paths = definitionPathsIn(directory);
-  const outcome = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load("apply");
+  const outcome = await new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load("apply");
   assert.deepEqual(outcome.findings.map(formatFinding), []);
   assert.ok(outcome.definitions);
   return outcome.definitions;

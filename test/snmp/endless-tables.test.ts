@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createMemoryBudget, freeOfEachLease } from "../../src/snmp/limits.ts";
-import { createOversizedObjects } from "../../src/snmp/poller/object-polls.ts";
+import { MemoryBudget, freeOfEachLease } from "../../src/snmp/limits.ts";
+import { OversizedObjects } from "../../src/snmp/poller/object-polls.ts";
 import type { Pdu } from "../../src/snmp/session/message-codec.ts";
 import { quickDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";
@@ -46,8 +46,8 @@ describe("tables without an end", () => {
 });
 
 test("a budget counts what is above each lease's share, in itself and in the outer one, and gets it back", () => {
-  const outer = createMemoryBudget(1000);
-  const inner = createMemoryBudget(800, outer);
+  const outer = new MemoryBudget(1000);
+  const inner = new MemoryBudget(800, outer);
   const [a, b] = [inner.lease(), inner.lease()];
   assert.ok(a.take(freeOfEachLease) && b.take(freeOfEachLease));
   assert.equal(inner.used, 0);
@@ -66,7 +66,7 @@ test("a budget counts what is above each lease's share, in itself and in the out
 });
 
 test("an object that was too large is left out for 2, 4, 8 … polls, and forgiven when it fits", () => {
-  const oversized = createOversizedObjects();
+  const oversized = new OversizedObjects();
   const leftOut = (): number => {
     let polls = 0;
     while (!oversized.mayRead("t")) polls++;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics, type Clock } from "../../src/base/report/index.ts";
-import { createPacer } from "../../src/snmp/limits.ts";
-import { createDefinitionsLoader, definitionPathsIn } from "../../src/snmp/index.ts";
+import { Pacer } from "../../src/snmp/limits.ts";
+import { DefinitionsLoader, definitionPathsIn } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { DefinitionTree } from "../support/definition-tree.ts";
 import { countTurns } from "../support/count-turns.ts";
@@ -14,7 +14,7 @@ function countedClock(): Clock & { looks(): number } {
 }
 
 test("a pacer lets one go on in each turn of the event loop, in order", async (t) => {
-  const pacer = createPacer(countedClock());
+  const pacer = new Pacer(countedClock());
   const turns = countTurns();
   cleanUp(t, () => turns.stop());
   const seen: number[] = [];
@@ -32,7 +32,7 @@ test("a pacer lets one go on in each turn of the event loop, in order", async (t
 
 test("what runs at the same time shares the time of a turn", async (t) => {
   const pieceMs = 10;
-  const pacer = createPacer(countedClock(), pieceMs);
+  const pacer = new Pacer(countedClock(), pieceMs);
   const turns = countTurns();
   cleanUp(t, () => turns.stop());
   const items = 200;
@@ -54,7 +54,7 @@ test("what runs at the same time shares the time of a turn", async (t) => {
 
 test("a pacer that had nothing to do begins with a whole piece", async () => {
   let now = 0;
-  const pacer = createPacer({ now: () => now, monotonic: () => now });
+  const pacer = new Pacer({ now: () => now, monotonic: () => now });
   assert.equal(pacer.isDue(), false);
   now += 10;
   assert.equal(pacer.isDue(), true);
@@ -73,7 +73,7 @@ test("one file of many devices gives the event loop its turn, with a finding abo
   const devices = Array.from({ length: count }, (_, i) => device(i)).join("");
   const tree = await DefinitionTree.make(t, { "devices/lab.yml": devices });
   const clock = countedClock();
-  const loader = createDefinitionsLoader({
+  const loader = new DefinitionsLoader({
     paths: definitionPathsIn(tree.directory),
     metrics: createMetrics(),
     clock,

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createDefinitionsLoader, Snmp, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
+import { DefinitionsLoader, Snmp, definitionPathsIn, type Definitions } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createFakeNetwork, createSnmpAgent, parseSnmprec } from "../support/snmp-agent/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -13,7 +13,7 @@ const directory = resolve(import.meta.dirname, "../../../definitions");
 
 async function shipped(): Promise<Definitions> {
   const paths = definitionPathsIn(directory);
-  const { definitions } = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
+  const { definitions } = await new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
     "start",
   );
   assert.ok(definitions);

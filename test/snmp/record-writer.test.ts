@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPacer } from "../../src/snmp/limits.ts";
+import { Pacer } from "../../src/snmp/limits.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import type { PolledRows } from "../../src/snmp/poller/poll-object.ts";
 import { RecordWriter } from "../../src/snmp/poller/record-writer.ts";
@@ -38,7 +38,7 @@ const polled: PolledRows = {
 function writerFor(readings: LastReadings, onLine: () => void): RecordWriter {
   let looks = 0;
   const clock = { now: () => 0, monotonic: () => looks++ };
-  return new RecordWriter({ enrich: onLine }, { write() {} }, clock, createPacer(clock), readings);
+  return new RecordWriter({ enrich: onLine }, { write() {} }, clock, new Pacer(clock), readings);
 }
 
 const source = {
@@ -101,7 +101,7 @@ test("tables are called by their rows where NetObserv's dashboards are to find t
         }
       },
     };
-    const writer = new RecordWriter({ enrich() {} }, sink, clock, createPacer(clock), undefined, false, naming);
+    const writer = new RecordWriter({ enrich() {} }, sink, clock, new Pacer(clock), undefined, false, naming);
     await writer.write(source, { ...object, name, isTable }, polled);
     return [...names].join();
   };

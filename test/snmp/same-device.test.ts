@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createKnownDevices, type DeviceIdentity } from "../../src/snmp/sweep/reconcile.ts";
+import { KnownDevices, type DeviceIdentity } from "../../src/snmp/sweep/reconcile.ts";
 import { runs } from "../support/runs.ts";
 
 /** A device as it stands in the rack, of which each address may be asked. */
@@ -53,7 +53,7 @@ test("a box is known by any of its addresses as soon as it says what it is, and 
         return fc.shuffledSubarray(answers, { minLength: answers.length });
       }),
       (answers) => {
-        const known = createKnownDevices<DeviceIdentity>();
+        const known = new KnownDevices<DeviceIdentity>();
         const added = new Map<DeviceIdentity, number>();
         for (const { one, place, answer } of answers) {
           const found = known.find(answer);

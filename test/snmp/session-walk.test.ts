@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import {
   compareOids,
-  createRepetitions,
+  Repetitions,
   errorStatus,
   formatOid,
   oidStartsWith,
@@ -328,7 +328,7 @@ test("what the receiver of values throws comes out of the walk", async () => {
 });
 
 test("repetitions: halved at a failure, doubled until one, grown by quarters after, a failed size avoided until it is forgotten", () => {
-  const repetitions = createRepetitions(64, 256);
+  const repetitions = new Repetitions(64, 256);
   const full = (times: number): number => {
     for (let i = 0; i < times; i++) repetitions.onFull();
     return repetitions.values();

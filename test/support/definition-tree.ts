@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, formatFinding, type LoadOutcome } from "../../src/snmp/index.ts";
+import { DefinitionsLoader, definitionPathsIn, formatFinding, type LoadOutcome } from "../../src/snmp/index.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
 /** Files by path; a value of undefined takes a file of the base away. */
@@ -105,7 +105,7 @@ export class DefinitionTree {
   /** One load by a loader of its own. */
   async load(mode: "start" | "apply" = "start"): Promise<LoadOutcome> {
     const paths = definitionPathsIn(this.directory);
-    return createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(mode);
+    return new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(mode);
   }
 
   /** Findings as text, paths below the directory. */

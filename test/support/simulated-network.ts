@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createMetrics, silentLog, silentProgress, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   NetworkDiscovery,
   definitionPathsIn,
   type Definitions,
@@ -69,7 +69,7 @@ export async function startSimulatedNetwork(
   );
   const devicesDirectory = join(folder, "found");
   const paths = definitionPathsIn(definitionsFolder);
-  const loader = createDefinitionsLoader({
+  const loader = new DefinitionsLoader({
     paths: { ...paths, devices: [...paths.devices, devicesDirectory] },
     metrics: createMetrics(),
     clock: systemClock,

@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import { syntaxOf } from "../../packages/mib/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   definitionPathsIn,
   syntaxes,
   type Attribute,
@@ -73,7 +73,7 @@ function readFact(line: string): MibFact {
 
 async function shipped(): Promise<Definitions> {
   const paths = definitionPathsIn(join(import.meta.dirname, "../../../definitions"));
-  const { definitions } = await createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
+  const { definitions } = await new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load(
     "start",
   );
   assert.ok(definitions);

@@ -14,7 +14,7 @@ import {
 } from "../../packages/mib/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   definitionPathsIn,
   type Attribute,
   type Definitions,
@@ -287,7 +287,7 @@ test("what is made of the standard modules agrees with the definitions that netg
 });
 
 async function loaded(directory: string): Promise<Definitions> {
-  const loader = createDefinitionsLoader({
+  const loader = new DefinitionsLoader({
     paths: definitionPathsIn(directory),
     metrics: createMetrics(),
     clock: systemClock,

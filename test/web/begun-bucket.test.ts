@@ -11,6 +11,7 @@ function answerTo(to: string, times = [at("00"), at("10"), at("20")]): ExploreAn
     from: at("00"),
     to,
     granularitySeconds: 10,
+    measure: "bits_per_second",
     unit: "bit/s",
     dimensions: ["flow.src.ip.addr"],
     times,

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   definitionPathsIn,
   formatFinding,
   pollIntervalMs,
@@ -32,7 +32,7 @@ export async function checkDefinitions(
     );
     return false;
   }
-  const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
+  const loader = new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
   const { definitions, findings, files } = await loader.load("apply");
   for (const finding of findings) terminal.err(`${finding.severity}: ${formatFinding(finding)}\n`);
   if (definitions === undefined) return false;

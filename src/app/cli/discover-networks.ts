@@ -2,7 +2,7 @@ import type { CollectorAnswer } from "../../server/index.ts";
 import { setTimeout as wait } from "node:timers/promises";
 import { createMetrics, silentLog, silentProgress, systemClock } from "../../base/report/index.ts";
 import {
-  createDefinitionsLoader,
+  DefinitionsLoader,
   NetworkDiscovery,
   definitionPathsIn,
   type DiscoveryReport,
@@ -57,7 +57,7 @@ export async function discoverThere(api: ApiClient, options: DiscoverOptions, te
 export async function discoverFromHere(file: string, options: DiscoverOptions, terminal: Output): Promise<boolean> {
   const { out, dryRun } = options;
   const ours = definitionPathsIn(packagePath("definitions"));
-  const loader = createDefinitionsLoader({
+  const loader = new DefinitionsLoader({
     paths: out === undefined || dryRun === true ? ours : { ...ours, devices: [...ours.devices, out] },
     metrics: createMetrics(),
     clock: systemClock,

@@ -13,7 +13,7 @@ import {
   type ObjectFacts,
 } from "../../../packages/mib/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
-import { createDefinitionsLoader, definitionPathsIn, fieldNames } from "../../snmp/index.ts";
+import { DefinitionsLoader, definitionPathsIn, fieldNames } from "../../snmp/index.ts";
 import { packagePath } from "../package-root.ts";
 import { checkDefinitions } from "./check-definitions.ts";
 import type { Terminal } from "./terminal.ts";
@@ -164,7 +164,7 @@ function withFolders(directory: string): string[] {
 /** The definitions that netgloss comes with. */
 async function programDefinitions(): Promise<KnownDefinitions> {
   const paths = definitionPathsIn(packagePath("definitions"));
-  const loader = createDefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
+  const loader = new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock });
   const { definitions } = await loader.load("apply");
   if (definitions === undefined)
     throw new MibFault("the definitions of netgloss itself cannot be read: see netgloss snmp check");

@@ -182,6 +182,15 @@ const exploreStatus = openObject(
 const exploreFormats = ["json", "csv", "parquet"] as const;
 export type ExploreFormat = (typeof exploreFormats)[number];
 
+const statusPath = "/api/v1/explore/status";
+const questionPath = (name: "query" | "flows"): string => `/api/v1/explore/${name}`;
+
+/** What the pages ask, with what is answered: their types are made of it. */
+export const exploreAnswers = {
+  exploreStatus: { call: `GET ${statusPath}`, answer: exploreStatus },
+  exploreQuery: { call: `POST ${questionPath("query")}`, answer: exploreAnswer },
+} as const;
+
 /** What can be asked of stored flow records. Questions are JSON; each rejects with an error fit to be answered. */
 export interface ExploreOperations {
   status(signal: AbortSignal): Promise<unknown>;
@@ -207,7 +216,7 @@ const refused = { ...refusals, "404": failure };
 /** Returns the rows of what can be asked of stored flow records. */
 export function exploreEndpoints(explore: ExploreOperations | undefined, bodies: BodyReader): readonly Endpoint[] {
   const status = page(
-    "/api/v1/explore/status",
+    statusPath,
     ofFlows,
     async (call) => sendJson(call, 200, await enabled(explore).status(call.signal), { "cache-control": "no-store" }),
     describe("collector", "exploreStatus", "What is kept of flow records, and which fields can be asked for", {
@@ -224,7 +233,7 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
     };
     const format = { name: "format", in: "query", schema: { enum: exploreFormats, default: "json" } };
     return operation(
-      `/api/v1/explore/${name}`,
+      questionPath(name),
       ofFlows,
       true,
       (call) => serveQuestion(call, name, explore, bodies),

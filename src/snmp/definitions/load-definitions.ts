@@ -6,7 +6,7 @@ import type { LoadedFile } from "./definition-files.ts";
 import { listDefinitionFiles, type DefinitionFile, type DefinitionPaths } from "./definition-files.ts";
 import { kinds, type Definitions } from "./definitions.ts";
 import type { Finding } from "./definitions.ts";
-import { createPacer, inPieces, type Pacer } from "../limits.ts";
+import { Pacer, inPieces } from "../limits.ts";
 import { parseSteps, type ParsedFile } from "./definition-formats.ts";
 import { wholeFile } from "./settings-file.ts";
 import { resolveDefinitions, type Resolved } from "./resolve-definitions.ts";
@@ -23,11 +23,6 @@ export interface LoadOutcome {
   /** How many of the files had to be parsed, because their content was not that of the last load. */
   readonly parsedFiles: number;
   readonly durationMs: number;
-}
-
-export interface DefinitionsLoader {
-  /** Reads all files. Never throws for what is in them or on the disk: that is a finding. Loads run one after another. */
-  load(mode: LoadMode): Promise<LoadOutcome>;
 }
 
 export interface LoaderOptions {
@@ -51,39 +46,58 @@ interface CachedFile {
   readonly parsed: ParsedFile;
 }
 
-export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoader {
-  const { paths, clock, read = readFile, pacer = createPacer(clock) } = options;
-  const measure = createMeasures(options.metrics);
-  let cache = new Map<string, CachedFile>();
-  let last: { readonly content: string; readonly resolved: Resolved } | undefined;
-  let running: Promise<unknown> = Promise.resolve();
+export class DefinitionsLoader {
+  readonly #paths: DefinitionPaths;
+  readonly #clock: Clock;
+  readonly #read: (path: string) => Promise<Uint8Array>;
+  readonly #pacer: Pacer;
+  readonly #measure: (outcome: LoadOutcome) => void;
+  #cache = new Map<string, CachedFile>();
+  #last: { readonly content: string; readonly resolved: Resolved } | undefined;
+  #running: Promise<unknown> = Promise.resolve();
 
-  async function loadNow(mode: LoadMode): Promise<LoadOutcome> {
-    const start = clock.monotonic();
-    const listed = await listDefinitionFiles(paths);
-    const { loaded, findings, nextCache, parsedFiles } = await readAll(listed.files);
-    cache = nextCache;
+  constructor(options: LoaderOptions) {
+    this.#paths = options.paths;
+    this.#clock = options.clock;
+    this.#read = options.read ?? readFile;
+    this.#pacer = options.pacer ?? new Pacer(options.clock);
+    this.#measure = createMeasures(options.metrics);
+  }
+
+  /** Reads all files. Never throws for what is in them or on the disk: that is a finding. Loads run one after another. */
+  load(mode: LoadMode): Promise<LoadOutcome> {
+    const load = this.#running.then(() => this.#loadNow(mode));
+    this.#running = load.catch(() => {});
+    return load;
+  }
+
+  async #loadNow(mode: LoadMode): Promise<LoadOutcome> {
+    const start = this.#clock.monotonic();
+    const listed = await listDefinitionFiles(this.#paths);
+    const { loaded, findings, nextCache, parsedFiles } = await this.#readAll(listed.files);
+    this.#cache = nextCache;
     const before = [...listed.findings, ...findings];
     // What there is to resolve: the same files with the same content, and the same that could not be read.
     const content = [
       ...loaded.map((file) => `${file.kind} ${file.path} ${nextCache.get(cacheKey(file))?.digest}`),
       ...before.map((finding) => `${finding.file} ${finding.message}`),
     ].join("\n");
-    if (last?.content !== content) last = { content, resolved: await resolveDefinitions(loaded, before, pacer) };
-    const { resolved } = last;
+    if (this.#last?.content !== content)
+      this.#last = { content, resolved: await resolveDefinitions(loaded, before, this.#pacer) };
+    const { resolved } = this.#last;
     const isRejected = mode === "apply" && resolved.findings.some((finding) => finding.severity === "error");
     const outcome: LoadOutcome = {
       definitions: isRejected ? undefined : resolved.definitions,
       findings: resolved.findings,
       files: loaded.length,
       parsedFiles,
-      durationMs: clock.monotonic() - start,
+      durationMs: this.#clock.monotonic() - start,
     };
-    measure(outcome);
+    this.#measure(outcome);
     return outcome;
   }
 
-  async function readAll(files: readonly DefinitionFile[]): Promise<{
+  async #readAll(files: readonly DefinitionFile[]): Promise<{
     readonly loaded: LoadedFile[];
     readonly findings: Finding[];
     readonly nextCache: Map<string, CachedFile>;
@@ -98,19 +112,19 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
     for (const file of files) {
       while (asked < files.length && pending.length < concurrency) {
         const { path } = files[asked++] as DefinitionFile;
-        pending.push(read(path).catch((error: unknown) => error as Error));
+        pending.push(this.#read(path).catch((error: unknown) => error as Error));
       }
       const bytes = (await pending.shift()) as Uint8Array | Error;
-      if (pacer.isDue()) await pacer.rest();
+      if (this.#pacer.isDue()) await this.#pacer.rest();
       if (bytes instanceof Error) {
         const { code = bytes.name } = bytes as NodeJS.ErrnoException;
         findings.push(wholeFile(file.path, `the file cannot be read (${code})`));
         continue;
       }
       const digest = hash("sha256", bytes, "hex");
-      let cached = cache.get(cacheKey(file));
+      let cached = this.#cache.get(cacheKey(file));
       if (cached?.digest !== digest) {
-        cached = { digest, parsed: await inPieces(parseSteps(file.kind, file.path, bytes), pacer) };
+        cached = { digest, parsed: await inPieces(parseSteps(file.kind, file.path, bytes), this.#pacer) };
         parsedFiles++;
       }
       nextCache.set(cacheKey(file), cached);
@@ -118,14 +132,6 @@ export function createDefinitionsLoader(options: LoaderOptions): DefinitionsLoad
     }
     return { loaded, findings, nextCache, parsedFiles };
   }
-
-  return {
-    load(mode) {
-      const load = running.then(() => loadNow(mode));
-      running = load.catch(() => {});
-      return load;
-    },
-  };
 }
 
 function cacheKey(file: DefinitionFile): string {

@@ -8,8 +8,7 @@ import {
   sweep,
   type SweepParts,
   type SweepResult,
-  type SweepMeasures,
-  createSweepMeasures,
+  SweepMeasures,
   systemPing,
 } from "../sweep/sweep.ts";
 import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../base/report/index.ts";
@@ -228,7 +227,7 @@ export class NetworkDiscovery {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#found = new FoundDevices(parts.settings.devicesDirectory);
-    this.#measures = createSweepMeasures(parts.metrics);
+    this.#measures = new SweepMeasures(parts.metrics);
     this.#sweeps = new NetworkSweeps({
       ...parts,
       definitions: () => this.#definitions(),

@@ -13,7 +13,7 @@ import type {
   SnmpOptions,
 } from "./snmp-options.ts";
 import { type Clock, type Component, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
-import { type MemoryBudget, createMemoryBudget } from "../limits.ts";
+import { MemoryBudget } from "../limits.ts";
 import { rateRefusals } from "../poller/counter-rates.ts";
 import { type RateBudget, createRateBudget } from "../poller/counter-rates.ts";
 import type { OctetBudget } from "../poller/interface-states.ts";
@@ -24,8 +24,8 @@ import type { DeviceDetail, DeviceView } from "./device-table.ts";
 import { Discoveries } from "./discoveries.ts";
 import { DeviceList, LocalDevices, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
 import { usmCredential } from "../definitions/definitions.ts";
-import { createDefinitionsLoader } from "../definitions/load-definitions.ts";
-import { type Pacer, createPacer } from "../limits.ts";
+import { DefinitionsLoader } from "../definitions/load-definitions.ts";
+import { Pacer } from "../limits.ts";
 import { createPlanStore, type PlanStore } from "../discovery/device-plan.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import { RecordWriter } from "../poller/record-writer.ts";
@@ -158,8 +158,8 @@ export class Snmp implements Component {
     this.interfaceEnricher = createInterfaceEnricher(this.#directory, metrics);
     this.#client = this.#createClient(options);
     this.#schedule = new Schedule(clock);
-    this.#pacer = createPacer(clock);
-    const memory = createMemoryBudget(maxRowBytes);
+    this.#pacer = new Pacer(clock);
+    const memory = new MemoryBudget(maxRowBytes);
     this.#lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
     const neighbours = options.discovery && new Neighbours();
     this.#devices = this.#createDevices(options, memory, neighbours);
@@ -173,7 +173,7 @@ export class Snmp implements Component {
       log: this.#log,
     });
     this.#inUse = new DefinitionsInUse({
-      loader: createDefinitionsLoader({ paths: options.paths, metrics, clock, pacer: this.#pacer }),
+      loader: new DefinitionsLoader({ paths: options.paths, metrics, clock, pacer: this.#pacer }),
       devices: this.#devices,
       discoveries: this.#discoveries,
       isRunning: () => this.#isRunning,

@@ -1,6 +1,6 @@
 import { givesNames, givesRowNames, type NameTurn } from "./row-names.ts";
 import { type ReadObject, type PolledRows, fillOverridden, StuckZeros, pollObject } from "./poll-object.ts";
-import { type Limiter, type MemoryBudget, createMemoryBudget, type MemoryLease } from "../limits.ts";
+import { type Limiter, MemoryBudget, type MemoryLease } from "../limits.ts";
 import type { PolledObject, CompilePollPlan } from "./poll-plan.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -113,36 +113,35 @@ export interface PollerParts extends LearntDeviceOptions {
   readonly learnt: (device: DevicePoller) => void;
 }
 
-/** Which objects of a device were larger than what is read of one, and when they are tried again. */
-interface OversizedObjects {
-  /** Called once for each poll of the object. @returns whether it is to be read this time. */
-  mayRead(objectId: string): boolean;
-  /** The object was cut off. @returns how many of its next polls are left out. */
-  cut(objectId: string): number;
-  /** The object was read to its end. */
-  fits(objectId: string): void;
-}
-
 /** How many polls are left out at most: an hour at a minute's interval. */
 const mostLeftOut = 64;
 
-/** Twice as many polls are left out each time, because an endless table costs as much as a thousand devices. */
-export function createOversizedObjects(): OversizedObjects {
-  const oversized = new Map<string, { step: number; left: number }>();
-  return {
-    mayRead(objectId) {
-      const known = oversized.get(objectId);
-      if (known === undefined || known.left === 0) return true;
-      known.left--;
-      return false;
-    },
-    cut(objectId) {
-      const step = Math.min(mostLeftOut, (oversized.get(objectId)?.step ?? 1) * 2);
-      oversized.set(objectId, { step, left: step });
-      return step;
-    },
-    fits: (objectId) => void oversized.delete(objectId),
-  };
+/**
+ * Remembers which objects of a device were larger than what is read of one, and when they are tried again.
+ * Twice as many polls are left out each time, because an endless table costs as much as a thousand devices.
+ */
+export class OversizedObjects {
+  readonly #oversized = new Map<string, { step: number; left: number }>();
+
+  /** Called once for each poll of the object. @returns whether it is to be read this time. */
+  mayRead(objectId: string): boolean {
+    const known = this.#oversized.get(objectId);
+    if (known === undefined || known.left === 0) return true;
+    known.left--;
+    return false;
+  }
+
+  /** The object was cut off. @returns how many of its next polls are left out. */
+  cut(objectId: string): number {
+    const step = Math.min(mostLeftOut, (this.#oversized.get(objectId)?.step ?? 1) * 2);
+    this.#oversized.set(objectId, { step, left: step });
+    return step;
+  }
+
+  /** The object was read to its end. */
+  fits(objectId: string): void {
+    this.#oversized.delete(objectId);
+  }
 }
 
 /** What the polls of objects need to know of their device, as it is at that time. */
@@ -189,7 +188,7 @@ export class ObjectPolls {
   readonly #counts: DeviceCounts;
   readonly #note: (message: string) => void;
   readonly #clock: Clock;
-  readonly #oversized = createOversizedObjects();
+  readonly #oversized = new OversizedObjects();
   readonly #zeros = new StuckZeros();
   readonly #memory: MemoryBudget;
 
@@ -203,7 +202,7 @@ export class ObjectPolls {
     this.#counts = parts.counts;
     this.#note = parts.note;
     this.#clock = parts.shared.clock;
-    this.#memory = createMemoryBudget(maxDeviceBytes, parts.shared.memory);
+    this.#memory = new MemoryBudget(maxDeviceBytes, parts.shared.memory);
   }
 
   /** Objects of these that may be read: not those that were too large lately. */

@@ -1,16 +1,3 @@
-/**
- * How many values to ask an agent for in one GetBulk, learnt from how it answers. It is kept for as long as the agent
- * is polled, so that one walk learns for the next.
- */
-export interface Repetitions {
-  /** Values to ask for in one request, rows times columns. */
-  values(): number;
-  /** An answer held all the values that were asked for, about as many as {@link values} says. */
-  onFull(): void;
-  /** The agent said tooBig, or did not answer, when asked for this many values. */
-  onFailure(asked: number): void;
-}
-
 /** Full answers in a row before more is tried: twice as much until a size has failed, then a quarter more. */
 const answersToDouble = 2;
 const answersToGrow = 8;
@@ -18,34 +5,52 @@ const answersToGrow = 8;
 const answersToForget = 512;
 
 /**
+ * Learns how many values to ask an agent for in one GetBulk from how it answers. It is kept for as long as the agent
+ * is polled, so that one walk learns for the next.
+ *
  * Doubles after some full answers, up to `most`. It halves at a failure, and grows by a quarter from then on; a size that
  * failed is approached to three quarters only, until many answers went well.
  */
-export function createRepetitions(first = 60, most = 240): Repetitions {
-  let values = Math.min(first, most);
-  let failedAt = Infinity;
-  let full = 0;
-  let sinceFailure = 0;
-  let hasFailed = false;
-  return {
-    values: () => values,
-    onFull() {
-      full++;
-      sinceFailure++;
-      if (sinceFailure >= answersToForget) failedAt = Infinity;
-      if (full < (hasFailed ? answersToGrow : answersToDouble)) return;
-      full = 0;
-      const ceiling = Math.min(most, Math.floor(failedAt * 0.75));
-      values = Math.max(values, Math.min(ceiling, hasFailed ? values + Math.ceil(values / 4) : 2 * values));
-    },
-    onFailure(asked) {
-      hasFailed = true;
-      failedAt = asked;
-      values = Math.max(1, Math.floor(asked / 2));
-      full = 0;
-      sinceFailure = 0;
-    },
-  };
+export class Repetitions {
+  readonly #most: number;
+  #values: number;
+  #failedAt = Infinity;
+  #full = 0;
+  #sinceFailure = 0;
+  #hasFailed = false;
+
+  constructor(first = 60, most = 240) {
+    this.#most = most;
+    this.#values = Math.min(first, most);
+  }
+
+  /** Values to ask for in one request, rows times columns. */
+  values(): number {
+    return this.#values;
+  }
+
+  /** An answer held all the values that were asked for, about as many as {@link values} says. */
+  onFull(): void {
+    this.#full++;
+    this.#sinceFailure++;
+    if (this.#sinceFailure >= answersToForget) this.#failedAt = Infinity;
+    if (this.#full < (this.#hasFailed ? answersToGrow : answersToDouble)) return;
+    this.#full = 0;
+    const ceiling = Math.min(this.#most, Math.floor(this.#failedAt * 0.75));
+    this.#values = Math.max(
+      this.#values,
+      Math.min(ceiling, this.#hasFailed ? this.#values + Math.ceil(this.#values / 4) : 2 * this.#values),
+    );
+  }
+
+  /** The agent said tooBig, or did not answer, when asked for this many values. */
+  onFailure(asked: number): void {
+    this.#hasFailed = true;
+    this.#failedAt = asked;
+    this.#values = Math.max(1, Math.floor(asked / 2));
+    this.#full = 0;
+    this.#sinceFailure = 0;
+  }
 }
 
 /** What most agents that drop long requests still answer. */
@@ -86,7 +91,7 @@ class Patience {
  */
 export class AgentLimits {
   /** How many values to ask for in one GetBulk. */
-  readonly repetitions: Repetitions = createRepetitions();
+  readonly repetitions: Repetitions = new Repetitions();
   #width = Infinity;
   /** The most OIDs that one request had when it was answered. */
   #proven = 0;

@@ -20,51 +20,57 @@ export interface EngineView {
 }
 
 /** An agent's engine and our notion of its time (RFC 3414 section 2.3). */
-export interface Engine {
+export class Engine {
   readonly id: Uint8Array;
-  /** The largest message that the agent says it takes. */
   readonly maxSize: number;
-  view(): EngineView;
-  /** Whether a time was taken from an authenticated message. Before that, boots and time are what a stranger said. */
-  isSynchronized(): boolean;
+  readonly #clock: Clock;
+  #boots = 0;
+  #time = 0;
+  #latest = 0;
+  #at: number;
+  #synchronized = false;
+
+  constructor(id: Uint8Array, maxSize: number, clock: Clock) {
+    this.id = id;
+    this.maxSize = maxSize;
+    this.#clock = clock;
+    this.#at = clock.monotonic();
+  }
+
   /** Takes over the time of a message that proves to be fresh by itself, or, as a first guess, of any message. */
-  setTime(boots: number, time: number, isAuthenticated: boolean): void;
+  setTime(newBoots: number, newTime: number, isAuthenticated: boolean): void {
+    this.#boots = newBoots;
+    this.#time = newTime;
+    this.#latest = newTime;
+    this.#at = this.#clock.monotonic();
+    this.#synchronized = isAuthenticated;
+  }
+
+  view(): EngineView {
+    return { id: this.id, boots: this.#boots, time: this.#timeNow() };
+  }
+
+  /** Whether a time was taken from an authenticated message. Before that, boots and time are what a stranger said. */
+  isSynchronized(): boolean {
+    return this.#synchronized;
+  }
+
   /**
    * Checks the time of an authenticated message against our notion and moves the notion on (RFC 3414 section 3.2, step
    * 7 b): a message of an earlier start, or more than 150 seconds behind, is not timely.
    */
-  accept(boots: number, time: number): boolean;
-}
+  accept(newBoots: number, newTime: number): boolean {
+    const isNewer =
+      !this.#synchronized || newBoots > this.#boots || (newBoots === this.#boots && newTime > this.#latest);
+    const isTimely = isNewer || (newBoots === this.#boots && newTime >= this.#timeNow() - timeWindow);
+    if (newBoots === maxBoots || !isTimely) return false;
+    if (isNewer) this.setTime(newBoots, newTime, true);
+    return true;
+  }
 
-export function createEngine(id: Uint8Array, maxSize: number, clock: Clock): Engine {
-  let boots = 0;
-  let time = 0;
-  let latest = 0;
-  let at = clock.monotonic();
-  let synchronized = false;
-
-  const timeNow = (): number => Math.min(time + Math.floor((clock.monotonic() - at) / 1000), 0x7fffffff);
-  const setTime = (newBoots: number, newTime: number, isAuthenticated: boolean): void => {
-    boots = newBoots;
-    time = newTime;
-    latest = newTime;
-    at = clock.monotonic();
-    synchronized = isAuthenticated;
-  };
-  return {
-    id,
-    maxSize,
-    view: () => ({ id, boots, time: timeNow() }),
-    isSynchronized: () => synchronized,
-    setTime,
-    accept(newBoots, newTime) {
-      const isNewer = !synchronized || newBoots > boots || (newBoots === boots && newTime > latest);
-      const isTimely = isNewer || (newBoots === boots && newTime >= timeNow() - timeWindow);
-      if (newBoots === maxBoots || !isTimely) return false;
-      if (isNewer) setTime(newBoots, newTime, true);
-      return true;
-    },
-  };
+  #timeNow(): number {
+    return Math.min(this.#time + Math.floor((this.#clock.monotonic() - this.#at) / 1000), 0x7fffffff);
+  }
 }
 
 /** The hash of an authentication protocol by its name in node:crypto, and to how many octets its HMAC is cut. */

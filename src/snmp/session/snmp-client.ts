@@ -17,7 +17,7 @@ import { type UsmCredential, type CommunityCredential, checkCredential, type Cre
 import { type Peer, createPeer, peerName, type Transport } from "./peer.ts";
 import { type IgnoreReason, registerSessionMetrics } from "./peer.ts";
 import { SnmpError } from "./snmp-error.ts";
-import { createEngine, type Engine } from "./security.ts";
+import { Engine } from "./security.ts";
 import { KeyCache } from "./security.ts";
 import { reportError } from "./usm-exchange.ts";
 import { usmExchange, type UsmAnswer, type UsmParty } from "./usm-exchange.ts";
@@ -145,7 +145,7 @@ function readProbeAnswer(message: Message, clock: Clock): Engine | IgnoreReason 
   if (decodeScopedPdu(message.data).pdu.type !== "report") return "pdu_type";
   const { length } = message.engineId;
   if (length < 5 || length > 32) throw new SnmpError("malformed", `an engine id of ${length} octets`);
-  const engine = createEngine(copyBytes(message.engineId), message.maxSize, clock);
+  const engine = new Engine(copyBytes(message.engineId), message.maxSize, clock);
   engine.setTime(message.boots, message.time, false);
   return engine;
 }

@@ -25,51 +25,47 @@ export interface DeviceIdentity {
   readonly addresses: readonly string[];
 }
 
-/** Devices that are known, and which of them another answer comes from. */
-interface KnownDevices<D extends DeviceIdentity> {
-  add(device: D): void;
-  /** The device that this one is, and what shows it; undefined for one that is none of them. */
-  find(device: DeviceIdentity): { readonly device: D; readonly reason: string } | undefined;
-}
-
 /** Serial numbers that makers leave in many devices. */
 const junkSerial =
   /^(?:.{0,3}|(.)\1*|n\/?a|none|null|unknown|default.*|not .*|to be filled.*|system serial.*|0?123456789.*)$/i;
 
-export function createKnownDevices<D extends DeviceIdentity>(): KnownDevices<D> {
-  const byEngine = new Map<string, D[]>();
-  const bySerial = new Map<string, D[]>();
-  const byAddress = new Map<string, D[]>();
-  const put = (table: Map<string, D[]>, key: string, device: D): void => {
+/** Devices that are known, and which of them another answer comes from. */
+export class KnownDevices<D extends DeviceIdentity> {
+  readonly #byEngine = new Map<string, D[]>();
+  readonly #bySerial = new Map<string, D[]>();
+  readonly #byAddress = new Map<string, D[]>();
+
+  add(device: D): void {
+    if (device.engineId !== undefined) this.#put(this.#byEngine, device.engineId, device);
+    const serial = serialOf(device);
+    if (serial !== undefined) this.#put(this.#bySerial, serial, device);
+    for (const address of new Set([device.address, ...device.addresses])) this.#put(this.#byAddress, address, device);
+  }
+
+  /** The device that this one is, and what shows it; undefined for one that is none of them. */
+  find(device: DeviceIdentity): { readonly device: D; readonly reason: string } | undefined {
+    const { engineId } = device;
+    const serial = serialOf(device);
+    const ofEngine = (engineId === undefined ? undefined : this.#byEngine.get(engineId))?.find(
+      (other) => !haveOtherSerials(device, other) && !haveOtherAddresses(device, other),
+    );
+    if (ofEngine !== undefined) return { device: ofEngine, reason: `the same engine id ${engineId}` };
+    const ofSerial = (serial === undefined ? undefined : this.#bySerial.get(serial))?.find(
+      (other) => other.sysObjectId === device.sysObjectId,
+    );
+    if (ofSerial !== undefined) return { device: ofSerial, reason: `the same serial number ${serial}` };
+    const addresses = [device.address, ...device.addresses];
+    const ofAddress = addresses
+      .flatMap((address) => this.#byAddress.get(address) ?? [])
+      .find((other) => isSameByAddress(device, other));
+    return ofAddress && { device: ofAddress, reason: reasonOf(device, ofAddress) };
+  }
+
+  #put(table: Map<string, D[]>, key: string, device: D): void {
     const there = table.get(key);
     if (there === undefined) table.set(key, [device]);
     else there.push(device);
-  };
-  return {
-    add(device) {
-      if (device.engineId !== undefined) put(byEngine, device.engineId, device);
-      const serial = serialOf(device);
-      if (serial !== undefined) put(bySerial, serial, device);
-      for (const address of new Set([device.address, ...device.addresses])) put(byAddress, address, device);
-    },
-    find(device) {
-      const { engineId } = device;
-      const serial = serialOf(device);
-      const ofEngine = (engineId === undefined ? undefined : byEngine.get(engineId))?.find(
-        (other) => !haveOtherSerials(device, other) && !haveOtherAddresses(device, other),
-      );
-      if (ofEngine !== undefined) return { device: ofEngine, reason: `the same engine id ${engineId}` };
-      const ofSerial = (serial === undefined ? undefined : bySerial.get(serial))?.find(
-        (other) => other.sysObjectId === device.sysObjectId,
-      );
-      if (ofSerial !== undefined) return { device: ofSerial, reason: `the same serial number ${serial}` };
-      const addresses = [device.address, ...device.addresses];
-      const ofAddress = addresses
-        .flatMap((address) => byAddress.get(address) ?? [])
-        .find((other) => isSameByAddress(device, other));
-      return ofAddress && { device: ofAddress, reason: reasonOf(device, ofAddress) };
-    },
-  };
+  }
 }
 
 function reasonOf({ address, addresses }: DeviceIdentity, other: DeviceIdentity): string {
@@ -314,10 +310,10 @@ export function reconcile(
     if (itself === undefined) others.push(device);
     else seen.set(itself, device);
   }
-  const identities = createKnownDevices<KnownDevice>();
+  const identities = new KnownDevices<KnownDevice>();
   for (const one of known) identities.add(one);
   const fresh: SweptDevice[] = [];
-  const freshIdentities = createKnownDevices<DeviceIdentity & { readonly device: SweptDevice }>();
+  const freshIdentities = new KnownDevices<DeviceIdentity & { readonly device: SweptDevice }>();
   const duplicates: DuplicateAnswer[] = [];
   for (const device of others) {
     const identity = { ...identityOf(device), device };

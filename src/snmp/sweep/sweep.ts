@@ -8,7 +8,7 @@ import type { Session, SnmpResponse } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { sessionCredential, type Network } from "./networks.ts";
-import type { Metrics, Clock } from "../../base/report/index.ts";
+import type { Clock, Counter, Gauge, Metrics } from "../../base/report/index.ts";
 
 /** An address that is asked whether a device is there. */
 export interface SweepTarget {
@@ -248,57 +248,73 @@ function inOrder<T>(items: [place: number, T][]): T[] {
 const foundChanges = ["new", "changed", "gone", "duplicate"] as const;
 type FoundChange = (typeof foundChanges)[number];
 
-export interface SweepMeasures {
-  sent(): void;
-  tried(result: TryResult): void;
-  ended(result: AddressResult): void;
-  found(change: FoundChange, devices: number): void;
-  /** @param at milliseconds since the epoch. */
-  run(result: "done" | "failed" | "stopped", at: number, milliseconds: number): void;
-}
+export class SweepMeasures {
+  readonly #probes: Counter;
+  readonly #tries: Counter;
+  readonly #addresses: Counter;
+  readonly #devices: Counter;
+  readonly #runs: Counter;
+  readonly #duration: Gauge;
+  readonly #last: Gauge;
 
-export function createSweepMeasures(metrics: Metrics): SweepMeasures {
-  const probes = metrics.counter(
-    "netgloss_snmp_discovery_probes_total",
-    "Requests that discovery of networks sent, tries after the first and pings included",
-  );
-  probes.add(0);
-  const tries = metrics.counter(
-    "netgloss_snmp_discovery_tries_total",
-    "Credentials that discovery of networks tried at an address, by result",
-    { result: tryResults },
-  );
-  const addresses = metrics.counter(
-    "netgloss_snmp_discovery_addresses_total",
-    "Addresses that discovery of networks asked, by result",
-    { result: addressResults },
-  );
-  const devices = metrics.counter(
-    "netgloss_snmp_discovery_devices_total",
-    "Devices that discovery of networks met, by what is different",
-    { change: foundChanges },
-  );
-  const runs = metrics.counter("netgloss_snmp_discovery_runs_total", "Runs of discovery of networks, by result", {
-    result: ["done", "failed", "stopped"],
-  });
-  const duration = metrics.gauge("netgloss_snmp_discovery_duration_seconds", "Duration of the last run over networks");
-  const last = metrics.gauge(
-    "netgloss_snmp_discovery_last_run_timestamp_seconds",
-    "When the last run over networks ended; 0 before the first one",
-  );
-  duration.set(0);
-  last.set(0);
-  return {
-    sent: () => probes.add(),
-    tried: (result) => tries.add(1, { result }),
-    ended: (result) => addresses.add(1, { result }),
-    found: (change, count) => devices.add(count, { change }),
-    run(result, at, milliseconds) {
-      runs.add(1, { result });
-      duration.set(milliseconds / 1000);
-      last.set(at / 1000);
-    },
-  };
+  constructor(metrics: Metrics) {
+    this.#probes = metrics.counter(
+      "netgloss_snmp_discovery_probes_total",
+      "Requests that discovery of networks sent, tries after the first and pings included",
+    );
+    this.#probes.add(0);
+    this.#tries = metrics.counter(
+      "netgloss_snmp_discovery_tries_total",
+      "Credentials that discovery of networks tried at an address, by result",
+      { result: tryResults },
+    );
+    this.#addresses = metrics.counter(
+      "netgloss_snmp_discovery_addresses_total",
+      "Addresses that discovery of networks asked, by result",
+      { result: addressResults },
+    );
+    this.#devices = metrics.counter(
+      "netgloss_snmp_discovery_devices_total",
+      "Devices that discovery of networks met, by what is different",
+      { change: foundChanges },
+    );
+    this.#runs = metrics.counter("netgloss_snmp_discovery_runs_total", "Runs of discovery of networks, by result", {
+      result: ["done", "failed", "stopped"],
+    });
+    this.#duration = metrics.gauge(
+      "netgloss_snmp_discovery_duration_seconds",
+      "Duration of the last run over networks",
+    );
+    this.#last = metrics.gauge(
+      "netgloss_snmp_discovery_last_run_timestamp_seconds",
+      "When the last run over networks ended; 0 before the first one",
+    );
+    this.#duration.set(0);
+    this.#last.set(0);
+  }
+
+  sent(): void {
+    this.#probes.add();
+  }
+
+  tried(result: TryResult): void {
+    this.#tries.add(1, { result });
+  }
+
+  ended(result: AddressResult): void {
+    this.#addresses.add(1, { result });
+  }
+
+  found(change: FoundChange, count: number): void {
+    this.#devices.add(count, { change });
+  }
+
+  /** @param at milliseconds since the epoch. */
+  run(result: "done" | "failed" | "stopped", at: number, milliseconds: number): void {
+    this.#runs.add(1, { result });
+    this.#duration.set(milliseconds / 1000);
+    this.#last.set(at / 1000);
+  }
 }
 
 interface Waiting {

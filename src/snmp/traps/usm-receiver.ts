@@ -11,7 +11,7 @@ import {
 import type { Pdu } from "../session/message-codec.ts";
 import type { UsmCredential } from "../session/security.ts";
 import type { Oid } from "../session/var-bind.ts";
-import { createEngine, type Engine } from "../session/security.ts";
+import { Engine } from "../session/security.ts";
 import { KeyCache, type UsmKeys } from "../session/security.ts";
 import { isMessageAuthentic, signMessage } from "../session/security.ts";
 import { decrypt, encrypt, saltLength } from "../session/security.ts";
@@ -116,7 +116,7 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
 
   function engineOf(message: UsmMessage): Engine {
     const key = Buffer.from(message.engineId).toString("hex");
-    const engine = engines.get(key) ?? createEngine(message.engineId, maxMessage, clock);
+    const engine = engines.get(key) ?? new Engine(message.engineId, maxMessage, clock);
     engines.delete(key);
     engines.set(key, engine);
     if (engines.size > maxEngines) engines.delete(engines.keys().next().value as string);

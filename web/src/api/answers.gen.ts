@@ -1,4 +1,4 @@
-// Written by `npm run generate` from the table of methods, src/server/methods/collector-methods.ts.
+// Written by `npm run generate` from the tables of src/server/methods/.
 
 /** What `GET /api/v1/flow/exporters` answers. */
 export type ListExportersAnswer = {
@@ -450,4 +450,82 @@ export type GetDeviceAnswer = {
   }[];
   readonly addresses: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
+};
+
+/** What `GET /api/v1/explore/status` answers. */
+export type ExploreStatusAnswer = {
+  readonly enabled: true;
+  readonly store: "duckdb" | "clickhouse";
+  readonly from?: string;
+  readonly to?: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sampling: number;
+  readonly droppedRows: number;
+  readonly fields: readonly {
+    readonly name: string;
+    readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
+    readonly isArray: boolean;
+    readonly dimension: boolean;
+    readonly isRolledUp: boolean;
+    readonly label: string;
+    readonly unit: string;
+  }[];
+  readonly retention: { readonly hours: number; readonly bytes: number };
+  readonly rollups?: {
+    readonly from?: string;
+    readonly to?: string;
+    readonly bytes: number;
+    readonly retention: { readonly hours: number; readonly bytes: number };
+  };
+};
+
+/** What `POST /api/v1/explore/query` answers. */
+export type ExploreQueryAnswer = {
+  readonly from: string;
+  readonly to: string;
+  readonly granularitySeconds: number;
+  readonly measure: string;
+  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s";
+  readonly dimensions: readonly string[];
+  readonly times?: readonly string[];
+  readonly rows: readonly {
+    readonly key: readonly (string | number | boolean | null)[];
+    readonly share: number;
+    readonly value: number;
+    readonly previous?: number;
+    readonly series?: readonly number[];
+    readonly percentile?: number;
+  }[];
+  readonly others: {
+    readonly keys: number;
+    readonly share: number;
+    readonly value: number;
+    readonly previous?: number;
+    readonly series?: readonly number[];
+    readonly percentile?: number;
+  };
+  readonly total: {
+    readonly value: number;
+    readonly previous?: number;
+    readonly series?: readonly number[];
+    readonly percentile?: number;
+  };
+  readonly sampling: number;
+  readonly complete: boolean;
+  readonly parts: readonly { readonly kind: "records" | "minutes"; readonly from: string; readonly to: string }[];
+  readonly missing?: {
+    readonly from: string;
+    readonly to: string;
+    readonly because: string;
+    readonly lacking: readonly string[];
+  };
+  readonly missingBefore?: {
+    readonly from: string;
+    readonly to: string;
+    readonly because: string;
+    readonly lacking: readonly string[];
+  };
+  readonly store: "duckdb" | "clickhouse";
+  readonly elapsedMs: number;
 };

@@ -1,28 +1,10 @@
+import type { ExploreStatusAnswer } from "./answers.gen.ts";
 import type { ApiCall } from "./call.ts";
 import type { ExploreAnswer } from "./explore-answer.ts";
 
-/** A field that Explore keeps, as `GET /api/v1/explore/status` has it. */
-export interface ExploreField {
-  readonly name: string;
-  readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
-  readonly dimension: boolean;
-  readonly isRolledUp: boolean;
-  readonly label?: string;
-}
-
-export interface ExploreStatus {
-  readonly enabled: boolean;
-  readonly store: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly sampling: number;
-  readonly droppedRows: number;
-  readonly fields: readonly ExploreField[];
-  /** Sums by minute. */
-  readonly rollups?: { readonly from?: string };
-}
+export type ExploreStatus = ExploreStatusAnswer;
+/** A field that Explore keeps. */
+export type ExploreField = ExploreStatus["fields"][number];
 
 export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
 export interface ExploreQuestion {

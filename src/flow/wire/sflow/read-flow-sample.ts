@@ -5,7 +5,7 @@ import type { Part, StepBook } from "../steps/step-book.ts";
 import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./sample-steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import * as layout from "../../kernel/layout.gen.ts";
-import { createPacketSteps, listedSteps } from "../packet/packet-steps.ts";
+import { PacketSteps, listedSteps } from "../packet/packet-steps.ts";
 import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packet/parse-packet.ts";
 import type { PacketStart } from "../packet/parse-headers.ts";
 import { checkRate } from "../../exporters/sampling.ts";
@@ -185,7 +185,7 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
   const { book, steps: list, counters } = lines;
   const interfaces = createInterfaceSteps(book);
   const own = createFlowSampleSteps(book, counters, interfaces.indexes);
-  const packetSteps = createPacketSteps(book);
+  const packetSteps = new PacketSteps(book);
   const records = createSampleRecords();
   const packet = createParsedPacket();
   const seen = createSeenStructures();
