@@ -7,7 +7,7 @@ export const figuresTable = {
   singleUserFiles: 84,
   interfaces: 1021,
   interfacesWithOneImplementation: 93,
-  longFunctions: 24,
+  longFunctions: 23,
   testImportsPastDoors: 247,
 } as const;
 
