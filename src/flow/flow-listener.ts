@@ -37,11 +37,11 @@ import { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.t
 import type { SenderReputation } from "./intake/ring-writer.ts";
 import { senderAddress } from "./intake/socket.ts";
 import type { StreamCredentials } from "./intake/flow-receiver.ts";
-import { createRecordFilter, acceptLine } from "./line/filter-program.ts";
-import { type FlowEndsOptions, createFlowEnds } from "./line/flow-ends.ts";
-import { copyingLines, createLineWriter, createSlowFieldCounts } from "./line/line-writer.ts";
-import { createSampleLines } from "./line/sample-lines.ts";
-import { type TrafficMeter, createTrafficMeter } from "./line/traffic-meter.ts";
+import { RecordFilter } from "./line/filter-program.ts";
+import { FlowEnds, type FlowEndsOptions } from "./line/flow-ends.ts";
+import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
+import { KernelSampleLines } from "./line/sample-lines.ts";
+import { TrafficMeter } from "./line/traffic-meter.ts";
 import type { Protocol } from "./protocol.ts";
 import { createDecoders } from "./wire/decoders.ts";
 import type { PathCounts } from "./wire/records/decoder.ts";
@@ -125,15 +125,15 @@ function createWriters(options: FlowPipelineOptions, settings: TemplateSettings,
   const workspace = enricher.lines?.workspace ?? options.workspace ?? createWorkspace(createWorkspaceMemory(0));
   const { allocate, sink } =
     options.allocate === undefined ? copyingLines(workspace, options.sink) : { ...options, allocate: options.allocate };
-  const filter = options.filter && createRecordFilter(options.filter);
-  const lines = new LineBuffer(allocate, filter && ((bytes, start, end) => acceptLine(filter, bytes, start, end)));
+  const filter = options.filter && new RecordFilter(options.filter);
+  const lines = new LineBuffer(allocate, filter && ((bytes, start, end) => filter.accepts(bytes, start, end)));
   const slowFields = createSlowFieldCounts();
   const paths: PathCounts = { compiled: 0, interpreted: 0 };
-  const ends = createFlowEnds(options.ends, workspace);
+  const ends = new FlowEnds(options.ends, workspace);
   const common = { lines, enricher, communityId, filter, workspace, ends, counters };
   const { applications } = options;
-  const flows = createLineWriter({ ...common, reader, times, communityIdSeed, applications, counts: slowFields });
-  const samples = createSampleLines({ ...common, book: flows.book, counts: paths });
+  const flows = new LineWriter({ ...common, reader, times, communityIdSeed, applications, counts: slowFields });
+  const samples = new KernelSampleLines(common, flows.book, paths);
   return { times, reader, workspace, sink, filter, lines, slowFields, paths, ends, flows, samples };
 }
 
@@ -166,7 +166,7 @@ export class FlowPipeline {
     this.#clock = clock;
     this.#templateTtlMs = options.templateTtlMs ?? 0;
     this.#exporters = exporters;
-    this.#traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
+    this.#traffic = new TrafficMeter(workspace, options.isMeasured);
     this.#processor = new FlowProcessor({
       ...writers,
       decoders: createDecoders({

@@ -69,8 +69,37 @@ export function registerFlowMetrics(
   exporters: ExporterTable,
   restored: { readonly templates: number },
   slow: { readonly slowFields: Readonly<SlowFieldCounts>; readonly samples: Readonly<PathCounts> },
-  plans: CompiledPlans,
+  plans: Pick<CompiledPlans, "size" | "counts">,
 ): void {
+  registerProtocolMetrics(metrics, counts);
+  metrics.counterFrom(
+    "netgloss_flow_slow_fields_total",
+    "Fields that take longer than ordinary ones, by reason: values, repeated elements, lists, packets, " +
+      "estimates beyond 2^53, enrichment that may meet other names; whole samples of sFlow.",
+    ["reason"],
+    () => [
+      ...Object.entries(slow.slowFields).map(([reason, count]): Series => [{ reason }, count]),
+      [{ reason: "sample" }, slow.samples.interpreted],
+    ],
+  );
+  metrics.counterFrom(
+    "netgloss_flow_compiled_templates_total",
+    "Templates by content whose program was made, or was dropped for lack of memory.",
+    ["outcome"],
+    () => Object.entries(plans.counts).map(([outcome, count]): Series => [{ outcome }, count]),
+  );
+  metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates whose program is kept.", [], () => plans.size);
+  metrics.counterFrom(
+    "netgloss_flow_templates_restored_total",
+    "Templates known from an earlier run.",
+    [],
+    () => restored.templates,
+  );
+  registerStateMetrics(metrics, exporters);
+}
+
+/** Registers what is counted by protocol. */
+function registerProtocolMetrics(metrics: Metrics, counts: FlowCounts): void {
   const byProtocol = (name: string, help: string, read: (counts: ProtocolCounts) => number): void =>
     metrics.counterFrom(name, help, ["protocol"], () =>
       Object.entries(counts).map(([protocol, of]): Series => [{ protocol }, read(of)]),
@@ -139,25 +168,10 @@ export function registerFlowMetrics(
   byProtocol("netgloss_flow_sampler_drops_total", "Samples that agents say they dropped.", (of) => of.samplerDrops);
   byProtocol("netgloss_flow_late_total", "Datagrams that came out of order.", (of) => of.late);
   byProtocol("netgloss_flow_sequence_resets_total", "Restarts of sequence numbers.", (of) => of.resets);
+}
 
-  metrics.counterFrom(
-    "netgloss_flow_slow_fields_total",
-    "Fields that take longer than ordinary ones, by reason: values, repeated elements, lists, packets, " +
-      "estimates beyond 2^53, enrichment that may meet other names; whole samples of sFlow.",
-    ["reason"],
-    () => [
-      ...Object.entries(slow.slowFields).map(([reason, count]): Series => [{ reason }, count]),
-      [{ reason: "sample" }, slow.samples.interpreted],
-    ],
-  );
-  metrics.counterFrom(
-    "netgloss_flow_compiled_templates_total",
-    "Templates by content whose program was made, or was dropped for lack of memory.",
-    ["outcome"],
-    () => Object.entries(plans.counts).map(([outcome, count]): Series => [{ outcome }, count]),
-  );
-  metrics.gaugeFrom("netgloss_flow_compiled_templates", "Templates whose program is kept.", [], () => plans.size);
-
+/** Registers what exporters make the collector remember. */
+function registerStateMetrics(metrics: Metrics, exporters: ExporterTable): void {
   metrics.counterFrom(
     "netgloss_flow_evicted_total",
     "State of exporters that was evicted, by a limit or by age.",
@@ -170,12 +184,6 @@ export function registerFlowMetrics(
     for (const exporter of exporters.all()) count += exporter.templates.size;
     return count;
   });
-  metrics.counterFrom(
-    "netgloss_flow_templates_restored_total",
-    "Templates known from an earlier run.",
-    [],
-    () => restored.templates,
-  );
   const { waiting, memory } = exporters.shared;
   metrics.gaugeFrom("netgloss_flow_waiting_sets", "Data sets that wait for their template.", [], () => waiting.sets);
   metrics.gaugeFrom(

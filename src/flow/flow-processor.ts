@@ -33,7 +33,7 @@ export interface FlowProcessorOptions {
   readonly ends: FlowEnds;
   /** Where the kernel leaves the flows by which exporters are compared. */
   readonly workspace: Workspace;
-  readonly traffic: TrafficMeter;
+  readonly traffic: Pick<TrafficMeter, "at" | "use">;
   /** Whether records of options data leave like flows. */
   readonly optionsRecords: boolean;
   /** Which exporters other collectors are to be asked about; left out: there are none. */

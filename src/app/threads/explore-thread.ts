@@ -12,46 +12,43 @@ import { createMetrics, systemClock } from "../../base/report/index.ts";
 import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
-/** Where the thread of Explore finds the lines that those who decode have chosen. */
-interface ExploreInbox {
-  /** Takes what is there, but no longer than some milliseconds. @returns whether that was all. */
-  take(): boolean;
-  /** Which part of it is full, 0 to 1. */
-  backlog(): number;
-}
-
 /** The thread has other work, too. */
 const turnMs = 50;
 
-/**
- * @param take is given lines and how many records they stand for; it needs them no more when it returns.
- * @param monotonic milliseconds.
- */
-function createExploreInbox(
-  memories: readonly LineMemory[],
-  take: (lines: Buffer, records: number) => void,
-  monotonic: () => number,
-): ExploreInbox {
-  const readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
-  return {
-    take() {
-      const until = monotonic() + turnMs;
-      for (const { memory, notes } of readers) {
-        for (let note = notes.next(); note !== undefined; note = notes.next()) {
-          const { slab, from, to, count } = note;
-          try {
-            take(Buffer.from(memory.lines, memory.at + slab * memory.slabBytes + from, to - from), count);
-          } finally {
-            notes.giveBack(slab);
-          }
-          if (monotonic() >= until) return false;
+/** Where the thread of Explore finds the lines that those who decode have chosen. */
+class ExploreInbox {
+  readonly #readers: readonly { readonly memory: LineMemory; readonly notes: NoteReader }[];
+  readonly #take: (lines: Buffer, records: number) => void;
+
+  /** @param take is given lines and how many records they stand for; it needs them no more when it returns. */
+  constructor(memories: readonly LineMemory[], take: (lines: Buffer, records: number) => void) {
+    this.#readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
+    this.#take = take;
+  }
+
+  /** Takes what is there, but no longer than some milliseconds. @returns whether that was all. */
+  take(): boolean {
+    const until = systemClock.monotonic() + turnMs;
+    for (const { memory, notes } of this.#readers) {
+      for (let note = notes.next(); note !== undefined; note = notes.next()) {
+        const { slab, from, to, count } = note;
+        try {
+          this.#take(Buffer.from(memory.lines, memory.at + slab * memory.slabBytes + from, to - from), count);
+        } finally {
+          notes.giveBack(slab);
         }
+        if (systemClock.monotonic() >= until) return false;
       }
-      return true;
-    },
-    backlog: () =>
-      Math.max(...readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes))),
-  };
+    }
+    return true;
+  }
+
+  /** Which part of it is full, 0 to 1. */
+  backlog(): number {
+    return Math.max(
+      ...this.#readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes)),
+    );
+  }
 }
 
 // The thread of Explore: lines of records become rows of its store, and questions are answered from it.
@@ -70,11 +67,7 @@ const log = threadLog(logLevel);
 const explore = new EmbeddedExplore(config, feed.sampling, { clock: systemClock, log, metrics }, (fault) =>
   postNote({ fault: fault ?? null } satisfies ExploreNote),
 );
-const inbox = createExploreInbox(
-  feed.lines,
-  (lines, records) => explore.take(lines, records),
-  () => systemClock.monotonic(),
-);
+const inbox = new ExploreInbox(feed.lines, (lines, records) => explore.take(lines, records));
 let looking: NodeJS.Timeout | undefined;
 const look = (): void => {
   const backlog = inbox.backlog();

@@ -55,54 +55,100 @@ export interface Operation {
   readonly fields?: readonly string[];
 }
 
-/** A program under construction: operations, and text of a line that is not part of one yet. */
-export interface ProgramWriter {
-  operation(operation: Operation): void;
-  /** Adds text of the line. Neighbouring texts become one. */
-  text(text: string): void;
-  /** Adds operations that are done only where a register has a value, or only where it has another one. */
-  when(register: number, is: "equal" | "other", value: number, block: () => void): void;
-  /**
-   * Adds an operation that goes on behind `otherwise`, at `succeeded`, when it has a value. Neither its `delta` nor text before it may be
-   * anything else's.
-   */
-  attempt(operation: Operation, succeeded: () => void, otherwise: () => void): void;
-  /** Adds `block`, done where a register has a value, and `otherwise`, done where it has not when `block` would begin. */
-  either(register: number, value: number, block: () => void, otherwise: () => void): void;
-  bytes(): Buffer;
-  /** Whether the operations keep values in the same slots whatever the record is. */
-  isSteady(): boolean;
-}
-
 /** Longer texts are written by several operations. */
 const maxText = 4096;
 const alignment = 16;
 const firstBytes = 256;
 
-/** @param hasEnds whether what is written of the ends is noted, because more follows from it. */
-export function createProgramWriter(hasEnds: boolean): ProgramWriter {
-  let bytes = Buffer.alloc(firstBytes);
-  let end = 0;
-  let pending = "";
+/** A program under construction: operations, and text of a line that is not part of one yet. */
+export class ProgramWriter {
+  readonly #hasEnds: boolean;
+  #bytes = Buffer.alloc(firstBytes);
+  #end = 0;
+  #pending = "";
   /** How many conditions there are for what is added. */
-  let conditions = 0;
-  let isSteady = true;
+  #conditions = 0;
+  #isSteady = true;
+
+  /** @param hasEnds whether what is written of the ends is noted, because more follows from it. */
+  constructor(hasEnds: boolean) {
+    this.#hasEnds = hasEnds;
+  }
+
+  /** Whether the operations keep values in the same slots whatever the record is. */
+  get isSteady(): boolean {
+    return this.#isSteady;
+  }
+
+  operation(operation: Operation): void {
+    this.#addPending(operation);
+  }
+
+  /** Adds text of the line. Neighbouring texts become one. */
+  text(text: string): void {
+    this.#pending += text;
+  }
+
+  /** Adds operations that are done only where a register has a value, or only where it has another one. */
+  when(register: number, is: "equal" | "other", value: number, block: () => void): void {
+    const code = is === "equal" ? layout.opUnless : layout.opIf;
+    const from = this.#end;
+    const text = this.#pending;
+    const jump = this.#addPending({ code, delta: register, length: value });
+    const begin = this.#end;
+    this.#behind(jump, block);
+    // Nothing is done either way.
+    if (this.#end === begin) this.#takeBack(from, text);
+  }
+
+  /**
+   * Adds an operation that goes on behind `otherwise`, at `succeeded`, when it has a value. Neither its `delta` nor text before it may be
+   * anything else's.
+   */
+  attempt(operation: Operation, succeeded: () => void, otherwise: () => void): void {
+    const at = this.#addPending(operation);
+    const from = this.#end;
+    this.#conditionally(otherwise);
+    const unskipped = this.#end;
+    const skip = this.#addPending({ code: layout.opSkip });
+    const begin = this.#end;
+    this.#behind(skip, succeeded);
+    if (this.#end === begin) this.#takeBack(unskipped, "");
+    const units = (Math.min(begin, this.#end) - from) / alignment;
+    this.#bytes.writeUInt16LE(units, at + layout.operationDelta);
+  }
+
+  /** Adds `block`, done where a register has a value, and `otherwise`, done where it has not when `block` would begin. */
+  either(register: number, value: number, block: () => void, otherwise: () => void): void {
+    let skip = 0;
+    this.#behind(this.#addPending({ code: layout.opUnless, delta: register, length: value }), () => {
+      block();
+      skip = this.#addPending({ code: layout.opSkip });
+    });
+    this.#behind(skip, otherwise);
+  }
+
+  bytes(): Buffer {
+    this.#flush();
+    return this.#bytes.subarray(0, this.#end);
+  }
 
   /** Makes room and clears it. */
-  const reserve = (size: number): void => {
-    if (end + size <= bytes.length) return;
-    const larger = Buffer.alloc(2 * (end + size));
-    bytes.copy(larger, 0, 0, end);
-    bytes = larger;
-  };
+  #reserve(size: number): void {
+    if (this.#end + size <= this.#bytes.length) return;
+    const larger = Buffer.alloc(2 * (this.#end + size));
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
+  }
 
   /** @param note what is noted of it; left out: nothing. */
-  const add = (operation: Operation, text: Buffer | string, note?: EndMark): number => {
-    isSteady &&= conditions === 0 ? !mayKeep(operation) : !keeps(operation);
+  #add(operation: Operation, text: Buffer | string, note?: EndMark): number {
+    this.#isSteady &&= this.#conditions === 0 ? !mayKeep(operation) : !keeps(operation);
     const { code, slot = layout.unusedSlot, place = 0, delta = 0, length = 0, argument = 0, tail } = operation;
-    const at = end;
+    const at = this.#end;
     // No unit of a text takes more than three bytes.
-    reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 3 * alignment);
+    this.#reserve(layout.operationHead + 3 * text.length + (tail?.length ?? 0) + 3 * alignment);
+    const bytes = this.#bytes;
     const textAt = at + layout.operationHead;
     const textLength = typeof text === "string" ? bytes.write(text, textAt) : text.copy(bytes, textAt);
     const tailAt = textAt + roundUp(textLength);
@@ -120,95 +166,53 @@ export function createProgramWriter(hasEnds: boolean): ProgramWriter {
     bytes.writeUInt16LE(size, at + layout.operationSize);
     bytes.writeUInt16LE(length, at + layout.operationLength);
     bytes.writeUInt32LE(argument, at + layout.operationArgument);
-    end = at + size;
+    this.#end = at + size;
     return at;
-  };
+  }
 
   /** Adds an operation, and has noted what it writes of the ends. */
-  const addNoted = (operation: Operation, text: Buffer | string): number => {
-    if (!hasEnds) return add(operation, text);
+  #addNoted(operation: Operation, text: Buffer | string): number {
+    if (!this.#hasEnds) return this.#add(operation, text);
     const note = endMark(operation, text.toString());
-    if (note.mark === layout.markLine) add({ code: layout.opAnywhere }, "");
-    return add(operation, text, note.mark === 0 || note.mark === layout.markLine ? undefined : note);
-  };
+    if (note.mark === layout.markLine) this.#add({ code: layout.opAnywhere }, "");
+    return this.#add(operation, text, note.mark === 0 || note.mark === layout.markLine ? undefined : note);
+  }
 
-  const addPending = (operation: Operation): number => {
-    if (pending.length > maxText / 3) {
-      let rest = Buffer.from(pending);
-      for (; rest.length > maxText; rest = rest.subarray(maxText)) {
-        addNoted({ code: layout.opText }, rest.subarray(0, maxText));
-      }
-      pending = "";
-      return addNoted(operation, rest);
+  #addPending(operation: Operation): number {
+    const text = this.#pending;
+    this.#pending = "";
+    if (text.length <= maxText / 3) return this.#addNoted(operation, text);
+    let rest = Buffer.from(text);
+    for (; rest.length > maxText; rest = rest.subarray(maxText)) {
+      this.#addNoted({ code: layout.opText }, rest.subarray(0, maxText));
     }
-    const text = pending;
-    pending = "";
-    return addNoted(operation, text);
-  };
+    return this.#addNoted(operation, rest);
+  }
 
-  const flush = (): void => {
-    if (pending !== "") addPending({ code: layout.opText });
-  };
+  #flush(): void {
+    if (this.#pending !== "") this.#addPending({ code: layout.opText });
+  }
 
   /** Takes back what was added from a place on. */
-  const takeBack = (to: number, text: string): void => {
-    bytes.fill(0, to, end);
-    end = to;
-    pending = text;
-  };
+  #takeBack(to: number, text: string): void {
+    this.#bytes.fill(0, to, this.#end);
+    this.#end = to;
+    this.#pending = text;
+  }
+
+  #conditionally(block: () => void): void {
+    this.#conditions++;
+    block();
+    this.#flush();
+    this.#conditions--;
+  }
 
   /** Adds operations behind a jump that goes beyond them. */
-  const behind = (jump: number, block: () => void): void => {
-    const from = end;
-    conditions++;
-    block();
-    flush();
-    conditions--;
-    bytes.writeUInt32LE(end - from, jump + layout.operationArgument);
-  };
-
-  return {
-    operation: (operation) => void addPending(operation),
-    text: (text) => void (pending += text),
-    when(register, is, value, block) {
-      const code = is === "equal" ? layout.opUnless : layout.opIf;
-      const from = end;
-      const text = pending;
-      const jump = addPending({ code, delta: register, length: value });
-      const begin = end;
-      behind(jump, block);
-      // Nothing is done either way.
-      if (end === begin) takeBack(from, text);
-    },
-    attempt(operation, succeeded, otherwise) {
-      const at = addPending(operation);
-      const from = end;
-      conditions++;
-      otherwise();
-      flush();
-      conditions--;
-      const unskipped = end;
-      const skip = addPending({ code: layout.opSkip });
-      const begin = end;
-      behind(skip, succeeded);
-      if (end === begin) takeBack(unskipped, "");
-      const units = (Math.min(begin, end) - from) / alignment;
-      bytes.writeUInt16LE(units, at + layout.operationDelta);
-    },
-    either(register, value, block, otherwise) {
-      let skip = 0;
-      behind(addPending({ code: layout.opUnless, delta: register, length: value }), () => {
-        block();
-        skip = addPending({ code: layout.opSkip });
-      });
-      behind(skip, otherwise);
-    },
-    bytes() {
-      flush();
-      return bytes.subarray(0, end);
-    },
-    isSteady: () => isSteady,
-  };
+  #behind(jump: number, block: () => void): void {
+    const from = this.#end;
+    this.#conditionally(block);
+    this.#bytes.writeUInt32LE(this.#end - from, jump + layout.operationArgument);
+  }
 }
 
 /** What a helper keeps is not known beforehand. */

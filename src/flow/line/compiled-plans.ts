@@ -7,9 +7,8 @@ import { textTable, type TextTable } from "./line-head.ts";
 import * as layout from "../kernel/layout.gen.ts";
 import type { Direction } from "./biflow.ts";
 import type { LineHelper } from "./write-field.ts";
-import { maxNumberAddition } from "./kernel-context.ts";
-import { createProgramWriter } from "../kernel/program-writer.ts";
-import type { NameBits } from "./record-slots.ts";
+import { type KernelContext, maxNumberAddition } from "./kernel-context.ts";
+import { ProgramWriter } from "../kernel/program-writer.ts";
 import { maxNamesLength } from "./option-names.ts";
 import { type StepContext, writeSteps } from "./write-steps.ts";
 
@@ -19,11 +18,8 @@ export interface PlacedTable {
   readonly maxLength: number;
 }
 
-/** What several steps make of one byte, rendered for each value that it may have. */
-type ByteTable = TextTable;
-
-/** Reads all 256 values. The steps read one field of one byte, and nothing else. */
-function createByteTable(steps: readonly Step[], times: TimeFormat): ByteTable {
+/** Renders what several steps make of each value of one byte. They read one field of that byte, and nothing else. */
+function byteTexts(steps: readonly Step[], times: TimeFormat): TextTable {
   const bytes = Buffer.alloc(1);
   const source: FieldSource = {
     bytes,
@@ -43,59 +39,15 @@ function createByteTable(steps: readonly Step[], times: TimeFormat): ByteTable {
   return textTable(texts);
 }
 
-/** The memory of the kernel for programs and what they refer to: taken piece by piece, given back all at once. */
-interface ProgramMemory {
-  /** @returns where the bytes lie now; undefined when there is no room. */
-  put(bytes: Uint8Array): number | undefined;
-  clear(): void;
-  /** Bytes in use. */
-  readonly used: number;
-}
-
 const alignment = 16;
 /** How much may be read behind the end of anything. */
 const slack = 16;
 
-export function createProgramMemory({ bytes: memory }: Workspace): ProgramMemory {
-  let end = layout.programs;
-  return {
-    put(bytes) {
-      const at = end;
-      const next = at + Math.ceil((bytes.length + slack) / alignment) * alignment;
-      if (next > layout.programsEnd) return undefined;
-      memory.set(bytes, at);
-      end = next;
-      return at;
-    },
-    clear: () => void (end = layout.programs),
-    get used() {
-      return end - layout.programs;
-    },
-  };
-}
-
-/** What the kernel is to do for the records of a plan. */
-interface LineProgram {
-  /** As {@link layout} has it. */
-  readonly bytes: Buffer;
-  /** What its operations leave to the other side. */
-  readonly helpers: readonly LineHelper[];
-  /** No line is longer than the head and this many bytes, and so many more for each byte of the record, but for lists. */
-  readonly maxLength: number;
-  readonly maxLengthPerByte: number;
-}
-
-interface LineProgramOptions {
-  readonly enricher: LineEnricher;
-  /** Where the kernel keeps values that something else in the line follows from, by the names of their fields. */
-  readonly slots: ReadonlyMap<string, number>;
-  /** The bit of each name that is added only where a record has none of it. */
-  readonly nameBits: NameBits;
+/** What programs of all plans are made with. */
+interface ProgramSettings extends Pick<KernelContext, "enricher" | "slots" | "nameBits"> {
   readonly byteTable: (steps: readonly Step[]) => PlacedTable;
-  /** How many times longer a line may become by what follows from its ends. */
+  /** How many times longer a line may become by what follows from its ends; 1: nothing follows from them. */
   readonly growth: number;
-  /** Whether anything follows from the fields of the ends. */
-  readonly hasEnds: boolean;
 }
 
 /** More bytes than any number, address or time takes, with its quotes. */
@@ -116,77 +68,86 @@ const maxFinish = 160;
 const maxLabel = 32;
 const labelNames = 128;
 
+/** What the kernel needs for all templates that have the same fields. */
+export interface CompiledPlan {
+  /** What its operations leave to the other side. */
+  readonly helpers: readonly LineHelper[];
+  /** No line is longer than the head and this many bytes, and so many more for each byte of the record, but for lists. */
+  readonly maxLength: number;
+  readonly maxLengthPerByte: number;
+  /** The place of the program. */
+  readonly program: number;
+}
+
 /** Makes the program for the records of a plan; of one that splits biflows, for both directions. */
-function lineProgram(plan: Plan, options: LineProgramOptions): LineProgram {
-  const { enricher } = options;
+function lineProgram(plan: Plan, settings: ProgramSettings): Omit<CompiledPlan, "program"> & { bytes: Buffer } {
   const isSplit = plan.slowSteps.some(({ kind }) => kind === "split");
+  const directions: readonly Direction[] = isSplit ? ["forward", "reverse"] : ["whole"];
   const helpers: LineHelper[] = [];
-  let maxLength =
+  const places = placesOf(plan);
+  let maxTables = 0;
+  // Two directions keep different values.
+  let isSteady = !isSplit;
+  const parts = directions.map((direction) => {
+    const writer = new ProgramWriter(settings.growth > 1);
+    const helper = (each: LineHelper): number => helpers.push(each) - 1;
+    const context: StepContext = { ...settings, plan, places, direction, writer, maxTables: 0, helper };
+    writeSteps(context);
+    writer.operation({ code: layout.opRest });
+    maxTables = Math.max(maxTables, context.maxTables);
+    isSteady &&= writer.isSteady;
+    return writer.bytes();
+  });
+  const maxLength = settings.growth * (additionsOf(settings.enricher) + maxTables + boundOf(plan));
+  const maxLengthPerByte = settings.growth * perByteOf(plan);
+  const bytes = assemble(plan, places, parts, (head) => {
+    head.writeUInt32LE(maxLength, layout.programMaxLength);
+    head.writeUInt32LE(maxLengthPerByte, layout.programPerByte);
+    if (isSteady) head.writeUInt16LE(head.readUInt16LE(layout.programFlags) | layout.isSteady, layout.programFlags);
+  });
+  return { bytes, helpers, maxLength, maxLengthPerByte };
+}
+
+/** Bytes that a line takes at most besides its fields. */
+function additionsOf({ numbers, addresses, apps = [] }: LineEnricher): number {
+  return (
     maxEstimates +
     maxIcmp +
     maxDerived +
     maxNamesLength +
     communityIdLength +
-    enricher.numbers.length * maxNumberAddition;
-  for (const addresses of enricher.addresses) maxLength += 2 * addresses.maxLength + maxFinish;
-  for (const { maxLength: ofApp } of enricher.apps ?? []) maxLength += ofApp;
-  const places = placesOf(plan);
-  let longest = 0;
-  // Two directions keep different values.
-  let isSteady = !isSplit;
-  const parts = (isSplit ? (["forward", "reverse"] as const) : (["whole"] as const)).map((direction: Direction) => {
-    const writer = createProgramWriter(options.hasEnds);
-    const context: StepContext = {
-      ...options,
-      plan,
-      places,
-      direction,
-      writer,
-      maxTables: 0,
-      helper: (helper) => helpers.push(helper) - 1,
-    };
-    writeSteps(context);
-    writer.operation({ code: layout.opRest });
-    longest = Math.max(longest, context.maxTables);
-    isSteady &&= writer.isSteady();
-    return writer.bytes();
-  });
-  maxLength = options.growth * (maxLength + longest + boundOf(plan));
-  const perByte = options.growth * perByteOf(plan);
-  const bytes = assemble(plan, { places, parts, maxLength, perByte, isSteady });
-  return { bytes, helpers, maxLength, maxLengthPerByte: perByte };
+    numbers.length * maxNumberAddition +
+    addresses.reduce((sum, { maxLength }) => sum + 2 * maxLength + maxFinish, 0) +
+    apps.reduce((sum, { maxLength }) => sum + maxLength, 0)
+  );
 }
 
-interface ProgramParts {
-  readonly places: readonly number[];
-  /** The operations of each direction. */
-  readonly parts: readonly Buffer[];
-  readonly maxLength: number;
-  readonly perByte: number;
-  /** Whether values are in the same slots for all records. */
-  readonly isSteady: boolean;
-}
-
-/** The programs of both directions one behind the other, then the lengths of the fields. */
-function assemble(plan: Plan, { places, parts, maxLength, perByte, isSteady }: ProgramParts): Buffer {
+/**
+ * Puts the programs of both directions one behind the other, then the lengths of the fields.
+ *
+ * @param complete writes into the head of each what does not follow from the plan.
+ */
+function assemble(
+  plan: Plan,
+  places: readonly number[],
+  parts: readonly Buffer[],
+  complete: (head: Buffer) => void,
+): Buffer {
   const { lengths, minLength, hasVariableLength, template, bootTimeField } = plan;
   const total = parts.reduce((sum, operations) => sum + layout.programOperations + operations.length, 0);
   const addresses = addressPlaces(plan, places);
   let start = 0;
-  const pieces = parts.flatMap((operations, i) => {
+  const programs = parts.flatMap((operations, i) => {
     const head = Buffer.alloc(layout.programOperations);
     const size = head.length + operations.length;
     head.writeUInt32LE(minLength, layout.programMinLength);
     head.writeUInt16LE(lengths.length, layout.programFields);
     head.writeUInt16LE(
       (hasVariableLength ? layout.isVariable : 0) |
-        (template.dialect === "netflow9" || hasVariableLength ? layout.mayBePadded : 0) |
-        (isSteady ? layout.isSteady : 0),
+        (template.dialect === "netflow9" || hasVariableLength ? layout.mayBePadded : 0),
       layout.programFlags,
     );
     head.writeUInt32LE(total - start, layout.programLengths);
-    head.writeUInt32LE(maxLength, layout.programMaxLength);
-    head.writeUInt32LE(perByte, layout.programPerByte);
     head.writeUInt32LE(i < parts.length - 1 ? size : 0, layout.programReverse);
     head.writeUInt32LE(
       (plan.hasInitiator ? layout.hasInitiator : 0) | (i > 0 ? layout.isReverseLine : 0),
@@ -198,10 +159,11 @@ function assemble(plan: Plan, { places, parts, maxLength, perByte, isSteady }: P
       head.writeUInt32LE(offset, isSource ? layout.programSource : layout.programDestination);
       head.writeUInt32LE(length, isSource ? layout.programSourceLength : layout.programDestinationLength);
     }
+    complete(head);
     start += size;
     return [head, operations];
   });
-  return Buffer.concat([...pieces, Buffer.from(Uint16Array.from(lengths).buffer)]);
+  return Buffer.concat([...programs, Buffer.from(Uint16Array.from(lengths).buffer)]);
 }
 
 /** Where each field begins in a record; its position in the template where lengths vary. */
@@ -253,42 +215,6 @@ function addressPlaces(
   });
 }
 
-/** What the kernel needs for all templates that have the same fields. */
-export interface CompiledPlan {
-  /** The place of the program. */
-  readonly program: number;
-  /** What its operations leave to the other side. */
-  readonly helpers: readonly LineHelper[];
-  /** A line takes no more room than this, the head apart, and so much more for each byte of its record. */
-  readonly maxLength: number;
-  readonly maxLengthPerByte: number;
-}
-
-/** What happened to templates so far. */
-interface CompileCounts {
-  compiled: number;
-  /** Dropped, because the memory for programs was full. */
-  evicted: number;
-}
-
-export interface CompiledPlans {
-  /** The program for records of a plan, made when there is none for its content. */
-  find(plan: Plan): CompiledPlan;
-  readonly size: number;
-  readonly counts: Readonly<CompileCounts>;
-}
-
-interface CompiledPlansOptions {
-  readonly memory: ProgramMemory;
-  readonly times: TimeFormat;
-  readonly enricher: LineEnricher;
-  /** As {@link lineProgram} has them. */
-  readonly slots: ReadonlyMap<string, number>;
-  readonly nameBits: NameBits;
-  readonly growth: number;
-  readonly hasEnds: boolean;
-}
-
 interface Entry extends CompiledPlan {
   isEvicted: boolean;
 }
@@ -299,94 +225,103 @@ const maxEntries = 4096;
 /** Thrown where the memory for programs is full. */
 class MemoryIsFull extends Error {}
 
-export function createCompiledPlans(options: CompiledPlansOptions): CompiledPlans {
-  const { memory, times, enricher, slots, nameBits, growth, hasEnds } = options;
-  const byPlan = new WeakMap<Plan, Entry>();
+/** The programs of plans, in the memory of the kernel: it is taken bit by bit, and given back all at once. */
+export class CompiledPlans {
+  /** How many plans were compiled, and how many programs were dropped because their memory was full. */
+  readonly counts = { compiled: 0, evicted: 0 };
+  readonly #memory: Buffer;
+  readonly #times: TimeFormat;
+  readonly #settings: ProgramSettings;
+  readonly #byPlan = new WeakMap<Plan, Entry>();
   /** By what the templates say. */
-  const entries = new Map<string, Entry>();
-  const byteTables = new Map<string, PlacedTable>();
-  const counts: CompileCounts = { compiled: 0, evicted: 0 };
+  readonly #entries = new Map<string, Entry>();
+  readonly #byteTables = new Map<string, PlacedTable>();
+  readonly #conversions = new Map<Convert, number>();
+  #end: number = layout.programs;
 
-  const conversions = new Map<Convert, number>();
-  const conversionKey = (convert: Convert): number => {
-    const known = conversions.get(convert) ?? conversions.size;
-    conversions.set(convert, known);
-    return known;
-  };
-  const outputKey = ({ name, convert, fallback }: Output): string =>
-    [name, conversionKey(convert), fallback?.name, fallback && conversionKey(fallback.convert)].join();
+  constructor({ bytes }: Workspace, times: TimeFormat, context: KernelContext, growth: number) {
+    this.#memory = bytes;
+    this.#times = times;
+    const { enricher, slots, nameBits } = context;
+    this.#settings = { enricher, slots, nameBits, byteTable: (steps) => this.#byteTable(steps), growth };
+  }
 
-  const place = (bytes: Uint8Array): number => {
-    const at = memory.put(bytes);
-    if (at === undefined) throw new MemoryIsFull();
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** @returns the program for records of a plan, made when there is none for its content. */
+  find(plan: Plan): CompiledPlan {
+    const known = this.#byPlan.get(plan);
+    if (known?.isEvicted === false) return known;
+    const key = contentKey(plan);
+    const entry = this.#entries.get(key) ?? this.#makeEntry(plan, key);
+    this.#byPlan.set(plan, entry);
+    return entry;
+  }
+
+  #makeEntry(plan: Plan, key: string): Entry {
+    if (this.#entries.size >= maxEntries) this.#forgetAll();
+    let entry: Entry;
+    try {
+      entry = this.#compile(plan);
+    } catch (error) {
+      if (!(error instanceof MemoryIsFull)) throw error;
+      // Those that are used come back soon, and making them is cheap.
+      this.#forgetAll();
+      entry = this.#compile(plan);
+    }
+    this.counts.compiled++;
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #compile(plan: Plan): Entry {
+    const { bytes, ...compiled } = lineProgram(plan, this.#settings);
+    return { ...compiled, program: this.#place(bytes), isEvicted: false };
+  }
+
+  #forgetAll(): void {
+    this.counts.evicted += this.#entries.size;
+    for (const entry of this.#entries.values()) entry.isEvicted = true;
+    this.#entries.clear();
+    this.#byteTables.clear();
+    this.#end = layout.programs;
+  }
+
+  #place(bytes: Uint8Array): number {
+    const at = this.#end;
+    const next = at + Math.ceil((bytes.length + slack) / alignment) * alignment;
+    if (next > layout.programsEnd) throw new MemoryIsFull();
+    this.#memory.set(bytes, at);
+    this.#end = next;
     return at;
-  };
+  }
 
-  const byteTable = (steps: readonly Step[]): PlacedTable => {
-    const key = steps.map(({ outputs: [output] }) => outputKey(output)).join(" ");
-    const known = byteTables.get(key);
+  #byteTable(steps: readonly Step[]): PlacedTable {
+    const key = steps.map(({ outputs: [output] }) => this.#outputKey(output)).join(" ");
+    const known = this.#byteTables.get(key);
     if (known !== undefined) return known;
-    const { texts, starts, maxLength } = createByteTable(steps, times);
-    const textsAt = place(new Uint8Array(texts.buffer));
+    const { texts, starts, maxLength } = byteTexts(steps, this.#times);
+    const textsAt = this.#place(new Uint8Array(texts.buffer));
     const pairs = Uint32Array.from({ length: 512 }, (_, i) => {
       const start = starts[i >> 1] as number;
       return i % 2 === 0 ? textsAt + start : (starts[(i >> 1) + 1] as number) - start;
     });
-    const made = { place: place(new Uint8Array(pairs.buffer)), maxLength };
-    byteTables.set(key, made);
+    const made = { place: this.#place(new Uint8Array(pairs.buffer)), maxLength };
+    this.#byteTables.set(key, made);
     return made;
-  };
+  }
 
-  const compile = (plan: Plan): Entry => {
-    const { bytes, helpers, maxLength, maxLengthPerByte } = lineProgram(plan, {
-      enricher,
-      slots,
-      nameBits,
-      byteTable,
-      growth,
-      hasEnds,
-    });
-    return { program: place(bytes), helpers, maxLength, maxLengthPerByte, isEvicted: false };
-  };
+  #outputKey({ name, convert, fallback }: Output): string {
+    return [name, this.#keyOf(convert), fallback?.name, fallback && this.#keyOf(fallback.convert)].join();
+  }
 
-  const forgetAll = (): void => {
-    counts.evicted += entries.size;
-    for (const entry of entries.values()) entry.isEvicted = true;
-    entries.clear();
-    byteTables.clear();
-    memory.clear();
-  };
-
-  const makeEntry = (plan: Plan, key: string): Entry => {
-    if (entries.size >= maxEntries) forgetAll();
-    let entry: Entry;
-    try {
-      entry = compile(plan);
-    } catch (error) {
-      if (!(error instanceof MemoryIsFull)) throw error;
-      // Those that are used come back soon, and making them is cheap.
-      forgetAll();
-      entry = compile(plan);
-    }
-    counts.compiled++;
-    entries.set(key, entry);
-    return entry;
-  };
-
-  return {
-    find(plan) {
-      const known = byPlan.get(plan);
-      if (known?.isEvicted === false) return known;
-      const key = contentKey(plan);
-      const entry = entries.get(key) ?? makeEntry(plan, key);
-      byPlan.set(plan, entry);
-      return entry;
-    },
-    get size() {
-      return entries.size;
-    },
-    counts,
-  };
+  #keyOf(convert: Convert): number {
+    const known = this.#conversions.get(convert) ?? this.#conversions.size;
+    this.#conversions.set(convert, known);
+    return known;
+  }
 }
 
 /** What a program follows from; the elements' names are the same for all plans of a pipeline. */

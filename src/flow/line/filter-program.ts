@@ -8,24 +8,25 @@ import {
 } from "../../record/index.ts";
 import * as layout from "../kernel/layout.gen.ts";
 
-/** Which records are wanted. */
-export interface RecordFilter {
+/** Says which records are wanted, and counts those that are not. */
+export class RecordFilter {
   readonly filter: Filter;
   /** The same filter for a line. */
   readonly matches: MatchesLine;
   /** How many records were dropped. */
-  dropped: number;
-}
+  dropped = 0;
 
-export function createRecordFilter(filter: Filter): RecordFilter {
-  return { filter, matches: compileLineFilter(filter), dropped: 0 };
-}
+  constructor(filter: Filter) {
+    this.filter = filter;
+    this.matches = compileLineFilter(filter);
+  }
 
-/** Judges a line that the kernel did not write, and counts it when it is not wanted. */
-export function acceptLine(filter: RecordFilter, bytes: Buffer, start: number, end: number): boolean {
-  const isWanted = filter.matches(bytes, start, end);
-  if (!isWanted) filter.dropped++;
-  return isWanted;
+  /** Judges a line that the kernel did not write, and counts it when it is not wanted. */
+  accepts(bytes: Buffer, start: number, end: number): boolean {
+    const isWanted = this.matches(bytes, start, end);
+    if (!isWanted) this.dropped++;
+    return isWanted;
+  }
 }
 
 /**
@@ -55,61 +56,21 @@ export function filterFields(filter: Filter): readonly string[] {
   return filter.kind === "not" ? filterFields(filter.filter) : filter.filters.flatMap(filterFields);
 }
 
-/** A program for the kernel: it begins at `start`, in memory from {@link layout.filterProgram} on. */
-interface FilterProgram {
-  readonly bytes: Uint8Array;
-  readonly start: number;
-}
-
 /**
  * Compiles a filter for the kernel: each term becomes a node that tests a slot and leads on, to another node, to the end that keeps or
  * drops the record, or to the one that leaves it to the other side. A filter that needs more memory than there is, is left to that.
  *
  * @param slots where the kernel keeps values, by the names of their fields.
+ * @returns the program, which begins at `start`, for the memory from {@link layout.filterProgram} on.
  */
-export function filterProgram(filter: Filter, slots: ReadonlyMap<string, number>): FilterProgram {
-  const writer = createNodeWriter();
-  const start = addFilter(filter, layout.filterKeeps, layout.filterDrops, { writer, slots });
-  const isTooLong = writer.end() > layout.filterProgramEnd;
-  return isTooLong ? { bytes: new Uint8Array(), start: layout.filterAsks } : { bytes: writer.bytes(), start };
-}
-
-interface Context {
-  readonly writer: NodeWriter;
-  readonly slots: ReadonlyMap<string, number>;
-}
-
-/** Adds the nodes of a filter, the last ones first. @returns where it begins. */
-function addFilter(filter: Filter, onTrue: number, onFalse: number, context: Context): number {
-  if ("fields" in filter) return addTerm(filter, onTrue, onFalse, context);
-  if (filter.kind === "not") return addFilter(filter.filter, onFalse, onTrue, context);
-  const filters = knownFirst(filter.filters, context);
-  return filter.kind === "and"
-    ? filters.reduceRight((next, one) => addFilter(one, next, onFalse, context), onTrue)
-    : filters.reduceRight((next, one) => addFilter(one, onTrue, next, context), onFalse);
-}
-
-/** A term matches when one of its fields does. */
-function addTerm(term: FilterTerm, onTrue: number, onFalse: number, { writer, slots }: Context): number {
-  const test = knownTest(term, slots);
-  if (test === undefined) return layout.filterAsks;
-  return term.fields.reduceRight((next, field) => writer.add(test, slots.get(field) as number, onTrue, next), onFalse);
-}
-
-/** What the kernel knows comes first: it may decide before anybody has to be asked. */
-function knownFirst(filters: readonly Filter[], context: Context): readonly Filter[] {
-  return filters.toSorted((a, b) => Number(isKnown(b, context)) - Number(isKnown(a, context)));
-}
-
-function isKnown(filter: Filter, context: Context): boolean {
-  if ("fields" in filter) return knownTest(filter, context.slots) !== undefined;
-  if (filter.kind === "not") return isKnown(filter.filter, context);
-  return filter.filters.every((one) => isKnown(one, context));
-}
-
-/** The test of a term whose values the kernel keeps; undefined when it cannot decide it. */
-function knownTest(term: FilterTerm, slots: Context["slots"]): Test | undefined {
-  return term.fields.every((field) => keptFields.has(field) && slots.has(field)) ? testOf(term) : undefined;
+export function filterProgram(
+  filter: Filter,
+  slots: ReadonlyMap<string, number>,
+): { readonly bytes: Uint8Array; readonly start: number } {
+  const nodes = new FilterNodes(slots);
+  const start = nodes.add(filter, layout.filterKeeps, layout.filterDrops);
+  const isTooLong = nodes.end > layout.filterProgramEnd;
+  return isTooLong ? { bytes: new Uint8Array(), start: layout.filterAsks } : { bytes: nodes.bytes(), start };
 }
 
 type Range = readonly [first: bigint, last: bigint];
@@ -182,28 +143,84 @@ function rangesTest(ranges: readonly Range[]): Test {
   return { kind: "ranges", ranges: merged };
 }
 
-interface NodeWriter {
-  /** @returns the place of the node, or where it always leads. */
-  add(test: Test, slot: number, onTrue: number, onFalse: number): number;
-  end(): number;
-  bytes(): Uint8Array;
-}
-
-function createNodeWriter(): NodeWriter {
-  const pieces: Buffer[] = [];
+/** The nodes of a program under construction, the last ones first. */
+class FilterNodes {
+  readonly #slots: ReadonlyMap<string, number>;
+  readonly #chunks: Buffer[] = [];
   /** Both ends of a flow are tested alike. */
-  const tables = new Map<readonly Range[], number>();
-  let end: number = layout.filterProgram;
+  readonly #tables = new Map<readonly Range[], number>();
+  #end: number = layout.filterProgram;
 
-  const put = (piece: Buffer): number => {
-    const at = end;
-    pieces.push(piece);
-    end += piece.length;
-    return at;
-  };
-  /** Pairs of numbers of 32 or 64 bits, or of two words of 64 bits; all filled up to sixteen bytes. */
-  const table = (ranges: readonly Range[], words: 1 | 2 | 4): number => {
-    const before = tables.get(ranges);
+  constructor(slots: ReadonlyMap<string, number>) {
+    this.#slots = slots;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  bytes(): Uint8Array {
+    return Buffer.concat(this.#chunks);
+  }
+
+  /** Adds the nodes of a filter. @returns where it begins, or where it always leads. */
+  add(filter: Filter, onTrue: number, onFalse: number): number {
+    if ("fields" in filter) return this.#addTerm(filter, onTrue, onFalse);
+    if (filter.kind === "not") return this.add(filter.filter, onFalse, onTrue);
+    // What the kernel knows comes first: it may decide before anybody has to be asked.
+    const filters = filter.filters.toSorted((a, b) => Number(this.#isKnown(b)) - Number(this.#isKnown(a)));
+    return filter.kind === "and"
+      ? filters.reduceRight((next, one) => this.add(one, next, onFalse), onTrue)
+      : filters.reduceRight((next, one) => this.add(one, onTrue, next), onFalse);
+  }
+
+  /** Adds a term, which matches when one of its fields does. */
+  #addTerm(term: FilterTerm, onTrue: number, onFalse: number): number {
+    const test = this.#knownTest(term);
+    if (test === undefined) return layout.filterAsks;
+    const slotOf = (field: string): number => this.#slots.get(field) as number;
+    return term.fields.reduceRight((next, field) => this.#addNode(test, slotOf(field), onTrue, next), onFalse);
+  }
+
+  #isKnown(filter: Filter): boolean {
+    if ("fields" in filter) return this.#knownTest(filter) !== undefined;
+    if (filter.kind === "not") return this.#isKnown(filter.filter);
+    return filter.filters.every((one) => this.#isKnown(one));
+  }
+
+  /** @returns the test of a term whose values the kernel keeps; undefined when it cannot decide it. */
+  #knownTest(term: FilterTerm): Test | undefined {
+    return term.fields.every((field) => keptFields.has(field) && this.#slots.has(field)) ? testOf(term) : undefined;
+  }
+
+  #addNode(test: Test, slot: number, onTrue: number, onFalse: number): number {
+    const node = Buffer.alloc(layout.filterNodeBytes);
+    node[layout.nodeSlot] = slot;
+    node.writeUInt32LE(onTrue, layout.nodeTrue);
+    node.writeUInt32LE(onFalse, layout.nodeFalse);
+    if (test.kind === "exists") node[layout.nodeTest] = layout.testExists;
+    else if (test.kind === "addresses") {
+      node[layout.nodeTest] = layout.testAddress;
+      node.writeUInt32LE(this.#table(test.ipv4, 1), layout.nodeTable);
+      node.writeUInt32LE(test.ipv4.length, layout.nodeCount);
+      node.writeUInt32LE(this.#table(test.ipv6, 4), layout.nodeTable6);
+      node.writeUInt32LE(test.ipv6.length, layout.nodeCount6);
+    } else if (test.ranges.length === 1) {
+      const [first, last] = test.ranges[0] as Range;
+      node[layout.nodeTest] = layout.testRange;
+      node.writeBigInt64LE(first, layout.nodeFirst);
+      node.writeBigInt64LE(last, layout.nodeLast);
+    } else {
+      node[layout.nodeTest] = layout.testRanges;
+      node.writeUInt32LE(this.#table(test.ranges, 2), layout.nodeTable);
+      node.writeUInt32LE(test.ranges.length, layout.nodeCount);
+    }
+    return this.#put(node);
+  }
+
+  /** Adds pairs of numbers of 32 or 64 bits, or of two words of 64 bits; all filled up to sixteen bytes. */
+  #table(ranges: readonly Range[], words: 1 | 2 | 4): number {
+    const before = this.#tables.get(ranges);
     if (before !== undefined) return before;
     const size = 8 * words * ranges.length;
     const bytes = Buffer.alloc(Math.ceil(size / 16) * 16);
@@ -219,37 +236,15 @@ function createNodeWriter(): NodeWriter {
         }
       });
     });
-    const at = put(bytes);
-    tables.set(ranges, at);
+    const at = this.#put(bytes);
+    this.#tables.set(ranges, at);
     return at;
-  };
+  }
 
-  return {
-    add(test, slot, onTrue, onFalse) {
-      const node = Buffer.alloc(layout.filterNodeBytes);
-      node[layout.nodeSlot] = slot;
-      node.writeUInt32LE(onTrue, layout.nodeTrue);
-      node.writeUInt32LE(onFalse, layout.nodeFalse);
-      if (test.kind === "exists") node[layout.nodeTest] = layout.testExists;
-      else if (test.kind === "addresses") {
-        node[layout.nodeTest] = layout.testAddress;
-        node.writeUInt32LE(table(test.ipv4, 1), layout.nodeTable);
-        node.writeUInt32LE(test.ipv4.length, layout.nodeCount);
-        node.writeUInt32LE(table(test.ipv6, 4), layout.nodeTable6);
-        node.writeUInt32LE(test.ipv6.length, layout.nodeCount6);
-      } else if (test.ranges.length === 1) {
-        const [first, last] = test.ranges[0] as Range;
-        node[layout.nodeTest] = layout.testRange;
-        node.writeBigInt64LE(first, layout.nodeFirst);
-        node.writeBigInt64LE(last, layout.nodeLast);
-      } else {
-        node[layout.nodeTest] = layout.testRanges;
-        node.writeUInt32LE(table(test.ranges, 2), layout.nodeTable);
-        node.writeUInt32LE(test.ranges.length, layout.nodeCount);
-      }
-      return put(node);
-    },
-    end: () => end,
-    bytes: () => Buffer.concat(pieces),
-  };
+  #put(chunk: Buffer): number {
+    const at = this.#end;
+    this.#chunks.push(chunk);
+    this.#end += chunk.length;
+    return at;
+  }
 }

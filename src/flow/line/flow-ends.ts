@@ -11,15 +11,6 @@ import * as layout from "../kernel/layout.gen.ts";
 /** Which end of a flow is its client. */
 type Client = "source" | "destination";
 
-/** Ports of services. */
-interface Ports {
-  has(port: number): boolean;
-  keys(): Iterable<number>;
-}
-
-/** Ports of services by the number of the protocol. */
-type Services = ReadonlyMap<number, Ports>;
-
 const names: ReadonlySet<string> = new Set(joinedFields);
 /** The first segments of all names that are made here. */
 const groups: ReadonlySet<string> = new Set(["flow", ...joinedFields.map((name) => name.split(".")[0] as string)]);
@@ -89,24 +80,16 @@ function namesInTheWay(record: RecordFields): string[] {
 /** What is said of the two ends of a flow together. */
 export interface FlowEndsOptions {
   /** Undefined: source and destination have no other names. */
-  readonly clientServer?: { readonly services: Services; readonly withoutPorts: boolean } | undefined;
+  readonly clientServer?:
+    | {
+        /** Ports of services by the number of the protocol. */
+        readonly services: ReadonlyMap<number, Pick<ReadonlyMap<number, unknown>, "has" | "keys">>;
+        readonly withoutPorts: boolean;
+      }
+    | undefined;
   /** Undefined: conversations and sessions have no identifiers. */
   readonly ids?: { readonly seed: number } | undefined;
   readonly joins: ReadonlySet<JoinedField>;
-}
-
-/** Tells the kernel what is said of both ends, and completes the lines that it leaves unenriched. */
-export interface FlowEnds {
-  /** Says when the datagram was received whose records follow, in milliseconds since the epoch. */
-  begin(receivedAt: number): void;
-  /** Adds what follows from the fields of both ends, behind all others. */
-  complete(record: RecordFields, rendered: RenderedFields[], client: Client | undefined): void;
-  /** The client of the line that the kernel wrote last. */
-  clientOfLine(): Client | undefined;
-  /** How many flows each rule was for; `none`: flows between two addresses that no rule was for. */
-  methods(): readonly (readonly [method: RoleMethod | "none", flows: number])[];
-  /** How much longer a line may become by it: this many times. */
-  readonly growth: number;
 }
 
 /** Fields of source and destination again under longer names, and their values in joined fields. */
@@ -114,29 +97,45 @@ const mostGrowth = 3;
 const protocols = [6, 17, 132];
 const portBytes = 8192;
 
-/** @param workspace of the kernel. */
-export function createFlowEnds(options: FlowEndsOptions | undefined, { view }: Pick<Workspace, "view">): FlowEnds {
-  const { clientServer, ids, joins } = options ?? { joins: new Set<JoinedField>() };
-  const hasMore = joins.size > 0;
-  writeOptions(view, { clientServer, ids, joins });
-  return {
-    methods: () =>
-      (["none", ...roleMethods] as const).map((method, i) => [
-        method,
-        view.getUint32(layout.methodCounts + 4 * i, true),
-      ]),
-    growth: clientServer === undefined && !hasMore ? 1 : mostGrowth,
-    begin(receivedAt) {
-      view.setUint32(layout.sketchTick, Math.floor(receivedAt / layout.tickMs) % 0x1_0000_0000, true);
-    },
-    complete(record, rendered, client) {
-      if (client !== undefined || hasMore) rendered.push(completeEnds(record, rendered, client, joins));
-    },
-    clientOfLine() {
-      const role = view.getUint32(layout.resultRole, true);
-      return role === 0 ? undefined : role === layout.sourceIsClient ? "source" : "destination";
-    },
-  };
+/** Tells the kernel what is said of both ends, and completes the lines that it leaves unenriched. */
+export class FlowEnds {
+  /** How much longer a line may become by it: this many times. */
+  readonly growth: number;
+  readonly #view: DataView;
+  readonly #joins: ReadonlySet<JoinedField>;
+
+  /** @param options undefined: nothing is said of both together. @param workspace of the kernel. */
+  constructor(options: FlowEndsOptions | undefined, { view }: Pick<Workspace, "view">) {
+    this.#view = view;
+    this.#joins = options?.joins ?? new Set();
+    this.growth = options?.clientServer === undefined && this.#joins.size === 0 ? 1 : mostGrowth;
+    writeOptions(view, options ?? { joins: this.#joins });
+  }
+
+  /** Says when the datagram was received whose records follow, in milliseconds since the epoch. */
+  begin(receivedAt: number): void {
+    this.#view.setUint32(layout.sketchTick, Math.floor(receivedAt / layout.tickMs) % 0x1_0000_0000, true);
+  }
+
+  /** Adds what follows from the fields of both ends, behind all others. */
+  complete(record: RecordFields, rendered: RenderedFields[], client: Client | undefined): void {
+    if (client === undefined && this.#joins.size === 0) return;
+    rendered.push(completeEnds(record, rendered, client, this.#joins));
+  }
+
+  /** @returns the client of the line that the kernel wrote last. */
+  clientOfLine(): Client | undefined {
+    const role = this.#view.getUint32(layout.resultRole, true);
+    return role === 0 ? undefined : role === layout.sourceIsClient ? "source" : "destination";
+  }
+
+  /** @returns how many flows each rule was for; `none`: flows between two addresses that no rule was for. */
+  methods(): readonly (readonly [method: RoleMethod | "none", flows: number])[] {
+    return (["none", ...roleMethods] as const).map((method, i) => [
+      method,
+      this.#view.getUint32(layout.methodCounts + 4 * i, true),
+    ]);
+  }
 }
 
 /** Writes the options where the kernel reads them. */

@@ -2,58 +2,54 @@ import {
   type Value,
   type NumberTable,
   scopedNumber,
+  readLine,
   type Enricher,
+  type LineBuffer,
   type LineEnricher,
+  type RenderedFields,
   type Workspace,
   lineObjects,
 } from "../../record/index.ts";
 import { eachCounter, type CounterNames, plainCounters } from "../elements/mapping/counter-names.ts";
-import { nameText, putText, writeAscii, writeSafeInteger } from "./line-head.ts";
+import { copyText, nameText, putText, writeAscii, writeSafeInteger } from "./line-head.ts";
 import type { KernelImports } from "../kernel/kernel.ts";
 import { type RecordFilter, filterFields, filterProgram } from "./filter-program.ts";
+import type { FlowEnds } from "./flow-ends.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import * as layout from "../kernel/layout.gen.ts";
-import { createNameBits, type NameBits } from "./record-slots.ts";
+import { AppWriter, NameBits, RecordSlots } from "./record-slots.ts";
 import { optionNames, optionNumbers } from "../exporters/options.ts";
 import { rateInputs } from "../exporters/sampling.ts";
 
 const rateName = nameText("flow.sample_rate");
 const overflowText = nameText("flow.sampling.overflow", "true");
-const assumedText = nameText("flow.sampling.assumed", "true");
 
-/**
- * Writes the rate and the estimates of the counters by it. A rate that is not known counts as 1, and a field says so.
- *
- * @param counters bytes and packets, then those of the reverse direction of a biflow.
- */
-type WriteEstimates = (
-  out: DataView,
-  at: number,
-  rate: number | undefined,
-  ...counters: readonly (number | bigint | undefined)[]
-) => number;
+/** Writes rates, and the estimates of counters by them. */
+class EstimateWriter {
+  readonly #names: readonly ReturnType<typeof nameText>[];
 
-export function createWriteEstimates(names: CounterNames): WriteEstimates {
-  const estimateNames = eachCounter(names).map(({ estimate }) => nameText(estimate));
-  return (out, at, rate, ...counters) => {
-    const by = rate ?? 1;
+  constructor(counters: CounterNames) {
+    this.#names = eachCounter(counters).map(({ estimate }) => nameText(estimate));
+  }
+
+  /** @param counters bytes and packets, then those of the reverse direction of a biflow. @returns where the estimates end. */
+  write(out: DataView, at: number, rate: number, counters: readonly (number | bigint | undefined)[]): number {
     let end = putText(out, at, rateName);
-    end = Number.isSafeInteger(by) ? writeSafeInteger(out, end, by) : writeAscii(out, end, String(by));
+    end = Number.isSafeInteger(rate) ? writeSafeInteger(out, end, rate) : writeAscii(out, end, String(rate));
     let isCut = false;
     for (let i = 0; i < counters.length; i++) {
       const counter = counters[i];
-      const scaled = counter === undefined ? undefined : scaleCounter(counter, by);
+      const scaled = counter === undefined ? undefined : scaleCounter(counter, rate);
       if (scaled === undefined) continue;
-      end = putText(out, end, estimateNames[i] as (typeof estimateNames)[number]);
+      end = putText(out, end, this.#names[i] as ReturnType<typeof nameText>);
       end =
         typeof scaled === "number" && scaled >= 0
           ? writeSafeInteger(out, end, scaled)
           : writeAscii(out, end, `${cutEstimate(scaled)}`);
       isCut ||= scaled > largestEstimate;
     }
-    if (isCut) end = putText(out, end, overflowText);
-    return rate === undefined ? putText(out, end, assumedText) : end;
-  };
+    return isCut ? putText(out, end, overflowText) : end;
+  }
 }
 
 /** Stores have whole numbers of 64 bits. */
@@ -91,106 +87,79 @@ function writeNumberAddition(out: DataView, at: number, table: NumberTable, valu
   return at + bytes.length;
 }
 
-/**
- * What every kernel asks of enrichment and of the filter.
- *
- * @param numberTables those of the exporter at hand; filled before its records are written.
- */
-export function enrichmentImports(
-  { bytes: memory, view }: Workspace,
-  enricher: LineEnricher,
-  numberTables: ExporterAdditions["numberTables"],
-  filter: RecordFilter | undefined,
-): Pick<KernelImports, "addNumber" | "judgeLine" | "locate" | "locateAll"> {
-  return {
-    addNumber(index, at, value, scope) {
-      const table = numberTables[index];
-      if (table === undefined) return at;
-      const isScoped = enricher.numbers[index]?.scope !== undefined;
-      return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
-    },
-    judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
-    locate: enricher.addresses[0]?.locate ?? (() => 0),
-    locateAll: enricher.addresses[0]?.locateAll ?? (() => 0),
-  };
-}
+const maxAddresses = 4096;
 
 /** What an enricher adds for the exporter, to every line of a datagram. */
-interface ExporterAdditions {
+class ExporterAdditions {
   /** By the position of the address additions. */
   readonly texts: { readonly text: DataView; length: number }[];
   /** By the position of the number additions: the table for the exporter, and how many records got something of it. */
   readonly numberTables: (NumberTable | undefined)[];
   readonly numbersAdded: number[];
+  readonly #enricher: LineEnricher;
+  readonly #known = new Map<string, DataView>();
+
+  constructor(enricher: LineEnricher) {
+    this.#enricher = enricher;
+    this.texts = enricher.addresses.map(({ maxLength }) => ({
+      text: new DataView(new ArrayBuffer(maxLength + 16)),
+      length: 0,
+    }));
+    this.numberTables = enricher.numbers.map(() => undefined);
+    this.numbersAdded = enricher.numbers.map(() => 0);
+  }
+
   /**
    * Begins a datagram.
    *
    * @param exporter its address as records have it.
    * @returns whether its lines can be written without fields.
    */
-  use(exporter: string): boolean;
-  /** Bytes of all texts. */
-  length(): number;
+  use(exporter: string): boolean {
+    const { addresses, numbers } = this.#enricher;
+    const bytes = this.#bytesOf(exporter);
+    if (bytes === undefined || this.#enricher.needsFields?.(exporter) === true) return false;
+    this.#enricher.begin();
+    for (let i = 0; i < addresses.length; i++) {
+      const place = this.texts[i] as (typeof this.texts)[number];
+      const end = addresses[i]?.append(lineObjects.export, bytes, place.text) ?? -1;
+      if (end < 0) return false;
+      place.length = end;
+    }
+    for (let i = 0; i < numbers.length; i++) this.numberTables[i] = numbers[i]?.tableFor(exporter);
+    return true;
+  }
+
+  /** @returns the bytes of all texts. */
+  length(): number {
+    let sum = 0;
+    for (let i = 0; i < this.texts.length; i++) sum += (this.texts[i] as (typeof this.texts)[number]).length;
+    return sum;
+  }
+
   /** Reports to the enricher what it gave since the last call. */
-  done(): void;
-}
+  done(): void {
+    const { numbers } = this.#enricher;
+    for (let i = 0; i < numbers.length; i++) {
+      const added = this.numbersAdded[i] as number;
+      if (added === 0) continue;
+      numbers[i]?.added(added);
+      this.numbersAdded[i] = 0;
+    }
+  }
 
-const maxAddresses = 4096;
-
-export function createExporterAdditions(enricher: LineEnricher): ExporterAdditions {
-  const { addresses, numbers } = enricher;
-  const texts = addresses.map((additions) => ({
-    text: new DataView(new ArrayBuffer(additions.maxLength + 16)),
-    length: 0,
-  }));
-  const numberTables: ExporterAdditions["numberTables"] = numbers.map(() => undefined);
-  const numbersAdded = numbers.map(() => 0);
-  const known = new Map<string, DataView>();
-
-  const bytesOf = (text: string): DataView | undefined => {
-    const before = known.get(text);
+  #bytesOf(text: string): DataView | undefined {
+    const before = this.#known.get(text);
     if (before !== undefined) return before;
     const address = parseAddress(text);
     if (address === undefined) return undefined;
     const length = address.family === 4 ? 4 : 16;
     const bytes = Uint8Array.from(Buffer.from(address.value.toString(16).padStart(2 * length, "0"), "hex"));
     const view = new DataView(bytes.buffer);
-    if (known.size >= maxAddresses) known.clear();
-    known.set(text, view);
+    if (this.#known.size >= maxAddresses) this.#known.clear();
+    this.#known.set(text, view);
     return view;
-  };
-
-  return {
-    texts,
-    numberTables,
-    numbersAdded,
-    use(exporter) {
-      const bytes = bytesOf(exporter);
-      if (bytes === undefined || enricher.needsFields?.(exporter) === true) return false;
-      enricher.begin();
-      for (let i = 0; i < addresses.length; i++) {
-        const place = texts[i] as (typeof texts)[number];
-        const end = addresses[i]?.append(lineObjects.export, bytes, place.text) ?? -1;
-        if (end < 0) return false;
-        place.length = end;
-      }
-      for (let i = 0; i < numbers.length; i++) numberTables[i] = numbers[i]?.tableFor(exporter);
-      return true;
-    },
-    length() {
-      let sum = 0;
-      for (let i = 0; i < texts.length; i++) sum += (texts[i] as (typeof texts)[number]).length;
-      return sum;
-    },
-    done() {
-      for (let i = 0; i < numbers.length; i++) {
-        const added = numbersAdded[i] as number;
-        if (added === 0) continue;
-        numbers[i]?.added(added);
-        numbersAdded[i] = 0;
-      }
-    },
-  };
+  }
 }
 
 const slotNames: readonly (readonly [name: string, slot: number])[] = [
@@ -235,29 +204,11 @@ interface SetContext {
   readonly isRateOfRecord: boolean;
   /** Whether options gave names to numbers in the records. */
   readonly hasNames: boolean;
-  /** Whether additions are made otherwise. */
-  readonly isBare: boolean;
   readonly headLength: number;
-  readonly exporterLength: number;
-}
-
-/** What the kernel knows besides its programs. */
-interface KernelContext {
-  /** Where values are kept that something else in the line follows from, by the names of their fields. */
-  readonly slots: ReadonlyMap<string, number>;
-  /** The bit of each name that is added only where a record has none of it. */
-  readonly nameBits: NameBits;
-  set(context: SetContext): void;
-  /** How many records the filter dropped since the last call; they are counted. */
-  takeFiltered(): number;
-  /** Says which additions to numbers there are, by their position. */
-  setNumberTables(tables: readonly (NumberTable | undefined)[]): void;
-  /** Adds to `counts` how many records got something of each addition, since the last call. */
-  takeNumbersAdded(counts: number[]): void;
 }
 
 /** Behind a line this much may be overwritten. */
-const slack = 64;
+export const lineSlack = 64;
 
 /** An enricher of which the kernel does nothing: what it adds is added to the fields of the line. */
 const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
@@ -273,86 +224,185 @@ function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   );
 }
 
-/** Returns what the kernel is to do of an enricher: all of it, or nothing. */
-export function kernelEnricher({ lines }: Enricher): LineEnricher {
-  return lines !== undefined && canEnrich(lines) ? lines : bareEnricher;
+/** What the lines of a pipeline are made with. */
+export interface LineParts {
+  readonly lines: LineBuffer;
+  readonly enricher: Enricher;
+  readonly workspace: Workspace;
+  readonly communityId: boolean;
+  /** Undefined: all records are wanted. */
+  readonly filter: RecordFilter | undefined;
+  readonly ends: FlowEnds;
+  readonly counters: CounterNames;
 }
 
-/** @param enricher of {@link kernelEnricher}. */
-export function createKernelContext(
-  { view, bytes: memory }: Workspace,
-  { numbers, addresses }: LineEnricher,
-  communityId: boolean,
-  filter: RecordFilter | undefined,
-  counters: CounterNames,
-): KernelContext {
-  const filtered = filter === undefined ? [] : filterFields(filter.filter);
-  const slots = slotsOf(numbers, counters, filtered);
-  const nameBits = nameBitsOf(numbers);
-  const [table] = addresses;
+/** What a kernel knows besides its programs: with each exporter, with each set. */
+export class KernelContext {
+  /** What the kernel does of the enricher: all of it, or nothing. */
+  readonly enricher: LineEnricher;
+  /** Where values are kept that something else in the line follows from, by the names of their fields. */
+  readonly slots: ReadonlyMap<string, number>;
+  /** The bit of each name that is added only where a record has none of it. */
+  readonly nameBits: NameBits;
+  readonly values: RecordSlots;
+  /** Whether additions to the lines of the exporter at hand are made otherwise. */
+  isBare = false;
+  readonly #parts: LineParts;
+  readonly #view: DataView;
+  readonly #exporter: ExporterAdditions;
+  readonly #apps: AppWriter;
+  readonly #estimates: EstimateWriter;
+  readonly #rendered: RenderedFields[] = [];
 
-  const block = (i: number): number => layout.numberBlocks + layout.numberBlock * i;
-  numbers.forEach(({ field, scope, adds }, i) => {
-    view.setUint8(block(i) + layout.numberValueSlot, slots.get(field) as number);
-    view.setUint8(
-      block(i) + layout.numberScopeSlot,
-      scope === undefined ? layout.noSlot : (slots.get(scope) as number),
-    );
-    view.setBigUint64(block(i) + layout.numberName, 1n << BigInt(nameBits.get(adds) as number), true);
-  });
-  view.setUint8(layout.numberCount, numbers.length);
-  view.setUint8(layout.slotCount, slots.size + 1);
-  view.setUint8(layout.seenDirectionSlot, slots.get("flow.direction.name") ?? layout.unusedSlot);
-  view.setUint8(layout.trafficInSlot, slots.get("flow.in.netif.index") ?? layout.unusedSlot);
-  view.setUint8(layout.trafficOutSlot, slots.get("flow.out.netif.index") ?? layout.unusedSlot);
-  view.setUint8(layout.hasCommunityId, communityId ? 1 : 0);
-  view.setUint32(layout.addressControl, table?.control ?? 0, true);
-
-  if (filter !== undefined) {
-    const { bytes, start } = filterProgram(filter.filter, slots);
-    memory.set(bytes, layout.filterProgram);
-    view.setUint32(layout.filterStart, start, true);
-    const estimates = [counters.bytes.estimate, counters.packets.estimate];
-    view.setUint8(layout.filterTakesEstimates, estimates.some((name) => filtered.includes(name)) ? 1 : 0);
+  constructor(parts: LineParts) {
+    const { workspace, filter, counters } = parts;
+    const { lines } = parts.enricher;
+    this.#parts = parts;
+    this.#view = workspace.view;
+    this.enricher = lines !== undefined && canEnrich(lines) ? lines : bareEnricher;
+    const { numbers } = this.enricher;
+    const filtered = filter === undefined ? [] : filterFields(filter.filter);
+    this.slots = slotsOf(numbers, counters, filtered);
+    this.nameBits = nameBitsOf(numbers);
+    this.values = new RecordSlots(workspace, this.slots, this.nameBits);
+    this.#exporter = new ExporterAdditions(this.enricher);
+    this.#apps = new AppWriter(workspace, this.enricher, this.values);
+    this.#estimates = new EstimateWriter(counters);
+    this.#writeNumbers();
+    this.#writeFilter(filtered);
   }
 
-  return {
-    slots,
-    nameBits,
-    takeFiltered() {
-      const dropped = view.getUint32(layout.filterDropped, true);
-      if (filter === undefined || dropped === 0) return 0;
-      view.setUint32(layout.filterDropped, 0, true);
-      filter.dropped += dropped;
-      return dropped;
-    },
-    set(of) {
-      const isKnown = Number.isFinite(of.uptime);
-      writeInteger(view, layout.exportTime, of.exportTime);
-      writeInteger(view, layout.uptime, isKnown ? of.uptime : 0);
-      view.setUint8(layout.uptimeIsKnown, isKnown ? 1 : 0);
-      view.setUint8(layout.uptimeIsOfHeader, of.isHeaderUptime ? 1 : 0);
-      view.setUint8(layout.rateIsOfRecord, of.isRateOfRecord ? 1 : 0);
-      view.setUint8(layout.hasNames, of.hasNames ? 1 : 0);
-      view.setUint8(layout.isBare, of.isBare ? 1 : 0);
-      view.setFloat64(layout.rate, of.rate, true);
-      view.setUint32(layout.headLength, of.headLength, true);
-      view.setUint32(layout.exporterLength, of.exporterLength, true);
-      view.setUint32(layout.extraRoom, of.headLength + of.exporterLength + slack, true);
-    },
-    setNumberTables(tables) {
-      for (let i = 0; i < numbers.length; i++) {
-        view.setUint8(block(i) + layout.numberIsOn, tables[i] === undefined ? 0 : 1);
-      }
-    },
-    takeNumbersAdded(counts) {
-      for (let i = 0; i < numbers.length; i++) {
-        const at = block(i) + layout.numberAdded;
-        counts[i] = (counts[i] as number) + view.getUint32(at, true);
-        view.setUint32(at, 0, true);
-      }
-    },
-  };
+  /** What the kernel asks of enrichment, of the filter, and of counters beyond what it reckons. */
+  imports(
+    counted: readonly number[],
+  ): Pick<KernelImports, "addApp" | "addNumber" | "judgeLine" | "locate" | "locateAll" | "writeEstimates"> {
+    const { filter, workspace } = this.#parts;
+    const { numbers, addresses } = this.enricher;
+    const { numberTables } = this.#exporter;
+    const { bytes: memory, view } = workspace;
+    const apps = this.#apps;
+    return {
+      addApp: (at, source, sourceLength, sourcePort, destination, destinationLength, destinationPort) =>
+        apps.write(at, source, sourceLength, sourcePort, destination, destinationLength, destinationPort),
+      addNumber(index, at, value, scope) {
+        const table = numberTables[index];
+        if (table === undefined) return at;
+        const isScoped = numbers[index]?.scope !== undefined;
+        return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
+      },
+      judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
+      locate: addresses[0]?.locate ?? (() => 0),
+      locateAll: addresses[0]?.locateAll ?? (() => 0),
+      writeEstimates: (at, rate) =>
+        this.#estimates.write(
+          view,
+          at,
+          rate,
+          counted.map((slot) => this.values.counter(slot)),
+        ),
+    };
+  }
+
+  /** Begins the lines of an exporter. @param address as records have it. */
+  begin(address: string): void {
+    this.isBare = !this.#exporter.use(address);
+    const { numberTables } = this.#exporter;
+    for (let i = 0; i < numberTables.length; i++) {
+      this.#view.setUint8(blockOf(i) + layout.numberIsOn, numberTables[i] === undefined ? 0 : 1);
+    }
+    this.#apps.begin();
+    const [text] = this.#exporter.texts;
+    if (text !== undefined && !this.isBare) copyText(this.#view, layout.exporterText, text.text, 0, text.length);
+  }
+
+  /** Bytes of what the address of the exporter adds at most, whether the kernel adds it or not. */
+  exporterLength(): number {
+    return this.#exporter.length();
+  }
+
+  /** Says what holds for the records of a set. */
+  set(of: SetContext): void {
+    const view = this.#view;
+    const isKnown = Number.isFinite(of.uptime);
+    const exporterLength = this.isBare ? 0 : this.#exporter.length();
+    writeInteger(view, layout.exportTime, of.exportTime);
+    writeInteger(view, layout.uptime, isKnown ? of.uptime : 0);
+    view.setUint8(layout.uptimeIsKnown, isKnown ? 1 : 0);
+    view.setUint8(layout.uptimeIsOfHeader, of.isHeaderUptime ? 1 : 0);
+    view.setUint8(layout.rateIsOfRecord, of.isRateOfRecord ? 1 : 0);
+    view.setUint8(layout.hasNames, of.hasNames ? 1 : 0);
+    view.setUint8(layout.isBare, this.isBare ? 1 : 0);
+    view.setFloat64(layout.rate, of.rate, true);
+    view.setUint32(layout.headLength, of.headLength, true);
+    view.setUint32(layout.exporterLength, exporterLength, true);
+    view.setUint32(layout.extraRoom, of.headLength + exporterLength + lineSlack, true);
+  }
+
+  /** Completes a line that the kernel left without additions. @param start where it begins in the workspace. */
+  complete(start: number): void {
+    const { workspace, enricher, ends, lines } = this.#parts;
+    const rendered = this.#rendered;
+    const fields = readLine(workspace.bytes, start, this.#view.getUint32(layout.resultRest, true));
+    rendered.length = 0;
+    enricher.enrich(fields, rendered);
+    ends.complete(fields, rendered, ends.clientOfLine());
+    lines.append(fields, rendered);
+  }
+
+  /** Returns how many records the filter dropped since the last call, and counts them. */
+  takeFiltered(): number {
+    const { filter } = this.#parts;
+    const dropped = this.#view.getUint32(layout.filterDropped, true);
+    if (filter === undefined || dropped === 0) return 0;
+    this.#view.setUint32(layout.filterDropped, 0, true);
+    filter.dropped += dropped;
+    return dropped;
+  }
+
+  /** Reports to the enricher what it gave since the last call. */
+  done(): void {
+    const { numbersAdded } = this.#exporter;
+    for (let i = 0; i < numbersAdded.length; i++) {
+      const at = blockOf(i) + layout.numberAdded;
+      numbersAdded[i] = (numbersAdded[i] as number) + this.#view.getUint32(at, true);
+      this.#view.setUint32(at, 0, true);
+    }
+    this.#apps.done();
+    this.#exporter.done();
+  }
+
+  #writeNumbers(): void {
+    const view = this.#view;
+    const { numbers, addresses } = this.enricher;
+    const slotOf = (name: string | undefined, none: number): number => this.slots.get(name ?? "") ?? none;
+    numbers.forEach(({ field, scope, adds }, i) => {
+      view.setUint8(blockOf(i) + layout.numberValueSlot, slotOf(field, layout.noSlot));
+      view.setUint8(blockOf(i) + layout.numberScopeSlot, slotOf(scope, layout.noSlot));
+      view.setBigUint64(blockOf(i) + layout.numberName, 1n << BigInt(this.nameBits.get(adds) as number), true);
+    });
+    view.setUint8(layout.numberCount, numbers.length);
+    view.setUint8(layout.slotCount, this.slots.size + 1);
+    view.setUint8(layout.seenDirectionSlot, slotOf("flow.direction.name", layout.unusedSlot));
+    view.setUint8(layout.trafficInSlot, slotOf("flow.in.netif.index", layout.unusedSlot));
+    view.setUint8(layout.trafficOutSlot, slotOf("flow.out.netif.index", layout.unusedSlot));
+    view.setUint8(layout.hasCommunityId, this.#parts.communityId ? 1 : 0);
+    view.setUint32(layout.addressControl, addresses[0]?.control ?? 0, true);
+  }
+
+  #writeFilter(filtered: readonly string[]): void {
+    const { filter, workspace, counters } = this.#parts;
+    if (filter === undefined) return;
+    const { bytes, start } = filterProgram(filter.filter, this.slots);
+    workspace.bytes.set(bytes, layout.filterProgram);
+    this.#view.setUint32(layout.filterStart, start, true);
+    const estimates = [counters.bytes.estimate, counters.packets.estimate];
+    this.#view.setUint8(layout.filterTakesEstimates, estimates.some((name) => filtered.includes(name)) ? 1 : 0);
+  }
+}
+
+/** The place of what is said of an addition to numbers. */
+function blockOf(i: number): number {
+  return layout.numberBlocks + layout.numberBlock * i;
 }
 
 /** @param wanted further names that may have a slot, as far as there are some left. */
@@ -371,7 +421,7 @@ function slotsOf(
 }
 
 function nameBitsOf(numbers: LineEnricher["numbers"]): NameBits {
-  return createNameBits(new Set([...optionNames, ...numbers.map(({ adds }) => adds)]));
+  return new NameBits(new Set([...optionNames, ...numbers.map(({ adds }) => adds)]));
 }
 
 /** A whole number of 64 bits with its sign, of which a double is exact. */

@@ -111,91 +111,60 @@ export function textTable(texts: readonly Uint8Array[]): TextTable {
 
 type HeadFields = RecordContext["head"];
 
-/** What the lines of one datagram have in common, written once. */
-export interface LineHead {
-  /** What is written; undefined when nothing that can be used is. */
-  readonly fields: HeadFields | undefined;
-  readonly length: number;
-  /** The address of the exporter, empty when the fields do not say it. */
-  readonly exporter: string;
-  /** Takes the head of the records that follow. @returns whether their lines can begin with it. */
-  use(fields: HeadFields): boolean;
-  forget(): void;
-}
-
 const maxNames = 256;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/**
- * @param memory where it is written, from `at` on.
- * @param maxLength bytes; heads have some ten short fields.
- */
-export function createLineHead(memory: Buffer, at: number, maxLength: number): LineHead {
-  const view = new DataView(memory.buffer, memory.byteOffset + at, maxLength + 8);
-  const names = new Map<string, string>();
+/** What the lines of one datagram have in common, written once. */
+export class LineHead {
+  /** What is written; undefined when nothing that can be used is. */
+  fields: HeadFields | undefined;
+  length = 0;
+  /** The address of the exporter, empty when the fields do not say it. */
+  exporter = "";
+
+  readonly #memory: Buffer;
+  readonly #at: number;
+  readonly #maxLength: number;
+  readonly #view: DataView;
+  readonly #labels = new Map<string, string>();
   /** What was written last, where the value of each field begins, and where it ends: heads of one exporter differ in few of them. */
-  let written: HeadFields = [];
+  #written: HeadFields = [];
   /** The position of the exporter's address in it, -1 when it has none. */
-  let exporterAt = -1;
-  const starts: number[] = [];
-  const ends: number[] = [];
+  #exporterAt = -1;
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
   /** The text that was written last, and its place: a head may have the same time in several fields. */
-  let lastText: string | undefined;
-  let lastStart = 0;
-  let lastEnd = 0;
+  #lastText: string | undefined;
+  #lastStart = 0;
+  #lastEnd = 0;
 
-  /** `,"name":` */
-  const labelOf = (name: string): string => {
-    const known = names.get(name);
-    if (known !== undefined) return known;
-    if (names.size >= maxNames) names.clear();
-    const text = `,${JSON.stringify(name)}:`;
-    names.set(name, text);
-    return text;
-  };
+  /**
+   * @param memory where it is written, from `at` on.
+   * @param maxLength bytes; heads have some ten short fields.
+   */
+  constructor(memory: Buffer, at: number, maxLength: number) {
+    this.#memory = memory;
+    this.#at = at;
+    this.#maxLength = maxLength;
+    this.#view = new DataView(memory.buffer, memory.byteOffset + at, maxLength + 8);
+  }
 
-  const writeText = (end: number, text: string): number => {
-    for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7e) return end + memory.write(text, at + end);
-    return writeAscii(view, end, text);
-  };
+  /** Takes the head of the records that follow. @returns whether their lines can begin with it. */
+  use(fields: HeadFields): boolean {
+    this.fields = this.#write(fields) ? fields : undefined;
+    return this.fields !== undefined;
+  }
 
-  /** @returns where the text ends, with its quotes. */
-  const writeString = (start: number, text: string): number => {
-    let end = start;
-    view.setUint8(end++, quote);
-    for (let i = 0; i < text.length; i++) {
-      const unit = text.charCodeAt(i);
-      if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) {
-        return writeText(start, JSON.stringify(text));
-      }
-      view.setUint8(end++, unit);
-    }
-    view.setUint8(end++, quote);
-    return end;
-  };
-
-  /** @returns where the value ends; -1 when it is none that can be written. */
-  const writeValue = (start: number, value: HeadFields[number][1]): number => {
-    if (typeof value === "string") {
-      if (start + 6 * value.length + 2 > maxLength) return -1;
-      if (value === lastText) return copyText(view, start, view, lastStart, lastEnd - lastStart);
-      lastText = value;
-      lastStart = start;
-      lastEnd = writeString(start, value);
-      return lastEnd;
-    }
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) return -1;
-    return start + 20 > maxLength ? -1 : writeSafeInteger(view, start, value);
-  };
-
-  const write = (fields: HeadFields): boolean => {
-    const before = written;
-    written = [];
-    lastText = undefined;
+  #write(fields: HeadFields): boolean {
+    const before = this.#written;
+    const view = this.#view;
+    const ends = this.#ends;
+    this.#written = [];
+    this.#lastText = undefined;
     let isMoved = false;
     let end = 0;
-    if (exporterAt >= fields.length) exporterAt = -1;
+    if (this.#exporterAt >= fields.length) this.#exporterAt = -1;
     for (let i = 0; i < fields.length; i++) {
       const field = fields[i] as HeadFields[number];
       const last = isMoved ? undefined : before[i];
@@ -207,9 +176,9 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
       const name = field[0];
       const value = field[1];
       if (name === "flow.export.ip.addr") {
-        exporterAt = i;
-        head.exporter = typeof value === "string" ? value : "";
-      } else if (i === exporterAt) exporterAt = -1;
+        this.#exporterAt = i;
+        this.exporter = typeof value === "string" ? value : "";
+      } else if (i === this.#exporterAt) this.#exporterAt = -1;
       if (last !== undefined && last[0] === name && last[1] === value) {
         end = fieldEnd;
         continue;
@@ -219,11 +188,11 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
       const behind = isFollowed ? view.getInt32(fieldEnd) : 0;
       const more = isFollowed ? view.getInt32(fieldEnd + 4) : 0;
       if (last === undefined || last[0] !== name) {
-        const label = labelOf(name);
-        if (end + 3 * label.length > maxLength) return false;
-        starts[i] = writeText(end, label);
+        const label = this.#labelOf(name);
+        if (end + 3 * label.length > this.#maxLength) return false;
+        this.#starts[i] = this.#writeText(end, label);
       }
-      end = writeValue(starts[i] as number, value);
+      end = this.#writeValue(this.#starts[i] as number, value);
       if (end < 0) return false;
       isMoved ||= end !== fieldEnd;
       if (!isMoved) {
@@ -232,33 +201,60 @@ export function createLineHead(memory: Buffer, at: number, maxLength: number): L
       }
       ends[i] = end;
     }
-    if (exporterAt < 0) head.exporter = "";
+    if (this.#exporterAt < 0) this.exporter = "";
     if (end === 0) return false;
     view.setUint8(0, 0x7b);
-    head.length = end;
-    written = fields;
+    this.length = end;
+    this.#written = fields;
     return true;
-  };
+  }
 
-  const head: { -readonly [Key in keyof LineHead]: LineHead[Key] } = {
-    fields: undefined,
-    length: 0,
-    exporter: "",
-    use(fields) {
-      head.fields = write(fields) ? fields : undefined;
-      return head.fields !== undefined;
-    },
-    forget: () => void (head.fields = undefined),
-  };
-  return head;
+  /** @returns `,"name":` */
+  #labelOf(name: string): string {
+    const known = this.#labels.get(name);
+    if (known !== undefined) return known;
+    if (this.#labels.size >= maxNames) this.#labels.clear();
+    const text = `,${JSON.stringify(name)}:`;
+    this.#labels.set(name, text);
+    return text;
+  }
+
+  #writeText(end: number, text: string): number {
+    for (let i = 0; i < text.length; i++) {
+      if (text.charCodeAt(i) > 0x7e) return end + this.#memory.write(text, this.#at + end);
+    }
+    return writeAscii(this.#view, end, text);
+  }
+
+  /** @returns where the value ends; -1 when it is none that can be written. */
+  #writeValue(start: number, value: Value): number {
+    if (typeof value === "string") {
+      if (start + 6 * value.length + 2 > this.#maxLength) return -1;
+      if (value === this.#lastText) {
+        return copyText(this.#view, start, this.#view, this.#lastStart, this.#lastEnd - this.#lastStart);
+      }
+      this.#lastText = value;
+      this.#lastStart = start;
+      const end = writeQuoted(this.#view, start, value);
+      this.#lastEnd = end < 0 ? this.#writeText(start, JSON.stringify(value)) : end;
+      return this.#lastEnd;
+    }
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) return -1;
+    return start + 20 > this.#maxLength ? -1 : writeSafeInteger(this.#view, start, value);
+  }
 }
 
-/** Writes values into a line of the kernel. */
-export interface ValueWriter {
-  /** Writes the JSON of a value. @returns where it ends. */
-  value(at: number, value: Value): number;
-  /** Renders fields as they stand in a line, each with a comma before it. The bytes may be used until the next call. */
-  fields(fields: RecordFields): Uint8Array;
+/** Writes a string with its quotes. @returns where it ends; -1 when it has to be escaped, or is no ASCII. */
+function writeQuoted(view: DataView, at: number, text: string): number {
+  let end = at;
+  view.setUint8(end++, quote);
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) return -1;
+    view.setUint8(end++, unit);
+  }
+  view.setUint8(end++, quote);
+  return end;
 }
 
 const comma = 0x2c;
@@ -266,50 +262,52 @@ const scratchBytes = 64 * 1024;
 /** The brace and the line feed behind the fields of a line. */
 const lineTail = 2;
 
-export function createValueWriter({ bytes: memory, view }: Workspace): ValueWriter {
-  const scratch = Buffer.alloc(scratchBytes);
-  const lines = new LineBuffer((bytes) => (bytes <= scratch.length ? scratch : Buffer.allocUnsafeSlow(bytes)));
+/** Writes values into a line of the kernel. */
+export class ValueWriter {
+  readonly #memory: Buffer;
+  readonly #view: DataView;
+  readonly #lines: LineBuffer;
 
-  const text = (at: number, value: string): number => {
+  constructor({ bytes, view }: Workspace) {
+    this.#memory = bytes;
+    this.#view = view;
+    const scratch = Buffer.alloc(scratchBytes);
+    this.#lines = new LineBuffer((size) => (size <= scratch.length ? scratch : Buffer.allocUnsafeSlow(size)));
+  }
+
+  /** Writes the JSON of a value. @returns where it ends. */
+  value(at: number, value: Value): number {
+    if (typeof value !== "object") return this.#scalar(at, value);
+    const view = this.#view;
     let p = at;
-    view.setUint8(p++, quote);
+    view.setUint8(p++, 0x5b);
     for (let i = 0; i < value.length; i++) {
-      const unit = value.charCodeAt(i);
-      if (unit < 0x20 || unit > 0x7e || unit === quote || unit === backslash) {
-        return at + memory.write(JSON.stringify(value), at);
-      }
-      view.setUint8(p++, unit);
+      if (i > 0) view.setUint8(p++, comma);
+      p = this.#scalar(p, value[i] as Scalar);
     }
-    view.setUint8(p++, quote);
+    view.setUint8(p++, 0x5d);
     return p;
-  };
+  }
 
-  const scalar = (at: number, value: Scalar): number => {
-    if (typeof value === "string") return text(at, value);
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0)
+  /** Renders fields as they stand in a line, each with a comma before it. The bytes may be used until the next call. */
+  fields(fields: RecordFields): Uint8Array {
+    if (fields.size === 0) return new Uint8Array();
+    this.#lines.append(fields);
+    const line = this.#lines.take();
+    line[0] = comma;
+    return line.subarray(0, line.length - lineTail);
+  }
+
+  #scalar(at: number, value: Scalar): number {
+    const view = this.#view;
+    if (typeof value === "string") {
+      const end = writeQuoted(view, at, value);
+      return end < 0 ? at + this.#memory.write(JSON.stringify(value), at) : end;
+    }
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) {
       return writeSafeInteger(view, at, value);
+    }
     if (typeof value === "number" && !Number.isFinite(value)) return writeAscii(view, at, "null");
     return writeAscii(view, at, String(value));
-  };
-
-  return {
-    value(at, value) {
-      if (typeof value !== "object") return scalar(at, value);
-      let p = at;
-      view.setUint8(p++, 0x5b);
-      for (let i = 0; i < value.length; i++) {
-        if (i > 0) view.setUint8(p++, comma);
-        p = scalar(p, value[i] as Scalar);
-      }
-      view.setUint8(p++, 0x5d);
-      return p;
-    },
-    fields(fields) {
-      if (fields.size === 0) return new Uint8Array();
-      lines.append(fields);
-      const line = lines.take();
-      line[0] = comma;
-      return line.subarray(0, line.length - lineTail);
-    },
-  };
+  }
 }

@@ -3,10 +3,10 @@ import { toHex } from "../elements/mapping/convert-type.ts";
 import type { FieldSource, Convert } from "../elements/mapping/convert-type.ts";
 import { bytesLayer, type BytesLayer, type CounterNames } from "../elements/mapping/counter-names.ts";
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
-import { ipLengthOf, levelWithin, createPacketSteps, type PacketSteps } from "../wire/packet/packet-steps.ts";
+import { ipLengthOf, levelWithin, PacketSteps } from "../wire/packet/packet-steps.ts";
 import { createParsedPacket, parsePacket } from "../wire/packet/parse-packet.ts";
 import type { Step, StepBook } from "../wire/steps/step-book.ts";
-import { createStepList, readPart, type PartRead } from "../wire/steps/steps.ts";
+import { StepList, readPart, type PartRead, type StepSink } from "../wire/steps/steps.ts";
 import {
   findSection,
   sizeOf,
@@ -26,19 +26,6 @@ import type { LineFields } from "./line-helpers.ts";
 import { namePresence, type Presence, valueKind, valueOperation } from "./write-field.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import * as layout from "../kernel/layout.gen.ts";
-
-/** Makes steps for the kernel of the beginning of a packet in a record, as `putSection` makes fields. */
-interface SectionSteps {
-  /**
-   * Lists the steps of the one section that the records of a plan have.
-   *
-   * @param record what it has already. Fields that no step can write are added to it.
-   * @returns bytes that the steps take in a line at most.
-   */
-  list(plan: Plan, section: PacketSection, source: FieldSource, record: LineFields): number;
-  /** Where the list ends. */
-  end(): number;
-}
 
 /** What happens to a step in the records of a plan. */
 type Use = "add" | "drop" | "part" | "ask";
@@ -67,130 +54,159 @@ interface Uses {
 /** Larger numbers are no steps. */
 const maxNumber = 0xffff_ffff;
 
-interface SectionStepsOptions {
-  /** Of the kernel that writes the steps, as the book. */
-  readonly workspace: Workspace;
-  readonly book: StepBook;
-  /** Where the fields of the record at hand are. */
-  readonly places: FieldPlaces;
-  readonly times: TimeFormat;
-  readonly counters: CounterNames;
-}
-
-export function createSectionSteps(options: SectionStepsOptions): SectionSteps {
-  const { workspace, book, places, times } = options;
-  const counters = { bytes: options.counters.bytes.exported, packets: options.counters.packets.exported };
-  const list = createStepList(book, workspace);
-  const packet = createParsedPacket();
-  const uses = new WeakMap<Plan, Uses>();
-  const fields: RecordFields = new Map();
-  // Most exporters send no packets: their steps take memory, and time.
-  let made:
-    | { readonly packets: PacketSteps; readonly count: Step; readonly bytes: Readonly<Record<BytesLayer, Step>> }
-    | undefined;
-  const stepsOfPackets = () =>
-    (made ??= {
-      packets: createPacketSteps(book),
-      count: book.field(counters.packets, "number"),
-      bytes: {
-        l2: book.field(counters.bytes, "number", [[bytesLayer, "l2"]]),
-        l3: book.field(counters.bytes, "number", [[bytesLayer, "l3"]]),
-      },
-    });
-
+/** Makes steps for the kernel of the beginning of a packet in a record, as `putSection` makes fields. */
+export class SectionSteps {
+  readonly #book: StepBook;
+  readonly #places: FieldPlaces;
+  readonly #times: TimeFormat;
+  readonly #bytesName: string;
+  readonly #packetsName: string;
+  readonly #list: StepList;
+  readonly #packet = createParsedPacket();
+  readonly #uses = new WeakMap<Plan, Uses>();
+  readonly #fields: RecordFields = new Map();
+  readonly #sink: StepSink = { add: (step, value) => this.#add(step, value) };
+  /** Most exporters send no packets: their steps, which take memory and time, are made with the first one. */
+  #steps: ReturnType<typeof makeSteps> | undefined;
   /** Of the section at hand. */
-  let current: Uses = { plan: undefined, bySteps: new Map(), presence: () => "maybe" };
-  let record: LineFields | undefined;
-  let source: FieldSource | undefined;
-  let isEmpty = true;
+  #current: Uses = { plan: undefined, bySteps: new Map(), presence: () => "maybe" };
+  #record: LineFields | undefined;
+  #source: FieldSource | undefined;
+  #isEmpty = true;
 
-  const useOf = (step: Step): StepUse => {
-    const known = current.bySteps.get(step);
+  /**
+   * @param workspace of the kernel that writes the steps, as the book.
+   * @param places where the fields of the record at hand are.
+   */
+  constructor(workspace: Workspace, book: StepBook, places: FieldPlaces, times: TimeFormat, counters: CounterNames) {
+    this.#book = book;
+    this.#places = places;
+    this.#times = times;
+    this.#bytesName = counters.bytes.exported;
+    this.#packetsName = counters.packets.exported;
+    this.#list = new StepList(book, workspace);
+  }
+
+  /** Where the list ends. */
+  get end(): number {
+    return this.#list.end;
+  }
+
+  /**
+   * Lists the steps of the one section that the records of a plan have.
+   *
+   * @param record what it has already. Fields that no step can write are added to it.
+   * @returns bytes that the steps take in a line at most.
+   */
+  list(plan: Plan, section: PacketSection, source: FieldSource, record: LineFields): number {
+    this.#begin(plan, source, record);
+    const { start, name, at, length } = findSection(section, source, this.#places);
+    if (length === 0) return 0;
+    const list = this.#list;
+    const { packets, count, bytes } = (this.#steps ??= makeSteps(this.#book, this.#bytesName, this.#packetsName));
+    const first = startOf(record, source.view, start, at);
+    if (first !== undefined) {
+      parsePacket(source.bytes, at, at + length, first, this.#packet);
+      packets.add(this.#sink, this.#packet, -1, levelWithin(this.#packet, source, record));
+    }
+    if (this.#isEmpty) list.give(name, toHex(source, at, length) as string);
+    else if (start !== "mpls") {
+      if (!this.#has(this.#packetsName)) list.add(count, 1);
+      if (!this.#has(this.#bytesName)) this.#addSize(record, bytes);
+    }
+    return list.takeRoom();
+  }
+
+  #begin(plan: Plan, source: FieldSource, record: LineFields): void {
+    if (this.#current.plan !== plan) {
+      const presence = (): Uses["presence"] => namePresence(plan, this.#times);
+      this.#current = this.#uses.get(plan) ?? { plan, bySteps: new Map(), presence: presence() };
+      this.#uses.set(plan, this.#current);
+    }
+    this.#list.clear();
+    this.#isEmpty = true;
+    this.#record = record;
+    this.#source = source;
+  }
+
+  #addSize(record: LineFields, steps: Readonly<Record<BytesLayer, Step>>): void {
+    const size = sizeOf(record, record.get("flow.ie.ipTotalLength"), ipLengthOf(this.#packet));
+    if (size === undefined) return;
+    const { layer, bytes } = size;
+    if (bytes <= maxNumber) this.#list.add(steps[layer], bytes);
+    else {
+      this.#list.give(bytesLayer, layer);
+      this.#list.give(this.#bytesName, bytes);
+      record.set(this.#bytesName, bytes);
+    }
+  }
+
+  #useOf(step: Step): StepUse {
+    const { bySteps, presence } = this.#current;
+    const known = bySteps.get(step);
     if (known !== undefined) return known;
-    const said = step.names.map(current.presence);
+    const said = step.names.map(presence);
     const found = findUse(step, said);
     const parts = found === "part" ? (step.parts ?? []) : [];
     const use: StepUse = {
       use: found,
       said,
       parts: parts
-        .map(([part, offset, read]) => ({ step: part, offset, read: readPart[read], of: useOf(part) }))
+        .map(([part, offset, read]) => ({ step: part, offset, read: readPart[read], of: this.#useOf(part) }))
         .filter(({ of }) => of.use !== "drop"),
     };
-    current.bySteps.set(step, use);
+    bySteps.set(step, use);
     return use;
-  };
+  }
 
-  const isThere = (said: Presence, name: string): boolean => {
-    if (typeof said === "object")
-      return said.values[source?.bytes[places.offsets[said.field] as number] as number] === 1;
-    return said === "always" || (said === "maybe" && record?.has(name) === true);
-  };
-  const has = (name: string): boolean => isThere(current.presence(name), name);
+  #isThere(said: Presence, name: string): boolean {
+    if (typeof said === "object") {
+      return said.values[this.#source?.bytes[this.#places.offsets[said.field] as number] as number] === 1;
+    }
+    return said === "always" || (said === "maybe" && this.#record?.has(name) === true);
+  }
 
-  const ask = (step: Step, value: number, said: readonly Presence[]): void => {
+  #has(name: string): boolean {
+    return this.#isThere(this.#current.presence(name), name);
+  }
+
+  #add(step: Step, value: number): void {
+    this.#isEmpty = false;
+    this.#addAs(step, value, this.#useOf(step));
+  }
+
+  #addAs(step: Step, value: number, { use, said, parts }: StepUse): void {
+    if (use === "add") this.#list.add(step, value);
+    else if (use === "ask") this.#ask(step, value, said);
+    else if (use === "part" && this.#source !== undefined) {
+      for (const part of parts) this.#addAs(part.step, part.read(this.#source.view, value + part.offset), part.of);
+    }
+  }
+
+  /** Adds of a step what the record does not have. */
+  #ask(step: Step, value: number, said: readonly Presence[]): void {
     const { names } = step;
     let had = 0;
-    for (let i = 0; i < names.length; i++) if (isThere(said[i] as Presence, names[i] as string)) had++;
-    if (had === 0) list.add(step, value);
-    if (had === 0 || had === names.length || source === undefined) return;
-    fields.clear();
-    step.put(fields, value, source);
-    for (const [name, each] of fields) {
-      if (has(name)) continue;
-      list.give(name, each);
-      record?.set(name, each);
+    for (let i = 0; i < names.length; i++) if (this.#isThere(said[i] as Presence, names[i] as string)) had++;
+    if (had === 0) this.#list.add(step, value);
+    if (had === 0 || had === names.length || this.#source === undefined) return;
+    this.#fields.clear();
+    step.put(this.#fields, value, this.#source);
+    for (const [name, each] of this.#fields) {
+      if (this.#has(name)) continue;
+      this.#list.give(name, each);
+      this.#record?.set(name, each);
     }
-  };
+  }
+}
 
-  const addAs = (step: Step, value: number, { use, said, parts }: StepUse): void => {
-    if (use === "add") list.add(step, value);
-    else if (use === "ask") ask(step, value, said);
-    else if (use === "part" && source !== undefined) {
-      for (const part of parts) addAs(part.step, part.read(source.view, value + part.offset), part.of);
-    }
-  };
-  const add = (step: Step, value: number): void => {
-    isEmpty = false;
-    addAs(step, value, useOf(step));
-  };
-  const sink = { add };
-
-  const begin = (plan: Plan): void => {
-    if (current.plan !== plan) {
-      current = uses.get(plan) ?? { plan, bySteps: new Map(), presence: namePresence(plan, times) };
-      uses.set(plan, current);
-    }
-    list.clear();
-    isEmpty = true;
-  };
-
+function makeSteps(book: StepBook, bytesName: string, packetsName: string) {
   return {
-    end: () => list.end,
-    list(plan, section, from, of) {
-      begin(plan);
-      record = of;
-      source = from;
-      const { start, name, at, length } = findSection(section, from, places);
-      if (length === 0) return 0;
-      const { packets, count, bytes } = stepsOfPackets();
-      const first = startOf(of, from.view, start, at);
-      if (first !== undefined) {
-        parsePacket(from.bytes, at, at + length, first, packet);
-        packets.add(sink, packet, -1, levelWithin(packet, from, of));
-      }
-      if (isEmpty) list.give(name, toHex(from, at, length) as string);
-      else if (start !== "mpls") {
-        if (!has(counters.packets)) list.add(count, 1);
-        const ownLength = of.get("flow.ie.ipTotalLength");
-        const size = has(counters.bytes) ? undefined : sizeOf(of, ownLength, ipLengthOf(packet));
-        if (size !== undefined && size.bytes > maxNumber) {
-          list.give(bytesLayer, size.layer);
-          list.give(counters.bytes, size.bytes);
-          of.set(counters.bytes, size.bytes);
-        } else if (size !== undefined) list.add(bytes[size.layer], size.bytes);
-      }
-      return list.takeRoom();
+    packets: new PacketSteps(book),
+    count: book.field(packetsName, "number"),
+    bytes: {
+      l2: book.field(bytesName, "number", [[bytesLayer, "l2"]]),
+      l3: book.field(bytesName, "number", [[bytesLayer, "l3"]]),
     },
   };
 }
@@ -202,30 +218,6 @@ function findUse({ parts }: Step, said: readonly Presence[]): Use {
 }
 
 export type ListStep = Extract<SlowStep, { kind: "list" }>;
-
-/** Renders the lists that most records with one have: of values or records of fixed length, without lists within. */
-interface ListText {
-  /**
-   * Renders the one list of a record, as it stands in a line. Its names are those of all such records of the plan when it has a shape.
-   *
-   * @param plan of the record that has it.
-   * @param record what it has already; the fields of the list are added to it.
-   * @returns undefined when the list is another, or damaged: it then has to be read into fields.
-   */
-  render(
-    plan: Plan,
-    list: ListStep,
-    source: FieldSource,
-    record: LineFields,
-    lists: ListSource | undefined,
-  ): ListRendered | undefined;
-}
-
-interface ListRendered {
-  readonly text: string;
-  /** What the kernel needs to write all such lists of such records by itself; undefined where it cannot. */
-  readonly shape: ListShape | undefined;
-}
 
 /** What lists have in common that have the same head, and one value or several. */
 export interface ListShape {
@@ -259,100 +251,122 @@ interface Columns {
 const maxValues = 4096;
 const maxLabels = 1024;
 
-/** @param places where the fields of the record at hand are. */
-export function createListText(reader: RecordReader, places: FieldPlaces, times: TimeFormat): ListText {
-  const columnsByPlan = new WeakMap<Plan, Columns | "other">();
-  const presences = new WeakMap<Plan, (name: string) => Presence>();
-  const labels = new Map<string, string>();
+/** Renders the lists that most records with one have: of values or records of fixed length, without lists within. */
+export class ListText {
+  readonly #reader: RecordReader;
+  readonly #places: FieldPlaces;
+  readonly #times: TimeFormat;
+  readonly #columnsByPlan = new WeakMap<Plan, Columns | "other">();
+  readonly #presences = new WeakMap<Plan, (name: string) => Presence>();
+  readonly #labels = new Map<string, string>();
 
-  const columnsOf = (plan: Plan): Columns | "other" => {
-    let columns = columnsByPlan.get(plan);
+  /** @param places where the fields of the record at hand are. */
+  constructor(reader: RecordReader, places: FieldPlaces, times: TimeFormat) {
+    this.#reader = reader;
+    this.#places = places;
+    this.#times = times;
+  }
+
+  /**
+   * Renders the one list of a record, as it stands in a line. Its names are those of all such records of the plan when it has a shape.
+   *
+   * @param plan of the record that has it.
+   * @param record what it has already; the fields of the list are added to it.
+   * @returns undefined when the list is another, or damaged: it then has to be read into fields. The shape is what the kernel needs to write
+   *   all such lists of such records by itself, undefined where it cannot.
+   */
+  render(
+    plan: Plan,
+    { structure, field, valuesName }: ListStep,
+    source: FieldSource,
+    record: LineFields,
+    lists: ListSource | undefined,
+  ): { readonly text: string; readonly shape: ListShape | undefined } | undefined {
+    const at = this.#places.offsets[field] as number;
+    const head = readListHead(structure, source.view, at, this.#places.lengths[field] as number);
+    if (head === undefined) return undefined;
+    const presence = this.#presenceOf(plan);
+    const semantic = listSemantic(source.view.getUint8(at));
+    if (presence(semanticsName) !== "never") return undefined;
+    record.set(semanticsName, semantic);
+    let text = `${this.#labelOf(semanticsName)}"${semantic}"`;
+    if (head.length === 0) return { text, shape: undefined };
+    const { element, template } = head;
+    const inner = element === undefined ? lists?.plan(template) : this.#reader.elementPlan(element);
+    if (inner === undefined) return undefined;
+    const columns = this.#columnsOf(inner);
+    if (columns === "other") return undefined;
+    const { all, recordLength } = columns;
+    const count = head.length / recordLength;
+    if (!Number.isInteger(count) || count * all.length > maxValues) return undefined;
+    const used = valuesName === undefined ? all.length : 1;
+    let shape: ListShape | undefined;
+    for (let i = 0; i < used; i++) {
+      const column = all[i] as Column;
+      const values = valuesOf(column, source, head.at, count, recordLength);
+      if (values === undefined || (valuesName !== undefined && values.length < count)) return undefined;
+      const [first] = values;
+      if (first === undefined) continue;
+      const name = placeOf(valuesName ?? column.name, semantic, values.length, presence, record);
+      if (name === undefined) return undefined;
+      const value: Value = values.length === 1 ? first : values;
+      record.set(name, value);
+      const said = presence(valuesName ?? column.name);
+      if (element !== undefined && used === 1 && (said === "never" || said === "always")) {
+        shape = shapeOf(column, text + this.#labelOf(name), head.at - at, count);
+      }
+      text += this.#labelOf(name) + textOf(value);
+    }
+    return { text, shape };
+  }
+
+  #columnsOf(plan: Plan): Columns | "other" {
+    let columns = this.#columnsByPlan.get(plan);
     if (columns === undefined) {
       columns = makeColumns(plan) ?? "other";
-      columnsByPlan.set(plan, columns);
+      this.#columnsByPlan.set(plan, columns);
     }
     return columns;
-  };
+  }
 
-  const presenceOf = (plan: Plan): ((name: string) => Presence) => {
-    let presence = presences.get(plan);
+  #presenceOf(plan: Plan): (name: string) => Presence {
+    let presence = this.#presences.get(plan);
     if (presence === undefined) {
-      presence = namePresence(plan, times);
-      presences.set(plan, presence);
+      presence = namePresence(plan, this.#times);
+      this.#presences.set(plan, presence);
     }
     return presence;
-  };
+  }
 
-  const labelOf = (name: string): string => {
-    let label = labels.get(name);
+  #labelOf(name: string): string {
+    let label = this.#labels.get(name);
     if (label === undefined) {
-      if (labels.size >= maxLabels) labels.clear();
+      if (this.#labels.size >= maxLabels) this.#labels.clear();
       label = `,${JSON.stringify(name)}:`;
-      labels.set(name, label);
+      this.#labels.set(name, label);
     }
     return label;
-  };
+  }
+}
 
-  /** The values of a column; undefined when what stands in their place has to be found out. */
-  const valuesOf = (column: Column, source: FieldSource, at: number, count: number, stride: number) => {
-    const { convert, offset, length, hasFallback } = column;
-    const values: Scalar[] = [];
-    let had = 0;
-    for (let i = 0; i < count; i++) {
-      const value = convert(source, at + i * stride + offset, length);
-      if (value === undefined) {
-        if (hasFallback) return undefined;
-        continue;
-      }
-      // The order of names is that of the records which have them first.
-      if (had === 0 && i > 0) return undefined;
-      had++;
-      if (typeof value === "object") values.push(...value);
-      else values.push(value);
+/** The values of a column; undefined when what stands in their place has to be found out. */
+function valuesOf(column: Column, source: FieldSource, at: number, count: number, stride: number) {
+  const { convert, offset, length, hasFallback } = column;
+  const values: Scalar[] = [];
+  let had = 0;
+  for (let i = 0; i < count; i++) {
+    const value = convert(source, at + i * stride + offset, length);
+    if (value === undefined) {
+      if (hasFallback) return undefined;
+      continue;
     }
-    return values;
-  };
-
-  return {
-    render(plan, { structure, field, valuesName }, source, record, lists) {
-      const at = places.offsets[field] as number;
-      const head = readListHead(structure, source.view, at, places.lengths[field] as number);
-      if (head === undefined) return undefined;
-      const presence = presenceOf(plan);
-      const semantic = listSemantic(source.view.getUint8(at));
-      if (presence(semanticsName) !== "never") return undefined;
-      record.set(semanticsName, semantic);
-      let text = `${labelOf(semanticsName)}"${semantic}"`;
-      if (head.length === 0) return { text, shape: undefined };
-      const { element, template } = head;
-      const inner = element === undefined ? lists?.plan(template) : reader.elementPlan(element);
-      if (inner === undefined) return undefined;
-      const columns = columnsOf(inner);
-      if (columns === "other") return undefined;
-      const { all, recordLength } = columns;
-      const count = head.length / recordLength;
-      if (!Number.isInteger(count) || count * all.length > maxValues) return undefined;
-      const used = valuesName === undefined ? all.length : 1;
-      let shape: ListShape | undefined;
-      for (let i = 0; i < used; i++) {
-        const column = all[i] as Column;
-        const values = valuesOf(column, source, head.at, count, recordLength);
-        if (values === undefined || (valuesName !== undefined && values.length < count)) return undefined;
-        const [first] = values;
-        if (first === undefined) continue;
-        const name = placeOf(valuesName ?? column.name, semantic, values.length, presence, record);
-        if (name === undefined) return undefined;
-        const value: Value = values.length === 1 ? first : values;
-        record.set(name, value);
-        const said = presence(valuesName ?? column.name);
-        if (element !== undefined && used === 1 && (said === "never" || said === "always")) {
-          shape = shapeOf(column, text + labelOf(name), head.at - at, count);
-        }
-        text += labelOf(name) + textOf(value);
-      }
-      return { text, shape };
-    },
-  };
+    // The order of names is that of the records which have them first.
+    if (had === 0 && i > 0) return undefined;
+    had++;
+    if (typeof value === "object") values.push(...value);
+    else values.push(value);
+  }
+  return values;
 }
 
 /** Under which name values go, as with {@link GatheredValues.putInto}; undefined when there are others of that name. */

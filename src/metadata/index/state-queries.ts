@@ -73,6 +73,7 @@ export class StateReading {
 
 /** Items read from a tree at a time: few at first, because most answers are short, and V8 keeps up to 64 bytes in its own heap. */
 const firstItems = 16;
+/** Pieces of text are as long as the saver hands on without copying them, so that many items are taken for them. */
 const mostRendered = 4096;
 const mostShown = 512;
 const mostEntries = 256;
@@ -167,7 +168,8 @@ export class IndexState implements UdmIndex {
 
   #itemOf(key: Key): number {
     const { words, keyWords } = this.reading;
-    return findKey(words, layouts[key.family], this.#root(key.family), setKeyWords(keyWords, key));
+    const { family } = key;
+    return findKey(words, layouts[family], rootOf(words, this.held(), family), setKeyWords(keyWords, key));
   }
 
   /** Copied, because what was found is gone with the next search. */
@@ -202,7 +204,7 @@ export class IndexState implements UdmIndex {
         const count = cursor.next(items);
         yield count < items.length ? items.subarray(0, count) : items;
         if (count < items.length) break;
-        if (items.length < most) items = new Int32Array(4 * items.length);
+        if (items.length < most) items = new Int32Array(8 * items.length);
       }
     }
   }

@@ -8,8 +8,8 @@ import {
   type FlowReader,
 } from "../../../src/flow/wire/records/decoder.ts";
 import type { SampleLines, SampleLister } from "../../../src/flow/wire/sflow/sample-records.ts";
-import { createStepBook } from "../../../src/flow/wire/steps/step-book.ts";
-import { createStepList, type ByteSource } from "../../../src/flow/wire/steps/steps.ts";
+import { StepBook } from "../../../src/flow/wire/steps/step-book.ts";
+import { StepList, type ByteSource } from "../../../src/flow/wire/steps/steps.ts";
 import {
   type RecordFields,
   type RenderedFields,
@@ -38,15 +38,15 @@ import { FlowProcessor } from "../../../src/flow/flow-processor.ts";
 import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
 import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/convert-type.ts";
-import { createFlowEnds } from "../../../src/flow/line/flow-ends.ts";
-import { createTrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
+import { FlowEnds } from "../../../src/flow/line/flow-ends.ts";
+import { TrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/line-writer.ts";
 import { limitLog } from "../../../src/base/report/index.ts";
 
 /** Makes a record of each sample, by the steps that its reader lists, and completes it by names. */
 function createModelSamples(counters: CounterNames, take: TakeFlow): SampleLines {
-  const book = createStepBook(undefined);
-  const steps = createStepList(book, undefined);
+  const book = new StepBook(undefined);
+  const steps = new StepList(book, undefined);
   let source: ByteSource = { bytes: Buffer.alloc(0), view: new DataView(new ArrayBuffer(0)) };
   let head: RecordHead = [];
   let output: DecodeOutput | undefined;
@@ -153,9 +153,9 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   registerSharedMetrics(metrics, { taken: 0, restarted: 0, stale: 0 }, undefined);
   const lines = new LineBuffer();
   const workspace = createWorkspace(createWorkspaceMemory(0));
-  const ends = createFlowEnds(options.ends, workspace);
+  const ends = new FlowEnds(options.ends, workspace);
   let source: Exporter | undefined;
-  const traffic = createTrafficMeter({ workspace, isMeasured: options.isMeasured });
+  const traffic = new TrafficMeter(workspace, options.isMeasured);
   const communityIdOf = createCommunityId(options.communityIdSeed ?? 0);
   const nameEnds = createNameEnds(options.ends, workspace);
   const noteTraffic = createTrafficModel(workspace, counters);
@@ -193,7 +193,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
     ends,
     workspace,
     traffic: {
-      ...traffic,
+      at: (now) => traffic.at(now),
       use(exporter) {
         source = exporter;
         traffic.use(exporter);

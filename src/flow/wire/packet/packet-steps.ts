@@ -1,11 +1,11 @@
 import { formatAddressBytes } from "../../../base/ip/index.ts";
 import type { FieldValues, RecordFields } from "../../../record/index.ts";
-import { type ByteSource, type StepSink, stackAt, createStepList } from "../steps/steps.ts";
+import { type ByteSource, type StepSink, stackAt, StepList } from "../steps/steps.ts";
 import { flowLevelOf, type ParsedPacket, createParsedPacket, parsePacket } from "./parse-packet.ts";
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
 import * as layout from "../../kernel/layout.gen.ts";
-import { type Step, type StepBook, createStepBook } from "../steps/step-book.ts";
+import { type Step, StepBook } from "../steps/step-book.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 import type { PacketStart } from "./parse-headers.ts";
 
@@ -112,10 +112,21 @@ export function listedSteps({ flow }: PacketSteps): readonly (readonly [number: 
   ];
 }
 
+type LevelSteps = ReturnType<typeof createLevelSteps>;
+
 /** Makes steps of packets. */
-export interface PacketSteps {
+export class PacketSteps {
   /** Those of the flow's own packet, for who knows the same from elsewhere. */
   readonly flow: LevelSteps;
+  readonly #book: StepBook;
+  /** Most packets are in no tunnel, so the steps of others are made when they are needed. */
+  readonly #others = new Map<PacketRole, LevelSteps>();
+
+  constructor(book: StepBook) {
+    this.#book = book;
+    this.flow = createLevelSteps(book, "flow");
+  }
+
   /**
    * Adds what a packet and those around it and within it say.
    *
@@ -123,41 +134,29 @@ export interface PacketSteps {
    *   another field, if it differs.
    * @param flowLevel which is the flow's. Default: {@link flowLevelOf}.
    */
-  add(list: StepSink, packet: ParsedPacket, agentVlan: number, flowLevel?: number): void;
-}
+  add(list: StepSink, packet: ParsedPacket, agentVlan: number, flowLevel = flowLevelOf(packet)): void {
+    const { levels, count } = packet;
+    // Of what is within the flow's packet only the innermost has names.
+    for (let i = flowLevel + 1 < count ? count - 1 : flowLevel; i >= 0; i = i > flowLevel ? flowLevel : i - 1) {
+      const header = levels[i] as PacketHeader;
+      addHeader(list, this.#stepsOf(i, flowLevel), header, i === flowLevel ? agentVlan : -1);
+      if (header.tunnel < 0) continue;
+      // What a tunnel's header says is about the packet within, unless the flow's is the outermost.
+      const about = flowLevel === 0 ? i : i + 1;
+      if (about < count) addTunnel(list, this.#stepsOf(about, flowLevel), header);
+    }
+  }
 
-type LevelSteps = ReturnType<typeof createLevelSteps>;
-
-export function createPacketSteps(book: StepBook): PacketSteps {
-  const flow = createLevelSteps(book, "flow");
-  const others = new Map<PacketRole, LevelSteps>();
-  /** Most packets are in no tunnel, so the steps of others are made when they are needed. */
-  const stepsOf = (role: PacketRole): LevelSteps => {
-    if (role === "flow") return flow;
-    let steps = others.get(role);
+  #stepsOf(level: number, flowLevel: number): LevelSteps {
+    if (level === flowLevel) return this.flow;
+    const role = level > flowLevel ? "inner" : level === 0 ? "outer" : "middle";
+    let steps = this.#others.get(role);
     if (steps === undefined) {
-      steps = createLevelSteps(book, role);
-      others.set(role, steps);
+      steps = createLevelSteps(this.#book, role);
+      this.#others.set(role, steps);
     }
     return steps;
-  };
-  const roleOf = (level: number, flowLevel: number): PacketRole =>
-    level === flowLevel ? "flow" : level > flowLevel ? "inner" : level === 0 ? "outer" : "middle";
-
-  return {
-    flow,
-    add(list, { levels, count }, agentVlan, flowLevel = flowLevelOf({ levels, count })) {
-      // Of what is within the flow's packet only the innermost has names.
-      for (let i = flowLevel + 1 < count ? count - 1 : flowLevel; i >= 0; i = i > flowLevel ? flowLevel : i - 1) {
-        const header = levels[i] as PacketHeader;
-        addHeader(list, stepsOf(roleOf(i, flowLevel)), header, i === flowLevel ? agentVlan : -1);
-        if (header.tunnel < 0) continue;
-        // What a tunnel's header says is about the packet within, unless the flow's is the outermost.
-        const about = flowLevel === 0 ? i : i + 1;
-        if (about < count) addTunnel(list, stepsOf(roleOf(about, flowLevel)), header);
-      }
-    },
-  };
+  }
 }
 
 type EntryFields = Parameters<StepBook["entry"]>[1];
@@ -217,17 +216,17 @@ function createLevelSteps(book: StepBook, role: PacketRole) {
     source6: book.field(names.source, "ipv6"),
     destination4: book.field(names.destination, "ipv4"),
     destination6: book.field(names.destination, "ipv6"),
-    trafficClass: book.entry(256, entries.trafficClass, { upper: names.dscp }),
+    trafficClass: book.entry(256, entries.trafficClass, undefined, names.dscp),
     ttl: book.field(names.ttl, "number"),
     length: book.field(names.length, "number"),
     flowLabel: book.field(names.flowLabel, "number"),
     fragmentId: book.field(names.fragmentId, "number"),
     fragmentOffset: book.field(names.fragmentOffset, "number"),
     fragmentFlags: book.field(names.fragmentFlags, "number"),
-    protocol: book.entry(256, entries.protocol, { number: names.protocol }),
+    protocol: book.entry(256, entries.protocol, names.protocol),
     sourcePort: book.field(names.sourcePort, "number"),
     destinationPort: book.field(names.destinationPort, "number"),
-    tcpFlags: book.entry(512, entries.tcpFlags, { number: names.tcpFlags }),
+    tcpFlags: book.entry(512, entries.tcpFlags, names.tcpFlags),
     icmpType: book.field(names.icmpType, "number"),
     icmpCode: book.field(names.icmpCode, "number"),
     igmpType: book.field(names.igmpType, "number"),
@@ -352,39 +351,33 @@ function addIp(list: StepSink, steps: LevelSteps, header: PacketHeader): void {
 }
 
 /** Reads the beginning of a packet into fields. */
-export interface PacketFields {
+export class PacketFields {
+  readonly #packet = createParsedPacket();
+  /** Made with the first packet: thousands of entries, and most exporters send none. */
+  #made: { readonly list: StepList; readonly steps: PacketSteps } | undefined;
+
+  /** The length of the IP packet that was read last, by the outermost IP header; -1 when there was none. */
+  get ipLength(): number {
+    return ipLengthOf(this.#packet);
+  }
+
   /**
    * @param of what is known of the flow: where its addresses are those of one of the packets, that one is the flow's and what is
    *   within it has names with `flow.inner.`; else the innermost is.
    */
-  read(source: ByteSource, at: number, end: number, start: PacketStart, of: FieldValues): RecordFields;
-  /** The length of the IP packet that was read last, by the outermost IP header; -1 when there was none. */
-  readonly ipLength: number;
+  read(source: ByteSource, at: number, end: number, start: PacketStart, of: FieldValues): RecordFields {
+    parsePacket(source.bytes, at, end, start, this.#packet);
+    const { list, steps } = (this.#made ??= fieldSteps());
+    list.clear();
+    steps.add(list, this.#packet, -1, levelWithin(this.#packet, source, of));
+    const fields: RecordFields = new Map();
+    list.putInto(fields, 0, list.end, source);
+    return fields;
+  }
 }
 
-export function createPacketFields(): PacketFields {
-  const packet = createParsedPacket();
-  /** Made with the first packet: thousands of entries, and most exporters send none. */
-  let made: ReturnType<typeof createFieldSteps> | undefined;
-
-  return {
-    get ipLength() {
-      return ipLengthOf(packet);
-    },
-    read(source, at, end, start, of) {
-      parsePacket(source.bytes, at, end, start, packet);
-      const { list, steps } = (made ??= createFieldSteps());
-      list.clear();
-      steps.add(list, packet, -1, levelWithin(packet, source, of));
-      const fields: RecordFields = new Map();
-      list.putInto(fields, 0, list.end, source);
-      return fields;
-    },
-  };
-}
-
-/** Steps that only make fields. */
-function createFieldSteps() {
-  const book = createStepBook(undefined);
-  return { list: createStepList(book, undefined), steps: createPacketSteps(book) };
+/** Makes steps that only make fields. */
+function fieldSteps() {
+  const book = new StepBook(undefined);
+  return { list: new StepList(book, undefined), steps: new PacketSteps(book) };
 }

@@ -6,7 +6,7 @@ import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import { toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/convert-type.ts";
 import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
-import { createPacketFields } from "../packet/packet-steps.ts";
+import { PacketFields } from "../packet/packet-steps.ts";
 import type { ByteRange, ReadResult } from "./decoder.ts";
 import {
   createGatheredValues,
@@ -90,7 +90,7 @@ export function createRecordReader(
   counters: CounterNames,
 ): RecordReader {
   let places = createFieldPlaces(64);
-  const packets = createPacketFields();
+  const packets = new PacketFields();
   const elementPlans = createElementPlans(planTemplate);
 
   const bootTimeOf = (source: FieldSource, field: number): number | undefined => {

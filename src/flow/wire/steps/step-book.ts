@@ -6,8 +6,7 @@ import {
   type Value,
   type Workspace,
 } from "../../../record/index.ts";
-import { createProgramWriter, type Operation } from "../../kernel/program-writer.ts";
-import { endMark } from "../../kernel/program-writer.ts";
+import { endMark, ProgramWriter, type Operation } from "../../kernel/program-writer.ts";
 import * as layout from "../../kernel/layout.gen.ts";
 import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./steps.ts";
 
@@ -32,27 +31,6 @@ export interface Step {
 type Fields = readonly (readonly [name: string, value: Value | undefined])[];
 
 type EntryFields = (number: number) => Fields;
-
-/** Defines steps. */
-export interface StepBook {
-  /** A field whose value is of a kind. @param before fields that are always the same before it. */
-  field(name: string, kind: StepKind, before?: Fields): Step;
-  /** Fields that are always the same. @param name of the one whose number others of the line follow from; it goes with the step. */
-  fixed(fields: Fields, name?: string): Step;
-  /** Several steps as one: their values lie together, so the place where they begin is enough. */
-  block(parts: readonly Part[]): Step;
-  /**
-   * Fields that follow from a number below `size`; those undefined are left out.
-   *
-   * @param fieldsOf always says the same; the very same function spares its texts being made again.
-   * @param names of what others of the line follow from: the number itself, and the number without its lower two bits.
-   */
-  entry(size: number, fieldsOf: EntryFields, names?: EntryNames): Step;
-  /** Fields that are given as they are, and arrays of bytes in hex; only lists make use of them. */
-  readonly given: Step;
-  readonly hexes: Step;
-  find(place: number): Step;
-}
 
 /** A step of a block: how many bytes behind the place of the block its value is, and how it is read. */
 export type Part = readonly [step: Step, offset: number, read: PartRead];
@@ -80,13 +58,8 @@ function partCode(code: number, read: PartRead): number {
   return partOf;
 }
 
-export interface EntryNames {
-  readonly number?: string;
-  readonly upper?: string;
-}
-
 /** What a step needs in memory that the kernel reads. */
-export interface StepMemory {
+interface StepMemory {
   readonly workspace: Workspace;
   /** Where the kernel keeps values that others of a line follow from, by the names of their fields. */
   readonly slots: ReadonlyMap<string, number>;
@@ -115,137 +88,140 @@ const variants: Readonly<Partial<Record<StepKind, number>>> = {
   stackExperimental: layout.stackOfExperimental,
 };
 
-/** @param memory undefined: steps only make fields. */
-export function createStepBook(memory: StepMemory | undefined): StepBook {
-  const steps = new Map<number, Step>();
-  let end: number = layout.steps;
-
+/** Defines steps: the instruction table of the kernel. */
+export class StepBook {
+  /** Fields that are given as they are, and arrays of bytes in hex; only lists make use of them. */
+  readonly given: Step;
+  readonly hexes: Step;
+  readonly #memory: StepMemory | undefined;
+  readonly #steps = new Map<number, Step>();
   /** By content: packets in samples and packets in templates have the same steps. */
-  const places = new Map<string, number>();
+  readonly #places = new Map<string, number>();
+  #end: number = layout.steps;
 
-  const place = (bytes: Uint8Array): number => {
-    const at = end;
-    if (memory === undefined) {
-      end += 1;
+  /** @param memory undefined: steps only make fields. */
+  constructor(memory: StepMemory | undefined) {
+    this.#memory = memory;
+    this.given = this.#add("", { code: layout.stepGiven }, [], 0, () => {});
+    this.hexes = this.#add("", { code: layout.stepHexes }, [], 0, () => {});
+  }
+
+  find(place: number): Step {
+    const step = this.#steps.get(place);
+    if (step === undefined) throw new RangeError(`no step at ${place}`);
+    return step;
+  }
+
+  /** A field whose value is of a kind. @param before fields that are always the same before it. */
+  field(name: string, kind: StepKind, before: Fields = []): Step {
+    const [code, maxLength, opening] = codes[kind];
+    const operation = { code, slot: this.#slotOf(name), argument: variants[kind] ?? 0, field: name };
+    const read = readStepValue[kind];
+    const known = present(before);
+    const text = `${renderFields(known).toString()},${JSON.stringify(name)}:${opening}`;
+    return this.#add(text, operation, [...known.map(([each]) => each), name], maxLength, (record, value, source) => {
+      for (const [each, fixed] of known) record.set(each, fixed);
+      record.set(name, read(value, source));
+    });
+  }
+
+  /** Fields that are always the same. @param name of the one whose number others of the line follow from; it goes with the step. */
+  fixed(fields: Fields, name?: string): Step {
+    const known = present(fields);
+    const names = known.map(([each]) => each);
+    const operation = { code: layout.stepFixed, slot: this.#slotOf(name) };
+    return this.#add(renderFields(known).toString(), operation, names, 0, (record) => {
+      for (const [each, value] of known) record.set(each, value);
+    });
+  }
+
+  /** Several steps as one: their values lie together, so the place where they begin is enough. */
+  block(parts: readonly Part[]): Step {
+    const programs = parts.map(([{ program }, offset, read], i) => {
+      const part = Buffer.from(program);
+      part.writeUInt16LE(offset, layout.operationPlace);
+      part[layout.operationCode] = partCode(program[layout.operationCode] as number, read);
+      part.writeUInt16LE(i === parts.length - 1 ? 0 : part.length, layout.operationSize);
+      return part;
+    });
+    return this.#addProgram(Buffer.concat(programs), {
+      parts,
+      names: parts.flatMap(([{ names }]) => names),
+      maxLength: parts.reduce((sum, [step]) => sum + step.maxLength, 0),
+      put(record, at, source) {
+        for (const [step, offset, read] of parts) {
+          const value = readPart[read](source.view, at + offset);
+          if (read !== "known32" || value !== unknown32) step.put(record, value, source);
+        }
+      },
+    });
+  }
+
+  /**
+   * Fields that follow from a number below `size`; those undefined are left out.
+   *
+   * @param fieldsOf always says the same; the very same function spares its texts being made again.
+   * @param numberName of what others of the line follow from: the number itself.
+   * @param upperName the same for the number without its lower two bits.
+   */
+  entry(size: number, fieldsOf: EntryFields, numberName?: string, upperName?: string): Step {
+    const { bytes, lengths, names } = entryTexts(size, fieldsOf);
+    const table = Buffer.alloc(8 * size);
+    let at = this.#place(bytes);
+    lengths.forEach((length, i) => {
+      table.writeUInt32LE(at, 8 * i);
+      table.writeUInt32LE(length, 8 * i + 4);
+      at += length;
+    });
+    const operation = {
+      code: layout.stepEntry,
+      slot: this.#slotOf(numberName),
+      length: this.#slotOf(upperName),
+      argument: this.#place(table),
+      fields: [...names],
+    };
+    return this.#add("", operation, [...names], Math.max(0, ...lengths), (record, value) => {
+      if (value >= size) return;
+      for (const [name, own] of fieldsOf(value)) if (own !== undefined) record.set(name, own);
+    });
+  }
+
+  #place(bytes: Uint8Array): number {
+    const at = this.#end;
+    if (this.#memory === undefined) {
+      this.#end += 1;
       return at;
     }
     const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-    const known = places.get(key);
+    const known = this.#places.get(key);
     if (known !== undefined) return known;
-    places.set(key, at);
-    end += Math.ceil((bytes.length + 16) / 16) * 16;
-    if (end > layout.stepsEnd) throw new RangeError("the memory for steps is full");
-    memory.workspace.bytes.set(bytes, at);
+    this.#places.set(key, at);
+    this.#end += Math.ceil((bytes.length + 16) / 16) * 16;
+    if (this.#end > layout.stepsEnd) throw new RangeError("the memory for steps is full");
+    this.#memory.workspace.bytes.set(bytes, at);
     return at;
-  };
-  const slotOf = (name: string | undefined): number =>
-    (name === undefined ? undefined : memory?.slots.get(name)) ?? layout.unusedSlot;
+  }
 
-  const addProgram = (program: Buffer, of: Omit<Step, "place" | "program">): Step => {
-    const step = { place: place(program), program, ...of };
-    steps.set(step.place, step);
+  #slotOf(name: string | undefined): number {
+    return (name === undefined ? undefined : this.#memory?.slots.get(name)) ?? layout.unusedSlot;
+  }
+
+  #addProgram(program: Buffer, of: Omit<Step, "place" | "program">): Step {
+    const step = { place: this.#place(program), program, ...of };
+    this.#steps.set(step.place, step);
     return step;
-  };
-  const add = (
-    text: string,
-    operation: Operation,
-    { names, maxValue, put }: Pick<Step, "names" | "put"> & { readonly maxValue: number },
-  ): Step => {
-    const writer = createProgramWriter(false);
+  }
+
+  #add(text: string, operation: Operation, names: readonly string[], maxValue: number, put: Step["put"]): Step {
+    const writer = new ProgramWriter(false);
     const { mark, name } = endMark(operation, text);
     writer.text(text);
     writer.operation(mark === 0 ? operation : { ...operation, length: operation.length ?? name });
     const program = writer.bytes();
     program.writeUInt16LE(0, layout.operationSize);
     program[layout.stepMark] = mark;
-    return addProgram(program, { maxLength: Buffer.byteLength(text) + maxValue, put, names });
-  };
-
-  const given = add("", { code: layout.stepGiven }, { names: [], maxValue: 0, put() {} });
-  const hexes = add("", { code: layout.stepHexes }, { names: [], maxValue: 0, put() {} });
-  return {
-    given,
-    hexes,
-    find(at) {
-      const step = steps.get(at);
-      if (step === undefined) throw new RangeError(`no step at ${at}`);
-      return step;
-    },
-    field(name, kind, before = []) {
-      const [code, maxLength, opening] = codes[kind];
-      const operation = { code, slot: slotOf(name), argument: variants[kind] ?? 0, field: name };
-      const read = readStepValue[kind];
-      const known = present(before);
-      return add(`${renderFields(known).toString()},${JSON.stringify(name)}:${opening}`, operation, {
-        names: [...known.map(([each]) => each), name],
-        maxValue: maxLength,
-        put(record, value, source) {
-          for (const [each, fixed] of known) record.set(each, fixed);
-          record.set(name, read(value, source));
-        },
-      });
-    },
-    fixed(fields, name) {
-      const known = present(fields);
-      return add(
-        renderFields(known).toString(),
-        { code: layout.stepFixed, slot: slotOf(name) },
-        {
-          names: known.map(([each]) => each),
-          maxValue: 0,
-          put(record) {
-            for (const [each, value] of known) record.set(each, value);
-          },
-        },
-      );
-    },
-    block(parts) {
-      const programs = parts.map(([{ program }, offset, read], i) => {
-        const part = Buffer.from(program);
-        part.writeUInt16LE(offset, layout.operationPlace);
-        part[layout.operationCode] = partCode(program[layout.operationCode] as number, read);
-        part.writeUInt16LE(i === parts.length - 1 ? 0 : part.length, layout.operationSize);
-        return part;
-      });
-      const maxLength = parts.reduce((sum, [step]) => sum + step.maxLength, 0);
-      return addProgram(Buffer.concat(programs), {
-        parts,
-        names: parts.flatMap(([{ names }]) => names),
-        maxLength,
-        put(record, at, source) {
-          for (const [step, offset, read] of parts) {
-            const value = readPart[read](source.view, at + offset);
-            if (read !== "known32" || value !== unknown32) step.put(record, value, source);
-          }
-        },
-      });
-    },
-    entry(size, fieldsOf, { number, upper } = {}) {
-      const { bytes, lengths, names } = entryTexts(size, fieldsOf);
-      const table = Buffer.alloc(8 * size);
-      let at = place(bytes);
-      lengths.forEach((length, i) => {
-        table.writeUInt32LE(at, 8 * i);
-        table.writeUInt32LE(length, 8 * i + 4);
-        at += length;
-      });
-      const operation = {
-        code: layout.stepEntry,
-        slot: slotOf(number),
-        length: slotOf(upper),
-        argument: place(table),
-        fields: [...names],
-      };
-      return add("", operation, {
-        names: [...names],
-        maxValue: Math.max(0, ...lengths),
-        put(record, value) {
-          if (value >= size) return;
-          for (const [name, own] of fieldsOf(value)) if (own !== undefined) record.set(name, own);
-        },
-      });
-    },
-  };
+    return this.#addProgram(program, { maxLength: Buffer.byteLength(text) + maxValue, put, names });
+  }
 }
 
 interface EntryTexts {

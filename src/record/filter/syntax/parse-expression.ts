@@ -33,99 +33,127 @@ export function parseExpression(text: string, source: string): Expression {
   if (text.length > maxLength) {
     throw new FilterError(source, text, maxLength, 1, `the filter has more than ${maxLength} characters`);
   }
-  const tokens = readTokens(text, source);
-  let position = 0;
-  let depth = 0;
+  return new Parser(text, source).parse();
+}
 
-  const peek = (): Token => tokens[position] as Token;
-  const fail = (token: Token, fault: string): never => {
-    throw new FilterError(source, text, token.at, token.length, fault);
-  };
-  const next = (): Token => tokens[position++] as Token;
-  const isWord = (word: string): boolean => peek().kind === "word" && peek().text.toLowerCase() === word;
-  const takeWord = (word: string): boolean => {
-    const isThere = isWord(word);
-    if (isThere) position++;
-    return isThere;
-  };
+class Parser {
+  readonly #text: string;
+  readonly #source: string;
+  readonly #tokens: readonly Token[];
+  #position = 0;
+  #depth = 0;
 
-  const parseJoined = (kind: "and" | "or", parsePart: () => Expression): Expression => {
-    const terms = [parsePart()];
-    while (takeWord(kind)) terms.push(parsePart());
-    return terms.length === 1 ? (terms[0] as Expression) : { kind, terms };
-  };
-  const parseOr = (): Expression => parseJoined("or", parseAnd);
-  const parseAnd = (): Expression => parseJoined("and", parseUnary);
+  constructor(text: string, source: string) {
+    this.#text = text;
+    this.#source = source;
+    this.#tokens = readTokens(text, source);
+  }
 
-  const parseUnary = (): Expression => {
-    if (++depth > maxDepth) fail(peek(), `the filter is nested more than ${maxDepth} levels deep`);
-    const expression = parseUnaryInside();
-    depth--;
+  parse(): Expression {
+    const expression = this.#parseOr();
+    const rest = this.#peek();
+    if (rest.kind !== "end") this.#fail(rest, `expected and, or, or the end of the filter, not ${shown(rest)}`);
     return expression;
-  };
-  const parseUnaryInside = (): Expression => {
-    if (takeWord("not")) return { kind: "not", term: parseUnary() };
-    if (peek().kind !== "open") return parseTerm();
-    const open = next();
-    const inside = parseOr();
-    if (peek().kind !== "close") fail(peek(), `expected and, or, or the closing bracket of ${open.text}`);
-    closeBracket(open);
+  }
+
+  #peek(): Token {
+    return this.#tokens[this.#position] as Token;
+  }
+
+  #next(): Token {
+    return this.#tokens[this.#position++] as Token;
+  }
+
+  #fail(token: Token, fault: string): never {
+    throw new FilterError(this.#source, this.#text, token.at, token.length, fault);
+  }
+
+  #takeWord(word: string): boolean {
+    const { kind, text } = this.#peek();
+    const isThere = kind === "word" && text.toLowerCase() === word;
+    if (isThere) this.#position++;
+    return isThere;
+  }
+
+  #parseJoined(kind: "and" | "or", parsePart: () => Expression): Expression {
+    const terms = [parsePart()];
+    while (this.#takeWord(kind)) terms.push(parsePart());
+    return terms.length === 1 ? (terms[0] as Expression) : { kind, terms };
+  }
+  #parseOr(): Expression {
+    return this.#parseJoined("or", () => this.#parseJoined("and", () => this.#parseUnary()));
+  }
+
+  #parseUnary(): Expression {
+    if (++this.#depth > maxDepth) this.#fail(this.#peek(), `the filter is nested more than ${maxDepth} levels deep`);
+    const expression = this.#parseUnaryInside();
+    this.#depth--;
+    return expression;
+  }
+  #parseUnaryInside(): Expression {
+    if (this.#takeWord("not")) return { kind: "not", term: this.#parseUnary() };
+    if (this.#peek().kind !== "open") return this.#parseTerm();
+    const open = this.#next();
+    const inside = this.#parseOr();
+    if (this.#peek().kind !== "close")
+      this.#fail(this.#peek(), `expected and, or, or the closing bracket of ${open.text}`);
+    this.#closeBracket(open);
     return inside;
-  };
+  }
 
-  const closeBracket = (open: Token): void => {
-    const close = next();
-    if (closing[open.text] !== close.text) fail(close, `expected ${closing[open.text]} to close ${open.text}`);
-  };
+  #closeBracket(open: Token): void {
+    const close = this.#next();
+    if (closing[open.text] !== close.text) this.#fail(close, `expected ${closing[open.text]} to close ${open.text}`);
+  }
 
-  const parseTerm = (): Expression => {
-    const name = next();
-    if (name.kind === "end") return fail(name, tokens.length === 1 ? "the filter is empty" : "expected a field");
+  #parseTerm(): Expression {
+    const name = this.#next();
+    if (name.kind === "end")
+      return this.#fail(name, this.#tokens.length === 1 ? "the filter is empty" : "expected a field");
     if (name.kind !== "word" && name.kind !== "name") {
-      return fail(name, `expected a field, such as src or flow.dst.ip.addr, not ${shown(name)}`);
+      return this.#fail(name, `expected a field, such as src or flow.dst.ip.addr, not ${shown(name)}`);
     }
     if (keywords.has(name.text.toLowerCase()) && name.kind === "word") {
-      return fail(name, `expected a field before ${name.text}`);
+      return this.#fail(name, `expected a field before ${name.text}`);
     }
-    const isNot = takeWord("not");
-    const operatorToken = next();
+    const isNot = this.#takeWord("not");
+    const operatorToken = this.#next();
     const operator = operatorOf(operatorToken);
     if (operator === undefined || (isNot && operator !== "in" && operator !== "exists")) {
-      return fail(operatorToken, isNot ? "expected in or exists behind not" : expectedOperator(name, operatorToken));
+      return this.#fail(
+        operatorToken,
+        isNot ? "expected in or exists behind not" : expectedOperator(name, operatorToken),
+      );
     }
-    const values = operator === "exists" ? [] : operator === "in" ? parseSet() : [parseValue()];
+    const values = operator === "exists" ? [] : operator === "in" ? this.#parseSet() : [this.#parseValue()];
     const term: Expression = { kind: "term", name, operator, operatorToken, values };
     return isNot ? { kind: "not", term } : term;
-  };
+  }
 
-  const parseValue = (): Token => {
-    const value = next();
+  #parseValue(): Token {
+    const value = this.#next();
     if (value.kind === "text" || (value.kind === "word" && !keywords.has(value.text.toLowerCase()))) return value;
     if (value.kind === "word")
-      return fail(value, `expected a value; put "${value.text}" in quotes if it is meant as text`);
-    return fail(
+      return this.#fail(value, `expected a value; put "${value.text}" in quotes if it is meant as text`);
+    return this.#fail(
       value,
       value.kind === "open" ? `expected a value; a list in brackets comes behind "in"` : "expected a value",
     );
-  };
+  }
 
-  const parseSet = (): readonly Token[] => {
-    if (peek().kind !== "open") return [parseValue()];
-    const open = next();
-    const values = [parseValue()];
-    while (peek().kind === "comma") {
-      next();
+  #parseSet(): readonly Token[] {
+    if (this.#peek().kind !== "open") return [this.#parseValue()];
+    const open = this.#next();
+    const values = [this.#parseValue()];
+    while (this.#peek().kind === "comma") {
+      this.#next();
       // A comma may stand behind the last value, too.
-      if (peek().kind !== "close") values.push(parseValue());
+      if (this.#peek().kind !== "close") values.push(this.#parseValue());
     }
-    if (peek().kind !== "close") fail(peek(), "expected a comma or the closing bracket of the list");
-    closeBracket(open);
+    if (this.#peek().kind !== "close") this.#fail(this.#peek(), "expected a comma or the closing bracket of the list");
+    this.#closeBracket(open);
     return values;
-  };
-
-  const expression = parseOr();
-  if (peek().kind !== "end") fail(peek(), `expected and, or, or the end of the filter, not ${shown(peek())}`);
-  return expression;
+  }
 }
 
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
