@@ -218,7 +218,9 @@ export class StateFile {
 
   /** Replaces it. One call at a time. @throws the errors of the system. */
   async write(index: UdmIndex, head: string): Promise<void> {
-    if (this.#writes === 0) for (const left of await findLeftOvers(this.#io, this.#path)) await this.#io.unlink(left);
+    // One that cannot be removed does not keep this one from being written.
+    const leftOvers = this.#writes === 0 ? await findLeftOvers(this.#io, this.#path) : [];
+    for (const left of leftOvers) await this.#io.unlink(left).catch(() => {});
     const temporary = temporaryPath(this.#path, this.#run, this.#writes++);
     const plan = { target: this.#path, temporary, ...(this.#mode !== undefined && { mode: this.#mode }) };
     await replaceContent(this.#io, plan, this.#pieces(index, head));

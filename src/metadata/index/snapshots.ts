@@ -249,6 +249,7 @@ export function createPlacesBuffer(): SharedArrayBuffer {
 /** Where one layer has entries. */
 export class LayerPlaces {
   readonly #words: Int32Array;
+  readonly #keyWords = createKeyWords();
   /** Its bit. */
   readonly bit: number;
 
@@ -259,7 +260,7 @@ export class LayerPlaces {
 
   /** To be called before a state that has the key is published. */
   add(key: Key): void {
-    const { first, last } = setKeyWords(createKeyWords(), key);
+    const { first, last } = setKeyWords(this.#keyWords, key);
     if (areNear(key.family, first, last)) return this.#set(narrowPlace(key.family, first));
     const from = wideNumber(key.family, first);
     const to = wideNumber(key.family, last);

@@ -284,6 +284,8 @@ export class SourceReader {
   }
 }
 
+const nsOfSecond = 1_000_000_000n;
+
 async function readPath(
   io: FileIo,
   path: string,
@@ -295,9 +297,12 @@ async function readPath(
     // Reading of others may never end.
     if (kind !== "file") throw new SourceFault("configuration", `${path} is not a file`);
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
-    const stamp = `${size} ${Number(modified) / 1e6} ${inode}`;
+    // Spelt as by `mtimeMs` and `ino` of Node.js, as last good copies have it.
+    const ms = Number(modified / nsOfSecond) * 1000 + Number(modified % nsOfSecond) / 1e6;
+    const stamp = `${size} ${ms} ${Number(inode)}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
-    return { bytes: Buffer.from(await io.read(path)), validators: { stamp } };
+    const bytes = await io.read(path);
+    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), validators: { stamp } };
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
