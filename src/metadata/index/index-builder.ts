@@ -153,8 +153,8 @@ const cachedEntries = 16;
 const batchItems = 1024;
 
 /**
- * Builds a state of many entries, which may come in any order, in memory that another thread has leased to this one. What is not finished need not be
- * given up. Each one begins with all of the leased memory: what an earlier builder of the lease made is gone.
+ * Builds a state of many entries, which may come in any order, in memory that another thread has leased to this one. What is not finished
+ * need not be given up. Each one begins with all of the leased memory: what an earlier builder of the lease made is gone.
  */
 export class StateBuilder {
   readonly #lease: IndexLease;
