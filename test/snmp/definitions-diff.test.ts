@@ -122,6 +122,11 @@ const rows: readonly [string, Files, readonly [ChangeClass, string?][]][] = [
     [["extension", "IF-MIB::ifTable"]],
   ],
   [
+    "contexts",
+    inIf("discovery_attribute: ifDescr", "discovery_attribute: ifDescr\n  contexts: [vlan-1]"),
+    [["extension", "IF-MIB::ifTable"]],
+  ],
+  [
     "nothing but comments, order and files",
     { "objects/if.yml": "# moved\n", "objects/other/if.yml": `# from there\n${ifFile}` },
     [],

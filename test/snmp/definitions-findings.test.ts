@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { formatFinding, readNetworks } from "../../src/snmp/index.ts";
 import { baseFiles, DefinitionTree, type Files } from "../support/definition-tree.ts";
 
 const ifFile = baseFiles["objects/if.yml"] as string;
@@ -426,4 +427,24 @@ test("no message has a community or a passphrase in it", async (t) => {
     assert.ok(outcome.findings.length > 0, text);
     assert.ok(!JSON.stringify(outcome.findings).includes(secret.slice(0, 7)), JSON.stringify(outcome.findings));
   }
+});
+
+test("findings name the whole id, also of two that begin alike", () => {
+  const ids = ["one", "two"].map((end) => "x".repeat(200) + end);
+  const text = ids.map((id) => `${id}: {ranges: [nowhere], communities: [sesame]}\n`).join("");
+  const { findings } = readNetworks("networks.yml", Buffer.from(text), 100);
+  assert.deepEqual(
+    findings.map(({ id }) => id),
+    ids,
+  );
+});
+
+test("a wrong value of all networks is reported at the key of each network, wherever it stands", () => {
+  const shared = "default:\n  communities: [sesame]\n  port: 0\n";
+  const lab = "lab:\n  ranges: [192.0.2.1]\n";
+  const said = (text: string): string[] =>
+    readNetworks("networks.yml", Buffer.from(text), 100).findings.map((finding) => formatFinding(finding));
+  const fault = 'lab: port: expected a whole number from 1 to 65535, found "0"';
+  assert.deepEqual(said(lab + shared), [`networks.yml:1:1: ${fault}`]);
+  assert.deepEqual(said(shared + lab), [`networks.yml:4:1: ${fault}`]);
 });

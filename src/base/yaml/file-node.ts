@@ -13,6 +13,8 @@ export interface ShapeFinding extends TextPosition {
   readonly severity: "error" | "warning";
   /** The keys, and the parts of lists, that lead there: `["attribute ifName", "syntax"]`. */
   readonly about: readonly string[];
+  /** The key of the outermost mapping behind which it stands, as the text has it. */
+  readonly outermost: string | number | undefined;
   readonly message: string;
   /** What was probably meant. */
   readonly suggestion: string | undefined;
@@ -48,18 +50,19 @@ export class ShapeReport {
     about: readonly string[],
     message: string,
     suggestion?: string,
+    outermost?: string | number,
   ): void {
     const count = severity === "error" ? ++this.errors : ++this.#warnings;
-    if (count <= this.#most) this.#findings.push({ severity, at, about, message, suggestion });
+    if (count <= this.#most) this.#findings.push({ severity, at, about, outermost, message, suggestion });
   }
 
   /** Returns all findings in the order of the text. */
   get findings(): readonly ShapeFinding[] {
     // Positions are found fast when they are asked for in the order of the text.
     const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
-    return inOrder.map(({ severity, at, about, message, suggestion }) => {
+    return inOrder.map(({ severity, at, about, outermost, message, suggestion }) => {
       const { line, column } = this.#positionOf(at);
-      return { severity, line, column, about, message, suggestion };
+      return { severity, line, column, about, outermost, message, suggestion };
     });
   }
 
@@ -134,7 +137,11 @@ export class FileNode {
     suggestion: string | undefined,
     side: "key" | "value",
   ): void {
-    this.report.add(severity, this.offset(side), this.about(), message, suggestion);
+    this.report.add(severity, this.offset(side), this.about(), message, suggestion, this.#outermost);
+  }
+
+  get #outermost(): string | number | undefined {
+    return this.#parent?.step === undefined ? this.step : this.#parent.#outermost;
   }
 
   /** Gives the offset in the text that a message about it names. */
@@ -190,7 +197,8 @@ export class FileNode {
 
   /** Gives its key as a scalar. */
   get key(): FileNode {
-    return this.#as({ ...emptyScalar, at: this.#keyAt, text: String(this.step) });
+    const text = String(this.step);
+    return this.#as({ kind: "scalar", at: this.#keyAt, tag: undefined, text, isPlain: false, weight: 1, depth: 1 });
   }
 
   /** Gives itself, or an empty mapping in the place of null. */
@@ -214,7 +222,6 @@ export class FileNode {
 }
 
 export const emptyMapping = { kind: "mapping", at: 0, tag: undefined, pairs: [], weight: 1, depth: 1 } as const;
-const emptyScalar = { kind: "scalar", at: 0, tag: undefined, text: "", isPlain: false, weight: 1, depth: 1 } as const;
 
 class MergeFault extends Error {}
 
@@ -233,5 +240,5 @@ function describe(node: YamlNode): string {
 
 /** Makes a finding of a text that is no YAML. */
 export function faultFinding({ position, message }: YamlFault): ShapeFinding {
-  return { severity: "error", ...position, about: [], message, suggestion: undefined };
+  return { severity: "error", ...position, about: [], outermost: undefined, message, suggestion: undefined };
 }

@@ -47,17 +47,17 @@ export class Shape<T> {
 
   /** Makes something else of what was read. */
   to<U>(make: (value: T, at: FileNode) => U | undefined): Shape<U> {
-    return new Shape(this.expected, (at) => mapped(this.read(at), (value) => make(value, at)), this.rows);
+    const read = (at: FileNode): U | undefined => {
+      const value = this.read(at);
+      return value === undefined ? undefined : make(value, at);
+    };
+    return new Shape(this.expected, read, this.rows);
   }
 
   /** Takes null for an empty mapping. */
   orEmpty(): Shape<T> {
     return new Shape(this.expected, (at) => this.read(at.orEmpty), this.rows);
   }
-}
-
-function mapped<T, U>(value: T | undefined, make: (value: T) => U | undefined): U | undefined {
-  return value === undefined ? undefined : make(value);
 }
 
 /** What a shape reads. */
@@ -126,18 +126,26 @@ export const bool: Shape<boolean> = scalar("true or false", (given) => {
 /** A list; what stands in it is called `each` in messages, or by the name of the list. */
 export function list<T>(item: Shape<T>, each?: string): Shape<T[]> {
   const expected = `a list, each ${item.expected}`;
-  const read = (at: FileNode): T[] | undefined =>
-    at.node.kind === "sequence"
-      ? at.children(each).flatMap((child) => mapped(item.read(child), (value) => [value]) ?? [])
-      : at.expected(expected);
+  const read = (at: FileNode): T[] | undefined => {
+    if (at.node.kind !== "sequence") return at.expected(expected);
+    const values: T[] = [];
+    for (const child of at.children(each)) {
+      const value = item.read(child);
+      if (value !== undefined) values.push(value);
+    }
+    return values;
+  };
   return new Shape(expected, read, below("[]", item.rows));
 }
 
 /** One value, or a list of them. */
 export function oneOrList<T>(item: Shape<T>): Shape<T[]> {
   const all = list(item);
-  const read = (at: FileNode): T[] | undefined =>
-    at.node.kind === "sequence" ? all.read(at) : mapped(item.read(at), (value) => [value]);
+  const read = (at: FileNode): T[] | undefined => {
+    if (at.node.kind === "sequence") return all.read(at);
+    const value = item.read(at);
+    return value === undefined ? undefined : [value];
+  };
   return new Shape(`${item.expected}, or a list of them`, read, item.rows);
 }
 
@@ -168,13 +176,15 @@ export function pairsOf<K, V>(key: Shape<K>, value: Shape<V>, options: PairsOpti
   const read = (at: FileNode): [K, V][] | undefined => {
     if (at.node.kind !== "mapping") return at.expected("a mapping");
     const seen = new Set<unknown>();
-    return at.children(each).flatMap((child): [K, V][] => {
+    const pairs: [K, V][] = [];
+    for (const child of at.children(each)) {
       const given = key.read(child.key);
       if (given !== undefined && seen.size === seen.add(identity(given)).size)
         child.error("is there twice", undefined, "key");
       const found = value.read(child);
-      return given === undefined || found === undefined ? [] : [[given, found]];
-    });
+      if (given !== undefined && found !== undefined) pairs.push([given, found]);
+    }
+    return pairs;
   };
   return new Shape(expected, read, below(name, value.rows));
 }

@@ -134,9 +134,11 @@ const sysoidShape: Shape<readonly string[]> = oneOrList(deviceGroup).to((groups,
 );
 
 /** Labels by OID, as text with a leading dot. */
-const oidLabels: Shape<ReadonlyMap<string, string>> = mapOf(oid, anyText, { name: "<oid>" }).to(
-  (labels) => new Map(Array.from(labels, ([{ oid: numbers }, name]) => [formatOid(numbers), name])),
-);
+const oidLabels: Shape<ReadonlyMap<string, string>> = pairsOf(oid, anyText, { name: "<oid>" }).to((pairs) => {
+  const labels = new Map<string, string>();
+  for (const [{ oid: numbers }, name] of pairs) labels.set(formatOid(numbers), name);
+  return labels;
+});
 
 /** What a file says of one definition of each kind, before it is joined with others. */
 export interface Drafts {
@@ -180,7 +182,7 @@ export function definitionFormat(kind: Kind): Shape<unknown> {
   return pairsOf<unknown, unknown>(key, definitionShapes[kind], { name });
 }
 
-/** Of what a definition means. */
+/** Returns the hash of what a definition means. */
 export function hashOf(kind: Kind, draft: Drafts[Kind]): string {
   return kind === "object" ? objectMeaningHash(draft as ObjectDraft) : meaningHash(draft);
 }

@@ -246,7 +246,7 @@ function warnOfSharedFields(
 }
 
 /**
- * Hash of what a value means: the order of a map's entries does not count, that of a list's does. Lists without a
+ * Returns the hash of what a value means: the order of a map's entries does not count, that of a list's does. Lists without a
  * meaningful order are sorted before they come here.
  */
 export function meaningHash(value: unknown): string {
@@ -255,8 +255,9 @@ export function meaningHash(value: unknown): string {
 
 /** The same for an object, of which there are so many that a text without quotes pays off: no name in it has a line end. */
 export function objectMeaningHash(draft: ObjectDraft): string {
-  const { id, mib, object, type, index, augments, discoveryAttribute, attributes, fixed } = draft;
+  const { id, mib, object, type, contexts, index, augments, discoveryAttribute, attributes, fixed } = draft;
   let text = `${id}\n${mib}\n${object}\n${type}\n${augments}\n${discoveryAttribute?.name}\n`;
+  if (contexts.length > 0) text += `${canonicalText(contexts)}\n`;
   if (fixed.size > 0) text += `${canonicalText(fixed)}\n`;
   for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
   const lines: string[] = [];
@@ -283,10 +284,10 @@ function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   // A syntax is known by its name.
   if ("keepsId" in value && "name" in value) return canonicalText(value.name);
-  const entries = value instanceof Map ? [...value] : Object.entries(value);
-  const texts = entries
-    .filter(([, entry]) => entry !== undefined)
-    .map(([key, entry]) => `${JSON.stringify(key)}:${canonicalText(entry)}`)
-    .sort();
-  return `{${texts.join(",")}}`;
+  const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value);
+  const texts: string[] = [];
+  for (const [key, entry] of entries) {
+    if (entry !== undefined) texts.push(`${JSON.stringify(key)}:${canonicalText(entry)}`);
+  }
+  return `{${texts.sort().join(",")}}`;
 }

@@ -100,7 +100,7 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** What a file says, and what is wrong with it. */
+/** Holds what a file says, and what is wrong with it. */
 export class SettingsFile {
   readonly path: string;
   readonly report: ShapeReport;
@@ -135,7 +135,8 @@ export class SettingsFile {
       const fail: Fail = (message, at) => {
         throw new YamlFault(message, createPositions(content)(at));
       };
-      yield* checkSteps(read, fail);
+      // There are no tags without the one sign, and no merges without the other.
+      if (/!|<</.test(content)) yield* checkSteps(read, fail);
       const root = report.root(wrap(read));
       return new SettingsFile(path, report, isNothing(root) ? undefined : root);
     } catch (error) {
@@ -165,11 +166,10 @@ export class SettingsFile {
   /** All that is wrong with it, in the order of the text. */
   get findings(): Finding[] {
     if (this.#fault !== undefined) return [this.#fault];
-    const found = this.report.findings;
-    const ids = new Map(found.length === 0 ? [] : this.root?.children().map((pair) => [pair.about()[0], pair.step]));
-    return found.map(({ severity, line, column, about: [first, ...about], message, suggestion }) => {
-      const id = first === undefined ? undefined : String(ids.get(first));
-      return { severity, file: this.path, line, column, id, message: [...about, message].join(": "), suggestion };
+    return this.report.findings.map(({ severity, line, column, about, outermost, message, suggestion }) => {
+      const id = outermost === undefined ? undefined : String(outermost);
+      const text = [...about.slice(1), message].join(": ");
+      return { severity, file: this.path, line, column, id, message: text, suggestion };
     });
   }
 }

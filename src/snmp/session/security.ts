@@ -22,6 +22,7 @@ export interface EngineView {
 /** An agent's engine and our notion of its time (RFC 3414 section 2.3). */
 export class Engine {
   readonly id: Uint8Array;
+  /** The largest message that the agent says it takes. */
   readonly maxSize: number;
   readonly #clock: Clock;
   #boots = 0;

@@ -201,7 +201,7 @@ const networkShape: Shape<Network> = mapping(networkFields, {
 }));
 
 const anything = new Shape("anything", () => true);
-/** Of what holds for all networks only the keys are judged; the values are, in each network. */
+/** Judges only the keys of what holds for all networks. Its values are judged in each network. */
 const sharedShape = mapping(
   Object.fromEntries(Object.keys(networkFields).map((name) => [name, optional(anything, "")])),
   { ...tolerant, isAbsent: () => false },
@@ -210,13 +210,18 @@ const sharedShape = mapping(
 /** A file of networks, as one shape. */
 export const networksShape: Shape<[string, Network][]> = pairsOf(anyKey, networkShape, { name: "<network>" });
 
-/** Adds what \`default\` says to each of the other networks, which come before it. */
+/**
+ * Adds what `default` says to each of the other networks. What a network says itself wins. What is wrong with an added value is
+ * reported at the key of the network, wherever `default` stands.
+ */
 function withShared(root: YamlNode): YamlNode {
   if (root.kind !== "mapping") return root;
   const pairs = mergedPairs(root, unreachable);
   const shared = pairs.find(({ key }) => key.text === defaultId)?.value;
   if (shared?.kind !== "mapping") return root;
-  const added = mergedPairs(shared, unreachable).filter(({ key }) => Object.hasOwn(networkFields, key.text));
+  const added = mergedPairs(shared, unreachable)
+    .filter(({ key }) => Object.hasOwn(networkFields, key.text))
+    .map(({ key, value }) => ({ key: { ...key, at: 0 }, value }));
   const joined = (value: YamlNode): YamlNode => {
     if (value === shared || value.kind !== "mapping") return value;
     const own = mergedPairs(value, unreachable);
@@ -230,7 +235,7 @@ function unreachable(message: string): never {
 }
 
 /**
- * Reads \`networks.yml\`: a mapping from names to networks. What \`default\` says holds for all the others.
+ * Reads `networks.yml`: a mapping from names to networks. What `default` says holds for all the others.
  *
  * @param maxAddresses the most addresses of all ranges together: more are an error, never a part of them.
  */
