@@ -1,4 +1,4 @@
-import { lendLines, type Sink } from "../record/index.ts";
+import { leaseLines, type Sink } from "../record/index.ts";
 
 /** Lines in memory that two threads share, reported by the thread that wrote them to the one that has the outputs. */
 interface LineNote {
@@ -156,7 +156,7 @@ export function createLineInbox(memory: LineMemory, sink: Sink): LineInbox {
     for (let note = notes.next(); note !== undefined; note = notes.next()) {
       const { slab, from, to, count } = note;
       const lines = new Uint8Array(bytes, at + slab * slabBytes + from, to - from);
-      lendLines(sink, lines, count, () => notes.giveBack(slab));
+      leaseLines(sink, lines, count, () => notes.giveBack(slab));
       hasSome = true;
     }
     return hasSome;

@@ -241,7 +241,7 @@ export abstract class QueuedSink implements Sink, Component {
     else this.#drop("queue_full", count, lines.length);
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
+  lease(lines: Uint8Array, count: number, done: () => void): void {
     if (this.#ended === undefined && this.#queue.lend(lines, count, done)) {
       this.#idle.end();
       return;
