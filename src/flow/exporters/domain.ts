@@ -102,7 +102,7 @@ export class DomainGroup {
 
   /**
    * The only template of an id on which all ports agree; those of this run are asked first. One that came when another port had
-   * sent for the last time took the place of that port's.
+   * sent for the last time replaced that port's.
    */
   templateOf(id: number, of: Domain): KnownTemplate | undefined {
     const candidates: (readonly [KnownTemplate, Domain])[] = [];
@@ -141,7 +141,7 @@ export interface ProcessHeader {
   readonly uptime: number;
 }
 
-/** What a domain shares of the room of its exporter. */
+/** Parts of a domain that others of its exporter share, or that its budgets bound. */
 type DomainParts = Pick<Domain, "group" | "waiting" | "firewall" | "samples" | "options">;
 
 /** One observation domain of an exporter, and what is kept for it. */

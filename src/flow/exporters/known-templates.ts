@@ -182,7 +182,7 @@ export class KnownTemplates {
     return this.#order.entries();
   }
 
-  /** Puts a template in the place of the one of its id; false when it cannot be used. */
+  /** Replaces the template of an id by another one; returns false when that cannot be used. */
   #replace(
     domain: Domain,
     record: TemplateRecord,

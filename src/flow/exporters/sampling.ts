@@ -216,7 +216,7 @@ function createRateOf(rates: SamplingRates): RateOf {
   };
 }
 
-/** A rate that took the place of another one of the same scope. */
+/** A rate that replaced another one of the same scope. */
 export interface RateChange {
   readonly scope: string;
   readonly from: number;
@@ -366,7 +366,7 @@ export class SamplingTable {
   }
 }
 
-/** What is known, unless nothing is, or what comes counts before it. */
+/** Returns what is known, unless nothing is, or what comes counts before it. */
 export function newer<T>(known: T | undefined, given: T | null, isNewer: boolean): T | undefined {
   return isNewer ? (given ?? known) : (known ?? given ?? undefined);
 }

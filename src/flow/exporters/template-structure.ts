@@ -90,8 +90,8 @@ function sectionBounds(fields: readonly FieldSpecifier[]): ReadonlyMap<number, S
       fields.flatMap(({ pen, id }, i) => (pen === 0 && ids.includes(id) ? [i] : []));
     const offsets = fieldsOf([offset]);
     const sizes = fieldsOf([size]);
-    fieldsOf(elements).forEach((field, turn) => {
-      bounds.set(field, { offsetField: offsets[turn] ?? -1, sizeField: sizes[turn] ?? -1 });
+    fieldsOf(elements).forEach((field, nth) => {
+      bounds.set(field, { offsetField: offsets[nth] ?? -1, sizeField: sizes[nth] ?? -1 });
     });
   }
   return bounds;
