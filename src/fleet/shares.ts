@@ -238,7 +238,7 @@ export class Shares implements Component {
     return this.#held.has(key) ? this.#membership.member : sharerOf(key, pointOf(key), this.#sharers())?.name;
   }
 
-  /** Whether this collector does what one of the members is to do. */
+  /** Returns whether this collector does what one of the members is to do. */
   leads(): boolean {
     return leaderOf(this.#sharers())?.name === this.#membership.member;
   }

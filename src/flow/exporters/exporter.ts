@@ -294,7 +294,7 @@ export class Exporter {
     return this.#waiting.sets < sets;
   }
 
-  /** Whether data sets wait. */
+  /** Returns whether data sets wait. */
   isWaiting(): boolean {
     return this.#waiting.sets > 0;
   }

@@ -240,7 +240,7 @@ export class KnownTemplates {
   }
 }
 
-/** Whether a template did not come since another one of its id was defined elsewhere. Of one that was only read, nobody knows when it came last. */
+/** Returns whether a template did not come since another one of its id was defined elsewhere. Of one that was only read, nobody knows when it came last. */
 function isOlder({ origin, definedAt, refreshedAt }: KnownTemplate, than: number): boolean {
   return (origin === "received" ? refreshedAt : definedAt) < than;
 }

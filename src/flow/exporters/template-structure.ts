@@ -33,7 +33,7 @@ const sectionKinds = [
   { elements: [104], offset: 102, size: 103 },
 ] as const;
 
-/** Whether records of a template have the beginning of a packet. */
+/** Returns whether records of a template have the beginning of a packet. */
 export function hasSection({ fields, scopeCount }: Template): boolean {
   return scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && sections.has(id));
 }

@@ -148,7 +148,7 @@ class FairShare {
     return this.#isTracking ? this.#refusal(number, used, hasCompany) : undefined;
   }
 
-  /** Whether what came by connections may go on although the ring is half full, because it is full of something else. */
+  /** Returns whether what came by connections may go on although the ring is half full, because it is full of something else. */
   admitsStreams(number: number | undefined, hasCompany: boolean): boolean {
     const used = this.#look();
     if (used < this.#ring.capacity * streamsWaitFrom) return true;
@@ -301,7 +301,7 @@ export class RingWriter {
     return true;
   }
 
-  /** Whether a sender decoded well, as far as that was looked at. */
+  /** Returns whether a sender decoded well, as far as that was looked at. */
   isGood(address: string): boolean {
     const number = this.#numbers.get(address);
     return number !== undefined && this.#isGood(number);
@@ -318,7 +318,7 @@ export class RingWriter {
   }
 
   /**
-   * Whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
+   * Returns whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
    * of that half when datagrams fill it.
    */
   hasRoomForStreams(address: string): boolean {
