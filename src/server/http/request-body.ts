@@ -2,8 +2,7 @@ import { createGunzip } from "node:zlib";
 import { ConnectError } from "@connectrpc/connect";
 import { apiError, clientGone } from "../api-error.ts";
 import { quote } from "../../base/text/index.ts";
-import type { ApiMetrics } from "./call-log.ts";
-import type { CallLog } from "./call-log.ts";
+import type { ApiMetrics, CallLog } from "./call-log.ts";
 import { type Call, headerOf } from "./call.ts";
 
 /** Takes a body. */

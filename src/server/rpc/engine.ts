@@ -5,8 +5,19 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { apiError } from "../api-error.ts";
 import { type Call, type HeaderFields, sendBytes, sendError, writePieces } from "../http/call.ts";
 import type { BodyReader, BodyTaker } from "../http/request-body.ts";
-import { envelopeSize, isLong, type Encoded, type LongMessage, encode, type Pace, readRequest } from "./protocol.ts";
-import { type Terms, readTerms, type Protocol, protocolOf } from "./protocol.ts";
+import {
+  envelopeSize,
+  isLong,
+  type Encoded,
+  type LongMessage,
+  encode,
+  type Pace,
+  readRequest,
+  type Terms,
+  readTerms,
+  type Protocol,
+  protocolOf,
+} from "./protocol.ts";
 import { compressFrom, noTerms, type Reply, decodeText, decodeTexts, EnvelopeReply } from "./envelope-reply.ts";
 import { deadlineExceeded } from "../http/active-call.ts";
 import type { Answer, RpcMethod, RpcService } from "./method.ts";

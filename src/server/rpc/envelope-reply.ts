@@ -10,8 +10,9 @@ import {
   inEnvelope,
   isLong,
   type LongMessage,
+  type Terms,
+  type Protocol,
 } from "./protocol.ts";
-import type { Terms, Protocol } from "./protocol.ts";
 import { apiError, grpcErrorTrailer } from "../api-error.ts";
 import { type Call, type HeaderFields, writeBytes, writePieces } from "../http/call.ts";
 
