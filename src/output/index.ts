@@ -11,15 +11,7 @@ export {
 } from "./local/file-sink.ts";
 export { limitRate, prettySink, StdoutSink, type StdoutSinkOptions } from "./local/stdout-sink.ts";
 export { MonitorSink } from "./local/monitor-sink.ts";
-export {
-  createLineInbox,
-  createLineMemory,
-  createLineOutbox,
-  createNoteReader,
-  type LineInbox,
-  type LineMemory,
-  type LineOutbox,
-} from "./line-outbox.ts";
+export { createLineMemory, LineInbox, type LineMemory, LineOutbox, NoteReader } from "./line-outbox.ts";
 export { LineLessee, LineLessor, type LeasedLines } from "./line-lease.ts";
 export {
   anonymizeTexts,
@@ -31,7 +23,7 @@ export {
 } from "./shape/anonymize-lines.ts";
 export { rolledUpFields, RollupSink } from "./shape/rollup.ts";
 export { createLineFilter, createTimestampSource, filteredSink } from "./delivery/line-filter.ts";
-export { Thinning, type ThinningOptions } from "./delivery/thinning.ts";
+export { Thinning, type ThinningOptions } from "./delivery/line-filter.ts";
 export { Delivery, type DeliveryState } from "./delivery/delivery.ts";
 export { dropReasons, type DropReason, OutputMetrics, type OutputReport, type RollupReport } from "./output-metrics.ts";
 export { batchKey, forEachLine, positionOf, type Batch as RecordBatch } from "./delivery/batch.ts";
@@ -43,8 +35,8 @@ export { fieldNames } from "./delivery/line-fields.ts";
 export { TimedCalls } from "./delivery/sender.ts";
 export { clickHouseColumns } from "./clickhouse/table-rows.ts";
 export type { KafkaClient, ProduceAnswer, ProducerId, ProduceRequest } from "./kafka/kafka-client.ts";
-export { createKafkaOutput } from "./kafka/kafka-output.ts";
-export { cloudIdUrl } from "./elasticsearch/settings.ts";
+export { KafkaOutput } from "./kafka/kafka-output.ts";
+export { cloudIdUrl } from "./search/settings.ts";
 export { createAdapter } from "./create-adapter.ts";
 export type { TlsConfig } from "./delivery/tls-options.ts";
 export { outputKinds, type SettingsOf, type StoreWord } from "./kinds.ts";

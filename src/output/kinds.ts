@@ -1,15 +1,13 @@
 import { clickHouse } from "./clickhouse/settings.ts";
-import { cribl } from "./cribl/settings.ts";
 import type { ValuesOf } from "../base/settings/index.ts";
 import type { CommonRows } from "./delivery/settings.ts";
-import { elasticsearch } from "./elasticsearch/settings.ts";
-import { http } from "./http/settings.ts";
+import { cribl, http } from "./http/settings.ts";
 import { kafka } from "./kafka/settings.ts";
 import { loki } from "./loki/settings.ts";
 import { nats } from "./nats/settings.ts";
-import { opensearch } from "./opensearch/settings.ts";
 import { otlp } from "./otlp/settings.ts";
 import type { OwnSettings } from "./output-kind.ts";
+import { elasticsearch, opensearch } from "./search/settings.ts";
 import { splunk } from "./splunk/settings.ts";
 import { syslog } from "./syslog/settings.ts";
 import { victoriaLogs } from "./victoria-logs/settings.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import * as fc from "fast-check";
-import { createLineInbox, createLineMemory, createLineOutbox } from "../../src/output/index.ts";
+import { LineInbox, createLineMemory, LineOutbox } from "../../src/output/index.ts";
 import { LineBuffer, type Value } from "../../src/record/index.ts";
 import { until } from "../support/until.ts";
 import { runs } from "../support/runs.ts";
@@ -18,7 +18,7 @@ function rig(slabs: number, takesWhileWaiting = false) {
   let records = 0;
   let wakes = 0;
   const waits: number[] = [];
-  const outbox = createLineOutbox({
+  const outbox = new LineOutbox({
     memory,
     wake: () => void wakes++,
     wait(times) {
@@ -34,7 +34,7 @@ function rig(slabs: number, takesWhileWaiting = false) {
       lost.bytes += bytes;
     },
   });
-  const inbox = createLineInbox(memory, {
+  const inbox = new LineInbox(memory, {
     write: () => assert.fail("lent lines are not copied"),
     lend(lines, count, done) {
       got.push(Buffer.from(lines).toString());

@@ -7,7 +7,7 @@ import type { DevicePlan } from "../../src/snmp/discovery/device-plan.ts";
 import { discover } from "../../src/snmp/discovery/discover.ts";
 import { MemoryBudget } from "../../src/snmp/limits.ts";
 import { Appearances } from "../../src/snmp/poller/appearances.ts";
-import { createDeviceCounts, type DeviceCounts } from "../../src/snmp/poller/device-counts.ts";
+import { DeviceCounts } from "../../src/snmp/poller/device-counts.ts";
 import type { Message } from "../../src/snmp/session/message-codec.ts";
 import type { Pdu } from "../../src/snmp/session/message-codec.ts";
 import type { Credential } from "../../src/snmp/session/security.ts";
@@ -147,7 +147,7 @@ async function prepare(t: TestContext, deviceLines = "", options: FixtureOptions
   const device = definitions.devices.get("192.0.2.1:161");
   assert.ok(device);
   const clock = createManualClock();
-  const counts = createDeviceCounts();
+  const counts = new DeviceCounts();
   const found: string[] = [];
   const asked: string[][] = [];
   const appearances = new Appearances(clock, counts, (name) => found.push(name));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { CounterChange } from "../../src/snmp/poller/counter-rates.ts";
 import { CounterRates } from "../../src/snmp/poller/counter-rates.ts";
-import { createRateBudget } from "../../src/snmp/poller/counter-rates.ts";
+import { RateBudget } from "../../src/snmp/poller/counter-rates.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import type { Cell } from "../../src/snmp/values/put-row.ts";
 import { syntaxes } from "../../src/snmp/values/syntax.ts";
@@ -64,7 +64,7 @@ test("differences are exact in 64 bits, and of both widths what a model with who
   });
   fc.assert(
     fc.property(fc.array(reading, { minLength: 2, maxLength: 8 }), (readings) => {
-      const rates = new CounterRates(createRateBudget(10), all);
+      const rates = new CounterRates(new RateBudget(10), all);
       let before: { wide: bigint; narrow: number | undefined } | undefined;
       for (const [i, one] of readings.entries()) {
         const value = before === undefined ? one.wide : clamp(before.wide + one.step);
@@ -99,7 +99,7 @@ function model(
 
 test("a change beyond the speed of its interface is a step, unless the one before was as fast", () => {
   const table = tableOf(wide, { name: "ifHCInUcastPkts", field: "packets.64", width: "Counter64" });
-  const budget = createRateBudget(10);
+  const budget = new RateBudget(10);
   const rates = new CounterRates(budget, all);
   const at = (time: number, ...values: readonly number[]): unknown[] | undefined =>
     shown(rates.begin(table, time, 0, () => 8_000_000)?.row("7", cellsOf(table, ...values))?.changes);
@@ -129,7 +129,7 @@ test("a change beyond the speed of its interface is a step, unless the one befor
 
 test("a poll before half of the interval is over is not counted, and costs the next one nothing", () => {
   const table = tableOf(wide);
-  const rates = new CounterRates(createRateBudget(10), all);
+  const rates = new CounterRates(new RateBudget(10), all);
   const at = (time: number, value: number): unknown[] | undefined => {
     const counted = rates.begin(table, time, 5000, noSpeed);
     const changes = shown(counted?.row("7", cellsOf(table, value))?.changes);
@@ -146,7 +146,7 @@ test("a poll before half of the interval is over is not counted, and costs the n
 
 test("32 bits of octets at 10 Gbit/s say nothing after a minute, and of packets they do", () => {
   const table = tableOf(narrow, { name: "ifInUcastPkts", field: "packets.in", width: "Counter32" });
-  const budget = createRateBudget(10);
+  const budget = new RateBudget(10);
   const rates = new CounterRates(budget, all);
   const at = (time: number, ...values: readonly number[]): unknown[] | undefined =>
     shown(rates.begin(table, time, 0, () => 10_000_000_000)?.row("7", cellsOf(table, ...values))?.changes);
@@ -164,7 +164,7 @@ test("32 bits of octets at 10 Gbit/s say nothing after a minute, and of packets 
 
 test("a slow interface cannot have counted to the end: the counter was reset", () => {
   const table = tableOf(narrow);
-  const rates = new CounterRates(createRateBudget(10), all);
+  const rates = new CounterRates(new RateBudget(10), all);
   const row = (time: number, value: number): unknown[] | undefined =>
     shown(rates.begin(table, time, 0, () => 1_000_000)?.row("7", cellsOf(table, value))?.changes);
   row(0, 3_000_000_000);
@@ -180,7 +180,7 @@ test("another time of discontinuity is a reset, whatever the counters say", () =
     width: "Counter32",
     syntax: "TimeStamp",
   });
-  const rates = new CounterRates(createRateBudget(10), ({ name }) => name === "ifHCInOctets");
+  const rates = new CounterRates(new RateBudget(10), ({ name }) => name === "ifHCInOctets");
   const row = (time: number, value: number, reset: number): unknown[] | undefined =>
     shown(rates.begin(table, time, 0, noSpeed)?.row("7", cellsOf(table, value, reset))?.changes);
   row(0, 10, 5);
@@ -191,7 +191,7 @@ test("another time of discontinuity is a reset, whatever the counters say", () =
 
 test("rows that are gone give their room back, and those without room are counted", () => {
   const table = tableOf(wide);
-  const budget = createRateBudget(2);
+  const budget = new RateBudget(2);
   const rates = new CounterRates(budget, all);
   const poll = (time: number, ...keys: readonly string[]): void => {
     const counted = rates.begin(table, time, 0, noSpeed);

@@ -5,14 +5,14 @@
 export const figuresTable = {
   files: 576,
   singleUserFiles: 84,
-  interfaces: 1034,
-  interfacesWithOneImplementation: 102,
-  longFunctions: 25,
+  interfaces: 1013,
+  interfacesWithOneImplementation: 87,
+  longFunctions: 20,
   testImportsPastDoors: 247,
 } as const;
 
 /** How many files of `src/` each trip passes; may only fall, too. `node dist/test/support/trace-trips.js --files` names them. */
-export const tripsTable = { CreateUdm: 51, ListUdms: 24, "NetFlow v9": 50, polls: 40 } as const;
+export const tripsTable = { CreateUdm: 46, ListUdms: 24, "NetFlow v9": 50, polls: 40 } as const;
 
 /** @returns what to say of each number that is higher than in its table. A change that lowers one writes it there. */
 export function risenNumbers<Name extends string>(

@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { createLineOutbox, OutputMetrics } from "../../output/index.ts";
+import { LineOutbox, OutputMetrics } from "../../output/index.ts";
 import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
 import { SharedIndexReader } from "../../metadata/index.ts";
 import { SampledSink } from "./explore-feed.ts";
@@ -38,7 +38,7 @@ droppedRecords.add(0);
 /** For the end of a long message the main thread gets this many milliseconds to give back memory; its lines are lost then. */
 const mostWaits = 500;
 const nothing = new Int32Array(new SharedArrayBuffer(4));
-const outbox = createLineOutbox({
+const outbox = new LineOutbox({
   // The same memory as one object: that is how it knows its own lines.
   memory: { ...lines, lines: workspace.memory.buffer },
   spare: workspace.bytes.subarray(spareAt, spareAt + lines.slabBytes),

@@ -7,13 +7,7 @@ import {
   type SamplingMemory,
   type SamplingRates,
 } from "../../explore/sampling/index.ts";
-import {
-  createLineOutbox,
-  type LineMemory,
-  type LineOutbox,
-  type OutputReport,
-  createLineMemory,
-} from "../../output/index.ts";
+import { LineOutbox, type LineMemory, type OutputReport, createLineMemory } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 
 /** What the thread of Explore is given. */
@@ -59,7 +53,7 @@ export class SampledSink implements Sink {
     const memory = feed.lines[number] as LineMemory;
     const dropped: OutputReport["dropped"] = (reason, records, bytes) => report.dropped(reason, records, bytes);
     // Nobody sleeps there: its thread looks by itself.
-    const outbox = createLineOutbox({
+    const outbox = new LineOutbox({
       memory,
       wake() {},
       dropped: (records, bytes) => dropped("queue_full", records, bytes),

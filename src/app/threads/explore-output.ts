@@ -9,7 +9,7 @@ import {
   type FlowsQuery,
 } from "../../explore/index.ts";
 import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
-import { createNoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
+import { NoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
 import type { Component, Health, Log, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
 import type { ExploreFeed, Answered, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
 import { startThread, SupervisedThread, systemTimers, type Timers } from "./thread.ts";
@@ -68,7 +68,7 @@ export class ExploreOutput implements ExploreQuestions, Component {
     this.#log = log;
     this.#health = health;
     this.#timers = timers;
-    const queues = feed.lines.map(createNoteReader);
+    const queues = feed.lines.map((memory) => new NoteReader(memory));
     this.report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
     this.#supervised = this.#supervise();
     metrics.addSource(async () => {

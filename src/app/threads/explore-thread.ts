@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
-import { createNoteReader, type LineMemory } from "../../output/index.ts";
+import { NoteReader, type LineMemory } from "../../output/index.ts";
 import {
   EmbeddedExplore,
   ExploreError,
@@ -17,12 +17,12 @@ const turnMs = 50;
 
 /** Where the thread of Explore finds the lines that those who decode have chosen. */
 class ExploreInbox {
-  readonly #readers: readonly { readonly memory: LineMemory; readonly notes: ReturnType<typeof createNoteReader> }[];
+  readonly #readers: readonly { readonly memory: LineMemory; readonly notes: NoteReader }[];
   readonly #take: (lines: Buffer, records: number) => void;
 
   /** @param take is given lines and how many records they stand for; it needs them no more when it returns. */
   constructor(memories: readonly LineMemory[], take: (lines: Buffer, records: number) => void) {
-    this.#readers = memories.map((memory) => ({ memory, notes: createNoteReader(memory) }));
+    this.#readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
     this.#take = take;
   }
 

@@ -14,7 +14,7 @@ import {
   type StreamCredentials,
   type StreamOptions,
 } from "../../flow/index.ts";
-import { createLineInbox } from "../../output/index.ts";
+import { LineInbox } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Component, Counter, Health, Log, MetricFamily, Reporting } from "../../base/report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
@@ -258,7 +258,7 @@ function startDecoder(
   onDeath: () => void,
 ): Thread {
   const { memory, lines } = decodeMemory(settings);
-  const inbox = createLineInbox(lines, sink);
+  const inbox = new LineInbox(lines, sink);
   let handle = metadata?.readerHandle();
   const closeReader = (): void => {
     if (handle !== undefined) metadata?.closeReader(handle);

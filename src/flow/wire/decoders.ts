@@ -6,7 +6,7 @@ import { createNetflow1Decoder } from "./fixed-record-decoder.ts";
 import { createNetflow5Decoder } from "./fixed-record-decoder.ts";
 import { createNetflow7Decoder } from "./fixed-record-decoder.ts";
 import { createNetflow9Decoder } from "./netflow9-decoder.ts";
-import { createSflowDecoder, type SflowDecoderParts } from "./sflow/sflow-decoder.ts";
+import { SflowDecoder, type SflowDecoderParts } from "./sflow/sflow-decoder.ts";
 import type { TemplateDecoderParts } from "./records/decode-sets.ts";
 
 /** What the decoders are made of. */
@@ -20,6 +20,6 @@ export function createDecoders(parts: DecoderParts): Readonly<Partial<Record<Pro
     netflow7: createNetflow7Decoder(parts),
     netflow9: createNetflow9Decoder(parts),
     ipfix: createIpfixDecoder(parts),
-    sflow: createSflowDecoder(parts),
+    sflow: new SflowDecoder(parts),
   };
 }

@@ -6,7 +6,7 @@ import { httpFailure, notAcknowledged } from "../delivery/http-client.ts";
 import { type ColumnsByField, createRowReader, rowsByTable, type RowReader, type TableRows } from "./table-rows.ts";
 import type { Batch } from "../delivery/batch.ts";
 import { compressor } from "../http/server-settings.ts";
-import { allAccepted, type OutputAdapter } from "../delivery/output-adapter.ts";
+import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { tlsOf, urlsOf } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { ClickHouseSettings } from "./settings.ts";
@@ -132,41 +132,64 @@ function isOfTables(answer: HttpAnswer): boolean {
   return ofTables.has(exceptionCode(answer));
 }
 
-interface PreparedTables {
-  /** For each of the layouts. */
-  readonly columns: readonly ColumnsByField[];
-  readonly warnings: readonly string[];
-}
-
 const accessDenied = 497;
 
-/**
- * Makes the database, tables and columns that are missing, and learns which columns there are: a table may be an operator's own.
- *
- * @throws DeliveryError when the server cannot be used, or a table cannot hold records.
- */
-async function prepareClickHouse(
-  client: HttpClient,
-  settings: ClickHouseSettings,
-  layouts: readonly TableLayout[],
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<PreparedTables> {
-  const { DATABASE: database, TABLE_PREFIX: tablePrefix, TABLE_CREATE: isTableMade } = settings;
-  const warnings: string[] = [];
-  const ask = (statement: string): Promise<HttpAnswer> =>
-    client.request({ method: "POST", path: "/?wait_end_of_query=1", body: [Buffer.from(statement)], signal });
-  const run = async (statement: string): Promise<HttpAnswer> => {
-    const answer = await ask(statement);
+/** Makes the database, tables and columns that are missing, and learns which columns there are: a table may be an operator's own. */
+class TableSetup {
+  readonly #client: HttpClient;
+  readonly #settings: ClickHouseSettings;
+  readonly #layouts: readonly TableLayout[];
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #warnings: string[] = [];
+
+  constructor(
+    client: HttpClient,
+    settings: ClickHouseSettings,
+    layouts: readonly TableLayout[],
+    clock: Clock,
+    signal: AbortSignal,
+  ) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#layouts = layouts;
+    this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  /**
+   * @returns the columns of each layout.
+   * @throws DeliveryError when the server cannot be used, or a table cannot hold records.
+   */
+  async prepare(): Promise<{ readonly columns: readonly ColumnsByField[]; readonly warnings: readonly string[] }> {
+    const { DATABASE: database, TABLE_CREATE: isTableMade } = this.#settings;
+    if (isTableMade) {
+      const found = await this.#rowsOf(`SELECT name FROM system.databases WHERE name = ${quotedText(database)}`);
+      if (found.length === 0) await this.#run(`CREATE DATABASE IF NOT EXISTS ${quotedName(database)}`);
+    }
+    const columns: ColumnsByField[] = [];
+    for (const layout of this.#layouts) columns.push(await this.#prepareTable(layout));
+    await this.#judgeDeduplication();
+    return { columns, warnings: this.#warnings };
+  }
+
+  #ask(statement: string): Promise<HttpAnswer> {
+    const body = [Buffer.from(statement)];
+    return this.#client.request({ method: "POST", path: "/?wait_end_of_query=1", body, signal: this.#signal });
+  }
+
+  async #run(statement: string): Promise<HttpAnswer> {
+    const answer = await this.#ask(statement);
     if (answer.status !== 200 || exceptionCode(answer) !== 0) {
-      const { blame, code, message, retryAfterMs } = clickHouseFailure(answer, clock);
+      const { blame, code, message, retryAfterMs } = clickHouseFailure(answer, this.#clock);
       if (blame === "store") throw new DeliveryError(blame, code, message, { retryAfterMs });
       throw new DeliveryError("operator", code, `a statement is refused: ${message}`);
     }
     return answer;
-  };
-  const rowsOf = async (query: string): Promise<Record<string, string>[]> => {
-    const { body, url } = await run(`${query} FORMAT JSONEachRow`);
+  }
+
+  async #rowsOf(query: string): Promise<Record<string, string>[]> {
+    const { body, url } = await this.#run(`${query} FORMAT JSONEachRow`);
     try {
       const lines = body.toString().split("\n");
       return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, string>);
@@ -175,27 +198,27 @@ async function prepareClickHouse(
         cause: error,
       });
     }
-  };
+  }
   /** The types of a table's columns, by their names. */
-  const columnsOf = async (layout: TableLayout): Promise<ReadonlyMap<string, string>> => {
-    const table = `database = ${quotedText(database)} AND table = ${quotedText(tablePrefix + layout.name)}`;
-    const rows = await rowsOf(`SELECT name, type FROM system.columns WHERE ${table}`);
+  async #columnsOf(layout: TableLayout): Promise<ReadonlyMap<string, string>> {
+    const table = `database = ${quotedText(this.#settings.DATABASE)} AND table = ${quotedText(this.#settings.TABLE_PREFIX + layout.name)}`;
+    const rows = await this.#rowsOf(`SELECT name, type FROM system.columns WHERE ${table}`);
     return new Map(rows.map(({ name = "", type = "" }) => [name, type]));
-  };
+  }
 
-  const prepareTable = async (layout: TableLayout): Promise<ColumnsByField> => {
-    const name = tablePrefix + layout.name;
-    let found = await columnsOf(layout);
+  async #prepareTable(layout: TableLayout): Promise<ColumnsByField> {
+    const name = this.#settings.TABLE_PREFIX + layout.name;
+    let found = await this.#columnsOf(layout);
     if (found.size === 0) {
-      if (!isTableMade) {
+      if (!this.#settings.TABLE_CREATE) {
         throw new DeliveryError(
           "operator",
           "configuration",
-          `the table ${name} is not in ${database}, or may not be seen`,
+          `the table ${name} is not in ${this.#settings.DATABASE}, or may not be seen`,
         );
       }
-      await run(createTable(settings, layout));
-      found = await columnsOf(layout);
+      await this.#run(createTable(this.#settings, layout));
+      found = await this.#columnsOf(layout);
     }
     if (!found.has("timestamp") || !found.has(otherColumn.name)) {
       throw new DeliveryError(
@@ -205,14 +228,14 @@ async function prepareClickHouse(
       );
     }
     const missing = layout.columns.filter((column) => !found.has(column.name));
-    if (missing.length > 0 && isTableMade) {
-      const answer = await ask(addColumns(settings, layout, missing));
-      if (answer.status === 200) found = await columnsOf(layout);
+    if (missing.length > 0 && this.#settings.TABLE_CREATE) {
+      const answer = await this.#ask(addColumns(this.#settings, layout, missing));
+      if (answer.status === 200) found = await this.#columnsOf(layout);
       else if (exceptionCode(answer) === accessDenied) {
-        warnings.push(
+        this.#warnings.push(
           `the table ${name} lacks ${missing.length} columns that the user may not add: their fields go to the column ${otherColumn.name}`,
         );
-      } else throw clickHouseFailure(answer, clock);
+      } else throw clickHouseFailure(answer, this.#clock);
     }
     const there = layout.columns.filter((one) => found.has(one.name));
     const used = there.filter((one) => canHold(one, found.get(one.name) ?? ""));
@@ -223,32 +246,25 @@ async function prepareClickHouse(
         const text = `the column timestamp of the table ${name} is ${type}: it must be ${one.type}`;
         throw new DeliveryError("operator", "configuration", text);
       }
-      warnings.push(
+      this.#warnings.push(
         `the column ${one.name} of the table ${name} is ${type} and cannot hold ${one.field}, which is ${one.type}: its values go to the column ${otherColumn.name}`,
       );
     }
     return new Map(used.map((one) => [one.field, one]));
-  };
+  }
 
-  const judgeDeduplication = async (): Promise<void> => {
-    const names = layouts.map(({ name }) => quotedText(tablePrefix + name)).join(", ");
-    const tables = await rowsOf(
-      `SELECT name, engine, engine_full FROM system.tables WHERE database = ${quotedText(database)} AND name IN (${names})`,
+  async #judgeDeduplication(): Promise<void> {
+    const names = this.#layouts.map(({ name }) => quotedText(this.#settings.TABLE_PREFIX + name)).join(", ");
+    const tables = await this.#rowsOf(
+      `SELECT name, engine, engine_full FROM system.tables WHERE database = ${quotedText(this.#settings.DATABASE)} AND name IN (${names})`,
     );
     for (const { name = "", engine = "", engine_full: full = "" } of tables) {
       if (/^(Replicated|Shared)/.test(engine) || /non_replicated_deduplication_window = [1-9]/.test(full)) continue;
-      warnings.push(`the table ${name} does not recognise inserts that are sent again: records may be there twice`);
+      this.#warnings.push(
+        `the table ${name} does not recognise inserts that are sent again: records may be there twice`,
+      );
     }
-  };
-
-  if (isTableMade) {
-    const found = await rowsOf(`SELECT name FROM system.databases WHERE name = ${quotedText(database)}`);
-    if (found.length === 0) await run(`CREATE DATABASE IF NOT EXISTS ${quotedName(database)}`);
   }
-  const columns: ColumnsByField[] = [];
-  for (const layout of layouts) columns.push(await prepareTable(layout));
-  await judgeDeduplication();
-  return { columns, warnings };
 }
 
 /**
@@ -270,96 +286,108 @@ export function createClickHouseClient(settings: ClickHouseSettings, maxConnecti
  * Inserts the records of a batch into the tables of their types, one request a table. A token that is the batch's own has
  * the server leave out rows that it has: exactly once, for as long as the table knows its last inserts.
  */
-export function createClickHouseOutput(settings: ClickHouseSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
-  const layouts = createLayouts(nameOf);
-  const compress = compressor(settings.COMPRESSION);
-  const bodyHeaders = {
-    "content-type": "application/x-ndjson",
-    ...(compress !== undefined && { "content-encoding": "gzip" }),
-  };
-  let client: HttpClient | undefined;
-  let readers: readonly RowReader[] | undefined;
+export class ClickHouseOutput implements OutputAdapter {
+  readonly isKnownWhole = true;
+  readonly #settings: ClickHouseSettings;
+  readonly #clock: Clock;
+  readonly #layouts: readonly TableLayout[];
+  readonly #compress: ReturnType<typeof compressor>;
+  #client: HttpClient | undefined;
+  #readers: readonly RowReader[] | undefined;
   /** Inserts that a view has refused, by their tokens: how often, why, and how many inserts had worked by the last time. */
-  const refusedByView = new Map<string, { tries: number; worked: number; failure: DeliveryError }>();
-  let worked = 0;
+  readonly #refusedByView = new Map<string, { tries: number; worked: number; failure: DeliveryError }>();
+  #worked = 0;
 
-  const prepare = async (signal: AbortSignal): Promise<readonly string[]> => {
-    client ??= createClickHouseClient(settings, settings.REQUESTS_IN_FLIGHT, clock);
-    const prepared = await prepareClickHouse(client, settings, layouts, clock, signal);
-    readers = prepared.columns.map(createRowReader);
+  constructor(settings: ClickHouseSettings, { clock, nameOf }: AdapterContext) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#layouts = createLayouts(nameOf);
+    this.#compress = compressor(settings.COMPRESSION);
+  }
+
+  async open(signal: AbortSignal): Promise<readonly string[]> {
+    const settings = this.#settings;
+    this.#client ??= createClickHouseClient(settings, settings.REQUESTS_IN_FLIGHT, this.#clock);
+    const prepared = await new TableSetup(this.#client, settings, this.#layouts, this.#clock, signal).prepare();
+    this.#readers = prepared.columns.map(createRowReader);
     return prepared.warnings;
-  };
+  }
+
+  async rehearse(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    for (const { table } of rowsByTable(batch, this.#readers ?? [])) {
+      const [client, layout] = this.#opened(table);
+      const body = [Buffer.from(insertNothing(this.#settings, layout))];
+      const answer = await client.request({ method: "POST", path: "/?wait_end_of_query=1", body, signal });
+      if (answer.status !== 200 || exceptionCode(answer) !== 0) throw clickHouseFailure(answer, this.#clock);
+    }
+    return allAccepted;
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    if (this.#readers === undefined) await this.open(signal);
+    const tables = rowsByTable(batch, this.#readers ?? []);
+    const unfit: TableRows[] = [];
+    const failures: DeliveryError[] = [];
+    let lack: DeliveryError | undefined;
+    for (const rows of tables) {
+      try {
+        lack = (await this.#insert(rows, signal)) ?? lack;
+      } catch (error) {
+        if (!(error instanceof DeliveryError)) throw error;
+        failures.push(error);
+        unfit.push(rows);
+      }
+    }
+    const [failure] = failures;
+    if (failure === undefined) return lack === undefined ? allAccepted : { ...allAccepted, lack };
+    // Records that another table has taken must not be halved with these: they would have other tokens.
+    if (unfit.length === tables.length) throw failure;
+    const retry = unfit.flatMap(({ indexes }) => indexes);
+    const fault = failures.find(({ blame }) => blame === "operator" || blame === "store");
+    return { refused: [], retry: retry.toSorted((a, b) => a - b), fault, lack };
+  }
+
+  async close(): Promise<void> {
+    this.#client?.close();
+  }
+
+  #opened(table: number): [HttpClient, TableLayout] {
+    const layout = this.#layouts[table];
+    if (this.#client === undefined || layout === undefined) throw new Error("not open");
+    return [this.#client, layout];
+  }
 
   /**
    * @returns the failure of a view that was passed over.
    * @throws DeliveryError
    */
-  const insert = async ({ table, token, body }: TableRows, signal: AbortSignal): Promise<DeliveryError | undefined> => {
-    const layout = layouts[table];
-    if (client === undefined || layout === undefined) throw new Error("not open");
-    const refused = refusedByView.get(token);
+  async #insert({ table, token, body }: TableRows, signal: AbortSignal): Promise<DeliveryError | undefined> {
+    const [client, layout] = this.#opened(table);
+    const refused = this.#refusedByView.get(token);
     const isWithoutViews = refused !== undefined && refused.tries >= triesWithViews;
     const answer = await client.request({
       method: "POST",
-      path: insertPath(settings, layout, token, isWithoutViews),
-      headers: bodyHeaders,
-      body: [compress === undefined ? body : await compress(body)],
+      path: insertPath(this.#settings, layout, token, isWithoutViews),
+      headers: {
+        "content-type": "application/x-ndjson",
+        ...(this.#compress !== undefined && { "content-encoding": "gzip" }),
+      },
+      body: [this.#compress === undefined ? body : await this.#compress(body)],
       signal,
     });
     if (answer.status === 200 && exceptionCode(answer) === 0) {
       if (answer.body.length > 0) throw notAcknowledged(answer, "ClickHouse");
-      refusedByView.delete(token);
-      worked++;
+      this.#refusedByView.delete(token);
+      this.#worked++;
       return isWithoutViews ? refused.failure : undefined;
     }
-    const failure = clickHouseFailure(answer, clock);
+    const failure = clickHouseFailure(answer, this.#clock);
     if (viewOf(answer) !== undefined) {
       // As with all suspects, it counts only when others worked meanwhile: else the view fails for all.
-      const tries = (refused?.tries ?? 0) + Number(refused === undefined || worked > refused.worked);
-      refusedByView.set(token, { tries, worked, failure });
+      const tries = (refused?.tries ?? 0) + Number(refused === undefined || this.#worked > refused.worked);
+      this.#refusedByView.set(token, { tries, worked: this.#worked, failure });
     }
-    if (isOfTables(answer)) readers = undefined;
+    if (isOfTables(answer)) this.#readers = undefined;
     throw failure;
-  };
-
-  return {
-    isKnownWhole: true,
-    open: prepare,
-    async rehearse(batch, signal) {
-      for (const { table } of rowsByTable(batch, readers ?? [])) {
-        const layout = layouts[table];
-        if (client === undefined || layout === undefined) throw new Error("not open");
-        const body = [Buffer.from(insertNothing(settings, layout))];
-        const answer = await client.request({ method: "POST", path: "/?wait_end_of_query=1", body, signal });
-        if (answer.status !== 200 || exceptionCode(answer) !== 0) throw clickHouseFailure(answer, clock);
-      }
-      return allAccepted;
-    },
-    async send(batch: Batch, signal) {
-      if (readers === undefined) await prepare(signal);
-      const tables = rowsByTable(batch, readers ?? []);
-      const unfit: TableRows[] = [];
-      const failures: DeliveryError[] = [];
-      let lack: DeliveryError | undefined;
-      for (const rows of tables) {
-        try {
-          lack = (await insert(rows, signal)) ?? lack;
-        } catch (error) {
-          if (!(error instanceof DeliveryError)) throw error;
-          failures.push(error);
-          unfit.push(rows);
-        }
-      }
-      const [failure] = failures;
-      if (failure === undefined) return lack === undefined ? allAccepted : { ...allAccepted, lack };
-      // Records that another table has taken must not be halved with these: they would have other tokens.
-      if (unfit.length === tables.length) throw failure;
-      const retry = unfit.flatMap(({ indexes }) => indexes);
-      const fault = failures.find(({ blame }) => blame === "operator" || blame === "store");
-      return { refused: [], retry: retry.toSorted((a, b) => a - b), fault, lack };
-    },
-    async close() {
-      client?.close();
-    },
-  };
+  }
 }

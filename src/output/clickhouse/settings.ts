@@ -37,5 +37,8 @@ export const clickHouse = outputKind(rows, {
   name: "clickhouse",
   addresses: "ADDRESSES",
   tls: tlsOf,
-  load: async () => (await import("./clickhouse-output.ts")).createClickHouseOutput,
+  async load() {
+    const { ClickHouseOutput } = await import("./clickhouse-output.ts");
+    return (settings, context) => new ClickHouseOutput(settings, context);
+  },
 });

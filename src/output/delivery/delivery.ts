@@ -10,7 +10,7 @@ import {
 import type { Clock, Reporting } from "../../base/report/index.ts";
 import { DeliveryReport, type RefusalReason } from "../output-metrics.ts";
 import { createLineFilter, createTimestampSource } from "./line-filter.ts";
-import { Thinning } from "./thinning.ts";
+import { Thinning } from "./line-filter.ts";
 import { Batcher } from "./batch.ts";
 import { DeadLetters, type DeadLetterList } from "./dead-letters.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";

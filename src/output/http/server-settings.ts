@@ -20,6 +20,7 @@ import { Secret } from "../../base/text/index.ts";
 import type { TlsConfig } from "../delivery/tls-options.ts";
 import type { OwnSettings } from "../output-kind.ts";
 import type { HttpStore } from "../delivery/http-client.ts";
+import { commonRows } from "../delivery/settings.ts";
 
 export type Compression = "none" | "gzip" | "zstd";
 
@@ -105,6 +106,18 @@ export const labelsRow = (what: string): Setting<readonly string[]> =>
   row(listOrNone(plainText), ["flow.export.ip.addr", "system.ip.addr"], what);
 
 export const gzipRow = row(oneOf(["none", "gzip"]), "none", "Of requests.");
+
+/** The settings of a store of logs over HTTP: servers, TLS, credentials and headers. */
+export const logStoreRows = (store: string, address: string) => ({
+  ...commonRows(store),
+  ADDRESSES: addressesRow([address]),
+  ...tlsRows,
+  ...clientCertificateRows,
+  ...credentialRows(""),
+  TOKEN: tokenRow,
+  HEADERS: headersRow,
+  COMPRESSION: gzipRow,
+});
 
 type TlsSettings = OwnSettings<typeof tlsRows & typeof clientCertificateRows>;
 

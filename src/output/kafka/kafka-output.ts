@@ -4,7 +4,7 @@ import { DeliveryError } from "../delivery/output-adapter.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
 import { compressor } from "../http/server-settings.ts";
-import { createKeyFinder } from "../delivery/line-fields.ts";
+import { createKeyFinder, type KeyFinder } from "../delivery/line-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { KafkaSettings } from "./settings.ts";
@@ -98,24 +98,6 @@ function newChunk(topic: string, partition: number, positions: readonly number[]
   return { topic, partition, positions, sequence: undefined, isUncertain: false, state: "open", reason: "" };
 }
 
-/**
- * One producer, which has one batch at a time. The brokers number what a producer writes to a partition; a chunk whose
- * fate is not known is sent again with the number that it had, before anything else goes to its partition.
- */
-interface KafkaLane {
-  /**
-   * Sends what is open of its batch. Calls for one batch may overlap when the earlier one is aborted.
-   *
-   * @param plan is called at the batch's first try.
-   * @returns what is wrong, when not all could be written or refused.
-   */
-  send(lines: BatchLines, plan: () => Promise<Chunk[]>, signal: AbortSignal): Promise<DeliveryError | undefined>;
-  /** What happened to its batch. */
-  chunks(): readonly Chunk[];
-  /** Its batch is done. */
-  release(): void;
-}
-
 /** The producer's numbers are not those that the broker has: the state of one of them is lost. */
 const isForeignSequence: ReadonlySet<number> = new Set([
   kafkaCode.outOfOrderSequence,
@@ -138,57 +120,90 @@ const isIn = (lines: BatchLines, { positions }: Chunk): boolean => lines.has(pos
 
 const placeOf = ({ topic, partition }: Pick<Chunk, "topic" | "partition">): string => `${topic}:${partition}`;
 
-function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane {
-  let producer: ProducerId | undefined;
-  /** The next sequence by place. */
-  let sequences = new Map<string, number>();
-  let chunks: Chunk[] | undefined;
-  let running: Promise<unknown> = Promise.resolve();
-  let mustRenew = false;
+/**
+ * One producer, which has one batch at a time. The brokers number what a producer writes to a partition; a chunk whose
+ * result is not known is sent again with the number that it had, before anything else goes to its partition.
+ */
+class KafkaLane {
+  readonly #client: KafkaClient;
+  readonly #isIdempotent: boolean;
+  #producer: ProducerId | undefined;
+  /** The next sequence by topic and partition. */
+  #sequences = new Map<string, number>();
+  #chunks: Chunk[] | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+  #mustRenew = false;
+
+  constructor(client: KafkaClient, isIdempotent: boolean) {
+    this.#client = client;
+    this.#isIdempotent = isIdempotent;
+  }
+
+  /** What happened to its batch. */
+  get chunks(): readonly Chunk[] {
+    return this.#chunks ?? [];
+  }
+
+  /**
+   * Sends what is open of its batch. Calls for one batch may overlap when the earlier one is aborted.
+   *
+   * @param plan is called at the batch's first try.
+   * @returns what is wrong, when not all could be written or refused.
+   */
+  send(lines: BatchLines, plan: () => Promise<Chunk[]>, signal: AbortSignal): Promise<DeliveryError | undefined> {
+    const sent = this.#running.then(() => this.#sendAll(lines, plan, signal));
+    this.#running = sent.catch(() => {});
+    return sent;
+  }
+
+  /** Its batch is done. */
+  release(): void {
+    this.#chunks = undefined;
+  }
 
   /** The producer begins again: what is in doubt may be written twice. */
-  const renew = (): void => {
-    mustRenew = false;
-    producer = undefined;
-    sequences = new Map();
-    for (const chunk of chunks ?? []) {
+  #renew(): void {
+    this.#mustRenew = false;
+    this.#producer = undefined;
+    this.#sequences = new Map();
+    for (const chunk of this.#chunks ?? []) {
       chunk.sequence = undefined;
       chunk.isUncertain = false;
     }
-  };
+  }
 
   /** A topic that was made again may have fewer partitions than its chunks were made for, and knows no batch. */
-  const moveStrays = async (open: readonly Chunk[]): Promise<void> => {
+  async #moveStrays(open: readonly Chunk[]): Promise<void> {
     let isMoved = false;
     for (const chunk of open) {
-      const { length } = await client.leaders(chunk.topic);
+      const { length } = await this.#client.leaders(chunk.topic);
       if (chunk.partition < length) continue;
       chunk.partition %= length;
       isMoved = true;
     }
-    if (isMoved) renew();
-  };
+    if (isMoved) this.#renew();
+  }
 
   /** @returns whether there were some. */
-  const reopenRefused = (lines: BatchLines): boolean => {
+  #reopenRefused(lines: BatchLines): boolean {
     let isAny = false;
-    chunks = chunks?.map((one) => {
+    this.#chunks = this.#chunks?.map((one) => {
       if (one.state !== "refused" || !isIn(lines, one)) return one;
       isAny = true;
       return newChunk(one.topic, one.partition, one.positions);
     });
     return isAny;
-  };
+  }
 
-  const accept = (chunk: Chunk): void => {
+  #accept(chunk: Chunk): void {
     chunk.state = "accepted";
     // Sequences are of 31 bits and go round.
-    sequences.set(placeOf(chunk), ((chunk.sequence ?? 0) + chunk.positions.length) % 0x8000_0000);
-  };
+    this.#sequences.set(placeOf(chunk), ((chunk.sequence ?? 0) + chunk.positions.length) % 0x8000_0000);
+  }
 
-  const refuseOrSplit = (chunk: Chunk, { code, said }: ProduceAnswer): void => {
+  #refuseOrSplit(chunk: Chunk, { code, said }: ProduceAnswer): void {
     // An earlier try may have been written: its numbers must not be given to other records.
-    if (chunk.isUncertain) mustRenew = true;
+    if (chunk.isUncertain) this.#mustRenew = true;
     if (chunk.positions.length === 1) {
       chunk.state = "refused";
       const isTooLarge = code === kafkaCode.messageTooLarge || code === kafkaCode.recordListTooLarge;
@@ -200,11 +215,11 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
     const halves = [positions.slice(0, middle), positions.slice(middle)].map((half) =>
       newChunk(topic, partition, half),
     );
-    chunks = chunks?.flatMap((one) => (one === chunk ? halves : [one]));
-  };
+    this.#chunks = this.#chunks?.flatMap((one) => (one === chunk ? halves : [one]));
+  }
 
   /** @returns what is wrong, when the chunk has to wait. */
-  const judge = (chunk: Chunk, answer: ProduceAnswer | undefined): DeliveryError | undefined => {
+  #judge(chunk: Chunk, answer: ProduceAnswer | undefined): DeliveryError | undefined {
     if (answer === undefined) {
       chunk.isUncertain = true;
       return new DeliveryError(
@@ -215,30 +230,30 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
     }
     const { code, said } = answer;
     if (code === kafkaCode.none || code === kafkaCode.duplicateSequence) {
-      accept(chunk);
+      this.#accept(chunk);
       return undefined;
     }
     if (isContent.has(code)) {
-      refuseOrSplit(chunk, answer);
+      this.#refuseOrSplit(chunk, answer);
       return undefined;
     }
     if (isInDoubt.has(code)) chunk.isUncertain = true;
-    if (isForeignSequence.has(code)) mustRenew = true;
-    client.forgetLeaders();
+    if (isForeignSequence.has(code)) this.#mustRenew = true;
+    this.#client.forgetLeaders();
     return topicFailure(code, chunk.topic, said);
-  };
+  }
 
   /** Sends one chunk for each place. @returns what is wrong, by place. */
-  const round = async (
+  async #round(
     next: readonly Chunk[],
     lines: BatchLines,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, DeliveryError>> => {
+  ): Promise<ReadonlyMap<string, DeliveryError>> {
     const faults = new Map<string, DeliveryError>();
-    if (isIdempotent) producer ??= await client.newProducer();
+    if (this.#isIdempotent) this.#producer ??= await this.#client.newProducer();
     const byLeader = new Map<number, Chunk[]>();
     for (const chunk of next) {
-      const leader = (await client.leaders(chunk.topic))[chunk.partition] ?? -1;
+      const leader = (await this.#client.leaders(chunk.topic))[chunk.partition] ?? -1;
       const group = byLeader.get(leader) ?? [];
       byLeader.set(leader, group);
       group.push(chunk);
@@ -249,14 +264,14 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
       [...byLeader].map(async ([leader, group]) => {
         const requests = group.map((chunk) => {
           const indexes = chunk.positions.map((position) => lines.indexOf(position));
-          const sequence = (chunk.sequence ??= sequences.get(placeOf(chunk)) ?? 0);
-          const records = client.encode(lines, indexes, producer, sequence);
+          const sequence = (chunk.sequence ??= this.#sequences.get(placeOf(chunk)) ?? 0);
+          const records = this.#client.encode(lines, indexes, this.#producer, sequence);
           return { topic: chunk.topic, partition: chunk.partition, records };
         });
         try {
-          const answers = await client.produce(leader, requests, signal);
+          const answers = await this.#client.produce(leader, requests, signal);
           for (const chunk of group) {
-            const fault = judge(
+            const fault = this.#judge(
               chunk,
               answers.find((answer) => placeOf(answer) === placeOf(chunk)),
             );
@@ -270,54 +285,41 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
         }
       }),
     );
-    if (mustRenew) renew();
+    if (this.#mustRenew) this.#renew();
     return faults;
-  };
+  }
 
-  const sendAll = async (
+  async #sendAll(
     lines: BatchLines,
     plan: () => Promise<Chunk[]>,
     signal: AbortSignal,
-  ): Promise<DeliveryError | undefined> => {
-    chunks ??= await plan();
+  ): Promise<DeliveryError | undefined> {
+    this.#chunks ??= await plan();
     // What was refused is asked for once more: the core judges whether the record is at fault.
-    reopenRefused(lines);
+    this.#reopenRefused(lines);
     /** Whether those that were refused first were asked for again after others had been accepted: the topic may be mended meanwhile. */
     let isConfirmed = false;
-    await moveStrays(chunks.filter(({ state }) => state === "open"));
+    await this.#moveStrays(this.#chunks.filter(({ state }) => state === "open"));
     const faulty = new Map<string, DeliveryError>();
     for (;;) {
       signal.throwIfAborted();
       const next = new Map<string, Chunk>();
-      for (const chunk of chunks) {
+      for (const chunk of this.#chunks) {
         const place = placeOf(chunk);
         if (chunk.state === "open" && !next.has(place) && !faulty.has(place)) next.set(place, chunk);
       }
       // Those of a later part of the batch wait, and what is behind them: a partition gets its chunks in their order.
       for (const [place, chunk] of next) if (!isIn(lines, chunk)) next.delete(place);
       if (next.size === 0) {
-        if (isConfirmed || !chunks.some(({ state }) => state === "accepted") || !reopenRefused(lines)) {
+        if (isConfirmed || !this.#chunks.some(({ state }) => state === "accepted") || !this.#reopenRefused(lines)) {
           return faulty.values().next().value;
         }
         isConfirmed = true;
         continue;
       }
-      for (const [place, fault] of await round([...next.values()], lines, signal)) faulty.set(place, fault);
+      for (const [place, fault] of await this.#round([...next.values()], lines, signal)) faulty.set(place, fault);
     }
-  };
-
-  return {
-    send(lines, plan, signal) {
-      const before = running;
-      const sent = before.then(() => sendAll(lines, plan, signal));
-      running = sent.catch(() => {});
-      return sent;
-    },
-    chunks: () => chunks ?? [],
-    release() {
-      chunks = undefined;
-    },
-  };
+  }
 }
 
 /**
@@ -327,64 +329,67 @@ function createKafkaLane(client: KafkaClient, isIdempotent: boolean): KafkaLane 
  *
  * @throws Error when this Node cannot compress as wanted.
  */
-export function createKafkaOutput(
-  settings: KafkaSettings,
-  { nameOf }: Pick<AdapterContext, "nameOf">,
-  createClient: () => KafkaClient,
-): OutputAdapter {
-  // Throws where this Node has none.
-  if (settings.PRODUCER_COMPRESSION === "zstd") compressor("zstd");
-  const findKey = createKeyFinder(settings.PARTITION_KEY.map(nameOf));
-  const topics = createKafkaTopics(settings);
-  const free: KafkaLane[] = [];
-  const held = new Map<string, KafkaLane>();
-  let isIdempotent = settings.PRODUCER_IDEMPOTENCE_ENABLE && settings.PRODUCER_REQUIRED_ACKS === "all";
-  let client: KafkaClient | undefined;
+export class KafkaOutput implements OutputAdapter {
+  readonly #settings: KafkaSettings;
+  readonly #createClient: () => KafkaClient;
+  readonly #findKey: KeyFinder;
+  readonly #topics: ReturnType<typeof createKafkaTopics>;
+  readonly #free: KafkaLane[] = [];
+  readonly #held = new Map<string, KafkaLane>();
+  #isIdempotent: boolean;
+  #client: KafkaClient | undefined;
 
-  const planOf = async (of: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> => {
+  constructor(settings: KafkaSettings, { nameOf }: Pick<AdapterContext, "nameOf">, createClient: () => KafkaClient) {
+    // Throws where this Node has none.
+    if (settings.PRODUCER_COMPRESSION === "zstd") compressor("zstd");
+    this.#settings = settings;
+    this.#createClient = createClient;
+    this.#findKey = createKeyFinder(settings.PARTITION_KEY.map(nameOf));
+    this.#topics = createKafkaTopics(settings);
+    this.#isIdempotent = settings.PRODUCER_IDEMPOTENCE_ENABLE && settings.PRODUCER_REQUIRED_ACKS === "all";
+  }
+
+  async open(): Promise<readonly string[]> {
+    this.#client ??= this.#createClient();
+    for (const topic of this.#topics.names) await this.#client.leaders(topic);
+    if (!this.#isIdempotent || (await this.#client.newProducer()) !== undefined) return [];
+    this.#isIdempotent = false;
+    return ["the user may not write idempotently: after a fault some records may be in Kafka twice"];
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    if (this.#client === undefined) throw new Error("not open");
+    const client = this.#client;
+    const key = batchKey(batch.id);
+    const lane = this.#held.get(key) ?? this.#free.pop() ?? new KafkaLane(client, this.#isIdempotent);
+    this.#held.set(key, lane);
+    const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
+    const fault = await lane.send(lines, () => this.#plan(client, batch, lines), signal);
+    // The core has not seen the result of an aborted call: the lane keeps it for the next one.
+    signal.throwIfAborted();
+    const outcome = { ...outcomeOf(batch, lane.chunks), ...(fault && { fault }) };
+    if (fault !== undefined && outcome.retry.length === batch.count) throw fault;
+    if (lane.chunks.every(({ state }) => state !== "open")) {
+      this.#held.delete(key);
+      lane.release();
+      this.#free.push(lane);
+    }
+    return outcome;
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.close();
+  }
+
+  async #plan(client: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> {
     const used = new Set(lines.topicOf);
-    const counted = topics.names.map(async (name, number) => ({
+    const counted = this.#topics.names.map(async (name, number) => ({
       name,
-      partitions: used.has(number) ? (await of.leaders(name)).length : 0,
+      partitions: used.has(number) ? (await client.leaders(name)).length : 0,
     }));
-    const { PRODUCER_MAX_MESSAGE_BYTES: maxMessageBytes } = settings;
+    const { PRODUCER_MAX_MESSAGE_BYTES: maxMessageBytes } = this.#settings;
     return planChunks(batch, lines, { topics: await Promise.all(counted), maxMessageBytes });
-  };
-
-  return {
-    async open() {
-      client ??= createClient();
-      for (const topic of topics.names) await client.leaders(topic);
-      const warnings: string[] = [];
-      if (isIdempotent && (await client.newProducer()) === undefined) {
-        isIdempotent = false;
-        warnings.push("the user may not write idempotently: after a fault some records may be in Kafka twice");
-      }
-      return warnings;
-    },
-    async send(batch, signal) {
-      if (client === undefined) throw new Error("not open");
-      const open = client;
-      const key = batchKey(batch.id);
-      const lane = held.get(key) ?? free.pop() ?? createKafkaLane(open, isIdempotent);
-      held.set(key, lane);
-      const lines = readLines(batch, findKey, topics.topicOf);
-      const fault = await lane.send(lines, () => planOf(open, batch, lines), signal);
-      // The core has not seen the result of an aborted call: the lane keeps it for the next one.
-      signal.throwIfAborted();
-      const outcome = { ...outcomeOf(batch, lane.chunks()), ...(fault && { fault }) };
-      if (fault !== undefined && outcome.retry.length === batch.count) throw fault;
-      if (lane.chunks().every(({ state }) => state !== "open")) {
-        held.delete(key);
-        lane.release();
-        free.push(lane);
-      }
-      return outcome;
-    },
-    async close() {
-      await client?.close();
-    },
-  };
+  }
 }
 
 function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {

@@ -128,9 +128,9 @@ export const kafka = outputKind(rows, {
     return Math.min(...limits);
   },
   async load() {
-    const { createKafkaOutput } = await import("./kafka-output.ts");
+    const { KafkaOutput } = await import("./kafka-output.ts");
     // It brings a large library, which tests of the output do without.
     const { createKafkaClient } = await import("./kafka-client.ts");
-    return (settings, context) => createKafkaOutput(settings, context, () => createKafkaClient(settings));
+    return (settings, context) => new KafkaOutput(settings, context, () => createKafkaClient(settings));
   },
 });

@@ -1,27 +1,9 @@
 import { orEmpty, plainText, row } from "../../base/settings/index.ts";
-import { commonRows } from "../delivery/settings.ts";
-import {
-  addressesRow,
-  clientCertificateRows,
-  credentialRows,
-  gzipRow,
-  headersRow,
-  labelsRow,
-  tlsOf,
-  tlsRows,
-  tokenRow,
-} from "../http/server-settings.ts";
+import { labelsRow, logStoreRows, tlsOf } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
 const rows = {
-  ...commonRows("Grafana Loki"),
-  ADDRESSES: addressesRow(["127.0.0.1:3100"]),
-  ...tlsRows,
-  ...clientCertificateRows,
-  ...credentialRows(""),
-  TOKEN: tokenRow,
-  HEADERS: headersRow,
-  COMPRESSION: gzipRow,
+  ...logStoreRows("Grafana Loki", "127.0.0.1:3100"),
   TENANT: row(orEmpty(plainText), "", "The tenant, sent as `X-Scope-OrgID`.", "network"),
   LABEL_FIELDS: labelsRow(
     "Fields that are labels of the streams. They must have few values: each set of them is a stream.",

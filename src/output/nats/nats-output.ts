@@ -20,7 +20,7 @@ import { type NatsSettings, natsTls, serversOf } from "./settings.ts";
 import { readNamedFile, tlsOptions } from "../delivery/tls-options.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
 import { createKeyFinder, endOfKey } from "../delivery/line-fields.ts";
-import { allAccepted, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
+import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
 import { recordTypeOf } from "../delivery/line-fields.ts";
 import type { AdapterContext } from "../output-kind.ts";
 
@@ -115,37 +115,13 @@ function connectionLost(place: string, cause: unknown): DeliveryError {
   return new DeliveryError("store", "connection_lost", `${place} closed the connection`, { cause });
 }
 
-/** A message for a stream. */
-interface StreamMessage {
-  readonly subject: string;
-  /** By it the server knows a message that it has. */
-  readonly id: string;
-  readonly payload: Uint8Array;
-}
+/** A message for a stream. By its id the server knows a message that it has. */
+type StreamMessage = { readonly subject: string; readonly id: string; readonly payload: Uint8Array };
 
 /** What a server says of a message. */
 type PublishAnswer =
   | { readonly isStored: true }
   | { readonly isStored: false; readonly code: number; readonly text: string };
-
-/** A connection that publishes to streams. It never connects again by itself. */
-interface NatsPublisher {
-  readonly connection: NatsConnection;
-  /** The longest message that the server takes, headers included. */
-  readonly maxPayload: number;
-  readonly isClosed: boolean;
-  /**
-   * Publishes messages, and calls back with the answer to each. Resolves when all are answered.
-   *
-   * @throws DeliveryError when the connection is lost, or the server does not allow a subject; the reason of `signal`.
-   */
-  publish(
-    messages: Iterable<StreamMessage>,
-    answered: (index: number, answer: PublishAnswer) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-  close(): void;
-}
 
 /** Messages without an answer, of all calls. Servers drop what exceeds 10,000 for one stream. */
 const windowSize = 4000;
@@ -160,102 +136,115 @@ interface Call {
   isAllSent: boolean;
 }
 
-/** @throws DeliveryError */
-async function connectNats(settings: NatsSettings): Promise<NatsPublisher> {
-  const place = serversOf(settings).join(", ");
-  const connection = await connect(connectOptions(settings)).catch((error: unknown) => {
-    throw natsFailure(error, place);
-  });
-  return createPublisher(connection, place);
-}
+/** A connection that publishes to streams. It never connects again by itself. */
+class NatsPublisher {
+  readonly connection: NatsConnection;
+  readonly #servers: string;
+  readonly #inbox = createInbox();
+  readonly #calls = new Map<string, Call>();
+  #callCount = 0;
+  #outstanding = 0;
+  #lastHeardAt = 0;
+  #whenRoom: Deferred<void> | undefined;
 
-function createPublisher(connection: NatsConnection, place: string): NatsPublisher {
-  const inbox = createInbox();
-  const calls = new Map<string, Call>();
-  let callCount = 0;
-  let outstanding = 0;
-  let lastHeardAt = 0;
-  let whenRoom: Deferred<void> | undefined;
+  private constructor(connection: NatsConnection, servers: string) {
+    this.connection = connection;
+    this.#servers = servers;
+    connection.subscribe(`${this.#inbox}.*.*`, {
+      callback: (error, message) => {
+        if (error === null) this.#take(message);
+      },
+    });
+    void connection.closed().then((error) => this.#failAll(connectionLost(servers, error)));
+    void (async () => {
+      for await (const status of connection.status()) {
+        if (status.type === "error") this.#failAll(natsFailure(status.error, servers));
+      }
+    })();
+  }
 
-  const failAll = (error: DeliveryError): void => {
-    for (const call of calls.values()) call.fail(error);
-  };
-  const isFull = (): boolean => outstanding >= windowSize;
-  const release = (count: number): void => {
-    outstanding -= count;
-    whenRoom?.resolve();
-    whenRoom = undefined;
-  };
+  /** @throws DeliveryError */
+  static async connect(settings: NatsSettings): Promise<NatsPublisher> {
+    const servers = serversOf(settings).join(", ");
+    const connection = await connect(connectOptions(settings)).catch((error: unknown) => {
+      throw natsFailure(error, servers);
+    });
+    return new NatsPublisher(connection, servers);
+  }
 
-  const take = (message: Msg): void => {
-    const [number = "", index = ""] = message.subject.slice(inbox.length + 1).split(".");
-    const call = calls.get(number);
-    lastHeardAt = performance.now();
+  /** The longest message that the server takes, headers included. */
+  get maxPayload(): number {
+    return this.connection.info?.max_payload ?? 1_048_576;
+  }
+
+  /**
+   * Publishes messages, and calls back with the answer to each. Resolves when all are answered.
+   *
+   * @throws DeliveryError when the connection is lost, or the server does not allow a subject; the reason of `signal`.
+   */
+  async publish(messages: Iterable<StreamMessage>, answered: Call["answered"], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const number = String(this.#callCount++);
+    const ended = deferred<void>();
+    ended.catch(() => {});
+    const call: Call = { answered, fail: ended.reject, done: ended.resolve, open: 0, isAllSent: false };
+    this.#calls.set(number, call);
+    const startedAt = performance.now();
+    const onAbort = (): void => {
+      ended.reject(signal.reason);
+      // A connection that says nothing is dead, whatever the system thinks of it.
+      if (this.#lastHeardAt < startedAt) this.close();
+    };
+    signal.addEventListener("abort", onAbort);
+    try {
+      let index = 0;
+      for (const { subject, id, payload } of messages) {
+        while (this.#outstanding >= windowSize) {
+          this.#whenRoom ??= deferred();
+          await Promise.race([this.#whenRoom, ended]);
+        }
+        const header = headers();
+        header.set("Nats-Msg-Id", id);
+        const reply = `${this.#inbox}.${number}.${index++}`;
+        this.connection.publish(subject, payload, { reply, headers: header });
+        call.open++;
+        this.#outstanding++;
+      }
+      call.isAllSent = true;
+      if (call.open > 0) await ended;
+    } catch (error) {
+      throw signal.aborted ? error : natsFailure(error, this.#servers);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#calls.delete(number);
+      this.#release(call.open);
+    }
+  }
+
+  close(): void {
+    void this.connection.close();
+  }
+
+  #take(message: Msg): void {
+    const [number = "", index = ""] = message.subject.slice(this.#inbox.length + 1).split(".");
+    const call = this.#calls.get(number);
+    this.#lastHeardAt = performance.now();
     if (call === undefined) return;
     call.open--;
-    release(1);
+    this.#release(1);
     call.answered(Number(index), readAnswer(message));
     if (call.open === 0 && call.isAllSent) call.done();
-  };
-  connection.subscribe(`${inbox}.*.*`, {
-    callback(error, message) {
-      if (error === null) take(message);
-    },
-  });
-  void connection.closed().then((error) => failAll(connectionLost(place, error)));
-  void (async () => {
-    for await (const status of connection.status()) {
-      if (status.type === "error") failAll(natsFailure(status.error, place));
-    }
-  })();
+  }
 
-  return {
-    connection,
-    maxPayload: connection.info?.max_payload ?? 1_048_576,
-    get isClosed() {
-      return connection.isClosed();
-    },
-    async publish(messages, answered, signal) {
-      signal.throwIfAborted();
-      const number = String(callCount++);
-      const ended = deferred<void>();
-      ended.catch(() => {});
-      const call: Call = { answered, fail: ended.reject, done: ended.resolve, open: 0, isAllSent: false };
-      calls.set(number, call);
-      const startedAt = performance.now();
-      const onAbort = (): void => {
-        ended.reject(signal.reason);
-        // A connection that says nothing is dead, whatever the system thinks of it.
-        if (lastHeardAt < startedAt) void connection.close();
-      };
-      signal.addEventListener("abort", onAbort);
-      try {
-        let index = 0;
-        for (const { subject, id, payload } of messages) {
-          while (isFull()) {
-            whenRoom ??= deferred();
-            await Promise.race([whenRoom, ended]);
-          }
-          const header = headers();
-          header.set("Nats-Msg-Id", id);
-          connection.publish(subject, payload, { reply: `${inbox}.${number}.${index++}`, headers: header });
-          call.open++;
-          outstanding++;
-        }
-        call.isAllSent = true;
-        if (call.open > 0) await ended;
-      } catch (error) {
-        throw signal.aborted ? error : natsFailure(error, place);
-      } finally {
-        signal.removeEventListener("abort", onAbort);
-        calls.delete(number);
-        release(call.open);
-      }
-    },
-    close() {
-      void connection.close();
-    },
-  };
+  #release(count: number): void {
+    this.#outstanding -= count;
+    this.#whenRoom?.resolve();
+    this.#whenRoom = undefined;
+  }
+
+  #failAll(error: DeliveryError): void {
+    for (const call of this.#calls.values()) call.fail(error);
+  }
 }
 
 /** An acknowledgement is `{"stream":…,"seq":…}`; without a stream for the subject there is a status of 503. */
@@ -324,54 +313,62 @@ const headerBytes = 128;
  * Publishes each record as a message of its own to a stream of JetStream. Its identity is the message's `Nats-Msg-Id`, so
  * the stream keeps a record once that is sent again within its duplicate window.
  */
-export function createNatsOutput(settings: NatsSettings, { nameOf }: AdapterContext): OutputAdapter {
-  const subjectOf = createSubjectOf(settings, nameOf);
-  let publisher: NatsPublisher | undefined;
-  let connecting: Promise<NatsPublisher> | undefined;
+export class NatsOutput implements OutputAdapter {
+  readonly #settings: NatsSettings;
+  readonly #subjectOf: (line: Buffer) => string;
+  #publisher: NatsPublisher | undefined;
+  #connecting: Promise<NatsPublisher> | undefined;
 
-  const connected = async (): Promise<NatsPublisher> => {
-    if (publisher !== undefined && !publisher.isClosed) return publisher;
-    connecting ??= connectNats(settings).finally(() => (connecting = undefined));
-    publisher = await connecting;
-    return publisher;
-  };
+  constructor(settings: NatsSettings, { nameOf }: AdapterContext) {
+    this.#settings = settings;
+    this.#subjectOf = createSubjectOf(settings, nameOf);
+  }
 
-  return {
-    async open() {
-      const open = await connected();
-      return prepareStream(open, settings).catch((error: unknown) => {
-        throw natsFailure(error, serversOf(settings).join(", "));
-      });
-    },
-    async send(batch, signal) {
-      const open = await connected();
-      const refused: Refusal[] = [];
-      const retry: number[] = [];
-      const { messages, indexes } = messagesOf(batch, subjectOf, open.maxPayload - headerBytes, refused);
-      let fault: DeliveryError | undefined;
-      await open.publish(
-        messages,
-        (at, answer) => {
-          if (answer.isStored) return;
-          const index = indexes[at] ?? 0;
-          const blame = blames.get(answer.code) ?? "store";
-          if (blame === "record") {
-            refused.push({ index, reason: answer.text });
-            return;
-          }
-          retry.push(index);
-          fault ??= new DeliveryError(blame, `nats_${answer.code}`, `${settings.SUBJECT}: ${answer.text}`);
-        },
-        signal,
-      );
-      if (fault !== undefined && retry.length === batch.count) throw fault;
-      if (refused.length + retry.length === 0) return allAccepted;
-      return { refused, retry: retry.toSorted((a, b) => a - b), ...(fault && { fault }) };
-    },
-    async close() {
-      publisher?.close();
-    },
-  };
+  async open(): Promise<readonly string[]> {
+    const publisher = await this.#connected();
+    return prepareStream(publisher, this.#settings).catch((error: unknown) => {
+      throw natsFailure(error, serversOf(this.#settings).join(", "));
+    });
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    const publisher = await this.#connected();
+    const refused: Refusal[] = [];
+    const retry: number[] = [];
+    const maxBytes = publisher.maxPayload - headerBytes;
+    const { messages, indexes } = messagesOf(batch, this.#subjectOf, maxBytes, refused);
+    let fault: DeliveryError | undefined;
+    await publisher.publish(
+      messages,
+      (at, answer) => {
+        if (answer.isStored) return;
+        const index = indexes[at] ?? 0;
+        const blame = blames.get(answer.code) ?? "store";
+        if (blame === "record") {
+          refused.push({ index, reason: answer.text });
+          return;
+        }
+        retry.push(index);
+        fault ??= new DeliveryError(blame, `nats_${answer.code}`, `${this.#settings.SUBJECT}: ${answer.text}`);
+      },
+      signal,
+    );
+    if (fault !== undefined && retry.length === batch.count) throw fault;
+    if (refused.length + retry.length === 0) return allAccepted;
+    return { refused, retry: retry.toSorted((a, b) => a - b), ...(fault && { fault }) };
+  }
+
+  async close(): Promise<void> {
+    this.#publisher?.close();
+  }
+
+  async #connected(): Promise<NatsPublisher> {
+    if (this.#publisher === undefined || this.#publisher.connection.isClosed()) {
+      this.#connecting ??= NatsPublisher.connect(this.#settings).finally(() => (this.#connecting = undefined));
+      this.#publisher = await this.#connecting;
+    }
+    return this.#publisher;
+  }
 }
 
 function messagesOf(

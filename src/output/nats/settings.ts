@@ -111,5 +111,8 @@ export const nats = outputKind(rows, {
   name: "nats",
   addresses: "ADDRESSES",
   tls: natsTls,
-  load: async () => (await import("./nats-output.ts")).createNatsOutput,
+  async load() {
+    const { NatsOutput } = await import("./nats-output.ts");
+    return (settings, context) => new NatsOutput(settings, context);
+  },
 });

@@ -1,26 +1,8 @@
-import { commonRows } from "../delivery/settings.ts";
-import {
-  addressesRow,
-  clientCertificateRows,
-  credentialRows,
-  gzipRow,
-  headersRow,
-  labelsRow,
-  tlsOf,
-  tlsRows,
-  tokenRow,
-} from "../http/server-settings.ts";
+import { labelsRow, logStoreRows, tlsOf } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
 const rows = {
-  ...commonRows("a server that takes logs by OTLP/HTTP"),
-  ADDRESSES: addressesRow(["127.0.0.1:4318"]),
-  ...tlsRows,
-  ...clientCertificateRows,
-  ...credentialRows(""),
-  TOKEN: tokenRow,
-  HEADERS: headersRow,
-  COMPRESSION: gzipRow,
+  ...logStoreRows("a server that takes logs by OTLP/HTTP", "127.0.0.1:4318"),
   ATTRIBUTE_FIELDS: labelsRow("Fields that are attributes of the log records, too."),
 };
 export type OtlpSettings = OwnSettings<typeof rows>;

@@ -1,15 +1,113 @@
+import { fieldKey, findIn, findValue, recordTypeOf, type NameOf } from "../delivery/line-fields.ts";
+import type { RecordType } from "../delivery/settings.ts";
+import { type SearchSettings, searchTls } from "./settings.ts";
 import { fieldPatterns, recordFields, type FieldType, copyLines } from "../../record/index.ts";
-import type { NameOf } from "../delivery/line-fields.ts";
-import { indexBases, templateName, type IndexOf, createIndexOf } from "./index-names.ts";
-import { searchTls, type SearchSettings } from "./search-settings.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
-import { type HttpAnswer, HttpClient } from "../delivery/http-client.ts";
-import { httpFailure, blameOfStatus } from "../delivery/http-client.ts";
+import {
+  DeliveryError,
+  type Blame,
+  allAccepted,
+  type Outcome,
+  type Refusal,
+  type OutputAdapter,
+} from "../delivery/output-adapter.ts";
+import { type HttpAnswer, HttpClient, httpFailure, blameOfStatus } from "../delivery/http-client.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { allAccepted, type Outcome, type Refusal, type OutputAdapter } from "../delivery/output-adapter.ts";
 import { compressor } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
+
+/** What stands between the prefix and the suffix in the name of an index. */
+const middles: Readonly<Record<RecordType, string>> = {
+  flow: "flow",
+  flow_option: "flow-option",
+  telemetry: "telemetry",
+  as_path_hop: "as-path-hop",
+};
+
+/** Kinds of records that have an index each with NetObserv: it tells three kinds of telemetry apart. */
+const theirKinds = ["flow", "flow_option", "telemetry_flow", "telemetry_snmp", "log", "as_path_hop"] as const;
+type IndexKind = RecordType | (typeof theirKinds)[number];
+
+/** What NetObserv puts behind the kind: the schema and its version, by which its dashboards choose. */
+const schemas = { codex: "codex-2.4", ecs: "ecs-8.0-2.4" } as const;
+
+/** Ends names that follow NetObserv's, so that they are never those of an index or alias of its own. */
+const ownEnd = "netgloss";
+
+/** How indices are called: between a prefix and a suffix, as netgloss does, or as NetObserv does with the names of its own schema or of ECS. */
+interface NameParts {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly naming: "netgloss" | "codex" | "ecs";
+}
+
+function namePartsOf(settings: SearchSettings): NameParts {
+  const theirs = settings.ECS_ENABLE ? "ecs" : "codex";
+  const naming = settings.INDEX_NAMING === "netgloss" ? "netgloss" : theirs;
+  return { prefix: settings.INDEX_PREFIX, suffix: settings.INDEX_SUFFIX, naming };
+}
+
+/** Parts of a name with dashes between them, the empty ones left out. */
+const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("-");
+
+/** The name of the index template. */
+function templateName(settings: SearchSettings): string {
+  const { prefix, suffix, naming } = namePartsOf(settings);
+  return naming === "netgloss" ? joinParts(prefix, suffix) : joinParts(prefix, naming, suffix, ownEnd);
+}
+
+/** The names of the data streams, or what the names of indices begin with. */
+function indexBases(settings: SearchSettings): readonly string[] {
+  return Object.values(basesOf(namePartsOf(settings)));
+}
+
+/** By the kinds that the naming tells apart. */
+function basesOf({ prefix, suffix, naming }: NameParts): Readonly<Record<IndexKind, string>> {
+  const entries =
+    naming === "netgloss"
+      ? Object.entries(middles).map(([type, middle]) => [type, joinParts(prefix, middle, suffix)])
+      : theirKinds.map((kind) => [kind, joinParts(prefix, kind, schemas[naming], suffix, ownEnd)]);
+  return Object.fromEntries(entries) as Record<IndexKind, string>;
+}
+
+const objectKey = fieldKey("snmp.object.name");
+const trapKey = fieldKey("snmp.trap.oid");
+/** Both fields stand within this many bytes: behind the time, the address and the name of the device. */
+const headBytes = 512;
+
+/** As NetObserv tells them apart. */
+function kindOf(line: Buffer, from: number, to: number): IndexKind {
+  const type = recordTypeOf(line, from, to);
+  if (type !== "telemetry") return type;
+  const head = line.subarray(from, Math.min(to, from + headBytes));
+  if (findIn(head, objectKey) >= 0) return "telemetry_snmp";
+  return findIn(head, trapKey) >= 0 ? "log" : "telemetry_flow";
+}
+
+/** The name of the index for a line. */
+type IndexOf = (line: Buffer, from: number, to: number) => string;
+
+const timestampKey = fieldKey("@timestamp");
+
+export function createIndexOf(settings: SearchSettings): IndexOf {
+  const parts = namePartsOf(settings);
+  const bases = basesOf(parts);
+  const kind = parts.naming === "netgloss" ? recordTypeOf : kindOf;
+  const digits = { rollover: 0, daily: 10, monthly: 7 }[settings.INDEX_PERIOD];
+  if (digits === 0) return (line, from, to) => bases[kind(line, from, to)];
+  // Lines of one time follow each other.
+  let lastDay = "";
+  let lastText = "";
+  return (line, from, to) => {
+    const at = findValue(line, from, to, timestampKey) + 1;
+    const day = at > 0 ? line.toString("latin1", at, at + digits) : "";
+    if (day !== lastDay) {
+      lastDay = day;
+      lastText = /^[0-9-]+$/.test(day) ? `-${day.replaceAll("-", ".")}` : "-undated";
+    }
+    return bases[kind(line, from, to)] + lastText;
+  };
+}
 
 /** A server that understands the API of Elasticsearch. */
 export interface SearchServer {
@@ -143,83 +241,99 @@ const isOk = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
 /**
  * Judges the server, and makes the lifecycle policy and the index template that it needs. A user who may only write gets
  * a warning for what it may not make, because somebody else may have.
- *
- * @returns warnings. @throws DeliveryError when the server cannot be used.
  */
-async function prepareSearch(
-  client: HttpClient,
-  target: SearchTarget,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const { settings, server } = target;
-  const get = (path: string): Promise<HttpAnswer> => client.request({ method: "GET", path, signal });
-  const put = (path: string, body: object): Promise<HttpAnswer> =>
-    client.request({ method: "PUT", path, headers: json, body: [Buffer.from(JSON.stringify(body))], signal });
-  const warnings: string[] = [];
+class SearchSetup {
+  readonly #client: HttpClient;
+  readonly #target: SearchTarget;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #warnings: string[] = [];
 
-  const judgeServer = async (): Promise<void> => {
-    const answer = await get("/");
-    if (answer.status === 401 || answer.status >= 500 || answer.status === 429) throw httpFailure(answer, clock);
+  constructor(client: HttpClient, target: SearchTarget, clock: Clock, signal: AbortSignal) {
+    this.#client = client;
+    this.#target = target;
+    this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  /** @returns warnings. @throws DeliveryError when the server cannot be used. */
+  async prepare(): Promise<readonly string[]> {
+    await this.#judgeServer();
+    if (this.#target.settings.INDEX_TEMPLATE_ENABLE) await this.#makeTemplate();
+    return this.#warnings;
+  }
+
+  #get(path: string): Promise<HttpAnswer> {
+    return this.#client.request({ method: "GET", path, signal: this.#signal });
+  }
+
+  #put(path: string, body: object): Promise<HttpAnswer> {
+    const bytes = [Buffer.from(JSON.stringify(body))];
+    return this.#client.request({ method: "PUT", path, headers: json, body: bytes, signal: this.#signal });
+  }
+
+  async #judgeServer(): Promise<void> {
+    const answer = await this.#get("/");
+    if (answer.status === 401 || answer.status >= 500 || answer.status === 429) throw httpFailure(answer, this.#clock);
     // A user who may only write gets 403, and some servers do not say who they are.
     if (!isOk(answer)) return;
     const { version } = parse(answer) as { version?: { number?: string; distribution?: string } };
     const product = version?.distribution === "opensearch" ? "opensearch" : "elasticsearch";
     const number = version?.number ?? "";
-    if (product !== server.product) warnings.push(`the server is ${product} ${number}, not ${server.product}`);
+    if (product !== this.#target.server.product)
+      this.#warnings.push(`the server is ${product} ${number}, not ${this.#target.server.product}`);
     const [major = 0, minor = 0] = number.split(".").map(Number);
     const isOld = product === "opensearch" ? major < 2 : major < 7 || (major === 7 && minor < 17);
-    if (number !== "" && isOld) warnings.push(`${product} ${number} is older than the versions that are supported`);
-  };
+    if (number !== "" && isOld)
+      this.#warnings.push(`${product} ${number} is older than the versions that are supported`);
+  }
 
   /** @returns the policy's name when there is one. */
-  const makePolicy = async (): Promise<string | undefined> => {
-    const { policy } = server;
-    if (policy === "" || settings.INDEX_PERIOD !== "rollover") return undefined;
-    const folder = server.product === "elasticsearch" ? "/_ilm/policy" : "/_plugins/_ism/policies";
+  async #makePolicy(): Promise<string | undefined> {
+    const { policy } = this.#target.server;
+    if (policy === "" || this.#target.settings.INDEX_PERIOD !== "rollover") return undefined;
+    const folder = this.#target.server.product === "elasticsearch" ? "/_ilm/policy" : "/_plugins/_ism/policies";
     const path = `${folder}/${encodeURIComponent(policy)}`;
-    if (isOk(await get(path))) return policy;
-    const made = await put(path, lifecyclePolicy(target));
+    if (isOk(await this.#get(path))) return policy;
+    const made = await this.#put(path, lifecyclePolicy(this.#target));
     if (isOk(made)) return policy;
-    warnings.push(`the lifecycle policy ${policy} could not be made: ${httpFailure(made, clock).message}`);
+    this.#warnings.push(`the lifecycle policy ${policy} could not be made: ${httpFailure(made, this.#clock).message}`);
     return undefined;
-  };
+  }
 
-  const makeTemplate = async (): Promise<void> => {
-    const name = templateName(settings);
+  async #makeTemplate(): Promise<void> {
+    const name = templateName(this.#target.settings);
     const path = `/_index_template/${encodeURIComponent(name)}`;
-    const there = await get(path);
+    const there = await this.#get(path);
     if (isOk(there)) {
       const found = parse(there) as { index_templates?: { index_template?: FoundTemplate }[] };
       const { version = 0, _meta } = found.index_templates?.[0]?.index_template ?? {};
-      if (!settings.INDEX_TEMPLATE_OVERWRITE || version > templateVersion) return;
+      if (!this.#target.settings.INDEX_TEMPLATE_OVERWRITE || version > templateVersion) return;
       if (_meta?.description !== templateDescription) {
-        warnings.push(`the index template ${name} is not one of netgloss: it stays as it is`);
+        this.#warnings.push(`the index template ${name} is not one of netgloss: it stays as it is`);
         return;
       }
     }
-    const policy = await makePolicy();
-    let made = await put(path, indexTemplate(target, policy, true));
+    const policy = await this.#makePolicy();
+    let made = await this.#put(path, indexTemplate(this.#target, policy, true));
     if (made.status === 400 && made.body.includes("unsigned_long")) {
-      warnings.push("the server has no type unsigned_long: counters are long, those of 2^63 or more are not indexed");
-      made = await put(path, indexTemplate(target, policy, false));
+      this.#warnings.push(
+        "the server has no type unsigned_long: counters are long, those of 2^63 or more are not indexed",
+      );
+      made = await this.#put(path, indexTemplate(this.#target, policy, false));
     }
     if (isOk(made)) return;
-    const failure = httpFailure({ ...made, body: Buffer.from(deepestReason(parse(made))) }, clock);
+    const failure = httpFailure({ ...made, body: Buffer.from(deepestReason(parse(made))) }, this.#clock);
     if (made.status === 401 || made.status === 429 || made.status >= 500) throw failure;
-    if (isOk(there)) warnings.push(`the index template ${name} could not be replaced: ${failure.message}`);
+    if (isOk(there)) this.#warnings.push(`the index template ${name} could not be replaced: ${failure.message}`);
     else if (made.status === 403) {
-      warnings.push(
+      this.#warnings.push(
         `the index template ${name} could not be made, types of fields will be guessed: ${failure.message}`,
       );
     } else {
       throw new DeliveryError("operator", failure.code, `the index template ${name} is refused: ${failure.message}`);
     }
-  };
-
-  await judgeServer();
-  if (settings.INDEX_TEMPLATE_ENABLE) await makeTemplate();
-  return warnings;
+  }
 }
 
 interface FoundTemplate {
@@ -410,35 +524,42 @@ function parseAnswer(body: Buffer, url: string): BulkAnswer {
  * Brings records to Elasticsearch or OpenSearch by `_bulk`. Each has an identity of its own, so a batch that is sent again is
  * kept once, as long as its index is the same: a data stream that was rolled over between two tries may keep it twice.
  */
-export function createSearchOutput(
-  settings: SearchSettings,
-  server: SearchServer,
-  { clock, nameOf }: AdapterContext,
-): OutputAdapter {
-  const { urls, headers } = server;
-  const indexOf = createIndexOf(settings);
-  const compress = compressor(settings.COMPRESSION);
-  const bodyHeaders = {
-    "content-type": "application/x-ndjson",
-    ...(compress !== undefined && { "content-encoding": "gzip" }),
-  };
-  let client: HttpClient | undefined;
-  return {
-    async open(signal) {
-      const store = { urls, headers, tls: searchTls(settings), maxConnections: settings.REQUESTS_IN_FLIGHT };
-      client ??= new HttpClient(store, clock);
-      return prepareSearch(client, { settings, server, nameOf }, clock, signal);
-    },
-    async send(batch, signal) {
-      if (client === undefined) throw new Error("not open");
-      const plain = bulkBody(batch, indexOf);
-      const body = [compress === undefined ? plain : await compress(plain)];
-      const answer = await client.request({ method: "POST", path: bulkPath, headers: bodyHeaders, body, signal });
-      if (answer.status !== 200) throw httpFailure(answer, clock);
-      return bulkOutcome(answer, batch);
-    },
-    async close() {
-      client?.close();
-    },
-  };
+export class SearchOutput implements OutputAdapter {
+  readonly #target: SearchTarget;
+  readonly #clock: Clock;
+  readonly #indexOf: IndexOf;
+  readonly #compress: ReturnType<typeof compressor>;
+  #client: HttpClient | undefined;
+
+  constructor(settings: SearchSettings, server: SearchServer, { clock, nameOf }: AdapterContext) {
+    this.#target = { settings, server, nameOf };
+    this.#clock = clock;
+    this.#indexOf = createIndexOf(settings);
+    this.#compress = compressor(settings.COMPRESSION);
+  }
+
+  async open(signal: AbortSignal): Promise<readonly string[]> {
+    const { settings, server } = this.#target;
+    const { urls, headers } = server;
+    const store = { urls, headers, tls: searchTls(settings), maxConnections: settings.REQUESTS_IN_FLIGHT };
+    this.#client ??= new HttpClient(store, this.#clock);
+    return new SearchSetup(this.#client, this.#target, this.#clock, signal).prepare();
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    if (this.#client === undefined) throw new Error("not open");
+    const plain = bulkBody(batch, this.#indexOf);
+    const body = [this.#compress === undefined ? plain : await this.#compress(plain)];
+    const headers = {
+      "content-type": "application/x-ndjson",
+      ...(this.#compress !== undefined && { "content-encoding": "gzip" }),
+    };
+    const answer = await this.#client.request({ method: "POST", path: bulkPath, headers, body, signal });
+    if (answer.status !== 200) throw httpFailure(answer, this.#clock);
+    return bulkOutcome(answer, batch);
+  }
+
+  async close(): Promise<void> {
+    this.#client?.close();
+  }
 }

@@ -238,111 +238,131 @@ const leastSilenceMs = 50;
 
 /** Sends each record as a message of syslog (RFC 5424), over TCP, TLS or UDP. */
 export function createSyslogOutput(settings: SyslogSettings, { clock }: AdapterContext): OutputAdapter {
-  return settings.PROTOCOL === "udp" ? overDatagrams(settings, clock) : overStreams(settings, clock);
+  return settings.PROTOCOL === "udp" ? new DatagramOutput(settings, clock) : new StreamOutput(settings, clock);
 }
 
 /**
  * Syslog has no acknowledgements. So each batch has a connection of its own, which the server closes when it has read it:
- * at least once. With `confirm` of `write` connections stay, and what a server had not read when it went away is lost.
+ * at least once. With `CONFIRM` of `write` connections stay, and what a server had not read when it went away is lost.
  */
-function overStreams(settings: SyslogSettings, clock: Clock): OutputAdapter {
-  const { ADDRESSES: servers, CONFIRM: confirm } = settings;
-  const tls = syslog.tls(settings);
-  const endpoints = new Endpoints(servers, clock);
-  const headerOf = createHeaderOf(settings);
+class StreamOutput implements OutputAdapter {
+  readonly #isConfirmed: boolean;
+  readonly #tls: TlsConfig | undefined;
+  readonly #clock: Clock;
+  readonly #endpoints: Endpoints;
+  readonly #headerOf: HeaderOf;
   /** Connections that stay and are free, the server of each. */
-  const idle = new Map<Socket, string>();
+  readonly #idle = new Map<Socket, string>();
   /** Servers that took the last batch: they speak syslog, not TLS. */
-  const known = new Set<string>();
+  readonly #known = new Set<string>();
 
-  const to = async <T>(action: (server: string) => Promise<T>, signal: AbortSignal): Promise<T> => {
-    const server = endpoints.next();
+  constructor(settings: SyslogSettings, clock: Clock) {
+    this.#isConfirmed = settings.CONFIRM === "close";
+    this.#tls = syslog.tls(settings);
+    this.#clock = clock;
+    this.#endpoints = new Endpoints(settings.ADDRESSES, clock);
+    this.#headerOf = createHeaderOf(settings);
+  }
+
+  async open(signal: AbortSignal): Promise<readonly string[]> {
+    const socket = await this.#to((server) => openStream(server, this.#tls, signal), signal);
+    socket.destroy();
+    return [];
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    const messages = frameMessages(batch, this.#headerOf);
+    await this.#to((server) => this.#sendTo(server, messages, signal), signal);
+    return allAccepted;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#idle.keys()) socket.destroySoon();
+  }
+
+  async #sendTo(server: string, messages: Uint8Array, signal: AbortSignal): Promise<void> {
+    const begunAt = this.#clock.monotonic();
+    const socket = this.#takeIdle(server) ?? (await openStream(server, this.#tls, signal));
+    const silenceMs = leastSilenceMs + 2 * (this.#clock.monotonic() - begunAt);
+    const isKnown = this.#tls !== undefined || this.#known.has(server);
+    if (!isKnown) await writeFirst(socket, messages, { server, silenceMs, signal });
+    if (this.#isConfirmed) await writeAndEnd(socket, isKnown ? messages : undefined, server, signal);
+    else if (isKnown) await writeAll(socket, messages, server, signal);
+    this.#known.add(server);
+    if (this.#isConfirmed) return;
+    // A server that closes is seen at once, and not with the next batch.
+    socket.resume().once("end", () => socket.destroy());
+    this.#idle.set(socket, server);
+  }
+
+  async #to<T>(action: (server: string) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const server = this.#endpoints.next();
     try {
       const result = await action(server);
-      endpoints.worked(server);
+      this.#endpoints.worked(server);
       return result;
     } catch (error) {
       // Another server may listen there now.
-      known.delete(server);
-      if (!signal.aborted) endpoints.failed(server);
+      this.#known.delete(server);
+      if (!signal.aborted) this.#endpoints.failed(server);
       throw error;
     }
-  };
+  }
 
-  const taken = (server: string): Socket | undefined => {
-    for (const [socket, of] of idle) {
-      if (socket.destroyed || !socket.writable) idle.delete(socket);
+  #takeIdle(server: string): Socket | undefined {
+    for (const [socket, of] of this.#idle) {
+      if (socket.destroyed || !socket.writable) this.#idle.delete(socket);
       else if (of === server) {
-        idle.delete(socket);
+        this.#idle.delete(socket);
         return socket;
       }
     }
     return undefined;
-  };
-
-  return {
-    async open(signal) {
-      const socket = await to((server) => openStream(server, tls, signal), signal);
-      socket.destroy();
-      return [];
-    },
-    async send(batch, signal) {
-      const messages = frameMessages(batch, headerOf);
-      await to(async (server) => {
-        const begunAt = clock.monotonic();
-        const socket = taken(server) ?? (await openStream(server, tls, signal));
-        const silenceMs = leastSilenceMs + 2 * (clock.monotonic() - begunAt);
-        const isKnown = tls !== undefined || known.has(server);
-        if (!isKnown) await writeFirst(socket, messages, { server, silenceMs, signal });
-        if (confirm === "close") await writeAndEnd(socket, isKnown ? messages : undefined, server, signal);
-        else if (isKnown) await writeAll(socket, messages, server, signal);
-        known.add(server);
-        if (confirm === "close") return;
-        // A server that closes is seen at once, and not with the next batch.
-        socket.resume().once("end", () => socket.destroy());
-        idle.set(socket, server);
-      }, signal);
-      return allAccepted;
-    },
-    async close() {
-      for (const socket of idle.keys()) socket.destroySoon();
-    },
-  };
+  }
 }
 
 /** Whether a datagram has arrived is not known: at most once. */
-function overDatagrams(settings: SyslogSettings, clock: Clock): OutputAdapter {
-  const endpoints = new Endpoints(settings.ADDRESSES, clock);
-  const headerOf = createHeaderOf(settings);
-  const sockets = new Map<string, DatagramSocket>();
-  const socketTo = async (server: string): Promise<DatagramSocket> => {
-    const socket = sockets.get(server) ?? (await openDatagrams(server));
-    sockets.set(server, socket);
+class DatagramOutput implements OutputAdapter {
+  readonly #servers: readonly string[];
+  readonly #endpoints: Endpoints;
+  readonly #headerOf: HeaderOf;
+  readonly #sockets = new Map<string, DatagramSocket>();
+
+  constructor(settings: SyslogSettings, clock: Clock) {
+    this.#servers = settings.ADDRESSES;
+    this.#endpoints = new Endpoints(settings.ADDRESSES, clock);
+    this.#headerOf = createHeaderOf(settings);
+  }
+
+  async open(): Promise<readonly string[]> {
+    for (const server of this.#servers) await this.#socketTo(server);
+    return ["syslog over UDP: what is lost on the way, or refused by the receiver, is not noticed"];
+  }
+
+  async send(batch: Batch): Promise<Outcome> {
+    const server = this.#endpoints.next();
+    try {
+      const outcome = await sendDatagrams(await this.#socketTo(server), server, batch, (lines, from, to) =>
+        datagramOf(lines, from, to, this.#headerOf),
+      );
+      this.#endpoints.worked(server);
+      return outcome;
+    } catch (error) {
+      this.#endpoints.failed(server);
+      // The next one looks the name up again.
+      this.#sockets.get(server)?.close();
+      this.#sockets.delete(server);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets.values()) socket.close();
+  }
+
+  async #socketTo(server: string): Promise<DatagramSocket> {
+    const socket = this.#sockets.get(server) ?? (await openDatagrams(server));
+    this.#sockets.set(server, socket);
     return socket;
-  };
-  return {
-    async open() {
-      for (const server of settings.ADDRESSES) await socketTo(server);
-      return ["syslog over UDP: what is lost on the way, or refused by the receiver, is not noticed"];
-    },
-    async send(batch) {
-      const server = endpoints.next();
-      try {
-        const outcome = await sendDatagrams(await socketTo(server), server, batch, (lines, from, to) =>
-          datagramOf(lines, from, to, headerOf),
-        );
-        endpoints.worked(server);
-        return outcome;
-      } catch (error) {
-        endpoints.failed(server);
-        // The next one looks the name up again.
-        sockets.get(server)?.close();
-        sockets.delete(server);
-        throw error;
-      }
-    },
-    async close() {
-      for (const socket of sockets.values()) socket.close();
-    },
-  };
+  }
 }

@@ -15,7 +15,7 @@ import type {
 import { type Clock, type Component, type Log, type Metrics, limitLog } from "../../base/report/index.ts";
 import { MemoryBudget } from "../limits.ts";
 import { rateRefusals } from "../poller/counter-rates.ts";
-import { type RateBudget, createRateBudget } from "../poller/counter-rates.ts";
+import { RateBudget } from "../poller/counter-rates.ts";
 import type { OctetBudget } from "../poller/interface-states.ts";
 import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
 import type { Definitions } from "../definitions/definitions.ts";
@@ -347,7 +347,7 @@ export class Snmp implements Component {
   }
 
   #createDevices(options: SnmpOptions, memory: MemoryBudget, neighbours: Neighbours | undefined): DeviceTable {
-    const rates = createRateBudget(maxCountedRows);
+    const rates = new RateBudget(maxCountedRows);
     const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
     registerBudgetMetrics(options.metrics, { memory, readings: this.#lastReadings, rates, octets });
     return new DeviceTable({

@@ -74,17 +74,17 @@ function judgeChange(
 }
 
 /** What all devices share. */
-export interface RateBudget {
+export class RateBudget {
   /** Rows of all devices that are kept at most. */
   readonly max: number;
-  used: number;
+  used = 0;
   /** Rows that were not kept for want of room. */
-  leftOut: number;
-  readonly refused: Record<RateRefusal, number>;
-}
+  leftOut = 0;
+  readonly refused: Record<RateRefusal, number> = { reset: 0, narrow: 0, step: 0 };
 
-export function createRateBudget(max: number): RateBudget {
-  return { max, used: 0, leftOut: 0, refused: { reset: 0, narrow: 0, step: 0 } };
+  constructor(max: number) {
+    this.max = max;
+  }
 }
 
 /** Numbers of a row: when it was read, and what its counters were last reset by; then those of each counter. */

@@ -2,56 +2,33 @@ import { valueFaults as valueFaultNames, type ValueFault } from "../session/ber.
 import type { Labels, Metrics } from "../../base/report/index.ts";
 
 /** What a device's polls came to. Plain numbers; the metrics read them. */
-export interface DeviceCounts {
-  polls: number;
+export class DeviceCounts {
+  polls = 0;
   /** Polls left out: the one before had not ended, or the process slept through their time. */
-  skipped: number;
+  skipped = 0;
   /** Objects of which a part is missing. */
-  partial: number;
+  partial = 0;
   /** Tables whose rows did not come in the order of their instances. */
-  unordered: number;
+  unordered = 0;
   /** Tables that were larger than what is read of one. */
-  cut: number;
-  rows: number;
+  cut = 0;
+  rows = 0;
   /** Rows that the object had in the poll before, and has no longer. */
-  vanished: number;
-  unreadable: number;
-  implausible: number;
-  badIndexes: number;
-  restarts: number;
+  vanished = 0;
+  unreadable = 0;
+  implausible = 0;
+  badIndexes = 0;
+  restarts = 0;
   /** Single requests to a device that does not answer. */
-  probes: number;
+  probes = 0;
   /** Single requests for what the device had not when it was discovered, and how often it had something. */
-  looks: number;
-  appeared: number;
-  discoveries: number;
-  failedDiscoveries: number;
+  looks = 0;
+  appeared = 0;
+  discoveries = 0;
+  failedDiscoveries = 0;
   /** Of the last poll, seconds: how long it took, and how late it began. */
-  duration: number;
-  lag: number;
-}
-
-export function createDeviceCounts(): DeviceCounts {
-  return {
-    polls: 0,
-    skipped: 0,
-    partial: 0,
-    unordered: 0,
-    cut: 0,
-    rows: 0,
-    vanished: 0,
-    unreadable: 0,
-    implausible: 0,
-    badIndexes: 0,
-    restarts: 0,
-    probes: 0,
-    looks: 0,
-    appeared: 0,
-    discoveries: 0,
-    failedDiscoveries: 0,
-    duration: 0,
-    lag: 0,
-  };
+  duration = 0;
+  lag = 0;
 }
 
 /** What the metrics show of one device. */

@@ -1,4 +1,4 @@
-import { type MeasuredDevice, createDeviceCounts } from "./device-counts.ts";
+import { type MeasuredDevice, DeviceCounts } from "./device-counts.ts";
 import { type Device, type Definitions, deviceCredentials } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import type { InterfaceView, OctetReading } from "./interface-states.ts";
@@ -179,7 +179,7 @@ export class DevicePoller implements MeasuredDevice {
   #restarts = 0;
   /** Whether the numbers of interfaces may be others than those of the names. */
   #areNamesOld = false;
-  readonly counts = createDeviceCounts();
+  readonly counts = new DeviceCounts();
   readonly #running: RunningPolls;
   readonly #learnt: LearntDevice;
   readonly #nameOrder = createNameOrder();

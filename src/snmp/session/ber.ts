@@ -4,14 +4,15 @@ import { type Oid, maxSubIdentifier, maxSubIdentifiers } from "./var-bind.ts";
  * BER bytes written from the last to the first, so that every length is known when it is written and takes the fewest
  * octets. What was written lies in `bytes` from `at` to the end. Callers pass values that they have checked.
  */
-export interface Writer {
+export class Writer {
   bytes: Uint8Array;
   at: number;
-}
 
-/** Takes its bytes from the pool of Buffer: an allocation for every message costs more than writing it. */
-export function createWriter(size = 256): Writer {
-  return { bytes: Buffer.allocUnsafe(size), at: size };
+  /** Takes its bytes from the pool of Buffer: an allocation for every message costs more than writing it. */
+  constructor(size = 256) {
+    this.bytes = Buffer.allocUnsafe(size);
+    this.at = size;
+  }
 }
 
 /** Number of bytes written so far; a mark for {@link writeHeader}. */

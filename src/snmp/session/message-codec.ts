@@ -20,12 +20,11 @@ import {
   writeOid,
   writeRaw,
   writeUnsigned64,
-  type Writer,
   DecodeError,
   type ValueFault,
   tags,
   cursorOver,
-  createWriter,
+  Writer,
   written,
 } from "./ber.ts";
 
@@ -334,7 +333,7 @@ function readNatural(cursor: Cursor): number {
 }
 
 export function encodeCommunityMessage(version: 0 | 1, community: Uint8Array, pdu: Pdu): Uint8Array {
-  const writer = createWriter();
+  const writer = new Writer();
   writePdu(writer, pdu);
   writeOctets(writer, tags.octetString, community);
   writeInteger(writer, tags.integer, version);
@@ -349,7 +348,7 @@ interface UsmParts extends Omit<UsmMessage, "version" | "mac"> {
 
 /** The message with zeros where its MAC belongs, and where that is. */
 export function encodeUsmMessage(parts: UsmParts): { readonly bytes: Uint8Array; readonly macAt: number } {
-  const writer = createWriter();
+  const writer = new Writer();
   if (parts.isPrivate) writeOctets(writer, tags.octetString, parts.data);
   else writeRaw(writer, parts.data);
   const afterSecurity = sizeOf(writer);
@@ -386,7 +385,7 @@ export interface ScopedPdu {
 }
 
 export function encodeScopedPdu(scoped: ScopedPdu): Uint8Array {
-  const writer = createWriter();
+  const writer = new Writer();
   writePdu(writer, scoped.pdu);
   writeOctets(writer, tags.octetString, scoped.contextName);
   writeOctets(writer, tags.octetString, scoped.contextEngineId);

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { Delivery, createKafkaOutput, fieldNames, type OutputAdapter } from "../../../src/output/index.ts";
+import { Delivery, KafkaOutput, fieldNames, type OutputAdapter } from "../../../src/output/index.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
 import { adapterOf } from "../adapter-fixture.ts";
@@ -170,7 +170,7 @@ async function startKafka(): Promise<JudgedStore> {
   const fake = createFakeKafka({ flows: 2, options: 1, counters: 1 });
   const numberOf = ({ value }: { readonly value: string }): number => (JSON.parse(value) as { n: number }).n;
   const store: JudgedStore = {
-    adapter: createKafkaOutput(kafkaSettings("fake:9092"), { nameOf: fieldNames(false) }, () => fake.client),
+    adapter: new KafkaOutput(kafkaSettings("fake:9092"), { nameOf: fieldNames(false) }, () => fake.client),
     mood: "works",
     bad: new Set(),
     faulty: new Set(),

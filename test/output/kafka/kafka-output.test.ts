@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createKafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
+import { KafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { createFakeKafka, type FakeKafka } from "./fake-kafka.ts";
 import { flowsTo, kafkaSettings, type KafkaSettings } from "./kafka-fixture.ts";
@@ -10,8 +10,8 @@ const accepted = { refused: [], retry: [] };
 const nameOf = fieldNames(false);
 
 async function openTo(fake: FakeKafka, given: Partial<KafkaSettings> = {}): Promise<OutputAdapter> {
-  const adapter = createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client);
-  assert.deepEqual(await adapter.open(signal), []);
+  const adapter = new KafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client);
+  assert.deepEqual(await adapter.open(), []);
   return adapter;
 }
 
@@ -203,7 +203,7 @@ test("a topic that was made again with fewer partitions takes what waits", async
 test("first contact: no topic, and a user who may not write idempotently", async () => {
   const fake = createFakeKafka({ flows: 1 });
   const open = (given: Partial<KafkaSettings>): Promise<readonly string[]> =>
-    createKafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client).open(signal);
+    new KafkaOutput(kafkaSettings("fake:9092", given), { nameOf }, () => fake.client).open();
   await assert.rejects(open({}), /there is no topic options/);
   fake.mayBeIdempotent = false;
   assert.match((await open({ ...flowsTo("flows") }))[0] ?? "", /may not write idempotently/);
@@ -212,7 +212,7 @@ test("first contact: no topic, and a user who may not write idempotently", async
 
 test("the ledger: nothing is missing and nothing twice, whatever the way to the brokers does", async (t) => {
   const fake = createFakeKafka({ flows: 5 });
-  const adapter = createKafkaOutput(
+  const adapter = new KafkaOutput(
     kafkaSettings("fake:9092", { ...flowsTo("flows"), PRODUCER_MAX_MESSAGE_BYTES: 3000 }),
     { nameOf },
     () => fake.client,

@@ -1,8 +1,8 @@
-import { flowFormats } from "./sample-steps.ts";
+import { createSampledSteps, flowFormats, GatewaySteps, InterfaceSteps, isIndex } from "./sample-steps.ts";
 import { flowRecordLayouts } from "./structures.gen.ts";
 import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { Part, StepBook } from "../steps/step-book.ts";
-import { type InterfaceSteps, createInterfaceSteps, isIndex } from "./sample-steps.ts";
+import type { ByteSource, StepList } from "../steps/steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import * as layout from "../../kernel/layout.gen.ts";
 import { PacketSteps, listedSteps } from "../packet/packet-steps.ts";
@@ -10,26 +10,16 @@ import { createParsedPacket, flowLevelOf, isUnread, parsePacket } from "../packe
 import type { PacketStart } from "../packet/parse-headers.ts";
 import { checkRate } from "../../exporters/sampling.ts";
 import { sourceKey } from "../../exporters/sequence.ts";
-import type { ListedStructure, SampleLines, SampleLister } from "./sample-records.ts";
-import { createGatewaySteps } from "./sample-steps.ts";
-import { checkRecords, sampleProblem, type SampleContext } from "./sample-records.ts";
-import { createSampleRecords, locateRecords } from "./sample-records.ts";
-import { createSampledSteps } from "./sample-steps.ts";
-import { createStructureHex } from "./xdr-reader.ts";
-import { createStructureSteps, type StructureSteps } from "./structure-steps.ts";
-
-/** The structures of a sample so far, by groups: those of a group have names in common, so that only the first can be fields. */
-interface SeenStructures {
-  /** Begins a sample. */
-  begin(): void;
-  /**
-   * Notes a structure.
-   *
-   * @param group of {@link groupOf}.
-   * @returns `first` of its group, `again` when the first was the same byte for byte, else `other`.
-   */
-  note(group: number, key: number, bytes: Buffer, at: number, end: number): "first" | "again" | "other";
-}
+import {
+  SampleRecords,
+  sampleProblem,
+  type ListedStructure,
+  type SampleContext,
+  type SampleLines,
+  type SampleLister,
+} from "./sample-records.ts";
+import { StructureHex } from "./xdr-reader.ts";
+import { RowSteps, type StructureSteps } from "./structure-steps.ts";
 
 /** Numbers of groups, by format. */
 const groups: ReadonlyMap<number, number> = groupByNames();
@@ -57,27 +47,46 @@ function groupByNames(): Map<number, number> {
   return found;
 }
 
-function createSeenStructures(): SeenStructures {
-  const size = 1 + Math.max(...groups.values());
+/** The structures of a sample so far, by groups: those of a group have names in common, so that only the first can be fields. */
+class SeenStructures {
   /** Of each group: the sample that had it last, its format and place there. */
-  const samples = new Float64Array(size);
-  const keys = new Float64Array(size);
-  const starts = new Int32Array(size);
-  const ends = new Int32Array(size);
-  let sample = 0;
-  return {
-    begin: () => void sample++,
-    note(group, key, bytes, at, end) {
-      if (samples[group] !== sample) {
-        samples[group] = sample;
-        keys[group] = key;
-        starts[group] = at;
-        ends[group] = end;
-        return "first";
-      }
-      return keys[group] === key && bytes.compare(bytes, starts[group], ends[group], at, end) === 0 ? "again" : "other";
-    },
-  };
+  readonly #samples: Float64Array;
+  readonly #keys: Float64Array;
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
+  #sample = 0;
+
+  constructor() {
+    const size = 1 + Math.max(...groups.values());
+    this.#samples = new Float64Array(size);
+    this.#keys = new Float64Array(size);
+    this.#starts = new Int32Array(size);
+    this.#ends = new Int32Array(size);
+  }
+
+  /** Begins a sample. */
+  begin(): void {
+    this.#sample++;
+  }
+
+  /**
+   * Notes a structure.
+   *
+   * @param group of {@link groupOf}.
+   * @returns `first` of its group, `again` when the first was the same byte for byte, else `other`.
+   */
+  note(group: number, key: number, bytes: Buffer, at: number, end: number): "first" | "again" | "other" {
+    if (this.#samples[group] !== this.#sample) {
+      this.#samples[group] = this.#sample;
+      this.#keys[group] = key;
+      this.#starts[group] = at;
+      this.#ends[group] = end;
+      return "first";
+    }
+    const isSame =
+      this.#keys[group] === key && bytes.compare(bytes, this.#starts[group], this.#ends[group], at, end) === 0;
+    return isSame ? "again" : "other";
+  }
 }
 
 /** The steps of the fixed part of samples, and of what holds for each sample. */
@@ -120,14 +129,6 @@ function createFlowSampleSteps(book: StepBook, counters: CounterNames, indexes: 
     packet: book.field(counters.bytes.exported, "number", [[bytesLayer, "l3"]]),
     headerProtocol: number("flow.sample.header.protocol.id"),
   };
-}
-
-/** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
-export interface FlowSampleReader {
-  /** @param isExpanded whether data source and interfaces have words of their own. */
-  readFlow(context: SampleContext, at: number, end: number, isExpanded: boolean): void;
-  /** A discarded packet (sflow.org/sflow_drops.txt). Each is reported, as far as the agent's limit allows: there is no rate. */
-  readDiscard(context: SampleContext, at: number, end: number): void;
 }
 
 /** Header protocols whose packets are parsed; of others the bytes are given, as of packets without a header that can be read. */
@@ -180,65 +181,126 @@ function ipLengthIn(view: DataView, { ipVersion, ipLength, source }: PacketHeade
   return view.getUint16(source - 4) === 0 ? 0 : ipLength;
 }
 
-/** @param keepsHeaders whether flows keep the bytes of their sampled header. */
-export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false): FlowSampleReader {
-  const { book, steps: list, counters } = lines;
-  const interfaces = createInterfaceSteps(book);
-  const own = createFlowSampleSteps(book, counters, interfaces.indexes);
-  const packetSteps = new PacketSteps(book);
-  const records = createSampleRecords();
-  const packet = createParsedPacket();
-  const seen = createSeenStructures();
-  const hex = createStructureHex();
-
-  /** Of the sample that is read: whether it has a packet that could be parsed, and its innermost header. */
-  let hasPacket = false;
-  let flowHeader = packet.levels[0] as PacketHeader;
-  let agentVlan = -1;
-  /** Of the frame and of the IP packet, by what the agent read in it; -1 when it does not say. */
-  let frameLength = -1;
-  let packetLength = -1;
-
-  const isKnown = (part: (header: PacketHeader) => number): boolean =>
-    hasPacket && (part(flowHeader) >= 0 || part(packet.levels[0] as PacketHeader) >= 0);
-
+/** Reads samples that are flows of one packet; they leave with the next flush of the lines. */
+export class FlowSampleReader implements SampleLister {
+  readonly #lines: SampleLines;
+  readonly #keepsHeaders: boolean;
+  readonly #list: StepList;
+  readonly #interfaces: InterfaceSteps;
+  readonly #own: ReturnType<typeof createFlowSampleSteps>;
+  readonly #packetSteps: PacketSteps;
   /** Structures of known formats, with the number of their group. */
-  const structures = new Map<number, readonly [group: number, steps: StructureSteps]>(
-    [
-      ...createSampledSteps(book, packetSteps, isKnown, (of, length) => {
-        if (of === "frame") frameLength = length;
-        else packetLength = length;
-      }),
-      [flowFormats.gateway, createGatewaySteps(book)] as const,
-      ...[...flowRecordLayouts].map(([key, fields]) => {
-        return [key, createStructureSteps(book, fields, key === flowFormats.switch)] as const;
-      }),
-    ].map(([key, steps]) => [key, [groupOf(key), steps]]),
-  );
-  // What the kernel lists by itself has no bytes in hex.
-  if (!keepsHeaders) {
-    lines.useListed({
+  readonly #structures: ReadonlyMap<number, readonly [group: number, steps: StructureSteps]>;
+  readonly #records = new SampleRecords();
+  readonly #packet = createParsedPacket();
+  readonly #seen = new SeenStructures();
+  readonly #hex = new StructureHex();
+  /** Of the datagram at hand. */
+  #context: SampleContext | undefined;
+  /** Of the sample that is read: whether it has a packet that could be parsed, and its innermost header. */
+  #hasPacket = false;
+  #flowHeader = this.#packet.levels[0] as PacketHeader;
+  #agentVlan = -1;
+  /** Of the frame and of the IP packet, by what the agent read in it; -1 when it does not say. */
+  #frameLength = -1;
+  #packetLength = -1;
+
+  /** @param keepsHeaders whether flows keep the bytes of their sampled header. */
+  constructor(lines: SampleLines, keepsHeaders: boolean) {
+    const { book } = lines;
+    this.#lines = lines;
+    this.#keepsHeaders = keepsHeaders;
+    this.#list = lines.steps;
+    this.#interfaces = new InterfaceSteps(book);
+    this.#own = createFlowSampleSteps(book, lines.counters, this.#interfaces.indexes);
+    this.#packetSteps = new PacketSteps(book);
+    this.#structures = this.#makeStructures(book);
+    // What the kernel lists by itself has no bytes in hex.
+    if (!keepsHeaders) this.#leaveToKernel();
+  }
+
+  /** @param isExpanded whether data source and interfaces have words of their own. */
+  readFlow(of: SampleContext, at: number, end: number, isExpanded: boolean): void {
+    const { source, domain, output, rates } = of;
+    const { view } = source;
+    if (end - at < (isExpanded ? 44 : 32)) {
+      sampleProblem(of, "cut_sample", { bytes: end - at });
+      return;
+    }
+    this.#context = of;
+    const first = view.getUint32(at + 4);
+    const type = isExpanded ? first : first >>> 24;
+    const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
+    const rateAt = at + (isExpanded ? 12 : 8);
+    const rate = view.getUint32(rateAt);
+    const { manualRate, fallbackRate } = rates;
+    const said = checkRate(rate > 0 ? rate : undefined, manualRate === undefined ? output.doubt : undefined);
+    const key = sourceKey(sourceKinds.flow, type, index);
+    output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), said ?? 0));
+    const known = manualRate ?? said ?? fallbackRate;
+    this.#lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, this);
+  }
+
+  /** A discarded packet (sflow.org/sflow_drops.txt). Each is reported, as far as the agent's limit allows: there is no rate. */
+  readDiscard(of: SampleContext, at: number, end: number): void {
+    const { source, domain, output } = of;
+    const { view } = source;
+    if (end - at < 32) {
+      sampleProblem(of, "cut_sample", { bytes: end - at });
+      return;
+    }
+    this.#context = of;
+    const key = sourceKey(sourceKinds.discard, view.getUint32(at + 4), view.getUint32(at + 8));
+    output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(at + 12), 0));
+    this.#lines.add(layout.formOther, at, end, undefined, this);
+  }
+
+  list(form: number, at: number, end: number): void {
+    const context = this.#context;
+    if (context === undefined) throw new TypeError("samples are listed while their datagram is read");
+    if (form === layout.formOther) this.#addDiscard(context.source, at);
+    else this.#addFlow(context.source, at, form === layout.formExpanded);
+    this.#addRecords(context, at + (form === layout.formExpanded ? 40 : 28), end);
+  }
+
+  #makeStructures(book: StepBook): Map<number, readonly [group: number, steps: StructureSteps]> {
+    const isKnown = (part: (header: PacketHeader) => number): boolean =>
+      this.#hasPacket && (part(this.#flowHeader) >= 0 || part(this.#packet.levels[0] as PacketHeader) >= 0);
+    const sampled = createSampledSteps(book, this.#packetSteps, isKnown, (of, length) => {
+      if (of === "frame") this.#frameLength = length;
+      else this.#packetLength = length;
+    });
+    const rows = Array.from(flowRecordLayouts, ([key, fields]) => {
+      return [key, new RowSteps(book, fields, key === flowFormats.switch)] as const;
+    });
+    const all = [...sampled, [flowFormats.gateway, new GatewaySteps(book)] as const, ...rows];
+    return new Map(all.map(([key, steps]) => [key, [groupOf(key), steps]]));
+  }
+
+  /** Says what the kernel may list by itself. */
+  #leaveToKernel(): void {
+    const own = this.#own;
+    this.#lines.useListed({
       ofSample: [
         [layout.compactStep, own.compact],
         [layout.expandedStep, own.expanded],
         [layout.compactWholeStep, own.compactWhole],
         [layout.expandedWholeStep, own.expandedWhole],
-        ...interfaces.listed,
+        ...this.#interfaces.listed,
         [layout.packetsStep, own.packets],
         [layout.frameLengthStep, own.frame],
       ],
-      ofPacket: listedSteps(packetSteps),
-      structures: [...structures].flatMap(([format, [group, { wholes }]]) =>
+      ofPacket: listedSteps(this.#packetSteps),
+      structures: [...this.#structures].flatMap(([format, [group, { wholes }]]) =>
         wholes.map((whole): ListedStructure => ({ format, group, ...whole })),
       ),
     });
   }
-  /** Of the datagram at hand. */
-  let context: SampleContext | undefined;
 
   /** Parses the first sampled header. @returns its position in the records, -1 when there is none. */
-  const parseHeader = ({ bytes, view }: SampleContext["source"]): number => {
-    hasPacket = false;
+  #parseHeader({ bytes, view }: ByteSource): number {
+    const records = this.#records;
+    this.#hasPacket = false;
     for (let i = 0; i < records.found; i++) {
       const at = records.starts[i] as number;
       const end = records.ends[i] as number;
@@ -247,107 +309,115 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       const from = at + headerHead;
       const length = Math.min(view.getUint32(at + 12), end - from);
       if (start !== undefined && length > 0) {
-        parsePacket(bytes, from, from + length, start, packet);
-        flowHeader = packet.levels[flowLevelOf(packet)] as PacketHeader;
-        hasPacket = !isUnread(packet);
+        parsePacket(bytes, from, from + length, start, this.#packet);
+        this.#flowHeader = this.#packet.levels[flowLevelOf(this.#packet)] as PacketHeader;
+        this.#hasPacket = !isUnread(this.#packet);
       }
       return i;
     }
     return -1;
-  };
+  }
 
   /** Adds what stands before the header that was parsed. @returns whether it is cut. */
-  const addHeader = ({ bytes, view }: SampleContext["source"], at: number, end: number): boolean => {
+  #addHeader({ bytes, view }: ByteSource, at: number, end: number): boolean {
     const protocol = view.getUint32(at);
     const length = view.getUint32(at + 12);
     const from = at + headerHead;
     const isCut = length > end - from;
     const to = isCut ? end : from + length;
-    if (keepsHeaders || packetStarts[protocol] === undefined || (!hasPacket && to > from)) {
-      list.add(own.headerProtocol, protocol);
-      const text = `0x${bytes.toString("hex", from, to)}`;
-      list.give("flow.ie.dataLinkFrameSection", text);
+    if (this.#keepsHeaders || packetStarts[protocol] === undefined || (!this.#hasPacket && to > from)) {
+      this.#list.add(this.#own.headerProtocol, protocol);
+      this.#list.give("flow.ie.dataLinkFrameSection", `0x${bytes.toString("hex", from, to)}`);
     }
     return isCut;
-  };
+  }
 
-  /** How many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
-  const skippedOf = ({ view }: SampleContext["source"], at: number, end: number): number => {
+  /** @returns how many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
+  #skippedOf({ view }: ByteSource, at: number, end: number): number {
     if (end - at < 4) return 0;
     const vlan = view.getUint32(at);
-    if (vlan === 0 && hasPacket && flowHeader.outerTag >= 0) return 1;
-    if (vlan !== unknown) agentVlan = vlan;
+    if (vlan === 0 && this.#hasPacket && this.#flowHeader.outerTag >= 0) return 1;
+    if (vlan !== unknown) this.#agentVlan = vlan;
     return 0;
-  };
+  }
 
   /**
    * The length of the frame. Where that cannot be, it is that of the IP packet with the headers before it; -1 where that is not known.
    *
    * @param from where the sampled header begins, -1 where there is none.
    */
-  const possibleLength = ({ view }: SampleContext["source"], from: number): number => {
-    const outermost = packet.levels[0] as PacketHeader;
-    const hasIp = hasPacket && outermost.ipVersion >= 0;
-    const said = hasIp ? ipLengthIn(view, outermost) : packetLength;
+  #possibleLength({ view }: ByteSource, from: number): number {
+    const outermost = this.#packet.levels[0] as PacketHeader;
+    const frameLength = this.#frameLength;
+    const hasIp = this.#hasPacket && outermost.ipVersion >= 0;
+    const said = hasIp ? ipLengthIn(view, outermost) : this.#packetLength;
     const ipLength = said > layout.longestFrame ? 0 : said;
     if (frameLength < 0 || isPossible(frameLength, ipLength)) return frameLength;
     if (ipLength <= 0) return -1;
     return ipLength + (hasIp && from >= 0 ? outermost.source - sourceOffset(outermost) - from : 0);
-  };
+  }
 
   /** Adds a structure that is not the sampled header. @returns whether it is cut. */
-  const addStructure = (source: SampleContext["source"], key: number, at: number, end: number): boolean => {
-    const known = structures.get(key);
-    const turn = known === undefined ? "other" : seen.note(known[0], key, source.bytes, at, end);
+  #addStructure(source: ByteSource, key: number, at: number, end: number): boolean {
+    const known = this.#structures.get(key);
+    const turn = known === undefined ? "other" : this.#seen.note(known[0], key, source.bytes, at, end);
     if (turn === "again") return false;
     if (known === undefined || turn === "other") {
-      hex.add("flow", key, at, end);
+      this.#hex.add("flow", key, at, end);
       return false;
     }
     if (key === flowFormats.switch && isOtherSwitch(source.view, at, end)) {
-      hex.add("flow", key, at, end);
+      this.#hex.add("flow", key, at, end);
       return true;
     }
-    const skipped = key === flowFormats.switch ? skippedOf(source, at, end) : 0;
-    const outcome = known[1].add(list, source, at, end, skipped);
-    if (outcome !== "whole") hex.add("flow", key, at, end);
+    const skipped = key === flowFormats.switch ? this.#skippedOf(source, at, end) : 0;
+    const outcome = known[1].add(this.#list, source, at, end, skipped);
+    if (outcome !== "whole") this.#hex.add("flow", key, at, end);
     return outcome === "cut";
-  };
+  }
 
   /** Adds everything behind the fixed part of a sample, and ends it. */
-  const addRecords = (of: SampleContext, at: number, end: number): void => {
+  #addRecords(of: SampleContext, at: number, end: number): void {
     const { source } = of;
-    locateRecords(source.view, at, end, records);
-    const headerIndex = parseHeader(source);
+    const records = this.#records;
+    const list = this.#list;
+    records.locate(source.view, at, end);
+    const headerIndex = this.#parseHeader(source);
     let isCut = false;
-    agentVlan = frameLength = packetLength = -1;
-    seen.begin();
-    list.add(own.packets, 1);
+    this.#agentVlan = this.#frameLength = this.#packetLength = -1;
+    this.#seen.begin();
+    list.add(this.#own.packets, 1);
     for (let i = 0; i < records.found; i++) {
       const key = records.keys[i] as number;
       const from = records.starts[i] as number;
       const to = records.ends[i] as number;
-      if (i === headerIndex) isCut = addHeader(source, from, to) || isCut;
+      if (i === headerIndex) isCut = this.#addHeader(source, from, to) || isCut;
       else if (key === flowFormats.header) {
-        hex.add("flow", key, from, to);
+        this.#hex.add("flow", key, from, to);
         isCut ||= to - from < headerHead;
-      } else isCut = addStructure(source, key, from, to) || isCut;
+      } else isCut = this.#addStructure(source, key, from, to) || isCut;
     }
-    if (headerIndex >= 0) frameLength = source.view.getUint32((records.starts[headerIndex] as number) + 4);
-    frameLength = possibleLength(source, headerIndex < 0 ? -1 : (records.starts[headerIndex] as number) + headerHead);
-    if (frameLength >= 0) list.add(own.frame, frameLength);
-    else if (packetLength >= 0) list.add(own.packet, packetLength);
-    if (hasPacket) packetSteps.add(list, packet, agentVlan);
-    if (!hex.isEmpty()) hex.take((name, spans) => list.giveHex(name, spans));
-    checkRecords(of, records, isCut);
-    const hasAddresses = hasPacket && flowHeader.ipVersion >= 0;
-    if (hasAddresses) {
-      lines.setAddresses(flowHeader.source, flowHeader.destination, flowHeader.ipVersion === 4 ? 4 : 16);
-    }
-  };
+    this.#addLength(source, headerIndex < 0 ? -1 : (records.starts[headerIndex] as number));
+    if (this.#hasPacket) this.#packetSteps.add(list, this.#packet, this.#agentVlan);
+    if (!this.#hex.isEmpty()) this.#hex.take((name, spans) => list.giveHex(name, spans));
+    records.check(of, isCut);
+    const { ipVersion, source: from, destination } = this.#flowHeader;
+    if (this.#hasPacket && ipVersion >= 0) this.#lines.setAddresses(from, destination, ipVersion === 4 ? 4 : 16);
+  }
+
+  /** @param headerAt where the record of the sampled header begins, -1 where there is none. */
+  #addLength(source: ByteSource, headerAt: number): void {
+    if (headerAt >= 0) this.#frameLength = source.view.getUint32(headerAt + 4);
+    const frameLength = this.#possibleLength(source, headerAt < 0 ? -1 : headerAt + headerHead);
+    if (frameLength >= 0) this.#list.add(this.#own.frame, frameLength);
+    else if (this.#packetLength >= 0) this.#list.add(this.#own.packet, this.#packetLength);
+  }
 
   /** Adds the fixed part of a flow sample. The compact form has the type of a data source in eight bits, the format of an interface in two. */
-  const addFlow = ({ view }: SampleContext["source"], at: number, isExpanded: boolean): void => {
+  #addFlow({ view }: ByteSource, at: number, isExpanded: boolean): void {
+    const list = this.#list;
+    const own = this.#own;
+    const interfaces = this.#interfaces;
     const first = view.getUint32(at + 4);
     const type = isExpanded ? first : first >>> 24;
     const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
@@ -366,57 +436,15 @@ export function createFlowSampleReader(lines: SampleLines, keepsHeaders = false)
       sink = interfaces.add(list, "out", outFormat, sink);
     }
     interfaces.addDirection(list, type, index, input, sink);
-  };
+  }
 
-  const addDiscard = ({ view }: SampleContext["source"], at: number): void => {
-    list.add(own.discarded, at);
+  #addDiscard({ view }: ByteSource, at: number): void {
+    const list = this.#list;
+    const interfaces = this.#interfaces;
+    list.add(this.#own.discarded, at);
     const input = interfaces.add(list, "in", 0, view.getUint32(at + 16));
     const sink = interfaces.add(list, "out", 0, view.getUint32(at + 20));
     interfaces.addReason(list, view.getUint32(at + 24));
     interfaces.addDirection(list, view.getUint32(at + 4), view.getUint32(at + 8), input, sink);
-  };
-
-  const lister: SampleLister = {
-    list(form, at, end) {
-      if (context === undefined) throw new TypeError("samples are listed while their datagram is read");
-      if (form === layout.formOther) addDiscard(context.source, at);
-      else addFlow(context.source, at, form === layout.formExpanded);
-      addRecords(context, at + (form === layout.formExpanded ? 40 : 28), end);
-    },
-  };
-
-  return {
-    readFlow(of, at, end, isExpanded) {
-      const { source, domain, output, rates } = of;
-      const { view } = source;
-      if (end - at < (isExpanded ? 44 : 32)) {
-        sampleProblem(of, "cut_sample", { bytes: end - at });
-        return;
-      }
-      context = of;
-      const first = view.getUint32(at + 4);
-      const type = isExpanded ? first : first >>> 24;
-      const index = isExpanded ? view.getUint32(at + 8) : first & 0xff_ffff;
-      const rateAt = at + (isExpanded ? 12 : 8);
-      const rate = view.getUint32(rateAt);
-      const { manualRate, fallbackRate } = rates;
-      const said = checkRate(rate > 0 ? rate : undefined, manualRate === undefined ? output.doubt : undefined);
-      const key = sourceKey(sourceKinds.flow, type, index);
-      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(rateAt + 8), said ?? 0));
-      const known = manualRate ?? said ?? fallbackRate;
-      lines.add(isExpanded ? layout.formExpanded : layout.formCompact, at, end, known, lister);
-    },
-    readDiscard(of, at, end) {
-      const { source, domain, output } = of;
-      const { view } = source;
-      if (end - at < 32) {
-        sampleProblem(of, "cut_sample", { bytes: end - at });
-        return;
-      }
-      context = of;
-      const key = sourceKey(sourceKinds.discard, view.getUint32(at + 4), view.getUint32(at + 8));
-      output.sample(domain.samples.account(key, view.getUint32(at), view.getUint32(at + 12), 0));
-      lines.add(layout.formOther, at, end, undefined, lister);
-    },
-  };
+  }
 }

@@ -26,13 +26,6 @@ export function sampleProblem(
   output.problem(reason, { exporter: exporter.address, agent: domain.agent ?? "", ...detail });
 }
 
-/** Reports what is wrong with the records of a sample, if anything is. @param isCut whether one of them ends within a field. */
-export function checkRecords(context: SampleContext, records: SampleRecords, isCut: boolean): void {
-  const { claimed, found, left } = records;
-  if (isCut || records.isCut || found < claimed) sampleProblem(context, "cut_sample", { records: claimed, found });
-  else if (left > 0) sampleProblem(context, "bad_count", { records: claimed, bytes: left });
-}
-
 /** Longer datagrams there are none. */
 export const maxDatagram = 65_535;
 
@@ -102,56 +95,52 @@ export interface SampleLines {
   flush(): void;
 }
 
-/** The records of a sample, located. Filled again and again. */
-interface SampleRecords {
-  /** How many are there, and how many the sample claims. */
-  found: number;
-  claimed: number;
-  /** Whether the last one is shorter than it says, or there is no room for the count. */
-  isCut: boolean;
-  /** Bytes behind them. */
-  left: number;
-  readonly keys: Uint32Array;
-  readonly starts: Uint32Array;
-  readonly ends: Uint32Array;
-}
-
 const maxRecords = 8192;
 
-export function createSampleRecords(): SampleRecords {
-  return {
-    found: 0,
-    claimed: 0,
-    isCut: false,
-    left: 0,
-    keys: new Uint32Array(maxRecords),
-    starts: new Uint32Array(maxRecords),
-    ends: new Uint32Array(maxRecords),
-  };
-}
+/** The records of a sample, located. Filled again and again. */
+export class SampleRecords {
+  /** How many are there, and how many the sample claims. */
+  found = 0;
+  claimed = 0;
+  /** Whether the last one is shorter than it says, or there is no room for the count. */
+  isCut = false;
+  /** Bytes behind them. */
+  left = 0;
+  readonly keys = new Uint32Array(maxRecords);
+  readonly starts = new Uint32Array(maxRecords);
+  readonly ends = new Uint32Array(maxRecords);
 
-/** Finds the records of a sample: a count, then format, length and content of each, up to `end`. */
-export function locateRecords(view: DataView, at: number, end: number, into: SampleRecords): void {
-  const { keys, starts, ends } = into;
-  let position = at + 4;
-  into.isCut = position > end;
-  const count = into.isCut ? 0 : view.getUint32(at);
-  let found = 0;
-  for (; found < count && end - position >= 8 && found < maxRecords; found++) {
-    const length = view.getUint32(position + 4);
-    keys[found] = view.getUint32(position);
-    position += 8;
-    starts[found] = position;
-    if (length > end - position) {
-      into.isCut = true;
-      position = end;
-      ends[found] = end;
-    } else {
-      ends[found] = position + length;
-      position = Math.min(end, position + padded(length));
+  /** Finds the records of a sample: a count, then format, length and content of each, up to `end`. */
+  locate(view: DataView, at: number, end: number): void {
+    const { keys, starts, ends } = this;
+    let position = at + 4;
+    let isCut = position > end;
+    const count = isCut ? 0 : view.getUint32(at);
+    let found = 0;
+    for (; found < count && end - position >= 8 && found < maxRecords; found++) {
+      const length = view.getUint32(position + 4);
+      keys[found] = view.getUint32(position);
+      position += 8;
+      starts[found] = position;
+      if (length > end - position) {
+        isCut = true;
+        position = end;
+        ends[found] = end;
+      } else {
+        ends[found] = position + length;
+        position = Math.min(end, position + padded(length));
+      }
     }
+    this.found = found;
+    this.claimed = count;
+    this.isCut = isCut;
+    this.left = Math.max(0, end - position);
   }
-  into.found = found;
-  into.claimed = count;
-  into.left = Math.max(0, end - position);
+
+  /** Reports what is wrong with them, if anything is. @param isCut whether one of them ends within a field. */
+  check(context: SampleContext, isCut: boolean): void {
+    const { claimed, found, left } = this;
+    if (isCut || this.isCut || found < claimed) sampleProblem(context, "cut_sample", { records: claimed, found });
+    else if (left > 0) sampleProblem(context, "bad_count", { records: claimed, bytes: left });
+  }
 }

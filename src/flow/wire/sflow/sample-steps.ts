@@ -1,6 +1,7 @@
 import type { StepBook, Step } from "../steps/step-book.ts";
 import type { StepList, ByteSource } from "../steps/steps.ts";
 import { addAddress, type StructureSteps } from "./structure-steps.ts";
+import type { StructureOutcome } from "./xdr-reader.ts";
 import * as layout from "../../kernel/layout.gen.ts";
 import { tcpFlagBits, tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
@@ -17,29 +18,46 @@ const maxSegment = 4;
 const maxCommunity = 14;
 
 /**
- * For extended gateway data: next hop, the router's own AS, those of the source and of the peer that it came from, segments of the AS path to the destination,
- * communities, local preference. The destination's AS is the last of the path, the next peer the first. An end that is within the
- * router's own AS is not in any path: then the source is 0, or the path is empty, and the end's AS is the router's.
+ * Makes steps of extended gateway data: next hop, the router's own AS, those of the source and of the peer that it came from, segments of the
+ * AS path to the destination, communities, local preference. The destination's AS is the last of the path, the next peer the first. An end that
+ * is within the router's own AS is not in any path: then the source is 0, or the path is empty, and the end's AS is the router's.
  */
-export function createGatewaySteps(book: StepBook): StructureSteps {
-  const number = (name: string) => book.field(name, "number");
-  const steps = {
-    nextHop4: book.field("flow.bgp.next_hop.ip.addr", "ipv4"),
-    nextHop6: book.field("flow.bgp.next_hop.ip.addr", "ipv6"),
-    exporterAs: number("flow.export.as.asn"),
-    sourceAs: number("flow.src.as.asn"),
-    previousAs: number("hop.src.as.asn"),
-    previousLabel: book.field("hop.src.as.label", "asLabel"),
-    path: book.field("flow.bgp.as_path", "path"),
-    nextAs: number("hop.dst.as.asn"),
-    nextLabel: book.field("hop.dst.as.label", "asLabel"),
-    destinationAs: number("flow.dst.as.asn"),
-    communities: book.field("flow.bgp.communities", "communities"),
-    preference: number("flow.bgp.local_pref"),
-  };
+export class GatewaySteps implements StructureSteps {
+  readonly wholes = [];
+  readonly #steps: ReturnType<typeof gatewaySteps>;
+
+  constructor(book: StepBook) {
+    this.#steps = gatewaySteps(book);
+  }
+
+  add(list: StepList, source: ByteSource, at: number, end: number): StructureOutcome {
+    const steps = this.#steps;
+    const { view } = source;
+    let position = addAddress(list, steps.nextHop4, steps.nextHop6, source, at, end);
+    if (position < 0 || end - position < 4) return "cut";
+    const ownAs = view.getUint32(position);
+    list.add(steps.exporterAs, ownAs);
+    if (end - position < 8) return "cut";
+    const sourceAs = view.getUint32(position + 4);
+    list.add(steps.sourceAs, sourceAs === 0 ? ownAs : sourceAs);
+    if (end - position < 12) return "cut";
+    const previousAs = view.getUint32(position + 8);
+    list.add(steps.previousAs, previousAs);
+    if (previousAs > 0) list.add(steps.previousLabel, previousAs);
+    position = this.#addPath(list, source, ownAs, position + 12, end);
+    if (position < 0 || end - position < 4) return "cut";
+    const communities = view.getUint32(position);
+    if (communities > (end - position - 4) >>> 2) return "cut";
+    if (communities > 0) list.addLong(steps.communities, position, maxCommunity * communities);
+    position += 4 + 4 * communities;
+    if (end - position < 4) return "cut";
+    list.add(steps.preference, view.getUint32(position));
+    return position + 4 === end ? "whole" : "more";
+  }
 
   /** Adds the path and what follows from it. @returns where it ends, -1 when that is behind `end`. */
-  const addPath = (list: StepList, { view }: ByteSource, ownAs: number, at: number, end: number): number => {
+  #addPath(list: StepList, { view }: ByteSource, ownAs: number, at: number, end: number): number {
+    const steps = this.#steps;
     if (end - at < 4) return -1;
     const segments = view.getUint32(at);
     let position = at + 4;
@@ -65,33 +83,24 @@ export function createGatewaySteps(book: StepBook): StructureSteps {
       list.add(steps.destinationAs, last);
     } else if (ownAs > 0) list.add(steps.destinationAs, ownAs);
     return position;
-  };
+  }
+}
 
+function gatewaySteps(book: StepBook) {
+  const number = (name: string) => book.field(name, "number");
   return {
-    wholes: [],
-    add(list, source, at, end) {
-      const { view } = source;
-      let position = addAddress(list, steps.nextHop4, steps.nextHop6, source, at, end);
-      if (position < 0 || end - position < 4) return "cut";
-      const ownAs = view.getUint32(position);
-      list.add(steps.exporterAs, ownAs);
-      if (end - position < 8) return "cut";
-      const sourceAs = view.getUint32(position + 4);
-      list.add(steps.sourceAs, sourceAs === 0 ? ownAs : sourceAs);
-      if (end - position < 12) return "cut";
-      const previousAs = view.getUint32(position + 8);
-      list.add(steps.previousAs, previousAs);
-      if (previousAs > 0) list.add(steps.previousLabel, previousAs);
-      position = addPath(list, source, ownAs, position + 12, end);
-      if (position < 0 || end - position < 4) return "cut";
-      const communities = view.getUint32(position);
-      if (communities > (end - position - 4) >>> 2) return "cut";
-      if (communities > 0) list.addLong(steps.communities, position, maxCommunity * communities);
-      position += 4 + 4 * communities;
-      if (end - position < 4) return "cut";
-      list.add(steps.preference, view.getUint32(position));
-      return position + 4 === end ? "whole" : "more";
-    },
+    nextHop4: book.field("flow.bgp.next_hop.ip.addr", "ipv4"),
+    nextHop6: book.field("flow.bgp.next_hop.ip.addr", "ipv6"),
+    exporterAs: number("flow.export.as.asn"),
+    sourceAs: number("flow.src.as.asn"),
+    previousAs: number("hop.src.as.asn"),
+    previousLabel: book.field("hop.src.as.label", "asLabel"),
+    path: book.field("flow.bgp.as_path", "path"),
+    nextAs: number("hop.dst.as.asn"),
+    nextLabel: book.field("hop.dst.as.label", "asLabel"),
+    destinationAs: number("flow.dst.as.asn"),
+    communities: book.field("flow.bgp.communities", "communities"),
+    preference: number("flow.bgp.local_pref"),
   };
 }
 
@@ -112,79 +121,86 @@ export function isIndex(format: number, value: number): boolean {
 const none = -1;
 const several = -2;
 
+const reasonId = "flow.drop.reason.id";
+const direction = "flow.direction.name";
+
 /** Makes steps of where a packet came in and went out. */
-export interface InterfaceSteps {
+export class InterfaceSteps {
+  readonly #sides: Readonly<Record<"in" | "out", ReturnType<typeof sideSteps>>>;
+  readonly #reason: Step;
+  readonly #reasonNumber: Step;
+  readonly #ingress: Step;
+  readonly #egress: Step;
+
+  constructor(book: StepBook) {
+    this.#sides = { in: sideSteps(book, "flow.in.netif"), out: sideSteps(book, "flow.out.netif") };
+    this.#reasonNumber = book.field(reasonId, "number");
+    this.#reason = book.entry(dropReasonCount, (code) => [
+      [reasonId, code],
+      ["flow.drop.reason.name", sflowDropReasons.get(code)],
+    ]);
+    this.#ingress = book.fixed([[direction, "ingress"]], direction);
+    this.#egress = book.fixed([[direction, "egress"]], direction);
+  }
+
   /** Those of an index, for who knows that there is one: {@link isIndex}. */
-  readonly indexes: Readonly<Record<"in" | "out", Step>>;
+  get indexes(): Readonly<Record<"in" | "out", Step>> {
+    return { in: this.#sides.in.index, out: this.#sides.out.index };
+  }
+
   /** Those that the kernel lists by itself, by the numbers that its layout has. */
-  readonly listed: readonly (readonly [number: number, step: Step])[];
+  get listed(): readonly (readonly [number: number, step: Step])[] {
+    const { in: input, out: output } = this.#sides;
+    return [
+      [layout.inIndexStep, input.index],
+      [layout.inInternalStep, input.isInternal],
+      [layout.outIndexStep, output.index],
+      [layout.outInternalStep, output.isInternal],
+      [layout.outCountStep, output.count],
+      [layout.ingressStep, this.#ingress],
+      [layout.egressStep, this.#egress],
+    ];
+  }
+
   /**
    * Adds the interface at which a packet came in or went out: its index, or why the packet was discarded, or to how many interfaces it
    * went (0: to several, it is not known how many).
    *
    * @returns the index; a negative number where there is none.
    */
-  add(list: StepList, side: "in" | "out", format: number, value: number): number;
+  add(list: StepList, side: "in" | "out", format: number, value: number): number {
+    const steps = this.#sides[side];
+    if (format === interfaceFormats.index) {
+      list.add(value === internal ? steps.isInternal : steps.index, value);
+      return value === internal ? none : value;
+    }
+    if (side === "out" && format === interfaceFormats.discarded) this.addReason(list, value);
+    else if (side === "out" && format === interfaceFormats.multiple) {
+      list.add(steps.count, value);
+      return several;
+    } else {
+      list.add(steps.format, format);
+      list.add(steps.value, value);
+    }
+    return none;
+  }
+
   /** Adds why a packet was discarded: the code, and the name that it has. */
-  addReason(list: StepList, code: number): void;
+  addReason(list: StepList, code: number): void {
+    list.add(code < dropReasonCount ? this.#reason : this.#reasonNumber, code);
+  }
+
   /**
    * The interface at which the packet was sampled says the direction, where it is one of the two and not both. Where the packet went to
    * several, the data source is one of them when it is not the interface at which it came in.
    *
    * @param input, output as {@link InterfaceSteps.add} returned them.
    */
-  addDirection(list: StepList, sourceType: number, sourceIndex: number, input: number, output: number): void;
-}
-
-const reasonId = "flow.drop.reason.id";
-const direction = "flow.direction.name";
-
-export function createInterfaceSteps(book: StepBook): InterfaceSteps {
-  const sides = { in: sideSteps(book, "flow.in.netif"), out: sideSteps(book, "flow.out.netif") };
-  const reasonNumber = book.field(reasonId, "number");
-  const reason = book.entry(dropReasonCount, (code) => [
-    [reasonId, code],
-    ["flow.drop.reason.name", sflowDropReasons.get(code)],
-  ]);
-  const ingress = book.fixed([[direction, "ingress"]], direction);
-  const egress = book.fixed([[direction, "egress"]], direction);
-
-  const addReason = (list: StepList, code: number): void =>
-    list.add(code < dropReasonCount ? reason : reasonNumber, code);
-  return {
-    indexes: { in: sides.in.index, out: sides.out.index },
-    listed: [
-      [layout.inIndexStep, sides.in.index],
-      [layout.inInternalStep, sides.in.isInternal],
-      [layout.outIndexStep, sides.out.index],
-      [layout.outInternalStep, sides.out.isInternal],
-      [layout.outCountStep, sides.out.count],
-      [layout.ingressStep, ingress],
-      [layout.egressStep, egress],
-    ],
-    addReason,
-    add(list, side, format, value) {
-      const steps = sides[side];
-      if (format === interfaceFormats.index) {
-        list.add(value === internal ? steps.isInternal : steps.index, value);
-        return value === internal ? none : value;
-      }
-      if (side === "out" && format === interfaceFormats.discarded) addReason(list, value);
-      else if (side === "out" && format === interfaceFormats.multiple) {
-        list.add(steps.count, value);
-        return several;
-      } else {
-        list.add(steps.format, format);
-        list.add(steps.value, value);
-      }
-      return none;
-    },
-    addDirection(list, sourceType, sourceIndex, input, output) {
-      const isIn = input === sourceIndex;
-      const isOut = output === sourceIndex || (output === several && !isIn);
-      if (sourceType === 0 && isIn !== isOut) list.add(isIn ? ingress : egress, isIn ? 0 : 1);
-    },
-  };
+  addDirection(list: StepList, sourceType: number, sourceIndex: number, input: number, output: number): void {
+    const isIn = input === sourceIndex;
+    const isOut = output === sourceIndex || (output === several && !isIn);
+    if (sourceType === 0 && isIn !== isOut) list.add(isIn ? this.#ingress : this.#egress, isIn ? 0 : 1);
+  }
 }
 
 function sideSteps(

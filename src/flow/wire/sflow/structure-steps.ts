@@ -1,7 +1,7 @@
 import type { Part, Step, StepBook } from "../steps/step-book.ts";
 import type { StepList } from "../steps/steps.ts";
 import { unknown32, type ByteSource, type PartRead } from "../steps/steps.ts";
-import { padded, type FlowType, type XdrLayout } from "./xdr-reader.ts";
+import { padded, type FlowType, type StructureOutcome, type XdrLayout } from "./xdr-reader.ts";
 
 /** Makes steps of a structure. */
 export interface StructureSteps {
@@ -26,8 +26,6 @@ export interface Whole {
   readonly start: number | undefined;
 }
 
-export type StructureOutcome = "whole" | "more" | "cut";
-
 interface Field {
   readonly name: string;
   readonly type: FlowType;
@@ -41,31 +39,37 @@ const maxEntry = 8;
 /** `\u00xx` */
 const maxPerTextByte = 6;
 
-/** For a structure that is a row of fields. @param hasRest whether its first field may be left out. */
-export function createStructureSteps(book: StepBook, layout: XdrLayout<FlowType>, hasRest: boolean): StructureSteps {
-  const fields = fieldsOf(book, layout);
-  const wholes = wholesOf(book, fields, hasRest);
-  return {
-    wholes,
-    add(list, source, at, end, skipped) {
-      for (let i = 0; i < wholes.length; i++) {
-        const { step, rest, length, start } = wholes[i] as Whole;
-        const used = skipped === 0 ? step : rest;
-        if (used === undefined || end - at !== length) continue;
-        if (start !== undefined && source.view.getUint32(at) !== start) continue;
-        list.add(used, at);
-        return "whole";
-      }
-      let position = at + 4 * skipped;
-      for (let i = skipped; i < fields.length; i++) {
-        // An older version of it may end early.
-        if (position === end && i > 0) return "whole";
-        position = addField(list, fields[i] as Field, source, position, end);
-        if (position < 0) return "cut";
-      }
-      return position === end ? "whole" : "more";
-    },
-  };
+/** Makes steps of a structure that is a row of fields. */
+export class RowSteps implements StructureSteps {
+  readonly wholes: readonly Whole[];
+  readonly #fields: readonly Field[];
+
+  /** @param hasRest whether its first field may be left out. */
+  constructor(book: StepBook, layout: XdrLayout<FlowType>, hasRest: boolean) {
+    this.#fields = fieldsOf(book, layout);
+    this.wholes = wholesOf(book, this.#fields, hasRest);
+  }
+
+  add(list: StepList, source: ByteSource, at: number, end: number, skipped: number): StructureOutcome {
+    const { wholes } = this;
+    const fields = this.#fields;
+    for (let i = 0; i < wholes.length; i++) {
+      const { step, rest, length, start } = wholes[i] as Whole;
+      const used = skipped === 0 ? step : rest;
+      if (used === undefined || end - at !== length) continue;
+      if (start !== undefined && source.view.getUint32(at) !== start) continue;
+      list.add(used, at);
+      return "whole";
+    }
+    let position = at + 4 * skipped;
+    for (let i = skipped; i < fields.length; i++) {
+      // An older version of it may end early.
+      if (position === end && i > 0) return "whole";
+      position = addField(list, fields[i] as Field, source, position, end);
+      if (position < 0) return "cut";
+    }
+    return position === end ? "whole" : "more";
+  }
 }
 
 const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {

@@ -7,13 +7,15 @@ import {
   path,
   plainText,
   row,
+  secret,
   type Setting,
   type SettingType,
 } from "../../base/settings/index.ts";
+import { Secret } from "../../base/text/index.ts";
 import { commonRows } from "../delivery/settings.ts";
-import { addressesRow, credentialRows, tlsRows } from "../http/server-settings.ts";
+import { addressesRow, basicAuthorization, credentialRows, tlsRows, urlsOf } from "../http/server-settings.ts";
 import type { TlsConfig } from "../delivery/tls-options.ts";
-import type { OwnSettings } from "../output-kind.ts";
+import { outputKind, type OwnSettings } from "../output-kind.ts";
 
 /** A part of the name of an index. */
 const indexPart: SettingType<string> = {
@@ -23,7 +25,7 @@ const indexPart: SettingType<string> = {
 };
 
 /** The settings of servers that understand the API of Elasticsearch. @param user the name of the usual user. */
-export const serverRows = (store: string, user: string) => ({
+const serverRows = (store: string, user: string) => ({
   ...commonRows(store),
   ADDRESSES: addressesRow(["127.0.0.1:9200"]),
   ...tlsRows,
@@ -31,7 +33,7 @@ export const serverRows = (store: string, user: string) => ({
 });
 
 /** The settings of indices, which stand behind those of the server. */
-export const searchRows = {
+const searchRows = {
   CLIENT_CA_CERT_FILEPATH: row(
     path,
     "",
@@ -63,7 +65,7 @@ export const searchRows = {
   INDEX_TEMPLATE_PIPELINE_FINAL: row(plainText, "_none", "The final ingest pipeline of the indices."),
 };
 
-export const policyRow = (kind: string): Setting<string> =>
+const policyRow = (kind: string): Setting<string> =>
   row(
     orNone(plainText),
     "netgloss",
@@ -80,3 +82,78 @@ export function searchTls(settings: SearchSettings): TlsConfig {
     skipVerification: settings.TLS_SKIP_VERIFICATION,
   };
 }
+
+/** The Cloud ID of Elastic Cloud: `<name>:<base64 of host$elasticsearch$kibana>`. */
+const cloudId: SettingType<string> = {
+  expected: "a Cloud ID, <name>:<base64>, or empty",
+  parse: (value) => (value === "" || cloudIdUrl(value) !== undefined ? value : undefined),
+  format: (value) => value,
+};
+
+/** The URL of Elasticsearch that a Cloud ID names; undefined when it names none. */
+export function cloudIdUrl(id: string): string | undefined {
+  const encoded = id.slice(id.lastIndexOf(":") + 1);
+  const [host = "", part = ""] = Buffer.from(encoded, "base64").toString("utf8").split("$");
+  const [, domain = "", port = "443"] = /^([a-z0-9.-]+)(?::([0-9]{1,5}))?$/i.exec(host) ?? [];
+  const [, name = "", ownPort = port] = /^([a-z0-9-]+)(?::([0-9]{1,5}))?$/i.exec(part) ?? [];
+  return domain === "" || name === "" ? undefined : `https://${name}.${domain}:${ownPort}`;
+}
+
+const elasticsearchRows = {
+  ...serverRows("Elasticsearch", "elastic"),
+  CLOUD_ID: row(
+    cloudId,
+    "",
+    "The Cloud ID of a deployment of Elastic Cloud. It replaces ADDRESSES.",
+    "edge:ZXhhbXBsZS5jb20kYWJjJGRlZg==",
+  ),
+  API_KEY: row(secret, new Secret(""), "The API key. It replaces user name and password."),
+  ...searchRows,
+  INDEX_TEMPLATE_ILM_LIFECYCLE: policyRow("ILM"),
+};
+
+export const elasticsearch = outputKind(elasticsearchRows, {
+  word: "ELASTICSEARCH",
+  name: "elasticsearch",
+  addresses: "ADDRESSES",
+  tls: searchTls,
+  load: async () => {
+    const { SearchOutput } = await import("./search-output.ts");
+    return (settings, context) => {
+      const cloudUrl = cloudIdUrl(settings.CLOUD_ID);
+      const { API_KEY: key } = settings;
+      const server = {
+        product: "elasticsearch",
+        urls: cloudUrl === undefined ? urlsOf(settings) : [cloudUrl],
+        headers: key === "" ? basicAuthorization(settings) : { authorization: `ApiKey ${key}` },
+        policy: settings.INDEX_TEMPLATE_ILM_LIFECYCLE,
+      } as const;
+      return new SearchOutput(settings, server, context);
+    };
+  },
+});
+
+const opensearchRows = {
+  ...serverRows("OpenSearch", "admin"),
+  ...searchRows,
+  INDEX_TEMPLATE_ISM_POLICY: policyRow("ISM"),
+};
+
+export const opensearch = outputKind(opensearchRows, {
+  word: "OPENSEARCH",
+  name: "opensearch",
+  addresses: "ADDRESSES",
+  tls: searchTls,
+  load: async () => {
+    const { SearchOutput } = await import("./search-output.ts");
+    return (settings, context) => {
+      const server = {
+        product: "opensearch",
+        urls: urlsOf(settings),
+        headers: basicAuthorization(settings),
+        policy: settings.INDEX_TEMPLATE_ISM_POLICY,
+      } as const;
+      return new SearchOutput(settings, server, context);
+    };
+  },
+});
