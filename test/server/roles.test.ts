@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { before, test, type TestContext } from "node:test";
 import { createCollector, readSettings } from "../../src/app/index.ts";
 import { createToken, Identities, parseAccessFile, roles, suffices, type Role } from "../../src/server/index.ts";
-import { UdmToolsService } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import type { UdmStore, WriteOrigin } from "../../src/metadata/index.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
@@ -252,7 +251,7 @@ test("every path of a collector asks for its role, and for a token of its area",
       return { path, verb: verb.toUpperCase(), isOpen: security !== undefined };
     }),
   );
-  const watch = { path: `/${UdmToolsService.typeName}/WatchUdms`, verb: "POST", isOpen: false };
+  const watch = { path: "/udm.v1.UdmToolsService/WatchUdms", verb: "POST", isOpen: false };
   const open = described.filter(({ isOpen }) => isOpen).map(({ path }) => path);
   assert.deepEqual(open.toSorted(), openPaths);
   for (const path of Object.keys(higherRoles)) assert.ok(path in paths, path);
