@@ -71,7 +71,7 @@ class MetadataKeys {
   }
 }
 
-/** Whether one of two keys is a group that has the other: `.site` and `.site.name`. */
+/** Tells whether one of two keys is a group that has the other: `.site` and `.site.name`. */
 function isInTheWay(key: MetadataKey, other: MetadataKey): boolean {
   return isBelow(key, other) || isBelow(other, key);
 }
@@ -199,7 +199,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** Whether one key's text is before another's. */
+/** Tells whether one key's text is before another's. */
 function isBefore(key: MetadataKey, other: MetadataKey): boolean {
   return key.order === other.order ? key.text < other.text : key.order < other.order;
 }
@@ -225,8 +225,8 @@ export function createKeyConflicts(): (key: string) => string | undefined {
       const shown = quote(key);
       if (kind === "same") return `metadata key ${shown} replaces the field ${field}`;
       if (kind === "above") return `metadata key ${shown} goes out as ${quote(`${key}.value`)}: ${field} lies below it`;
-      const place = key.length - (name.length - field.length);
-      const as = quote(`${key.slice(0, place)}_${key.slice(place + 1)}`);
+      const dot = key.length - (name.length - field.length);
+      const as = quote(`${key.slice(0, dot)}_${key.slice(dot + 1)}`);
       return `metadata key ${shown} goes out as ${as} in records with ${field}: it lies below that value`;
     }
     return undefined;

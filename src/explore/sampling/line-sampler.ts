@@ -7,7 +7,7 @@ export interface SampledLines extends Pick<Sink, "write"> {
   readonly allocate: AllocateSlab;
   /** Of lines that are written at once. */
   readonly maxLength: number;
-  /** Whether lines would not be lost. */
+  /** Tells whether lines would not be lost. */
   hasRoom(): boolean;
   /** Parts what was written from what follows, which stands for another number of records. */
   part(): void;
@@ -17,7 +17,7 @@ export interface SampledLines extends Pick<Sink, "write"> {
 type Dropped = (reason: "closed" | "queue_full", records: number, bytes: number) => void;
 
 const lineFeed = 0x0a;
-/** The place of a record that was taken: no line is there. */
+/** The position of a record that was taken: no line is there. */
 const taken = 2 ** 30;
 /**
  * When more is taken than a second may bring, the factor doubles at once, and once more after each of these parts of the lower rate: a

@@ -59,7 +59,7 @@ export function lostRecords({ lost }: SamplingMemory): number {
   return Number(Atomics.load(new BigInt64Array(lost), 0));
 }
 
-/** How many records one that is taken stands for at present. */
+/** Returns how many records one that is taken stands for at present. */
 export function factorIn(words: Int32Array): number {
   return Math.max(Atomics.load(words, samplingWords.byRate), Atomics.load(words, samplingWords.byLag));
 }
@@ -72,7 +72,7 @@ const highBacklog = 0.5;
 const lowBacklog = 0.1;
 const calmMs = 10_000;
 /** Not twice within this time: what a change brings shows later. */
-const settleMs = 250;
+const stepMs = 250;
 
 /** A lower factor must suffice for so much more than comes, or it would change to and fro. */
 const reserve = 1.25;
@@ -102,7 +102,7 @@ export class SamplingJudge {
     this.#begin(this.#get(byRate));
   }
 
-  /** How many records one that is taken stands for at present. */
+  /** Returns how many records one that is taken stands for at present. */
   get factor(): number {
     return factorIn(this.#cells);
   }
@@ -135,7 +135,7 @@ export class SamplingJudge {
     this.#begin(factor);
   }
 
-  /** Whether the reader has kept up for a while. @param now milliseconds, monotonic. */
+  /** Tells whether the reader has kept up for a while. @param now milliseconds, monotonic. */
   isCalm(now: number): boolean {
     return this.#get(byLag) === 1 && now - this.#busyAt >= calmMs;
   }
@@ -148,7 +148,7 @@ export class SamplingJudge {
   adapt(backlog: number, now: number): void {
     if (backlog > lowBacklog) this.#busyAt = now;
     const factor = this.#get(byLag);
-    if (backlog > highBacklog && now - this.#changedAt >= settleMs && factor < maxFactor) {
+    if (backlog > highBacklog && now - this.#changedAt >= stepMs && factor < maxFactor) {
       this.#set(byLag, 2 * factor);
       this.#changedAt = now;
     } else if (factor > 1 && now - this.#busyAt >= calmMs && now - this.#changedAt >= calmMs) {
