@@ -47,7 +47,7 @@ function completeEnds(
     if (isFree(as)) texts.push(`,${JSON.stringify(as)}:${value}`);
   };
   for (const [name, value] of record) take(name, renderField(name, value).slice(JSON.stringify(name).length + 2));
-  for (const piece of rendered) for (const [name, value] of splitFields(piece)) take(name, value);
+  for (const fields of rendered) for (const [name, value] of splitFields(fields)) take(name, value);
   for (const name of joinedFields) {
     const both = values.get(name);
     if (both === undefined || !isFree(name)) continue;

@@ -119,8 +119,8 @@ export class SectionSteps {
 
   #begin(plan: Plan, source: FieldSource, record: LineFields): void {
     if (this.#current.plan !== plan) {
-      const presence = (): Uses["presence"] => namePresence(plan, this.#times);
-      this.#current = this.#uses.get(plan) ?? { plan, bySteps: new Map(), presence: presence() };
+      const known = this.#uses.get(plan);
+      this.#current = known ?? { plan, bySteps: new Map(), presence: namePresence(plan, this.#times) };
       this.#uses.set(plan, this.#current);
     }
     this.#list.clear();

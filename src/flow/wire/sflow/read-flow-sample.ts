@@ -360,9 +360,9 @@ export class FlowSampleReader implements SampleLister {
   /** Adds a structure that is not the sampled header. @returns whether it is cut. */
   #addStructure(source: ByteSource, key: number, at: number, end: number): boolean {
     const known = this.#structures.get(key);
-    const turn = known === undefined ? "other" : this.#seen.note(known[0], key, source.bytes, at, end);
-    if (turn === "again") return false;
-    if (known === undefined || turn === "other") {
+    const occurrence = known === undefined ? "other" : this.#seen.note(known[0], key, source.bytes, at, end);
+    if (occurrence === "again") return false;
+    if (known === undefined || occurrence === "other") {
       this.#hex.add("flow", key, at, end);
       return false;
     }
