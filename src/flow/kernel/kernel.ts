@@ -6,7 +6,7 @@ import {
   type AddressAdditions,
 } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import { joinedFields, roleMethods } from "./end-names.ts";
+import { joinedFields, roleMethods } from "./program-writer.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.gen.ts";
 import * as layout from "./layout.gen.ts";
 import { lineKernel } from "./gen/line-kernel.ts";

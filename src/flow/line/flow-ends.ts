@@ -5,7 +5,7 @@ import {
   type RenderedFields,
   type Workspace,
 } from "../../record/index.ts";
-import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/end-names.ts";
+import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/program-writer.ts";
 import * as layout from "../kernel/layout.gen.ts";
 
 /** Which end of a flow is its client. */

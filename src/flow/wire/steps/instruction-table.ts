@@ -89,7 +89,7 @@ const variants: Readonly<Partial<Record<StepKind, number>>> = {
 };
 
 /** Defines steps: the instruction table of the kernel. */
-export class StepBook {
+export class InstructionTable {
   /** Fields that are given as they are, and arrays of bytes in hex; only lists make use of them. */
   readonly given: Step;
   readonly hexes: Step;
