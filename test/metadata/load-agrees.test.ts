@@ -173,7 +173,7 @@ suite("a metadata file", () => {
         "=",
         "<<",
       ),
-      fc.string({ unit: fc.constantFrom(..." #:-,[]{}'\"\\ab0~&*!|>%@.\té"), maxLength: 6 }),
+      fc.string({ unit: fc.constantFrom(...Array.from(" #:-,[]{}'\"\\ab0~&*!|>%@.\té")), maxLength: 6 }),
     );
     const name = fc.constantFrom(
       "name",
@@ -227,7 +227,7 @@ suite("a metadata file", () => {
     const change = fc.record({
       at: fc.nat(),
       kind: fc.constantFrom("replace", "insert", "remove", "double"),
-      text: fc.constantFrom(..." \n:#-,[]{}'\"\\a0~&*!|>%@.\té", "\n  ", ": ", " #", "\n\n", "  "),
+      text: fc.constantFrom(...Array.from(" \n:#-,[]{}'\"\\a0~&*!|>%@.\té"), "\n  ", ": ", " #", "\n\n", "  "),
     });
     let read = 0;
     const property = fc.asyncProperty(

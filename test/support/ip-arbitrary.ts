@@ -26,7 +26,7 @@ export const keyText: fc.Arbitrary<string> = fc.oneof(
 export const nearKeyText: fc.Arbitrary<string> = fc
   .tuple(
     keyText,
-    fc.array(fc.tuple(fc.nat(60), fc.nat(3), fc.constantFrom(..."0123456789afFg.:/-% ")), {
+    fc.array(fc.tuple(fc.nat(60), fc.nat(3), fc.constantFrom(...Array.from("0123456789afFg.:/-% "))), {
       minLength: 1,
       maxLength: 3,
     }),

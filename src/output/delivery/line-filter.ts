@@ -70,7 +70,7 @@ export function createLineFilter(options: LineFilterOptions): ShapeLines | undef
   };
 }
 
-const start = Buffer.from('{"@timestamp":"');
+const lineStart = Buffer.from('{"@timestamp":"');
 const quote = 0x22;
 
 /** A time of an exporter that is further from the time of receipt is not believed, milliseconds. */
@@ -98,11 +98,11 @@ export function createTimestampSource(field: string): (lines: Uint8Array) => Uin
       const line = from.subarray(at, end);
       at = end;
       const found = line.indexOf(name);
-      const isTimed = line.subarray(0, start.length).equals(start);
+      const isTimed = line.subarray(0, lineStart.length).equals(lineStart);
       const valueEnd = isTimed && found >= 0 ? line.indexOf(quote, found + name.length) : -1;
-      const rest = line.indexOf(quote, start.length);
-      if (valueEnd < 0 || !isNear(line, start.length, rest, found + name.length, valueEnd)) parts.push(line);
-      else parts.push(start, line.subarray(found + name.length, valueEnd), line.subarray(rest));
+      const rest = line.indexOf(quote, lineStart.length);
+      if (valueEnd < 0 || !isNear(line, lineStart.length, rest, found + name.length, valueEnd)) parts.push(line);
+      else parts.push(lineStart, line.subarray(found + name.length, valueEnd), line.subarray(rest));
     }
     // Who keeps the lines is to keep no more memory than they take.
     return new Uint8Array(Buffer.concat(parts));

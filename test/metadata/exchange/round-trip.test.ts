@@ -43,7 +43,7 @@ const entries: fc.Arbitrary<ExchangeEntry[]> = fc.uniqueArray(
 );
 
 /** Texts in which spreadsheets see formulas, and our own signs. */
-const sheetText = fc.string({ unit: fc.constantFrom(...'=+-@\\,;"\t\r\n aé'), maxLength: 6 });
+const sheetText = fc.string({ unit: fc.constantFrom(...Array.from('=+-@\\,;"\t\r\n aé')), maxLength: 6 });
 const signs: fc.Arbitrary<ExchangeEntry[]> = fc
   .record({
     name: sheetText,

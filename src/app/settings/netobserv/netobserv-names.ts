@@ -179,8 +179,8 @@ export function missingDefaults(said: ReadonlyMap<string, string>, programs: rea
 }
 
 /** The outputs with names that settings are of; one may be there several times. */
-function instancesOf(names: Iterable<string>): Pick<OutputInstance, "word" | "name">[] {
-  return [...names].flatMap((name) => {
+function instancesOf(all: Iterable<string>): Pick<OutputInstance, "word" | "name">[] {
+  return [...all].flatMap((name) => {
     const of = parseInstanceName(name);
     return typeof of === "object" ? [{ word: of.word, name: of.instance }] : [];
   });
