@@ -3,7 +3,7 @@
 import { IntervalTree as FlattenTree } from "@flatten-js/interval-tree";
 import nodeIntervalTree from "node-interval-tree";
 import { formatAddress, parseKey, type Family, type Key } from "../../src/base/ip/index.ts";
-import { LentBuilder, SharedIndex, type IndexReturn, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
+import { StateBuilder, SharedIndex, type IndexReturn, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
 import { CoveringSearch } from "../../src/metadata/index/covering-entries.ts";
 import { addressWords } from "../../src/metadata/index/key-limbs.ts";
 import { layouts, TreeCursor } from "../../src/metadata/index/tree-nodes.ts";
@@ -24,15 +24,15 @@ function measure(size: number, family: Family): void {
   const keys = makeKeys(size, family);
   const name = `${size.toLocaleString("en").replaceAll(",", " ")} IPv${family} entries`;
   const shared = new SharedIndex({ maxEntries: 2_000_000 });
-  const loan = shared.lend();
-  const builder = new LentBuilder(loan);
+  const lease = shared.lease();
+  const builder = new StateBuilder(lease);
   const buildMs = timed(() => {
     for (const [i, key] of keys.entries()) builder.add(makeEntry(key, i));
   });
   let index: UdmIndex | undefined;
   const sortMs = timed(() => {
     builder.sort();
-    index = shared.adopt(loan, builder.finish() as IndexReturn);
+    index = shared.completeLease(lease, builder.finish() as IndexReturn);
   });
   const built = index as unknown as UdmIndex;
   shared.publish(built);

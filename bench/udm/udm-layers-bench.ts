@@ -102,10 +102,10 @@ const bytes = await readFile(path);
 await rm(directory, { recursive: true });
 const file = await costOf((shared, loadPart) =>
   loadPart(async () => {
-    const loan = shared.lend(undefined);
-    const { built } = loadState(loan, bytes);
+    const lease = shared.lease(undefined);
+    const { built } = loadState(lease, bytes);
     if (built === undefined) throw new Error("nothing was loaded");
-    shared.publish(shared.adopt(loan, built));
+    shared.publish(shared.completeLease(lease, built));
   }),
 );
 

@@ -22,7 +22,7 @@ export {
   type UdmValues,
 } from "./model/entry.ts";
 export { SharedIndex, type SharedIndexOptions, type SharedIndexStats } from "./index/shared-index.ts";
-export { LentBuilder, type IndexLoan, type IndexReturn } from "./index/index-builder.ts";
+export { StateBuilder, type IndexLease, type IndexReturn } from "./index/index-builder.ts";
 export { SharedIndexReader, type SharedIndexHandle } from "./index/shared-reader.ts";
 export { checkMetadataFile, type MetadataCheck, type MetadataFinding } from "./store/check-metadata-file.ts";
 export { loadState, type LoadedState } from "./store/load-state.ts";

@@ -24,11 +24,11 @@ const shared = new SharedIndex({ maxEntries: 10_000 });
 
 /** All that a file says, or why it cannot be used. */
 function load(text: string): { entries: unknown; texts?: string; isOurs?: boolean } {
-  const loan = shared.lend();
+  const lease = shared.lease();
   try {
-    const { built, isOurs, size } = loadState(loan, Buffer.from(text));
+    const { built, isOurs, size } = loadState(lease, Buffer.from(text));
     assert.ok(built !== undefined);
-    const index = shared.adopt(loan, built);
+    const index = shared.completeLease(lease, built);
     const entries = plainEntries(index.entries());
     assert.equal(size, entries.length);
     for (const { key } of index.entries()) assert.equal(index.get(key)?.key.text, key.text);
@@ -36,7 +36,7 @@ function load(text: string): { entries: unknown; texts?: string; isOurs?: boolea
     shared.release(index);
     return { entries, texts, isOurs };
   } catch (error) {
-    shared.takeBack(loan);
+    shared.cancelLease(lease);
     if (!(error instanceof YamlFault)) throw error;
     return { entries: `${memoryPath}:${error.position.line}:${error.position.column}: ${error.message}` };
   }

@@ -1,4 +1,4 @@
-// Big files are loaded by a thread, which builds the state in memory that is lent to it.
+// Big files are loaded by a thread, which builds the state in memory that is leased to it.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { parseKey } from "../../src/base/ip/index.ts";
 import {
   SharedIndex,
   loadState,
-  type IndexLoan,
+  type IndexLease,
   type LoadedState,
   SharedIndexReader,
   UdmError,
@@ -32,19 +32,19 @@ function threaded(path: string, options: Parameters<typeof storeOn>[1] = {}): St
 const shortLivedThread = (): Worker =>
   new Worker("require('node:worker_threads').parentPort.once('message', () => process.exit(1))", { eval: true });
 
-function loadOrFail(loan: IndexLoan, text: string): LoadedState | undefined {
+function loadOrFail(lease: IndexLease, text: string): LoadedState | undefined {
   try {
-    return loadState(loan, Buffer.from(text));
+    return loadState(lease, Buffer.from(text));
   } catch {
     return undefined;
   }
 }
 
 async function build(shared: SharedIndex, text: string, before?: UdmIndex): Promise<UdmIndex | undefined> {
-  const loan = shared.lend(before);
-  const { built } = loadState(loan, Buffer.from(text));
-  if (built !== undefined) return shared.adopt(loan, built);
-  shared.takeBack(loan);
+  const lease = shared.lease(before);
+  const { built } = loadState(lease, Buffer.from(text));
+  if (built !== undefined) return shared.completeLease(lease, built);
+  shared.cancelLease(lease);
   return undefined;
 }
 
@@ -157,7 +157,7 @@ suite("loading a big file", () => {
     await store.stop();
   });
 
-  test("memory that was lent is all there again, whatever the result", async () => {
+  test("memory that was leased is all there again, whatever the result", async () => {
     const shared = new SharedIndex({ maxEntries: 1000 });
     const file = fc
       .uniqueArray(fc.tuple(denseKeyText, fc.nat(300)), { selector: ([key]) => parseKey(key).text, maxLength: 60 })
@@ -183,12 +183,12 @@ suite("loading a big file", () => {
           become(edit.done());
           continue;
         }
-        const loan = shared.lend(index);
-        const loaded = loadOrFail(loan, each.text);
+        const lease = shared.lease(index);
+        const loaded = loadOrFail(lease, each.text);
         if (loaded?.built === undefined) {
-          shared.takeBack(loan);
+          shared.cancelLease(lease);
           if (loaded === undefined) continue;
-        } else become(shared.adopt(loan, loaded.built));
+        } else become(shared.completeLease(lease, loaded.built));
         model.clear();
         for (const [, key, name] of each.text.matchAll(/"(.+)":\n {2}name: "(n*)"\n/g)) {
           model.set(parseKey(key as string).text, name as string);

@@ -1,4 +1,4 @@
-import { LentBuilder, SharedIndex, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
+import { StateBuilder, SharedIndex, type UdmEntry, type UdmIndex } from "../../src/metadata/index.ts";
 
 /**
  * This many entries take more memory than malloc keeps at hand (32 MB), so that it comes zeroed from the system, and untouched: what is kept
@@ -13,16 +13,16 @@ export function buildIndex(entries: readonly UdmEntry[], version = 1): UdmIndex 
 
 /** A state of an index. @throws Error when two entries have one key, UdmError when there is no room. */
 export function buildState(shared: SharedIndex, entries: Iterable<UdmEntry>, version = 1): UdmIndex {
-  const loan = { ...shared.lend(), version };
+  const lease = { ...shared.lease(), version };
   try {
-    const builder = new LentBuilder(loan);
+    const builder = new StateBuilder(lease);
     for (const entry of entries) builder.add(entry);
     if (!builder.sort()) throw new Error("two entries have one key");
     const built = builder.finish();
     if (built === undefined) throw new Error("there was a state before");
-    return shared.adopt(loan, built);
+    return shared.completeLease(lease, built);
   } catch (error) {
-    shared.takeBack(loan);
+    shared.cancelLease(lease);
     throw error;
   }
 }

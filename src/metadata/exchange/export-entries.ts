@@ -120,9 +120,9 @@ async function importRows(blocks: RowBlocks, map: ColumnMap, faults: FaultList):
 /** Metadata keys with a column of their own in a sheet; the others are together in a column as JSON. */
 const mostColumns = 256;
 /** Characters given at a time. */
-const pieceLength = 64 * 1024;
+const chunkLength = 64 * 1024;
 /** Entries worked on at a time. */
-const partsOfAPiece = 1000;
+const partsOfAChunk = 1000;
 
 /**
  * The text of entries in our own form, which {@link importEntries} reads back as they were. JSON is an object with `udms`, as
@@ -134,17 +134,17 @@ export function* exportEntries(
   entries: () => Iterable<ExchangeEntry>,
   format: ExchangeFormat,
 ): Generator<string, void> {
-  let piece = "";
+  let chunk = "";
   let count = 0;
   for (const part of parts[format](entries)) {
-    piece += part;
+    chunk += part;
     // Work that gives no text yet must end a turn of the event loop, too.
-    if (piece.length < pieceLength && ++count < partsOfAPiece) continue;
-    yield piece;
-    piece = "";
+    if (chunk.length < chunkLength && ++count < partsOfAChunk) continue;
+    yield chunk;
+    chunk = "";
     count = 0;
   }
-  if (piece !== "") yield piece;
+  if (chunk !== "") yield chunk;
 }
 
 const parts: Readonly<Record<ExchangeFormat, (entries: () => Iterable<ExchangeEntry>) => Iterable<string>>> = {

@@ -85,11 +85,11 @@ export async function* decodeText(
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let head = new Uint8Array(0);
   let size = 0;
-  const decode = (piece: Uint8Array | undefined): string => {
+  const decode = (chunk: Uint8Array | undefined): string => {
     try {
-      return piece === undefined
+      return chunk === undefined
         ? (decoder?.decode() ?? "")
-        : (decoder as InstanceType<typeof TextDecoder>).decode(piece, { stream: true });
+        : (decoder as InstanceType<typeof TextDecoder>).decode(chunk, { stream: true });
     } catch {
       throw new ExchangeError(
         "",
@@ -97,14 +97,14 @@ export async function* decodeText(
       );
     }
   };
-  for await (const piece of bytes) {
-    size += piece.length;
+  for await (const chunk of bytes) {
+    size += chunk.length;
     if (size > mostBytes) throw new ExchangeError("", `the text is longer than ${mostBytes} bytes`);
     if (decoder !== undefined) {
-      yield decode(piece);
+      yield decode(chunk);
       continue;
     }
-    head = Buffer.concat([head, piece]);
+    head = Buffer.concat([head, chunk]);
     if (head.length < 2) continue;
     decoder = new TextDecoder(encodingOf(head), { fatal: true });
     yield decode(head);
@@ -121,10 +121,10 @@ function encodingOf(head: Uint8Array): string {
   return head[0] === 0xfe && head[1] === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** All of a text in one piece. */
-export async function wholeText(pieces: AsyncIterable<string>): Promise<string> {
+/** All of a text in one chunk. */
+export async function wholeText(chunks: AsyncIterable<string>): Promise<string> {
   const parts: string[] = [];
-  for await (const piece of pieces) parts.push(piece);
+  for await (const chunk of chunks) parts.push(chunk);
   return parts.join("");
 }
 

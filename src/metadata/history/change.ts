@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Key } from "../../base/ip/index.ts";
-import { type EntryChange, itemsATurn, nextTurn } from "../model/apply-writes.ts";
+import { type EntryChange, itemsPerYield, yieldToEventLoop } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
 
@@ -46,7 +46,7 @@ export interface HistoryQuery {
 
 /** The changes of the metadata. Bounded: the oldest go first. */
 export interface UdmHistory {
-  /** Whether changes are kept. */
+  /** Tells whether changes are kept. */
   isOn(): boolean;
   /**
    * Names the numbering of the changes: letters and digits. It is another one when numbers may be given a second time, because the history was
@@ -97,16 +97,16 @@ export async function encodeLine(
 ): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
   const parts: Buffer[] = [];
   let size = 0;
-  for (let i = 0; i < changes.length && size <= maxBytes; i += itemsATurn) {
+  for (let i = 0; i < changes.length && size <= maxBytes; i += itemsPerYield) {
     const part = Buffer.from(
       changes
-        .slice(i, i + itemsATurn)
+        .slice(i, i + itemsPerYield)
         .map(changeColumns)
         .join(""),
     );
     parts.push(part);
     size += part.length;
-    if (i + itemsATurn < changes.length) await nextTurn();
+    if (i + itemsPerYield < changes.length) await yieldToEventLoop();
   }
   const isTooLong = size > maxBytes;
   const isCut = isTooLong || head.isCut;
@@ -178,7 +178,7 @@ export async function readChange(line: Buffer): Promise<UdmChange> {
   while (at <= line.length) {
     const [before, beforeFileOnly, after, afterFileOnly] = [column(), column(), column(), column()];
     changes.push({ before: readSide(before, beforeFileOnly), after: readSide(after, afterFileOnly) });
-    if (changes.length % itemsATurn === 0) await nextTurn();
+    if (changes.length % itemsPerYield === 0) await yieldToEventLoop();
   }
   return { ...rest, changes };
 }

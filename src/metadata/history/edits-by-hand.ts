@@ -1,5 +1,5 @@
 import { compareKeys, parseKey, type Key } from "../../base/ip/index.ts";
-import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
+import { type EntryChange, isChange, yieldToEventLoop } from "../model/apply-writes.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { readEntries } from "../model/read-entries.ts";
 import { emptyFileText, entryEnd } from "../model/render-entry.ts";
@@ -19,7 +19,7 @@ function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChang
   return byKey;
 }
 
-/** Whether changes that were saved by one replacement of the file, all or none, are in it. */
+/** Tells whether changes that were saved by one replacement of the file, all or none, are in it. */
 export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolean {
   let isBefore = false;
   for (const [key, change] of collapse(changes)) {
@@ -45,8 +45,8 @@ function isSame(a: UdmEntry | undefined, b: UdmEntry | undefined): boolean {
   return !isChange({ before: a, after: b });
 }
 
-const pieceBytes = 64 * 1024;
-const entriesATurn = 1000;
+const chunkBytes = 64 * 1024;
+const entriesPerYield = 1000;
 
 /**
  * Finds the entries that are other ones in a state than in a base, a metadata file behind a first line. Most are byte for byte the same and are not read. Takes turns of the event loop.
@@ -60,15 +60,15 @@ export async function differencesOf(base: Uint8Array, index: UdmIndex): Promise<
   const note = (key: Key, entry: UdmEntry | undefined): void => void found.set(key.text, { key, entry });
   let at = bytes.indexOf(0x0a) + 1;
   if (bytes.subarray(at).equals(Buffer.from(emptyFileText))) at = bytes.length;
-  const isBoundary = (place: number): boolean => place >= bytes.length || bytes[place] !== 0x20;
-  for (const rendered of index.render("all", "yaml", "", pieceBytes)) {
-    const piece = Buffer.from(rendered.buffer, rendered.byteOffset, rendered.length);
-    if (isBoundary(at + piece.length) && piece.equals(bytes.subarray(at, at + piece.length))) {
-      at += piece.length;
+  const isBoundary = (offset: number): boolean => offset >= bytes.length || bytes[offset] !== 0x20;
+  for (const rendered of index.render("all", "yaml", "", chunkBytes)) {
+    const chunk = Buffer.from(rendered.buffer, rendered.byteOffset, rendered.length);
+    if (isBoundary(at + chunk.length) && chunk.equals(bytes.subarray(at, at + chunk.length))) {
+      at += chunk.length;
     } else {
-      for (let start = 0, end: number; start < piece.length; start = end) {
-        end = entryEnd(piece, start);
-        const now = piece.subarray(start, end);
+      for (let start = 0, end: number; start < chunk.length; start = end) {
+        end = entryEnd(chunk, start);
+        const now = chunk.subarray(start, end);
         let order = 1;
         while (at < bytes.length && order > 0) {
           const next = entryEnd(bytes, at);
@@ -83,14 +83,14 @@ export async function differencesOf(base: Uint8Array, index: UdmIndex): Promise<
         if (order !== 0) note(entryOf(now).key, undefined);
       }
     }
-    await nextTurn();
+    await yieldToEventLoop();
   }
   for (let read = 1; at < bytes.length; read++) {
     const next = entryEnd(bytes, at);
     const before = entryOf(bytes.subarray(at, next));
     note(before.key, before);
     at = next;
-    if (read % entriesATurn === 0) await nextTurn();
+    if (read % entriesPerYield === 0) await yieldToEventLoop();
   }
   return found;
 }

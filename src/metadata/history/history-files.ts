@@ -35,7 +35,7 @@ export class HistoryFiles {
   readonly #folder: string;
   #segments: Segment[] = [];
   #file: OpenFile | undefined;
-  /** Whether the last file may be longer than its lines. */
+  /** Tells whether the last file may be longer than its lines. */
   #isTorn = false;
 
   constructor(io: FileIo, beginning: string, segmentBytes: number) {
@@ -51,7 +51,7 @@ export class HistoryFiles {
     await closing?.close();
   }
 
-  /** Whether the next lines begin another file. */
+  /** Tells whether the next lines begin another file. */
   isFull(): boolean {
     return (this.#segments.at(-1)?.size ?? this.#segmentBytes) >= this.#segmentBytes;
   }
@@ -167,7 +167,7 @@ export class HistoryFiles {
   }
 }
 
-const pieceBytes = 64 * 1024;
+const chunkBytes = 64 * 1024;
 
 /**
  * A whole state on disk, as a metadata file whose first line, a comment, says of which change it is.
@@ -218,16 +218,18 @@ export class StateFile {
 
   /** Replaces it. One call at a time. @throws the errors of the system. */
   async write(index: UdmIndex, head: string): Promise<void> {
-    if (this.#writes === 0) for (const left of await findLeftOvers(this.#io, this.#path)) await this.#io.unlink(left);
+    // One that cannot be removed does not keep this one from being written.
+    const leftOvers = this.#writes === 0 ? await findLeftOvers(this.#io, this.#path) : [];
+    for (const left of leftOvers) await this.#io.unlink(left).catch(() => {});
     const temporary = temporaryPath(this.#path, this.#run, this.#writes++);
     const plan = { target: this.#path, temporary, ...(this.#mode !== undefined && { mode: this.#mode }) };
-    await replaceContent(this.#io, plan, this.#pieces(index, head));
+    await replaceContent(this.#io, plan, this.#chunks(index, head));
   }
 
-  *#pieces(index: UdmIndex, head: string): Generator<Uint8Array> {
+  *#chunks(index: UdmIndex, head: string): Generator<Uint8Array> {
     if (this.#mark !== undefined) yield Buffer.from(`${this.#mark}${head}\n`);
     if (index.size === 0) yield Buffer.from(emptyFileText);
-    else yield* index.render("all", "yaml", "", pieceBytes);
+    else yield* index.render("all", "yaml", "", chunkBytes);
   }
 }
 

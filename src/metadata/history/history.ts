@@ -19,7 +19,7 @@ import {
 import { randomUUID } from "node:crypto";
 import type { FileIo } from "../../base/file/index.ts";
 import { type Log, type Reporting, limitLog } from "../../base/report/index.ts";
-import { type EntryChange, isChange, nextTurn } from "../model/apply-writes.ts";
+import { type EntryChange, isChange, yieldToEventLoop } from "../model/apply-writes.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import { differencesOf, findEdits, isInFile, type BaseEntry } from "./edits-by-hand.ts";
 import { fileMode, HistoryFiles, StateFile, type Segment } from "./history-files.ts";
@@ -58,7 +58,7 @@ const parts = 16;
 /** How far back a start compares the history with the file, in bytes. */
 const comparedBytes = 4 * 1024 * 1024;
 /** Keys noted between two turns of the event loop: a millisecond or two of it. */
-const keysATurn = 5000;
+const keysPerYield = 5000;
 
 /** The history of a store, which writes it. Calls that change it follow one another. */
 export class MetadataHistory implements UdmHistory {
@@ -70,13 +70,13 @@ export class MetadataHistory implements UdmHistory {
   readonly #kept: KeptChanges;
   #isOpen = false;
   #epoch = "";
-  /** Whether the last file names it. */
+  /** Tells whether the last file names it. */
   #isEpochKept = false;
-  /** Whether lines were damaged, or the last ones not written whole. */
+  /** Tells whether lines were damaged, or the last ones not written whole. */
   #isTorn = false;
   /** As the collector left it when it was stopped last. */
   #mark: SavedMark | undefined;
-  /** Whether the last change is known to be in the file. */
+  /** Tells whether the last change is known to be in the file. */
   #isSaved = true;
   #next = 1;
   /** Appended, and not yet kept. */
@@ -111,7 +111,7 @@ export class MetadataHistory implements UdmHistory {
     for (const { number, layer, changes: entries } of changes) {
       if (layer !== undefined) continue;
       for (const [i, { before, after }] of entries.entries()) {
-        if (i % keysATurn === keysATurn - 1) await nextTurn();
+        if (i % keysPerYield === keysPerYield - 1) await yieldToEventLoop();
         this.#keyNumbers.set((after ?? before)?.key.text ?? "", number);
       }
     }
@@ -173,7 +173,7 @@ export class MetadataHistory implements UdmHistory {
     try {
       for (const segment of await this.#files.find()) {
         this.#readLines(segment, await this.#files.read(segment));
-        await nextTurn();
+        await yieldToEventLoop();
       }
       const last = this.#files.segments().at(-1);
       if (last !== undefined) await this.#files.cut(last.size);
@@ -308,21 +308,21 @@ export class MetadataHistory implements UdmHistory {
     const base = await this.#baseFile.read().catch(() => undefined);
     const baseNumber = Number(base?.head);
     if (base === undefined || !Number.isSafeInteger(baseNumber) || baseNumber > this.#next - 1) return undefined;
-    const place = this.#kept.all().findIndex(({ number }) => number > baseNumber);
-    const later = place < 0 ? [] : this.#kept.all().slice(place);
+    const position = this.#kept.all().findIndex(({ number }) => number > baseNumber);
+    const later = position < 0 ? [] : this.#kept.all().slice(position);
     // Without a gap, and each with its entries.
     const firstLater = later[0]?.number ?? this.#next;
     const isWhole = firstLater === baseNumber + 1 && this.#next - 1 === baseNumber + later.length;
     if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
     try {
       const expected = new Map<string, BaseEntry>(await differencesOf(base.bytes, index));
-      for (const { layer, changes } of place < 0 ? [] : await this.#kept.readFrom(place)) {
+      for (const { layer, changes } of position < 0 ? [] : await this.#kept.readFrom(position)) {
         if (layer !== undefined) continue;
         for (const { before, after } of changes) {
           const key = after?.key ?? before?.key;
           if (key !== undefined) expected.set(key.text, { key, entry: after });
         }
-        await nextTurn();
+        await yieldToEventLoop();
       }
       this.#baseNumber = baseNumber;
       return [...expected.values()]
@@ -335,11 +335,11 @@ export class MetadataHistory implements UdmHistory {
     }
   }
 
-  /** Gives up changes from a place on, which are the last lines of the last file. */
-  async #cutFrom(place: number): Promise<void> {
-    const first = this.#kept.all()[place];
+  /** Gives up changes from a position on, which are the last lines of the last file. */
+  async #cutFrom(position: number): Promise<void> {
+    const first = this.#kept.all()[position];
     if (first === undefined) return;
-    this.#kept.cutFrom(place);
+    this.#kept.cutFrom(position);
     // A number that no answer named is free.
     this.#next = first.number;
     await this.#files.cut(first.start);
@@ -351,23 +351,23 @@ export class MetadataHistory implements UdmHistory {
     const last = all.at(-1);
     // What is before a change of a layer was saved before that was noted.
     if (last === undefined || this.#isSaved || last.layer !== undefined) return;
-    let place = all.length - 1;
-    while (place > 0 && all[place - 1]?.group === last.group) place--;
-    if (isInFile(await this.#kept.readFrom(place), index)) return;
+    let position = all.length - 1;
+    while (position > 0 && all[position - 1]?.group === last.group) position--;
+    if (isInFile(await this.#kept.readFrom(position), index)) return;
     this.#log.info({ change: last.group }, "an interrupted change that was not saved is left out of the history");
-    await this.#cutFrom(place);
+    await this.#cutFrom(position);
   }
 
   /** @returns whether there were any. */
   async #noteEdits(index: UdmIndex): Promise<boolean> {
     const all = this.#kept.all();
-    let place = all.length;
-    for (let size = 0; place > 0 && size < comparedBytes; place--) {
-      const { start, end } = all[place - 1] as KeptChange;
+    let position = all.length;
+    for (let size = 0; position > 0 && size < comparedBytes; position--) {
+      const { start, end } = all[position - 1] as KeptChange;
       size += end - start;
     }
     const known = async (): Promise<readonly UdmChange[]> =>
-      (await this.#kept.readFrom(place)).filter(({ layer }) => layer === undefined);
+      (await this.#kept.readFrom(position)).filter(({ layer }) => layer === undefined);
     const changes = (await this.#editsSinceBase(index)) ?? findEdits(await known(), index);
     if (changes.length === 0) return false;
     this.#metrics.edited();
@@ -388,7 +388,7 @@ export class MetadataHistory implements UdmHistory {
     for (const { author, method, changes: all, ...more } of group) {
       const real: EntryChange[] = [];
       for (const [i, change] of all.entries()) {
-        if (i % keysATurn === keysATurn - 1) await nextTurn();
+        if (i % keysPerYield === keysPerYield - 1) await yieldToEventLoop();
         if (isChange(change)) real.push(change);
       }
       numbers.push(real.length === 0 ? undefined : first + heads.length);

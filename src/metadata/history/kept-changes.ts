@@ -169,23 +169,23 @@ export class KeptChanges {
   }
 
   find(number: number): KeptChange | undefined {
-    const found = this.#kept[this.#placeOf(number)];
+    const found = this.#kept[this.#positionOf(number)];
     return found?.number === number ? found : undefined;
   }
 
-  cutFrom(place: number): void {
-    this.#kept = this.#kept.slice(0, place);
+  cutFrom(position: number): void {
+    this.#kept = this.#kept.slice(0, position);
   }
 
   forgetBelow(number: number): void {
-    this.#kept = this.#kept.slice(this.#placeOf(number));
+    this.#kept = this.#kept.slice(this.#positionOf(number));
   }
 
-  /** Those from a place on, with their entries. @throws the errors of the system */
-  async readFrom(place: number): Promise<readonly UdmChange[]> {
+  /** Those from a position on, with their entries. @throws the errors of the system */
+  async readFrom(position: number): Promise<readonly UdmChange[]> {
     const changes: UdmChange[] = [];
     let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
-    for (const { segment, start, end } of this.#kept.slice(place)) {
+    for (const { segment, start, end } of this.#kept.slice(position)) {
       if (read?.segment !== segment) read = { segment, bytes: await this.#files.read(segment) };
       changes.push(await readChange(read.bytes.subarray(start, end - 1)));
     }
@@ -199,8 +199,8 @@ export class KeptChanges {
     const pattern = key && keyPattern(key.text);
     let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
     const all = this.#kept;
-    for (let place = this.#placeOf(before) - 1; place >= 0 && found.length < limit; place--) {
-      const change = all[place] as KeptChange;
+    for (let position = this.#positionOf(before) - 1; position >= 0 && found.length < limit; position--) {
+      const change = all[position] as KeptChange;
       if (change.number <= after) break;
       if (author !== undefined && change.author !== author) continue;
       if (withoutLayers && change.layer !== undefined) continue;
@@ -216,8 +216,8 @@ export class KeptChanges {
     return found;
   }
 
-  /** The place of the first change with this number or a higher one. */
-  #placeOf(number: number): number {
+  /** The position of the first change with this number or a higher one. */
+  #positionOf(number: number): number {
     let low = 0;
     let high = this.#kept.length;
     while (low < high) {

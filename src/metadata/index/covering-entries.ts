@@ -269,7 +269,7 @@ function sameBits(words: Int32Array, at: number, p0: number, p1: number, p2: num
   return 64 + Math.clz32((words[at + 2] as number) ^ p2);
 }
 
-/** Whether {@link compareFurther}'s words and those of the address are the same up to `length` bits of the whole address. */
+/** Tells whether {@link compareFurther}'s words and those of the address are the same up to `length` bits of the whole address. */
 function isSameFurther(
   words: Int32Array,
   at: number,

@@ -179,7 +179,7 @@ export class EntryReader {
     return this.#isCached(slot, block) ? (this.#cached[slot] as UdmEntry) : this.#make(block);
   }
 
-  /** Whether two blocks hold the same bytes: their entries are the same then. */
+  /** Tells whether two blocks hold the same bytes: their entries are the same then. */
   isSame(block: number, other: number): boolean {
     if ((((this.#words[block] as number) ^ (this.#words[other] as number)) & entryBits) !== 0) return false;
     if (this.#words[block + jsonWord] !== this.#words[other + jsonWord]) return false;

@@ -138,7 +138,7 @@ export class CoveringTexts {
     return last - first;
   }
 
-  /** Whether the key of a text is written before that of one of the same size from an earlier layer. Keys of one layer come in order. */
+  /** Tells whether the key of a text is written before that of one of the same size from an earlier layer. Keys of one layer come in order. */
   #isWrittenBefore(i: number, other: number, bits: number): boolean {
     if (this.#layers[i] === this.#layers[other]) return false;
     const block = this.#texts.ids[2 * i] as number;
@@ -151,7 +151,7 @@ export class CoveringTexts {
     return false;
   }
 
-  /** Whether the text at a position is more specific than one that comes before it in lists ({@link compareSpecificity}). */
+  /** Tells whether the text at a position is more specific than one that comes before it in lists ({@link compareSpecificity}). */
   #isBefore(i: number, other: number, bits: number): boolean {
     const length = this.#lengths[i] as number;
     const otherLength = this.#lengths[other] as number;

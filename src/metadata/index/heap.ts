@@ -81,15 +81,15 @@ export function tooManyError({ maxEntries, limitName }: IndexLimits): UdmError {
 }
 
 /** Slabs in which another thread may allocate meanwhile; goes through `postMessage`. */
-export interface HeapLoan {
+export interface HeapLease {
   readonly buffer: SharedArrayBuffer;
-  /** Of each slab: 1 when it is lent. */
-  readonly lent: Uint8Array;
+  /** Of each slab: 1 when it is leased. */
+  readonly leased: Uint8Array;
   /** The first slab that was never used. */
   readonly top: number;
 }
 
-/** What a thread made of the slabs that it was lent. */
+/** What a thread made of the slabs that were leased to it. */
 export interface HeapReturn {
   readonly slabClass: Int16Array;
   readonly slabUsed: Int32Array;
@@ -148,8 +148,8 @@ export class Heap {
   #heldSlabs = 0;
   readonly #used: [number, number] = [0, 0];
 
-  /** @param buffer whole slabs. @param loan of a heap on slabs that were lent, for the thread that they were lent to. */
-  constructor(buffer: SharedArrayBuffer, loan?: HeapLoan) {
+  /** @param buffer whole slabs. @param lease of a heap on leased slabs, for the thread that they were leased to. */
+  constructor(buffer: SharedArrayBuffer, lease?: HeapLease) {
     this.buffer = buffer;
     this.words = new Int32Array(buffer);
     this.#slabs = this.words.length >>> slabShift;
@@ -159,10 +159,10 @@ export class Heap {
     this.#slabBump = new Int32Array(this.#slabs);
     this.#next = new Int32Array(this.#slabs);
     this.#previous = new Int32Array(this.#slabs);
-    if (loan !== undefined) {
-      this.#top = loan.top;
+    if (lease !== undefined) {
+      this.#top = lease.top;
       for (let slab = 1; slab < this.#top; slab++) {
-        if (loan.lent[slab] === 1) this.#keepUnused(slab);
+        if (lease.leased[slab] === 1) this.#keepUnused(slab);
         else this.#slabClass[slab] = inUseByOthers;
       }
     }
@@ -211,7 +211,7 @@ export class Heap {
     this.#giveSlabBack(slab);
   }
 
-  /** Whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
+  /** Tells whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
   hasRoom(allocations: number): boolean {
     return this.#unusedSlabs + this.#slabs - this.#top >= allocations;
   }
@@ -226,35 +226,35 @@ export class Heap {
     return this.#heldSlabs * slabBytes;
   }
 
-  /** Lends all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
-  lend(): HeapLoan {
-    const lent = new Uint8Array(this.#slabs);
-    const lentTop = this.#top;
+  /** Leases all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
+  lease(): HeapLease {
+    const leased = new Uint8Array(this.#slabs);
+    const topBefore = this.#top;
     for (let slab = 1; slab < this.#slabs; slab++) {
       if (this.#slabClass[slab] !== unused) continue;
       if (slab < this.#top) this.#takeUnused(slab);
       this.#slabClass[slab] = inUseByOthers;
-      lent[slab] = 1;
+      leased[slab] = 1;
     }
     this.#top = this.#slabs;
-    return { buffer: this.buffer, lent, top: lentTop };
+    return { buffer: this.buffer, leased, top: topBefore };
   }
 
   /** @param used what happened to the slabs; undefined when all of them are unused again. Nobody may write to others. */
-  takeBack({ lent, top: lentTop }: HeapLoan, from?: HeapReturn): void {
-    this.#top = from?.top ?? lentTop;
+  endLease({ leased, top: topBefore }: HeapLease, from?: HeapReturn): void {
+    this.#top = from?.top ?? topBefore;
     for (let slab = 1; slab < this.#slabs; slab++) {
-      if (lent[slab] !== 1) continue;
+      if (leased[slab] !== 1) continue;
       if (slab >= this.#top) this.#slabClass[slab] = unused;
       else if (from === undefined) this.#keepUnused(slab);
-      else this.#adopt(slab, from);
+      else this.#takeOver(slab, from);
     }
     if (from === undefined) return;
     this.#used[treePart] += from.used[treePart];
     this.#used[entryPart] += from.used[entryPart];
   }
 
-  /** Gives back slabs that were lent; the heap must not be used afterwards. */
+  /** Gives back slabs that were leased; the heap must not be used afterwards. */
   giveBack(): HeapReturn {
     return {
       slabClass: this.#slabClass,
@@ -344,7 +344,7 @@ export class Heap {
     return block;
   }
 
-  #adopt(slab: number, from: HeapReturn): void {
+  #takeOver(slab: number, from: HeapReturn): void {
     const sizeClass = from.slabClass[slab] as number;
     if (sizeClass === unused) {
       this.#keepUnused(slab);

@@ -2,7 +2,7 @@ import { writtenWord, EntryReader, EntryWriter, type RenderedTexts } from "./ent
 import {
   Heap,
   HeapFullError,
-  type HeapLoan,
+  type HeapLease,
   type HeapReturn,
   tooManyError,
   type IndexLimits,
@@ -71,7 +71,7 @@ class TreeBuilder {
     return twice;
   }
 
-  /** Whether all were added in list order. */
+  /** Tells whether all were added in list order. */
   isInOrder(): boolean {
     return this.#isInOrder;
   }
@@ -131,8 +131,8 @@ class TreeBuilder {
 }
 
 /** What a thread needs to build a state of an index; goes through `postMessage`. */
-export interface IndexLoan {
-  readonly heap: HeapLoan;
+export interface IndexLease {
+  readonly heap: HeapLease;
   readonly limits: IndexLimits;
   /** The state before, which stays as it is meanwhile; 0 for none. */
   readonly before: number;
@@ -153,11 +153,11 @@ const cachedEntries = 16;
 const batchItems = 1024;
 
 /**
- * Builds a state of many entries, which may come in any order, in memory that another thread has lent. What is not finished need not be
- * given up. Each one begins with all of the lent memory: what an earlier builder of the loan made is gone.
+ * Builds a state of many entries, which may come in any order, in memory that another thread has leased to this one. What is not finished
+ * need not be given up. Each one begins with all of the leased memory: what an earlier builder of the lease made is gone.
  */
-export class LentBuilder {
-  readonly #loan: IndexLoan;
+export class StateBuilder {
+  readonly #lease: IndexLease;
   readonly #heap: Heap;
   readonly #writer: EntryWriter;
   readonly #reader: EntryReader;
@@ -167,10 +167,10 @@ export class LentBuilder {
   #isInOrder = true;
   #hasIpv6 = false;
 
-  constructor(loan: IndexLoan) {
-    this.#loan = loan;
-    this.#heap = new Heap(loan.heap.buffer, loan.heap);
-    this.#writer = new EntryWriter(this.#heap, loan.serial);
+  constructor(lease: IndexLease) {
+    this.#lease = lease;
+    this.#heap = new Heap(lease.heap.buffer, lease.heap);
+    this.#writer = new EntryWriter(this.#heap, lease.serial);
     this.#reader = new EntryReader(this.#heap.buffer, cachedEntries);
     this.#trees = { 4: new TreeBuilder(this.#heap, layouts[4]), 6: new TreeBuilder(this.#heap, layouts[6]) };
   }
@@ -200,7 +200,7 @@ export class LentBuilder {
     return twice === 0;
   }
 
-  /** Whether they were added in that order. */
+  /** Tells whether they were added in that order. */
   isInOrder(): boolean {
     return this.#isInOrder && families.every((family) => this.#trees[family].isInOrder());
   }
@@ -214,13 +214,13 @@ export class LentBuilder {
     if (this.#isAsBefore()) return undefined;
     return this.#explained(() => {
       const roots = { 4: this.#trees[4].finish(), 6: this.#trees[6].finish() };
-      const snapshot = writeSnapshot(this.#heap, roots, this.#size, this.#loan.version);
+      const snapshot = writeSnapshot(this.#heap, roots, this.#size, this.#lease.version);
       return { snapshot, serial: this.#writer.serial(), heap: this.#heap.giveBack() };
     });
   }
 
   #add(family: Family, key: KeyWords, write: () => number): void {
-    const { limits } = this.#loan;
+    const { limits } = this.#lease;
     if (this.#size >= limits.maxEntries) throw tooManyError(limits);
     if (family === 6) this.#hasIpv6 = true;
     else if (this.#hasIpv6) this.#isInOrder = false;
@@ -232,7 +232,7 @@ export class LentBuilder {
     try {
       return work();
     } catch (error) {
-      throw error instanceof HeapFullError ? fullError(this.#heap, this.#loan.limits) : error;
+      throw error instanceof HeapFullError ? fullError(this.#heap, this.#lease.limits) : error;
     }
   }
 
@@ -244,7 +244,7 @@ export class LentBuilder {
   }
 
   #isAsBefore(): boolean {
-    const { before } = this.#loan;
+    const { before } = this.#lease;
     const { words } = this.#heap;
     if (before === 0 || sizeOf(words, before) !== this.#size) return false;
     const items = new Int32Array(batchItems);

@@ -94,7 +94,7 @@ export class KeyScanner {
     return this.#family;
   }
 
-  /** Whether it is a prefix whose address as written is not the first of its network. */
+  /** Tells whether it is a prefix whose address as written is not the first of its network. */
   hasHostBits(): boolean {
     if (this.words.rank !== 0) return false;
     for (let w = 0; w < this.#width; w++) if (this.words.first[w] !== this.words.written[w]) return true;

@@ -1,5 +1,5 @@
 import type { AddressRange, UdmEdit, UdmIndex } from "../model/udm-store.ts";
-import type { IndexLoan, IndexReturn } from "./index-builder.ts";
+import type { IndexLease, IndexReturn } from "./index-builder.ts";
 import {
   LayerPlaces,
   mostLayers,
@@ -60,7 +60,7 @@ const cachedEntries = 4096;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
 /** Nodes freed in a turn of the event loop that is taken for it: about a millisecond. */
-const freedATurn = 2000;
+const freedPerYield = 2000;
 
 /**
  * An index in shared memory. The thread that made it makes all changes; others read what it publishes.
@@ -134,29 +134,29 @@ export class SharedIndex {
   }
 
   /**
-   * Lends the memory that is free to a thread that builds a state ({@link LentBuilder}). Until it is taken back,
+   * Leases the memory that is free to a thread that builds a state ({@link StateBuilder}). Until it is taken back,
    * no state can be made or changed here.
    *
    * @param before the state that the new one follows; it must be held until then.
    */
-  lend(before?: UdmIndex): IndexLoan {
+  lease(before?: UdmIndex): IndexLease {
     this.#freeAll();
     const snapshot = before === undefined ? 0 : (this.#stateOf(before)?.snapshot ?? 0);
     const version = (before?.version ?? 0) + 1;
-    return { heap: this.#heap.lend(), limits: this.#limits, before: snapshot, version, serial: this.#writer.serial() };
+    return { heap: this.#heap.lease(), limits: this.#limits, before: snapshot, version, serial: this.#writer.serial() };
   }
 
   /** Takes the memory back from a thread that does not use it any more, with what it has built. */
-  adopt(loan: IndexLoan, built: IndexReturn): UdmIndex {
-    this.#heap.takeBack(loan.heap, built.heap);
+  completeLease(lease: IndexLease, built: IndexReturn): UdmIndex {
+    this.#heap.endLease(lease.heap, built.heap);
     this.#writer = new EntryWriter(this.#heap, built.serial);
     const [tree, entries] = built.heap.used;
     return this.#show(built.snapshot, undefined, Math.max(snapshotWeight, (tree + entries) >>> 2));
   }
 
   /** The same when nothing of it is wanted. */
-  takeBack(loan: IndexLoan): void {
-    this.#heap.takeBack(loan.heap);
+  cancelLease(lease: IndexLease): void {
+    this.#heap.endLease(lease.heap);
   }
 
   /**
@@ -251,7 +251,7 @@ export class SharedIndex {
     this.#isWorking = true;
     setImmediate(() => {
       this.#isWorking = false;
-      this.#releaser.work(freedATurn);
+      this.#releaser.work(freedPerYield);
       this.#work();
     }).unref();
   }
@@ -280,7 +280,7 @@ export class SharedIndex {
 
   #freeAll(): void {
     this.#sweepRetired();
-    while (this.#releaser.work(freedATurn));
+    while (this.#releaser.work(freedPerYield));
   }
 
   /** Lets readers see what is published, all of it at once. */

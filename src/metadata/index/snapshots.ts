@@ -92,7 +92,7 @@ export class Publisher {
     Atomics.store(this.#words, versionWord, version);
   }
 
-  /** Whether a reader is at this view. One that is no longer published gets no new readers. */
+  /** Tells whether a reader is at this view. One that is no longer published gets no new readers. */
   isPinned(view: number): boolean {
     return this.#count((pinned) => pinned === view) > 0;
   }
@@ -249,6 +249,7 @@ export function createPlacesBuffer(): SharedArrayBuffer {
 /** Where one layer has entries. */
 export class LayerPlaces {
   readonly #words: Int32Array;
+  readonly #keyWords = createKeyWords();
   /** Its bit. */
   readonly bit: number;
 
@@ -259,7 +260,7 @@ export class LayerPlaces {
 
   /** To be called before a state that has the key is published. */
   add(key: Key): void {
-    const { first, last } = setKeyWords(createKeyWords(), key);
+    const { first, last } = setKeyWords(this.#keyWords, key);
     if (areNear(key.family, first, last)) return this.#set(narrowPlace(key.family, first));
     const from = wideNumber(key.family, first);
     const to = wideNumber(key.family, last);
@@ -281,7 +282,7 @@ export function layersNear(words: Int32Array, family: Family, address: Int32Arra
   );
 }
 
-/** Whether two addresses lie in one /24, of IPv6 in one /48. */
+/** Tells whether two addresses lie in one /24, of IPv6 in one /48. */
 function areNear(family: Family, one: Int32Array, other: Int32Array): boolean {
   if (family === 4) return (one[0] as number) >> 8 === (other[0] as number) >> 8;
   return one[0] === other[0] && (one[1] as number) >> 16 === (other[1] as number) >> 16;

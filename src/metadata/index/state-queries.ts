@@ -9,7 +9,7 @@ import { rootOf, sizeOf, versionOf, type ChangesOf } from "./snapshots.ts";
 import { blockOf, layouts, TreeCursor, findKey } from "./tree-nodes.ts";
 
 /** Where a text of an entry is, in bytes of the heap. */
-interface TextPlace {
+interface TextLocation {
   start: number;
   length: number;
 }
@@ -42,24 +42,24 @@ export class StateReading {
   }
 
   /** Finds where a text of an entry is. */
-  find(text: UdmText, block: number, place: TextPlace): void {
+  find(text: UdmText, block: number, location: TextLocation): void {
     const json = jsonStart(this.words, block);
     if (text === "json") {
-      place.start = json;
-      place.length = this.words[block + jsonWord] as number;
+      location.start = json;
+      location.length = this.words[block + jsonWord] as number;
     } else if (text === "yaml") {
-      place.start = json + (this.words[block + jsonWord] as number);
-      place.length = this.words[block + yamlWord] as number;
+      location.start = json + (this.words[block + jsonWord] as number);
+      location.length = this.words[block + yamlWord] as number;
     } else {
-      place.start = json + keyStart;
+      location.start = json + keyStart;
       // A key has no character that JSON escapes.
-      let end = place.start + 1;
+      let end = location.start + 1;
       while (this.bytes[end] !== quote) end++;
-      place.length = end + 1 - place.start;
+      location.length = end + 1 - location.start;
     }
   }
 
-  copy({ start, length }: TextPlace, into: DataView, at: number): void {
+  copy({ start, length }: TextLocation, into: DataView, at: number): void {
     if (length >= manyBytes) {
       new Uint8Array(into.buffer, into.byteOffset + at, length).set(this.bytes.subarray(start, start + length));
       return;
@@ -73,7 +73,7 @@ export class StateReading {
 
 /** Items read from a tree at a time: few at first, because most answers are short, and V8 keeps up to 64 bytes in its own heap. */
 const firstItems = 16;
-/** Pieces of text are as long as the saver hands on without copying them, so that many items are taken for them. */
+/** Chunks of text are as long as the saver hands on without copying them, so that many items are taken for them. */
 const mostRendered = 4096;
 const mostShown = 512;
 const mostEntries = 256;
@@ -218,7 +218,7 @@ export class IndexState implements UdmIndex {
     }
   }
 
-  /** Copies one text of each item, with bytes between them; a text that is longer than `maxBytes` makes a piece of its own. */
+  /** Copies one text of each item, with bytes between them; a text that is longer than `maxBytes` makes a chunk of its own. */
   *#render(
     batches: Iterable<Int32Array>,
     text: UdmText,
@@ -226,7 +226,7 @@ export class IndexState implements UdmIndex {
     maxBytes: number,
   ): Generator<Uint8Array, void> {
     const { reading } = this;
-    const place: TextPlace = { start: 0, length: 0 };
+    const location: TextLocation = { start: 0, length: 0 };
     let isFirst = true;
     for (const items of batches) {
       for (let from = 0; from < items.length;) {
@@ -234,23 +234,23 @@ export class IndexState implements UdmIndex {
         let bytes = 0;
         let to = from;
         for (; to < items.length; to++) {
-          reading.find(text, blockOf(items[to] as number), place);
-          const more = place.length + separator.length;
+          reading.find(text, blockOf(items[to] as number), location);
+          const more = location.length + separator.length;
           if (to > from && bytes + more > maxBytes) break;
           bytes += more;
         }
-        const piece = Buffer.allocUnsafe(isFirst ? bytes - separator.length : bytes);
-        const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
+        const chunk = Buffer.allocUnsafe(isFirst ? bytes - separator.length : bytes);
+        const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length);
         let at = 0;
         for (let i = from; i < to; i++) {
-          if (!isFirst) for (let s = 0; s < separator.length; s++) piece[at++] = separator[s] as number;
+          if (!isFirst) for (let s = 0; s < separator.length; s++) chunk[at++] = separator[s] as number;
           isFirst = false;
-          reading.find(text, blockOf(items[i] as number), place);
-          reading.copy(place, view, at);
-          at += place.length;
+          reading.find(text, blockOf(items[i] as number), location);
+          reading.copy(location, view, at);
+          at += location.length;
         }
         from = to;
-        yield piece;
+        yield chunk;
       }
     }
   }

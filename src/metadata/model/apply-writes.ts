@@ -15,10 +15,10 @@ import { quote } from "../../base/text/index.ts";
 import { renderEntry } from "./render-entry.ts";
 
 /** Items worked on between two turns of the event loop: a millisecond or two of it. */
-export const itemsATurn = 100;
+export const itemsPerYield = 100;
 
 /** Lets other work of the event loop go first. */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -47,7 +47,7 @@ export async function applyWrites(
   const firstIndex = new Map<string, number>();
 
   for (const [index, write] of writes.entries()) {
-    if (index % itemsATurn === itemsATurn - 1) await nextTurn();
+    if (index % itemsPerYield === itemsPerYield - 1) await yieldToEventLoop();
     const before = edit.get(write.key);
     const earlier = firstIndex.get(write.key.text);
     if (earlier === undefined) firstIndex.set(write.key.text, index);
@@ -65,7 +65,7 @@ export async function applyWrites(
   const mark = edit.mark();
   try {
     for (const [index, { before, after }] of results.entries()) {
-      if (index % itemsATurn === itemsATurn - 1) await nextTurn();
+      if (index % itemsPerYield === itemsPerYield - 1) await yieldToEventLoop();
       // Imports mostly bring what is there already.
       if (writes[index]?.op === "edit" && before !== undefined && after !== undefined && sameEntry(before, after))
         continue;
@@ -86,7 +86,7 @@ export async function applyWrites(
   return results;
 }
 
-/** Whether there is a difference. */
+/** Tells whether there is a difference. */
 export function isChange({ before, after }: EntryChange): boolean {
   if (before === undefined || after === undefined) return before !== after;
   return !sameEntry(before, after);

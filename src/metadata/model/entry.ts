@@ -1,7 +1,7 @@
 import type { Key } from "../../base/ip/index.ts";
 import { mergedPairs, positionAt, readYaml, renderPair, YamlFault, type Fail } from "../../base/yaml/index.ts";
 
-/** Whether two entries of one key say the same. */
+/** Tells whether two entries of one key say the same. */
 export function sameEntry(a: UdmEntry, b: UdmEntry): boolean {
   return (
     a.name === b.name &&

@@ -133,7 +133,7 @@ interface UdmFileContent {
   readonly mappedTwice: readonly MappedTwice[];
 }
 
-/** A place in the file, and what it says there. */
+/** A location in the file, and what it says there. */
 export interface MappedTwice extends TextPosition {
   readonly message: string;
 }
@@ -186,16 +186,16 @@ export function judgeTwice(
   second: YamlScalar,
   positionOf: (at: number) => TextPosition,
 ): string | { readonly used: YamlScalar; readonly warning: MappedTwice } {
-  const place = ({ at }: YamlScalar): string => {
+  const location = ({ at }: YamlScalar): string => {
     const { line, column } = positionOf(at);
     return `line ${line}, column ${column}`;
   };
   const isFirstMapped = isMappedSpelling(first.text, key);
   if (isFirstMapped === isMappedSpelling(second.text, key)) {
-    return `key ${JSON.stringify(second.text)} is given twice, first at ${place(first)}`;
+    return `key ${JSON.stringify(second.text)} is given twice, first at ${location(first)}`;
   }
   const [used, unused] = isFirstMapped ? [second, first] : [first, second];
-  const message = `key ${quote(unused.text)} is the key ${key.text} at ${place(used)}: that entry is used, this one is not`;
+  const message = `key ${quote(unused.text)} is the key ${key.text} at ${location(used)}: that entry is used, this one is not`;
   return { used, warning: { ...positionOf(unused.at), message } };
 }
 

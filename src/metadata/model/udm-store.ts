@@ -35,7 +35,7 @@ export interface CoveringEntryTexts extends EntryTexts {
   readonly ids: readonly number[];
   /** Where each entry applies: a bit for each of {@link udmContexts}, in their order. */
   readonly contexts: readonly number[];
-  /** Whether the most specific entry is an IP, so that no other address has the same entries. */
+  /** Tells whether the most specific entry is an IP, so that no other address has the same entries. */
   readonly isOfOneAddress: boolean;
 }
 
@@ -57,8 +57,8 @@ export interface UdmIndex extends AddressIndex {
    * A text of each of some entries, in UTF-8, without making objects of them. The state stays for as long as the iterator
    * that is given out.
    *
-   * @param separator what stands between two texts, in the same piece as the second.
-   * @param maxBytes of a piece, unless one text alone is longer.
+   * @param separator what stands between two texts, in the same chunk as the second.
+   * @param maxBytes of a chunk, unless one text alone is longer.
    */
   render(selection: UdmSelection, text: UdmText, separator: string, maxBytes: number): Generator<Uint8Array, void>;
   /**

@@ -5,7 +5,7 @@ const name = "metadata";
 
 /** Says to log and readiness whether the database is there. */
 export class DatabaseHealth {
-  readonly #place: string;
+  readonly #location: string;
   readonly #at: () => number | undefined;
   readonly #reporting: Reporting;
   #heardAt = 0;
@@ -13,11 +13,11 @@ export class DatabaseHealth {
   #wasLost = false;
 
   /**
-   * @param place the database as a URL without a user.
+   * @param location the database as a URL without a user.
    * @param at the number of the commit that is in use.
    */
-  constructor(place: string, at: () => number | undefined, reporting: Reporting) {
-    this.#place = place;
+  constructor(location: string, at: () => number | undefined, reporting: Reporting) {
+    this.#location = location;
     this.#at = at;
     this.#reporting = reporting;
   }
@@ -48,7 +48,7 @@ export class DatabaseHealth {
       ...(hasState && { degraded: true }),
       detail: this.detail(reason),
     });
-    this.#reporting.log.warn({ database: this.#place, reason }, "the database of the metadata does not answer");
+    this.#reporting.log.warn({ database: this.#location, reason }, "the database of the metadata does not answer");
   }
 
   /** A copy on disk is in use. */
@@ -74,7 +74,7 @@ export class DatabaseHealth {
   /** What is the matter, for people. */
   detail(reason: string): string {
     const change = this.#at();
-    const base = `the database of the metadata, ${this.#place}, is away: ${reason}`;
+    const base = `the database of the metadata, ${this.#location}, is away: ${reason}`;
     if (change === undefined) return `${base}; there is no metadata`;
     const asOf = this.#heardAt === 0 ? "" : ` of ${new Date(this.#heardAt).toISOString()}`;
     return `${base}; the metadata is as of change ${change}${asOf}, and cannot be written`;

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import { messageOf } from "../../base/postgresql/index.ts";
-import { type EntryChange, nextTurn } from "../model/apply-writes.ts";
+import { type EntryChange, yieldToEventLoop } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import { type UdmEntry, sameEntry } from "../model/entry.ts";
 import { channel } from "./schema.ts";
@@ -195,7 +195,7 @@ interface NewCommits {
   readonly collector: string;
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** Whether entries may be spelt otherwise than a collector spells them: they are read before they are written over. */
+  /** Tells whether entries may be spelt otherwise than a collector spells them: they are read before they are written over. */
   readonly isSpeltFreely: boolean;
   readonly commits: readonly NewCommit[];
 }
@@ -234,7 +234,7 @@ export async function saveCommits(
     written.catch(() => {});
     if (part < parts - 1) {
       await sent;
-      await nextTurn();
+      await yieldToEventLoop();
     }
     sent = allDone([sent, written]);
     sent.catch(() => {});

@@ -1,7 +1,7 @@
 import type { Session } from "../../base/postgresql/index.ts";
 import type { SharedIndex } from "../index/shared-index.ts";
-import { LentBuilder, type IndexReturn } from "../index/index-builder.ts";
-import { nextTurn } from "../model/apply-writes.ts";
+import { StateBuilder, type IndexReturn } from "../index/index-builder.ts";
+import { yieldToEventLoop } from "../model/apply-writes.ts";
 import type { UdmIndex, UdmEdit } from "../model/udm-store.ts";
 import { readRow } from "./entry-rows.ts";
 import {
@@ -36,10 +36,10 @@ async function loadEntries(
   const { last } = await session.ask(() => readState(sql, 0));
   const { store, save = "" } = await session.ask(() => readState(sql, last));
   const position = { store, number: last, save };
-  const loan = shared.lend(before);
+  const lease = shared.lease(before);
   let built: IndexReturn | undefined;
   try {
-    const builder = new LentBuilder(loan);
+    const builder = new StateBuilder(lease);
     const query =
       'select key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry order by key';
     const rows = sql.unsafe<{ key: string; entry: string; fileOnly: string | null }[]>(query).cursor(rowsAtOnce);
@@ -48,16 +48,16 @@ async function loadEntries(
       const part = await session.ask(() => iterator.next());
       if (part.done === true) break;
       for (const { key, entry, fileOnly } of part.value) builder.add(readRow(key, entry, fileOnly));
-      await nextTurn();
+      await yieldToEventLoop();
     }
     builder.sort();
     built = builder.finish();
   } catch (error) {
-    shared.takeBack(loan);
+    shared.cancelLease(lease);
     throw error;
   }
-  if (built === undefined) shared.takeBack(loan);
-  const index = built === undefined ? (before ?? shared.empty()) : shared.adopt(loan, built);
+  if (built === undefined) shared.cancelLease(lease);
+  const index = built === undefined ? (before ?? shared.empty()) : shared.completeLease(lease, built);
   await session.ask(() => sql.unsafe("commit"));
   return { index, position };
 }
@@ -75,7 +75,7 @@ export class ReloadNeeded extends Error {
 
 interface MirrorOptions {
   /** The database, as a person reads it. */
-  readonly place: string;
+  readonly location: string;
   readonly shared: SharedIndex;
   readonly published: PublishedState;
   readonly state: DatabaseHealth;
@@ -91,7 +91,7 @@ interface MirrorOptions {
 }
 
 /** Entries applied between two turns of the event loop. */
-const entriesATurn = 200;
+const entriesPerYield = 200;
 
 /** The entries of the database in memory, as of one commit. Calls that change it follow one another. */
 export class Mirror {
@@ -211,9 +211,9 @@ export class Mirror {
 
   /** Reads all entries again. */
   async reload(session: Session, { reason }: ReloadNeeded): Promise<void> {
-    const { place, shared, published, report, loaded, log } = this.#options;
+    const { location, shared, published, report, loaded, log } = this.#options;
     const warning = reloadWarnings[reason];
-    if (warning !== undefined) log.warn({ database: place }, `${warning}; reading everything again`);
+    if (warning !== undefined) log.warn({ database: location }, `${warning}; reading everything again`);
     try {
       const { index, position } = await loadEntries(session, shared, published.index());
       report.fullLoad(reason);
@@ -244,7 +244,7 @@ async function apply(edit: UdmEdit, { layer, isCut, changes }: FetchedCommit): P
   if (layer !== undefined) return 0;
   if (isCut) throw new ReloadNeeded("big_commit");
   for (const [i, { before, after }] of changes.entries()) {
-    if (i % entriesATurn === entriesATurn - 1) await nextTurn();
+    if (i % entriesPerYield === entriesPerYield - 1) await yieldToEventLoop();
     if (after !== undefined) edit.put(after);
     else if (before !== undefined) edit.delete(before.key);
   }

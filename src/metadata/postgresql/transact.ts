@@ -117,7 +117,7 @@ type MakePlan = (from: Position) => Promise<Plan | undefined>;
 interface CommitterOptions {
   readonly access: DatabaseAccess;
   /** The database, for messages. */
-  readonly place: string;
+  readonly location: string;
   /** What the history calls this collector. */
   readonly collector: string;
   readonly writer: Writer;
@@ -260,9 +260,9 @@ export class Committer {
 
   #refusal(error: unknown): unknown {
     if (error instanceof UdmError || error instanceof TypeError) return error;
-    const { place, report, log } = this.#options;
+    const { location, report, log } = this.#options;
     report.failed("commit");
-    log.error({ error, database: place }, "a write of metadata has failed");
+    log.error({ error, database: location }, "a write of metadata has failed");
     const why = stateOf(error) === "55P03" ? "somebody else holds a lock on its tables" : messageOf(error);
     return new UdmError("unavailable", `the database of the metadata takes no write, nothing has changed: ${why}`, [], {
       cause: error,

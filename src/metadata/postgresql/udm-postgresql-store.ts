@@ -83,7 +83,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   readonly places: UdmPlaces;
   readonly #options: UdmPostgresqlStoreOptions;
   /** The database, for messages. */
-  readonly #place: string;
+  readonly #location: string;
   readonly #state: DatabaseHealth;
   readonly #metrics: PostgresqlMetrics;
   readonly #writer: Writer;
@@ -92,7 +92,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   readonly #follower: Follower;
   readonly #committer: Committer;
   #isRunning = false;
-  /** Whether commits wait to be seen. */
+  /** Tells whether commits wait to be seen. */
   #isAwake = false;
 
   constructor(options: UdmPostgresqlStoreOptions) {
@@ -100,7 +100,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     const { address, collector, after = runAfter, random = Math.random, clock } = options;
     const { log } = this;
     const limited = { ...options, log };
-    const place = showDatabase(address);
+    const location = showDatabase(address);
     const access: DatabaseAccess = {
       address,
       files: options.tls,
@@ -109,9 +109,9 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       applicationName: `netgloss ${collector}`,
     };
     this.#options = options;
-    this.#place = place;
-    this.places = { file: place, linesOf: async (keys: readonly Key[]) => keys.map(() => undefined) };
-    this.#state = new DatabaseHealth(place, () => this.#mirror.position()?.number, limited);
+    this.#location = location;
+    this.places = { file: location, linesOf: async (keys: readonly Key[]) => keys.map(() => undefined) };
+    this.#state = new DatabaseHealth(location, () => this.#mirror.position()?.number, limited);
     this.#metrics = new PostgresqlMetrics(
       options.metrics,
       () => this.#follower.session() !== undefined,
@@ -126,7 +126,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       log,
     );
     this.#mirror = new Mirror({
-      place,
+      location,
       shared: this.shared,
       published: this.published,
       state: this.#state,
@@ -163,7 +163,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     });
     this.#committer = new Committer({
       access,
-      place,
+      location,
       collector,
       writer: this.#writer,
       connected: () => this.#connected(),
@@ -209,7 +209,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       } catch (error) {
         this.report.loadFailed("io");
         this.log.error(
-          { error, database: this.#place },
+          { error, database: this.#location },
           "the metadata cannot be read again: the previous state stays in use",
         );
         session.close(new Error(messageOf(error)));
@@ -274,7 +274,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   /** Makes a session ready: from here on it brings notifications. */
   async #follow(session: Session): Promise<void> {
     const made = await migrate(session, udmSchema, migrateMs);
-    if (made.length > 0) this.log.info({ database: this.#place, steps: made }, "created the tables of the metadata");
+    if (made.length > 0) this.log.info({ database: this.#location, steps: made }, "created the tables of the metadata");
     await session.ask((sql) => sql.unsafe(`listen ${channel}`));
     await this.queue.alone(async () => {
       try {

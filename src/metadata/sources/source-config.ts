@@ -36,7 +36,7 @@ export class SourceFault extends Error {
 }
 
 /** Where a secret is: it is read at each run, so that it can be changed without a restart. */
-export type SecretPlace = { readonly file: string } | { readonly env: string };
+export type SecretSource = { readonly file: string } | { readonly env: string };
 
 /** What keeps a broken answer from replacing a good one. */
 export interface SourceGuard {
@@ -64,9 +64,9 @@ export interface SourceConfig {
   /** Names of hosts to which it may be redirected besides its own; `*` is any. */
   readonly redirectHosts: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  readonly token: SecretPlace | undefined;
+  readonly token: SecretSource | undefined;
   readonly username: string | undefined;
-  readonly password: SecretPlace | undefined;
+  readonly password: SecretSource | undefined;
   readonly caPath: string | undefined;
   readonly certPath: string | undefined;
   readonly keyPath: string | undefined;

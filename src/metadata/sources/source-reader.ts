@@ -2,7 +2,7 @@ import { request as httpRequest, type Agent, type IncomingHttpHeaders, type Inco
 import { request as httpsRequest, type AgentOptions } from "node:https";
 import { createGunzip } from "node:zlib";
 import type { FileIo } from "../../base/file/index.ts";
-import { SourceFault, type SecretPlace, type SourceConfig } from "./source-config.ts";
+import { SourceFault, type SecretSource, type SourceConfig } from "./source-config.ts";
 import type { Clock } from "../../base/report/index.ts";
 
 /** Makes an agent for a URL: direct, or through the proxy of the environment. */
@@ -98,23 +98,23 @@ async function readBody(response: IncomingMessage, maxBytes: number, url: string
   }
   const body = isZipped ? response.pipe(createGunzip()) : response;
   if (isZipped) response.on("error", (error) => body.destroy(error));
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const piece of body as AsyncIterable<Buffer>) {
-      size += piece.length;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length;
       if (size > maxBytes) {
         response.destroy();
         throw new SourceFault("too_large", `the answer of ${placeOf(url)} is longer than ${maxBytes} bytes (max_size)`);
       }
-      pieces.push(piece);
+      chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("partial", `the answer of ${placeOf(url)} breaks off: ${(error as Error).message}`);
   }
   if (!response.complete) throw new SourceFault("partial", `the answer of ${placeOf(url)} breaks off`);
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 function unreachable(url: string, error: Error): SourceFault {
@@ -284,6 +284,8 @@ export class SourceReader {
   }
 }
 
+const nsOfSecond = 1_000_000_000n;
+
 async function readPath(
   io: FileIo,
   path: string,
@@ -295,9 +297,12 @@ async function readPath(
     // Reading of others may never end.
     if (kind !== "file") throw new SourceFault("configuration", `${path} is not a file`);
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
-    const stamp = `${size} ${Number(modified) / 1e6} ${inode}`;
+    // Spelt as by `mtimeMs` and `ino` of Node.js, as last good copies have it.
+    const ms = Number(modified / nsOfSecond) * 1000 + Number(modified % nsOfSecond) / 1e6;
+    const stamp = `${size} ${ms} ${Number(inode)}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
-    return { bytes: Buffer.from(await io.read(path)), validators: { stamp } };
+    const bytes = await io.read(path);
+    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), validators: { stamp } };
   } catch (error) {
     if (error instanceof SourceFault) throw error;
     throw new SourceFault("unreachable", `${path} cannot be read: ${(error as Error).message}`);
@@ -334,16 +339,19 @@ async function credentials(
   return { authorization: `Basic ${Buffer.from(`${config.username}:${password}`).toString("base64")}` };
 }
 
-/** @throws SourceFault that names the place, never the secret. */
-export async function readSecret(place: SecretPlace, { io, env }: Pick<ReaderOptions, "io" | "env">): Promise<string> {
-  if ("env" in place) {
-    const value = env[place.env];
+/** @throws SourceFault that names the source, never the secret. */
+export async function readSecret(
+  source: SecretSource,
+  { io, env }: Pick<ReaderOptions, "io" | "env">,
+): Promise<string> {
+  if ("env" in source) {
+    const value = env[source.env];
     if (value === undefined || value === "")
-      throw new SourceFault("configuration", `the environment has no ${place.env}`);
+      throw new SourceFault("configuration", `the environment has no ${source.env}`);
     return value;
   }
-  const text = (await readNamed(io, place.file)).toString();
-  if (text.trim() === "") throw new SourceFault("configuration", `${place.file} is empty`);
+  const text = (await readNamed(io, source.file)).toString();
+  if (text.trim() === "") throw new SourceFault("configuration", `${source.file} is empty`);
   return text.trim();
 }
 

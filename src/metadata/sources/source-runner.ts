@@ -50,8 +50,8 @@ export interface SourcesOptions extends Reporting {
 
 /** What all runners share. */
 export interface SharedByRunners {
-  /** Waits for one of few places, for as long as an action takes. */
-  readonly turn: <A>(action: () => Promise<A>) => Promise<A>;
+  /** Runs few actions at a time, the others wait. */
+  readonly limit: <A>(action: () => Promise<A>) => Promise<A>;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly metrics: SourceMetrics;
   /** Called after each run. */
@@ -274,8 +274,8 @@ export class SourceRunner {
         memory,
         now: options.clock.now(),
         secret: async (which) => {
-          const place = config[which];
-          return place === undefined ? "" : readSecret(place, options);
+          const source = config[which];
+          return source === undefined ? "" : readSecret(source, options);
         },
       });
       const { validators } = reader;
@@ -295,7 +295,7 @@ export class SourceRunner {
   }
 
   #read(known: Validators | undefined, using: Map<string, unknown>): Promise<SourceReading> {
-    return this.#shared.turn(async () => {
+    return this.#shared.limit(async () => {
       const late = new AbortController();
       const seconds = this.config.maxTimeMs / 1000;
       const tooSlow = new SourceFault("too_slow", `it was not read within ${seconds} s (max_time)`);

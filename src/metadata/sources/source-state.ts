@@ -61,12 +61,12 @@ export class LastCopies {
   async write(name: string, { entries, ...head }: LastCopy): Promise<void> {
     await makeFolder(this.#directory);
     const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
-    const pieces = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
-    for (const piece of lines) {
-      pieces.push(piece);
+    const chunks = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
+    for (const chunk of lines) {
+      chunks.push(chunk);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const packed = await promisify(gzip)(Buffer.from(pieces.join("")), { level: 1 });
+    const packed = await promisify(gzip)(Buffer.from(chunks.join("")), { level: 1 });
     const temporary = join(this.#directory, `.${name}.${this.#run}-${++this.#number}.tmp`);
     await replaceContent(this.#io, { target: this.#pathOf(name), temporary, mode: fileMode }, packed);
   }

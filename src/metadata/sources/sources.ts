@@ -22,7 +22,7 @@ export class Sources implements Component {
     this.#options = options;
     this.#metrics = new SourceMetrics(options.metrics, () => this.states());
     this.#shared = {
-      turn: createTurns(mostRuns),
+      limit: createLimit(mostRuns),
       pause: (ms, signal) => this.#pause(ms, signal),
       metrics: this.#metrics,
       changed: () => this.#report(),
@@ -131,7 +131,7 @@ export class Sources implements Component {
 }
 
 /** Lets this many actions run at a time. */
-function createTurns(most: number): <A>(action: () => Promise<A>) => Promise<A> {
+function createLimit(most: number): <A>(action: () => Promise<A>) => Promise<A> {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (action) => {

@@ -110,7 +110,7 @@ function isSurelyFine(entry: UdmEntry): boolean {
 export interface MetadataFinding extends TextPosition {
   readonly severity: "error" | "warning";
   readonly message: string;
-  /** Whether the methods of the API refuse what the file may say. */
+  /** Tells whether the methods of the API refuse what the file may say. */
   readonly isRefusedByApi: boolean;
 }
 

@@ -237,7 +237,7 @@ export class PublishedState {
 
 /** What both stores are made with. */
 export interface StoreOptions extends Reporting {
-  /** Whether writes are taken: a file is then ours alone, locked, rewritten, and not read again once it was read. */
+  /** Tells whether writes are taken: a file is then ours alone, locked, rewritten, and not read again once it was read. */
   readonly owned: boolean;
   /** Most entries; memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries?: number;

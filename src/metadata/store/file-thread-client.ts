@@ -16,13 +16,13 @@ import {
 } from "../../base/file/index.ts";
 import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
 import { PageFile, type LineQuestion, type PageWriter } from "./udm-pages.ts";
-import type { IndexLoan } from "../index/index-builder.ts";
+import type { IndexLease } from "../index/index-builder.ts";
 import { limitLog, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 
 /** What a file says. */
 interface FileState extends Omit<LoadedState, "built"> {
   readonly index: UdmIndex;
-  /** Whether the thread has kept the bytes. */
+  /** Tells whether the thread has kept the bytes. */
   readonly isInThread: boolean;
 }
 
@@ -48,17 +48,17 @@ export async function loadBytes(
   const { length } = bytes;
   const loader = length >= Math.max(threadBytes / loadShare, 1) ? thread : undefined;
   const isInThread = loader !== undefined && length >= threadBytes;
-  const loan = shared.lend(before);
+  const lease = shared.lease(before);
   let loaded: LoadedState;
   try {
-    loaded = loader === undefined ? loadState(loan, bytes) : await loader.load(bytes, loan, keep && isInThread);
+    loaded = loader === undefined ? loadState(lease, bytes) : await loader.load(bytes, lease, keep && isInThread);
   } catch (error) {
-    shared.takeBack(loan);
+    shared.cancelLease(lease);
     throw error;
   }
   const { built, ...rest } = loaded;
-  if (built === undefined) shared.takeBack(loan);
-  const index = built === undefined ? (before ?? shared.empty()) : shared.adopt(loan, built);
+  if (built === undefined) shared.cancelLease(lease);
+  const index = built === undefined ? (before ?? shared.empty()) : shared.completeLease(lease, built);
   if (!isInThread) await loader?.stop();
   return { ...rest, index, isInThread };
 }
@@ -68,7 +68,7 @@ type ThreadRequest =
   /** Text of whole entries, in list order; `isFirst` replaces what the thread held, `isLast` puts it in force. */
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
   /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
-  | { readonly op: "load"; readonly bytes: Uint8Array; readonly loan: IndexLoan; readonly keep: boolean }
+  | { readonly op: "load"; readonly bytes: Uint8Array; readonly lease: IndexLease; readonly keep: boolean }
   | { readonly op: "save"; readonly plan: SavePlan; readonly changes: Uint8Array }
   | { readonly op: "lines"; readonly question: LineQuestion };
 
@@ -112,8 +112,8 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
     return { kind: "done" };
   };
 
-  const load = ({ bytes, loan, keep }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
-    const loaded = loadState(loan, bytes);
+  const load = ({ bytes, lease, keep }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
+    const loaded = loadState(lease, bytes);
     if (keep && isKept(loaded)) {
       // After the answer, for which the start waits.
       filled = new Promise((resolve) => setImmediate(() => resolve(writer.takeAll([bytes]))));
@@ -139,7 +139,7 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   });
 }
 
-/** Whether the bytes of a file are kept for saves. An empty file may have several forms. */
+/** Tells whether the bytes of a file are kept for saves. An empty file may have several forms. */
 function isKept({ isOurs, size }: LoadedState): boolean {
   return isOurs && size > 0;
 }
@@ -225,13 +225,13 @@ export class FileThread implements PageWriter {
   }
 
   /**
-   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the loan any more.
+   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the lease any more.
    *
    * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws YamlFault
    */
-  async load(bytes: Uint8Array, loan: IndexLoan, keep: boolean): Promise<LoadedState> {
+  async load(bytes: Uint8Array, lease: IndexLease, keep: boolean): Promise<LoadedState> {
     this.#isFilled = false;
-    const { loaded } = await this.#ask({ op: "load", bytes, loan, keep }, "loaded", wholeOf(bytes));
+    const { loaded } = await this.#ask({ op: "load", bytes, lease, keep }, "loaded", wholeOf(bytes));
     this.#isFilled = keep && isKept(loaded);
     return loaded;
   }

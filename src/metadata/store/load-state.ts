@@ -4,7 +4,7 @@ import { YamlFault, decodeUtf8, createPlainYamlReader, type PlainYaml } from "..
 import { errorCode, readSettled, type FileIo, type FileStamp, type FileState } from "../../base/file/index.ts";
 import { UdmError } from "../model/udm-store.ts";
 import { KeyError, parseKey } from "../../base/ip/index.ts";
-import { LentBuilder, type IndexLoan, type IndexReturn } from "../index/index-builder.ts";
+import { StateBuilder, type IndexLease, type IndexReturn } from "../index/index-builder.ts";
 import { readEntries, readEntry } from "../model/read-entries.ts";
 import { emptyFileText, entryEnd, renderEntry } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
@@ -80,7 +80,7 @@ export interface LoadedState {
   /** As in {@link UdmFileContent}. */
   readonly unknownFields: ReadonlyMap<string, number>;
   readonly warnings: EntryWarnings;
-  /** Whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
+  /** Tells whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
   readonly isOurs: boolean;
 }
 
@@ -90,15 +90,15 @@ export interface LoadedState {
  *
  * @throws YamlFault; UdmError `resource_exhausted`
  */
-export function loadState(loan: IndexLoan, bytes: Uint8Array): LoadedState {
+export function loadState(lease: IndexLease, bytes: Uint8Array): LoadedState {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  return loadPlain(loan, buffer) ?? loadByLibrary(loan, buffer);
+  return loadPlain(lease, buffer) ?? loadByLibrary(lease, buffer);
 }
 
 /** @returns undefined when the library has to read the file. */
-function loadPlain(loan: IndexLoan, bytes: Buffer): LoadedState | undefined {
+function loadPlain(lease: IndexLease, bytes: Buffer): LoadedState | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const builder = new LentBuilder(loan);
+  const builder = new StateBuilder(lease);
   const warnings = new WarningsGatherer();
   const unknownFields = new Map<string, number>();
   const scanner = new PlainEntryScanner(bytes);
@@ -167,10 +167,10 @@ function refuse(message: string): never {
   throw new YamlFault(message, { line: 1, column: 1 });
 }
 
-function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
+function loadByLibrary(lease: IndexLease, bytes: Buffer): LoadedState {
   const text = decodeUtf8(bytes);
   const { entries, unknownFields, mappedTwice } = readEntries(text);
-  const builder = new LentBuilder(loan);
+  const builder = new StateBuilder(lease);
   const warnings = new WarningsGatherer();
   warnings.notUsed(mappedTwice);
   /** How much of the text is as it would be written; -1 when some is not. */
@@ -187,7 +187,7 @@ function loadByLibrary(loan: IndexLoan, bytes: Buffer): LoadedState {
 }
 
 function finish(
-  builder: LentBuilder,
+  builder: StateBuilder,
   warnings: WarningsGatherer,
   unknownFields: ReadonlyMap<string, number>,
   isOurs: boolean,

@@ -95,7 +95,7 @@ export class PlainEntryScanner implements RenderedTexts {
     this.key = this.#keys.words;
   }
 
-  /** Whether the key is a prefix that covers more than what it seems to. */
+  /** Tells whether the key is a prefix that covers more than what it seems to. */
   hasHostBits(): boolean {
     return this.#keys.hasHostBits();
   }
@@ -117,7 +117,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return this.#yamlOut;
   }
 
-  /** Whether its bytes are what {@link renderEntry} writes for it. */
+  /** Tells whether its bytes are what {@link renderEntry} writes for it. */
   get isAsWritten(): boolean {
     return this.#isAsWritten;
   }
@@ -186,7 +186,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return true;
   }
 
-  /** Whether a text of safe signs would be written plain. */
+  /** Tells whether a text of safe signs would be written plain. */
   #isWrittenPlain(start: number, end: number): boolean {
     const hasDot = this.#bytes[start] === dot;
     const first = this.#bytes[hasDot ? start + 1 : start] as number;
@@ -240,7 +240,7 @@ export class PlainEntryScanner implements RenderedTexts {
     const start = this.#at + 1;
     let i = start;
     let o = this.#out;
-    /** Whether there is a sign that no plain text has. */
+    /** Tells whether there is a sign that no plain text has. */
     let isOdd = false;
     this.#json[o++] = quote;
     for (; ; i++) {

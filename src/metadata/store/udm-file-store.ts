@@ -130,7 +130,7 @@ export class UdmFileStore extends CollectorUdmStore {
   readonly #saver: UdmSaver;
   readonly #file: OwnedFile;
   #isRunning = false;
-  /** Whether the current state says what the file says: only then may the file be rewritten. */
+  /** Tells whether the current state says what the file says: only then may the file be rewritten. */
   #isLoaded = false;
   /** Why it does not. */
   #fault = new UdmError("unavailable", "the metadata store has not been started");

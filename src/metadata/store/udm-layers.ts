@@ -2,7 +2,7 @@ import { compareSpecificity, type Address, type Key } from "../../base/ip/index.
 import type { PublishedState } from "./collector-store.ts";
 import { mostChanges } from "../index/snapshots.ts";
 import type { SharedIndex, UdmLayer } from "../index/shared-index.ts";
-import { nextTurn, type EntryChange } from "../model/apply-writes.ts";
+import { yieldToEventLoop, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { sameEntry, type UdmEntry } from "../model/entry.ts";
 import { UdmError, type AddressRange, type UdmEdit, type UdmIndex } from "../model/udm-store.ts";
@@ -23,7 +23,7 @@ export interface LayerChanges {
 }
 
 /** Entries compared or changed between two turns of the event loop: a few milliseconds. */
-const entriesATurn = 500;
+const entriesPerYield = 500;
 /** Entries of a change of a layer that the history has, before and after. */
 const mostNoted = 1000;
 
@@ -88,7 +88,7 @@ export class UdmLayers {
     const changed: UdmEntry[] = [];
     const keys = new Set<string>();
     for (const [i, entry] of entries.entries()) {
-      if (i % entriesATurn === entriesATurn - 1) await nextTurn();
+      if (i % entriesPerYield === entriesPerYield - 1) await yieldToEventLoop();
       keys.add(entry.key.text);
       const before = index.get(entry.key);
       if (before === undefined) added.push(entry);
@@ -99,7 +99,7 @@ export class UdmLayers {
     if (index.size + added.length > keys.size) {
       let read = 0;
       for (const entry of index.entries()) {
-        if (++read % entriesATurn === 0) await nextTurn();
+        if (++read % entriesPerYield === 0) await yieldToEventLoop();
         if (!keys.has(entry.key.text)) removed.push(entry);
       }
     }
@@ -169,7 +169,7 @@ export class UdmLayers {
     try {
       for (const step of steps) {
         await this.#alone(async () => step(edit));
-        await nextTurn();
+        await yieldToEventLoop();
       }
       return await this.#alone(async () => edit.done());
     } catch (error) {
@@ -207,8 +207,8 @@ function inParts(
   entries: readonly UdmEntry[],
   change: (edit: UdmEdit, entry: UdmEntry) => void,
 ): ((edit: UdmEdit) => void)[] {
-  return Array.from({ length: Math.ceil(entries.length / entriesATurn) }, (_, part) => (edit: UdmEdit) => {
-    const start = part * entriesATurn;
-    for (const entry of entries.slice(start, start + entriesATurn)) change(edit, entry);
+  return Array.from({ length: Math.ceil(entries.length / entriesPerYield) }, (_, part) => (edit: UdmEdit) => {
+    const start = part * entriesPerYield;
+    for (const entry of entries.slice(start, start + entriesPerYield)) change(edit, entry);
   });
 }

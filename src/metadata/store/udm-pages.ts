@@ -93,7 +93,7 @@ interface UdmPage {
 /** Entries of a page that is made; one that has grown to twice as many is split. */
 const pageEntries = 64;
 
-/** Pieces of pages that lie side by side in memory are written as one; smaller ones are gathered up to this size. */
+/** Chunks of pages that lie side by side in memory are written as one; smaller ones are gathered up to this size. */
 const gatheredBytes = 256 * 1024;
 
 /** Cuts text that {@link renderEntry} has written, in list order, into pages. The bytes are shared, not copied. */
@@ -133,7 +133,7 @@ function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): 
   return changed;
 }
 
-/** The whole file in few pieces: what lies side by side in memory is not copied. No piece is longer than `maxBytes`. */
+/** The whole file in few chunks: what lies side by side in memory is not copied. No chunk is longer than `maxBytes`. */
 function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uint8Array> {
   if (pages.length === 0) yield Buffer.from(emptyFileText);
   let gathered: Uint8Array[] = [];
@@ -191,7 +191,7 @@ function countLines(bytes: Uint8Array, end: number): number {
   return lines;
 }
 
-/** Into how many pieces of memory the pages are scattered. */
+/** Into how many chunks of memory the pages are scattered. */
 function countRuns(pages: readonly UdmPage[]): number {
   let count = 0;
   for (const _ of runs(pages)) count++;
@@ -282,12 +282,12 @@ export interface LineQuestion {
 
 /** Holds the bytes of the file and writes them with each save. */
 export interface PageWriter {
-  /** Whether it knows the whole file: else the next save needs all of it. */
+  /** Tells whether it knows the whole file: else the next save needs all of it. */
   readonly isFilled: boolean;
   /**
    * Takes the text of all entries, in list order, in place of what it held.
    *
-   * @param texts pieces of whole entries. What it held stays in force when they break off.
+   * @param texts chunks of whole entries. What it held stays in force when they break off.
    */
   takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
   /** Forgets all, so that the next save needs the whole file. */
@@ -304,7 +304,7 @@ export interface PageWriter {
   linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
 }
 
-/** How many pieces of memory are gathered into one after a save. */
+/** How many chunks of memory are gathered into one after a save. */
 const maxRuns = 4096;
 
 /** @param maxWrite bytes given to the system at once. */

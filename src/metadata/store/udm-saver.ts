@@ -24,7 +24,7 @@ import {
   type SavedFile,
 } from "../../base/file/index.ts";
 import type { FileThread } from "./file-thread-client.ts";
-import { nextTurn } from "../model/apply-writes.ts";
+import { yieldToEventLoop } from "../model/apply-writes.ts";
 import { PageFile, type PageWriter } from "./udm-pages.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
@@ -109,7 +109,7 @@ export class UdmSaver {
   #isOurs = true;
   #editedName: string | undefined;
   #isInPlace = false;
-  /** Whether an image may have stayed, which would undo later saves at the next start. */
+  /** Tells whether an image may have stayed, which would undo later saves at the next start. */
   #hasImage = false;
 
   /** @param thread saves big files; undefined to save all in this thread. */
@@ -286,10 +286,10 @@ export function fileNameOf(target: string): string {
   return `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}`;
 }
 
-/** The text of all entries, with a turn of the event loop between its pieces. */
+/** The text of all entries, with a turn of the event loop between its chunks. */
 async function* renderAll(index: UdmIndex): AsyncGenerator<Uint8Array> {
-  for (const piece of index.render("all", "yaml", "", filledAtOnce)) {
-    yield piece;
-    await nextTurn();
+  for (const chunk of index.render("all", "yaml", "", filledAtOnce)) {
+    yield chunk;
+    await yieldToEventLoop();
   }
 }

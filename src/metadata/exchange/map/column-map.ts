@@ -142,7 +142,7 @@ export interface ColumnRule {
   readonly default?: string;
   /** Texts in place of others; a text that is not named stays. */
   readonly values?: ReadonlyMap<string, string>;
-  /** Whether a text without this column is no fault. */
+  /** Tells whether a text without this column is no fault. */
   readonly isOptional?: boolean;
 }
 

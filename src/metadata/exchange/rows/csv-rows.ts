@@ -25,14 +25,14 @@ export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions,
   const rows = new RowMaker(options, faults);
   let parser: RecordParser | undefined;
   let head = "";
-  for await (const piece of text) {
+  for await (const chunk of text) {
     if (parser === undefined) {
-      head += piece;
+      head += chunk;
       const end = head.indexOf("\n");
       if (end < 0 && head.length < longestRow) continue;
       parser = begin(head, options, rows, faults);
       head = "";
-    } else await write(parser, piece);
+    } else await write(parser, chunk);
     yield* rows.take();
   }
   parser ??= begin(head, options, rows, faults);
@@ -197,8 +197,8 @@ class RecordParser extends Parser {
   }
 }
 
-function write(parser: RecordParser, piece: string): Promise<void> {
-  return new Promise((resolve) => parser.write(piece, () => resolve()));
+function write(parser: RecordParser, chunk: string): Promise<void> {
+  return new Promise((resolve) => parser.write(chunk, () => resolve()));
 }
 
 function finish(parser: RecordParser): Promise<void> {

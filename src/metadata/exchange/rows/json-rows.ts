@@ -385,8 +385,8 @@ function readLine(line: string, number: number, faults: FaultList, unit: "line" 
 
 async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string, void> {
   let rest = "";
-  for await (const piece of text) {
-    const parts = piece.split("\n");
+  for await (const chunk of text) {
+    const parts = chunk.split("\n");
     for (const [i, part] of parts.entries()) {
       // One that is too long is so without the rest of it.
       if (rest.length <= longestRow) rest += part;

@@ -48,7 +48,7 @@ export class Selections {
 
   /** {@link Select} */
   async *select(text: string, expression: string, signal?: AbortSignal): AsyncGenerator<string, void> {
-    await this.#takeTurn();
+    await this.#waitForOthers();
     try {
       signal?.throwIfAborted();
       yield* this.#evaluate(text, expression, signal);
@@ -59,7 +59,7 @@ export class Selections {
     }
   }
 
-  async #takeTurn(): Promise<void> {
+  async #waitForOthers(): Promise<void> {
     if (!this.#isBusy) {
       this.#isBusy = true;
       return;
@@ -109,15 +109,15 @@ export class Selections {
       stdout.setEncoding("utf8");
       let head: string | undefined = "";
       let size = 0;
-      for await (const piece of stdout as AsyncIterable<string>) {
-        size += piece.length;
+      for await (const chunk of stdout as AsyncIterable<string>) {
+        size += chunk.length;
         if (size > rowsBytes)
           throw new ExchangeError("select", `the selection gives more than ${rowsBytes} bytes of rows`);
         if (head === undefined) {
-          yield piece;
+          yield chunk;
           continue;
         }
-        head += piece;
+        head += chunk;
         const lineEnd = head.indexOf("\n");
         if (lineEnd < 0) continue;
         clearTimeout(timer);

@@ -78,7 +78,7 @@ function ownValues(node: YamlNode): unknown {
 
 const ownFields: readonly string[] = ["key", "contexts", "otherFields", ...udmFields];
 
-/** Whether two texts are the same, but for one letter that is another, missing or too many, or two that are exchanged. */
+/** Tells whether two texts are the same, but for one letter that is another, missing or too many, or two that are exchanged. */
 function isWithinASlip(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let at = 0;

@@ -27,7 +27,7 @@ import { ExchangeError } from "../../exchange/import-rows.ts";
 import { readColumnMap, readFixed } from "../../exchange/map/read-column-map.ts";
 import { sourceKinds } from "../kinds/kinds.ts";
 import { minutes, type SourceKind } from "../kinds/source-kind.ts";
-import type { SecretPlace, SourceConfig } from "../source-config.ts";
+import type { SecretSource, SourceConfig } from "../source-config.ts";
 
 const unitMs = { "": 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -257,7 +257,7 @@ const longRunMs = 6 * 60 * minutes;
 function configOf(given: Given): Omit<SourceConfig, "fingerprint"> {
   const { kind: kindName = "", timeout = 60_000, guard = {}, csv } = given;
   const kind = sourceKinds[kindName] as SourceKind;
-  const secret = (file: string | undefined, env: string | undefined): SecretPlace | undefined =>
+  const secret = (file: string | undefined, env: string | undefined): SecretSource | undefined =>
     file !== undefined ? { file } : env === undefined ? undefined : { env };
   return {
     name: given.name ?? kindName,

@@ -29,10 +29,10 @@ export interface SourceKind {
   readonly url?: string;
   /** Fields of a source that this kind alone has; each is a text or a list of texts. */
   readonly options: readonly string[];
-  /** Whether it has format, select and csv. */
+  /** Tells whether it has format, select and csv. */
   readonly isRows?: boolean;
   readonly intervalMs: number;
-  /** Whether it asks again and again in a run: for pages, or for each subnet. */
+  /** Tells whether it asks again and again in a run: for pages, or for each subnet. */
   readonly isPaged?: boolean;
   /** {@link SourceGuard.maxShrink} when nothing is said. */
   readonly maxShrink: number;
