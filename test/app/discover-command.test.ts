@@ -70,7 +70,7 @@ test("snmp discover lets a collector search its networks, and shows what is diff
   // A mistake in the file is reported, without the secret next to it.
   writeFileSync(file, text.replace("timeout", "timeuot"));
   const wrong = await program(["snmp", "discover", ...url]);
-  assert.match(wrong.err, /networks\.yml:5:3: lab: unknown setting "timeuot" \(did you mean "timeout"\?\)/);
+  assert.match(wrong.err, /networks\.yml:5:3: lab: timeuot: unknown key \(did you mean "timeout"\?\)/);
   assert.ok(!wrong.err.includes("hush"));
   const view = (await (await fetch(`${url[1]}/api/v1/snmp/discovery`)).json()) as Record<string, unknown>;
   assert.equal(view["enabled"], true);
@@ -90,7 +90,7 @@ test("snmp discover --from searches without a collector, and writes only where i
   assert.equal((await program(["snmp", "check", out.replace(/found$/, "")])).code, 1, "no directory of definitions");
   writeFileSync(file, `${readFileSync(file, "utf8")}  ip_ranges: [192.0.2.1]\n`);
   const odd = await program(["snmp", "discover", "--from", file]);
-  assert.deepEqual([odd.code, odd.err], [0, `warning: ${file}:7:3: lab: unknown setting "ip_ranges" is ignored\n`]);
+  assert.deepEqual([odd.code, odd.err], [0, `warning: ${file}:7:3: lab: ip_ranges: unknown key is ignored\n`]);
   const missing = await program(["snmp", "discover", "--from", join(directory, "none.yml")]);
   assert.deepEqual([missing.code, /none\.yml: ENOENT/.test(missing.err)], [5, true]);
 });
@@ -144,8 +144,8 @@ test("config check judges the networks and where their devices go", async (t) =>
     ["- lab\n", /1:1: expected a mapping from names to networks, found a list/],
     ["", /1:1: expected a mapping from names to networks, found nothing/],
     ["default:\n  communities: [x]\n", /names no network/],
-    ["lab: 192.0.2.0/24\n", /1:1: lab: expected a mapping, found a text/],
-    [good.replace("192.0.2.0/24", "192.0.2.0/33"), /2:12: lab: ranges: "192.0.2.0\/33" is not a CIDR/],
+    ["lab: 192.0.2.0/24\n", /1:6: lab: expected a mapping, found a text/],
+    [good.replace("192.0.2.0/24", "192.0.2.0/33"), /2:12: lab: ranges 1: "192.0.2.0\/33" is not a CIDR/],
     [good.replace("192.0.2.0/24", "192.0.2.9-192.0.2.1"), /starts after its end/],
     [good.replace("192.0.2.0/24", "224.0.0.1"), /has addresses of 224.0.0.0\/3, which are no device's/],
     [good.replace("192.0.2.0/24", '"2001:db8::/64"'), /too many IPv6 addresses: at most 1024/],

@@ -79,7 +79,7 @@ export class FlowThreads implements Component {
   readonly #rings: readonly RingHandle[];
   readonly #decoders: readonly SupervisedThread[];
   readonly #receiver: SupervisedThread;
-  readonly #keeper: StatePersistence | undefined;
+  readonly #persistence: StatePersistence | undefined;
   readonly #unwatch: ((() => void) | undefined)[] = [];
   #dead = 0;
   #ports: readonly number[];
@@ -100,7 +100,8 @@ export class FlowThreads implements Component {
     this.#reportHealth();
     this.#decoders = this.#rings.map((ring, number) => this.#superviseDecoder(ring, number));
     this.#receiver = this.#superviseReceiver();
-    this.#keeper = sources.state === undefined && sources.shared === undefined ? undefined : this.#createKeeper();
+    this.#persistence =
+      sources.state === undefined && sources.shared === undefined ? undefined : this.#createPersistence();
     metrics.addSource(async () =>
       (await askAll<readonly MetricFamily[]>([this.#receiver, ...this.#decoders], "metrics")).flat(),
     );
@@ -119,7 +120,7 @@ export class FlowThreads implements Component {
       await Promise.all(started.map((part) => part.stop(async () => {}, 0)));
       throw error;
     }
-    await this.#keeper?.start();
+    await this.#persistence?.start();
     this.#isOpen = true;
     this.#reportHealth();
   }
@@ -129,7 +130,7 @@ export class FlowThreads implements Component {
     this.#reportHealth();
     await this.#receiver.stop((thread) => thread.call("stop"), closeMs);
     await within(askAll(this.#decoders, "drain"), drainMs);
-    await within(this.#keeper?.stop(), closeMs);
+    await within(this.#persistence?.stop(), closeMs);
     await Promise.all(this.#decoders.map((decoder) => decoder.stop((thread) => thread.call("stop"), closeMs)));
     for (const end of this.#unwatch) end?.();
   }
@@ -175,7 +176,8 @@ export class FlowThreads implements Component {
         // The calls arrive in order: the thread knows the interfaces before it takes the first datagram.
         this.#unwatch[number]?.();
         this.#unwatch[number] = this.#sources.watchInterfaces?.((change) => thread.post("interfaces", change));
-        if (this.#keeper !== undefined) await thread.call("importState", await this.#keeper.statesFor(number));
+        if (this.#persistence !== undefined)
+          await thread.call("importState", await this.#persistence.statesFor(number));
         await thread.call("start");
       },
       onChange: (isAlive) => {
@@ -219,7 +221,7 @@ export class FlowThreads implements Component {
     });
   }
 
-  #createKeeper(): StatePersistence {
+  #createPersistence(): StatePersistence {
     const { state, shared, count } = this.#sources;
     return new StatePersistence({
       store: state,
