@@ -130,7 +130,7 @@ export class Membership implements Component {
     return this.#isHeldNow() ? undefined : this.#problem;
   }
 
-  /** Whether another collector has the name of this one. */
+  /** Returns whether another collector has the name of this one. */
   isReplaced(): boolean {
     return this.#isReplaced;
   }

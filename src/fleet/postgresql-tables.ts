@@ -285,12 +285,12 @@ export class PostgresqlExporterTable {
           (extract(epoch from clock_timestamp() - written) * 1000)::float8 as "ageMs",
           (extract(epoch from clock_timestamp() - seen) * 1000)::float8 as "silentMs"
         from (
-          select *, row_number() over (partition by sender, exporter order by seen desc, member) as place,
+          select *, row_number() over (partition by sender, exporter order by seen desc, member) as rank,
             sum(octet_length(state)) over (order by seen desc, sender, exporter, member) as bytes
           from netgloss.fleet_exporter
           where fleet = ${this.#fleet} and seen > clock_timestamp() - ${maxSilentMs}::float8 * interval '1 ms'
             and sender in (select json_array_elements_text(${JSON.stringify(senders)}::text::json))
-        ) as ranked where place <= ${rowsPerExporter} and bytes <= ${maxFoundBytes}
+        ) as ranked where rank <= ${rowsPerExporter} and bytes <= ${maxFoundBytes}
         order by seen desc, sender, exporter, member`,
     );
     return [...rows];

@@ -38,7 +38,7 @@ export function pointOf(name: string): NamePoint {
 }
 
 /**
- * Which of some members a key belongs to: the one for which key and member together give the highest number. So each member has about the
+ * Finds which of some members a key belongs to: the one for which key and member together give the highest number. So each member has about the
  * same number of keys, and when one comes or goes only its own keys change hands.
  *
  * @returns the index of the member; -1 when there are none.
@@ -238,7 +238,7 @@ export class Shares implements Component {
     return this.#held.has(key) ? this.#membership.member : sharerOf(key, pointOf(key), this.#sharers())?.name;
   }
 
-  /** Whether this collector does what one of the members is to do. */
+  /** Returns whether this collector does what one of the members is to do. */
   leads(): boolean {
     return leaderOf(this.#sharers())?.name === this.#membership.member;
   }

@@ -33,10 +33,9 @@ import {
   registerSharedMetrics,
 } from "./flow-metrics.ts";
 import { FlowProcessor } from "./flow-processor.ts";
-import { FlowReceiver, type FlowReceiverOptions } from "./intake/flow-receiver.ts";
+import { FlowReceiver, type FlowReceiverOptions, type StreamCredentials } from "./intake/flow-receiver.ts";
 import type { SenderReputation } from "./intake/ring-writer.ts";
 import { senderAddress } from "./intake/socket.ts";
-import type { StreamCredentials } from "./intake/flow-receiver.ts";
 import { RecordFilter } from "./line/filter-program.ts";
 import { FlowEnds, type FlowEndsOptions } from "./line/flow-ends.ts";
 import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
@@ -100,7 +99,11 @@ export interface FlowPipelineOptions extends Pick<Reporting, "log" | "metrics" |
 
 export const tidyEveryMs = 60_000;
 
-/** How a pipeline reads templates: with the registries and the user's own elements. @param counters those of flows; options keep the names that exporters give them. */
+/**
+ * Returns how a pipeline reads templates: with the registries and the user's own elements.
+ *
+ * @param counters those of flows; options keep the names that exporters give them.
+ */
 export function templateSettings(
   elements: readonly CustomElement[],
   counters: CounterNames,
@@ -221,7 +224,7 @@ export class FlowPipeline {
     this.#processor.flush();
   }
 
-  /** Which place an exporter has where not all have room. @param address as a socket gives it. */
+  /** Returns the reputation of an exporter, which counts where not all have room. @param address as a socket gives it. */
   reputation(address: string): SenderReputation {
     const exporter = this.#exporters.find(senderAddress(address));
     return exporter === undefined ? "unknown" : reputationOf(exporter, this.#clock.now());
@@ -289,7 +292,7 @@ export class FlowListener implements Component {
   readonly #options: FlowListenerOptions;
   readonly #pipeline: FlowPipeline;
   readonly #receiver: FlowReceiver;
-  readonly #keeper: StatePersistence | undefined;
+  readonly #persistence: StatePersistence | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: FlowListenerOptions) {
@@ -307,13 +310,19 @@ export class FlowListener implements Component {
     });
     if (state !== undefined || shared !== undefined) {
       const failed = (error: unknown): void => log.error({ error }, "the state of exporters could not be restored");
-      this.#keeper = new StatePersistence({ store: state, shared, sources: [pipeline], responsible: () => 0, failed });
+      this.#persistence = new StatePersistence({
+        store: state,
+        shared,
+        sources: [pipeline],
+        responsible: () => 0,
+        failed,
+      });
     }
     this.#setReady(false, "not listening yet");
   }
 
   async start(): Promise<void> {
-    await this.#keeper?.start();
+    await this.#persistence?.start();
     await this.#receiver.start();
     this.#timer = setInterval(() => this.#pipeline.tidy(), tidyEveryMs);
     this.#timer.unref();
@@ -324,7 +333,7 @@ export class FlowListener implements Component {
     this.#setReady(false, "stopped");
     clearInterval(this.#timer);
     await this.#receiver.stop();
-    await this.#keeper?.stop();
+    await this.#persistence?.stop();
     this.#options.stopped?.();
   }
 

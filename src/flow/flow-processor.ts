@@ -1,4 +1,4 @@
-import { senderAddress } from "./intake/socket.ts";
+import { isSessionEnd, senderAddress } from "./intake/socket.ts";
 import type {
   Enricher,
   LineBuffer,
@@ -13,12 +13,10 @@ import * as layout from "./kernel/layout.gen.ts";
 import type { TrafficMeter } from "./line/traffic-meter.ts";
 import type { FlowEnds } from "./line/flow-ends.ts";
 import { dropReasons, type DecodeOutput, type Decoder, type Detail, type DropReason } from "./wire/records/decoder.ts";
-import type { ExporterTable } from "./exporters/exporter-table.ts";
+import { noteQuality, type ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
-import { noteQuality } from "./exporters/exporter-table.ts";
 import type { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { FlowCounts, ProtocolCounts } from "./flow-metrics.ts";
-import { isSessionEnd } from "./intake/socket.ts";
 import { protocolOf, protocols, type Protocol } from "./protocol.ts";
 
 export interface FlowProcessorOptions {
@@ -59,7 +57,7 @@ export class FlowProcessor {
   readonly #lines: LineBuffer;
   readonly #outputs: Readonly<Record<Protocol, DecodeOutput>>;
   readonly #rendered: RenderedFields[] = [];
-  readonly #noteSeen: NoteFlow = (hash, directions) => this.#source?.noteSeen(hash, directions);
+  readonly #sketchFlow: NoteFlow = (hash, directions) => this.#source?.sketchFlow(hash, directions);
   #faults = 0;
   /** Whose records are read, and how many there were before. */
   #source: Exporter | undefined;
@@ -121,7 +119,13 @@ export class FlowProcessor {
       this.#before.records = recordsOf(of);
       this.#before.faults = this.#faults;
     }
-    this.#decode(protocol, exporter, (output) => decoder.decode({ bytes, port, receivedAt }, exporter, output));
+    this.#begin(of, exporter);
+    try {
+      decoder.decode({ bytes, port, receivedAt }, exporter, this.#outputs[protocol]);
+    } catch (error) {
+      this.#fail(protocol, exporter, error);
+    }
+    this.#credit(of);
     if (decoder.flush === undefined) this.#judge(of);
     else {
       this.#holding = decoder;
@@ -146,8 +150,14 @@ export class FlowProcessor {
     this.#parts.ends.begin(now);
     for (const protocol of protocols) {
       const decoder = this.#decoders[protocol];
-      if (decoder?.replay !== undefined)
-        this.#decode(protocol, exporter, (output) => decoder.replay?.(exporter, output, now));
+      if (decoder?.replay === undefined) continue;
+      this.#begin(this.#counts[protocol], exporter);
+      try {
+        decoder.replay(exporter, this.#outputs[protocol], now);
+      } catch (error) {
+        this.#fail(protocol, exporter, error);
+      }
+      this.#credit(this.#counts[protocol]);
     }
     this.#handOver();
   }
@@ -227,28 +237,22 @@ export class FlowProcessor {
 
   /** Gives the exporter at hand its records. */
   #credit(of: ProtocolCounts): void {
-    takeSeen(this.#parts.workspace, this.#noteSeen);
+    takeSeen(this.#parts.workspace, this.#sketchFlow);
     if (this.#source !== undefined) this.#source.records += of.flows - this.#flowsBefore;
     this.#flowsBefore = of.flows;
   }
 
-  #decode(protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void {
-    const of = this.#counts[protocol];
+  /** From here on flows are counted for an exporter. */
+  #begin(of: ProtocolCounts, exporter: Exporter): void {
     this.#source = exporter;
     this.#flowsBefore = of.flows;
     this.#parts.traffic.use(exporter);
-    this.#attempt(protocol, exporter, run);
-    this.#credit(of);
   }
 
-  #attempt(protocol: Protocol, exporter: Exporter, run: (output: DecodeOutput) => void): void {
-    try {
-      run(this.#outputs[protocol]);
-    } catch (error) {
-      this.#faults++;
-      this.#counts[protocol].drops.internal++;
-      this.#parts.log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
-    }
+  #fail(protocol: Protocol, exporter: Exporter, error: unknown): void {
+    this.#faults++;
+    this.#counts[protocol].drops.internal++;
+    this.#parts.log.error({ protocol, exporter: exporter.address, error }, dropReasons.internal);
   }
 
   #judge(of: ProtocolCounts): void {
@@ -258,11 +262,17 @@ export class FlowProcessor {
 
   #passOn(): void {
     const decoder = this.#holding;
-    if (decoder === undefined || this.#source === undefined) return;
+    const source = this.#source;
+    if (decoder === undefined || source === undefined) return;
+    const of = this.#counts[this.#heldProtocol];
     this.#holding = undefined;
-    this.#attempt(this.#heldProtocol, this.#source, () => decoder.flush?.());
-    this.#credit(this.#counts[this.#heldProtocol]);
-    this.#judge(this.#counts[this.#heldProtocol]);
+    try {
+      decoder.flush?.();
+    } catch (error) {
+      this.#fail(this.#heldProtocol, source, error);
+    }
+    this.#credit(of);
+    this.#judge(of);
   }
 }
 

@@ -7,13 +7,13 @@ export type { DomainView, ExporterView, TemplateView } from "./exporters/exporte
 export {
   noFlow,
   seenAt,
-  SeenFlows,
-  seenWindowMs,
+  FlowSketch,
+  sketchWindowMs,
   trafficKey,
   trafficMinuteMs,
   type ExporterTraffic,
   type SeenAt,
-  type SeenWindow,
+  type SketchWindow,
 } from "./exporters/exporter-traffic.ts";
 export { defaultLimits, type Limits } from "./exporters/limits.ts";
 export {

@@ -225,7 +225,7 @@ export const flowSettings = {
 
 export type FlowSettings = ValuesOf<typeof flowSettings>;
 
-/** Whether flow records are received, by whatever transport. */
+/** Returns whether flow records are received, by whatever transport. */
 export function receivesFlows(settings: FlowSettings): boolean {
   return (
     settings.SVC_FLOW_SERVER_UDP_ENABLE || settings.SVC_FLOW_SERVER_TCP_ENABLE || settings.SVC_FLOW_SERVER_TLS_ENABLE

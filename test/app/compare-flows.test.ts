@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { overlaps } from "../../src/app/doctor/twice-findings.ts";
-import { SeenFlows } from "../../src/flow/index.ts";
+import { FlowSketch } from "../../src/flow/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import type { ExporterView } from "../../src/flow/index.ts";
@@ -20,9 +20,9 @@ function hash(value: number): number {
 }
 
 function exporter(address: string, first: number, end: number): ExporterView {
-  const seen = new SeenFlows();
-  for (let i = first; i < end; i++) seen.note(hash(i), 0, 1_700_000_000_000);
-  return { ...(view as ExporterView), address, seenFlows: seen.windows() };
+  const sketch = new FlowSketch();
+  for (let i = first; i < end; i++) sketch.note(hash(i), 0, 1_700_000_000_000);
+  return { ...(view as ExporterView), address, sketch: sketch.windows() };
 }
 
 for (const [name, [smaller, larger], expected] of [

@@ -4,13 +4,13 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-const support = resolve(import.meta.dirname, "../support");
+const urlOf = (file: string): string => JSON.stringify(pathToFileURL(resolve(import.meta.dirname, file)).href);
 
 /** Decodes NetFlow v5 in a process of its own. Returns how many lines came out, or the message of the error. */
 function decodeElsewhere(...flags: readonly string[]): string | number {
   const script = `
-    import { createFlowRig } from ${JSON.stringify(pathToFileURL(resolve(support, "flow-rig.js")).href)};
-    import { netflow5 } from ${JSON.stringify(pathToFileURL(resolve(support, "flow-packets.js")).href)};
+    import { createFlowRig } from ${urlOf("../support/flow-rig.js")};
+    import { netflow5 } from ${urlOf("../../packages/testkit/index.js")};
     let outcome;
     try {
       outcome = createFlowRig({ communityId: true }).send(netflow5([{}, { bytes: 1 }])).length;

@@ -170,7 +170,7 @@ test("the view of an exporter", () => {
           bootTime: undefined,
         },
       ],
-      seenFlows: [],
+      sketch: [],
     },
   ]);
 });

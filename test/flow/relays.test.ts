@@ -138,7 +138,7 @@ test("state by a relay goes to who decodes the relay, and is not that of the exp
   itself.send(ipfix([ipfixTemplates(sampling), rate(20)]), { address: "10.0.0.1" });
   const states = [byRelay, itself].flatMap((rig) => rig.pipeline.exportState("all").changed);
   const taken: string[][] = [[], []];
-  const keeper = new StatePersistence({
+  const persistence = new StatePersistence({
     store: { load: async () => states, put() {} },
     sources: taken.map((list) => ({
       exportState: () => ({ changed: [], forgotten: [], heard: [], asked: [] }),
@@ -148,8 +148,8 @@ test("state by a relay goes to who decodes the relay, and is not that of the exp
     responsible: (address) => (address === relay ? 0 : 1),
     failed: (error) => assert.fail(String(error)),
   });
-  await keeper.start();
-  await keeper.stop();
+  await persistence.start();
+  await persistence.stop();
   assert.deepEqual(taken, [[relay, `10.0.0.1 ${relay}`], ["10.0.0.1"]]);
   // One that begins to send itself is kept by its own address alone.
   byRelay.send(ipfix([ipfixTemplates(sampling), rate(20)]), { address: "10.0.0.1" });

@@ -4,14 +4,13 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-const support = resolve(import.meta.dirname, "../support");
-const urlOf = (file: string): string => JSON.stringify(pathToFileURL(resolve(support, file)).href);
+const urlOf = (file: string): string => JSON.stringify(pathToFileURL(resolve(import.meta.dirname, file)).href);
 
 /** Decodes samples in a process of its own. Returns how many the kernel did not write, and what was logged. */
 function decodeElsewhere(communityId: boolean): { readonly slow: number; readonly log: readonly string[] } {
   const script = `
-    import { createFlowRig } from ${urlOf("flow-rig.js")};
-    import { ethernet, flowSample, ipv4Packet, sampledHeader, sflow, tcp } from ${urlOf("sflow-packets.js")};
+    import { createFlowRig } from ${urlOf("../support/flow-rig.js")};
+    import { ethernet, flowSample, ipv4Packet, sampledHeader, sflow, tcp } from ${urlOf("../../packages/testkit/index.js")};
     const rig = createFlowRig({
       communityId: ${communityId},
       enricher: { enrich() {}, lines: { begin() {}, numbers: [], addresses: [] } },

@@ -446,7 +446,7 @@ test("however exporters start again with other templates, from other ports (IPFI
   );
 });
 
-test("the keeper gives what is new to the fleet, and an empty answer to a source when the fleet does not answer", async () => {
+test("persistence gives what is new to the fleet, and an empty answer to a source when the fleet does not answer", async () => {
   const state: ExporterState = { address: "192.0.2.1", firstSeen: 1, lastSeen: 2, templates: [], options: [] };
   const reports: StateReport[] = [
     { changed: [state], forgotten: ["192.0.2.9"], heard: [["192.0.2.1", 5]], asked: ["192.0.2.1"] },
@@ -455,7 +455,7 @@ test("the keeper gives what is new to the fleet, and an empty answer to a source
   const nothing: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };
   const answers: unknown[] = [];
   const put: unknown[] = [];
-  const keeper = new StatePersistence({
+  const persistence = new StatePersistence({
     shared: {
       put: (change) => void put.push(...change.changed.map(writeExporterState), ...change.forgotten),
       heard: (list) => void put.push(...list.flat()),
@@ -471,9 +471,9 @@ test("the keeper gives what is new to the fleet, and an empty answer to a source
     responsible: () => 0,
     failed: (error) => assert.fail(String(error)),
   });
-  await keeper.start();
+  await persistence.start();
   await until("two answers", () => answers.length === 2);
-  await keeper.stop();
+  await persistence.stop();
   assert.deepEqual(answers, [
     { asked: ["192.0.2.1"], states: [state] },
     { asked: ["192.0.2.2"], states: [] },

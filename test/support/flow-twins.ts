@@ -162,5 +162,5 @@ function trafficOf(pipeline: ComparedPipeline): unknown {
 }
 
 function seenOf(pipeline: ComparedPipeline): ReadonlyMap<string, unknown> {
-  return new Map(pipeline.exporters().map(({ address, seenFlows }) => [address, seenFlows]));
+  return new Map(pipeline.exporters().map(({ address, sketch }) => [address, sketch]));
 }

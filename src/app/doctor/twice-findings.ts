@@ -1,4 +1,4 @@
-import { noFlow, seenWindowMs, type ExporterView, type SeenWindow } from "../../flow/index.ts";
+import { noFlow, sketchWindowMs, type ExporterView, type SketchWindow } from "../../flow/index.ts";
 import { type Diagnosis, exporterText, list, percent, time } from "./diagnosis.ts";
 import type { Facts } from "./facts.ts";
 
@@ -26,7 +26,7 @@ interface Overlap {
  * @param address only pairs with this one; left out: all.
  */
 export function overlaps(exporters: readonly ExporterView[], address?: string): readonly Overlap[] {
-  const starts = new Set(exporters.flatMap(({ seenFlows }) => seenFlows.map(({ start }) => start)));
+  const starts = new Set(exporters.flatMap(({ sketch }) => sketch.map(({ start }) => start)));
   const best = new Map<string, Overlap>();
   for (const start of starts) {
     const samples = samplesOf(exporters, start);
@@ -41,8 +41,8 @@ export function overlaps(exporters: readonly ExporterView[], address?: string): 
 }
 
 /** How many flows of a sample were seen in both directions, of how many whose direction is known. */
-function bothDirections({ seenFlows }: ExporterView): { window: SeenWindow; both: number; known: number } | undefined {
-  const counted = seenFlows.map((window) => ({
+function bothDirections({ sketch }: ExporterView): { window: SketchWindow; both: number; known: number } | undefined {
+  const counted = sketch.map((window) => ({
     window,
     both: window.directions.filter((seen) => seen === 3).length,
     known: window.directions.filter((seen) => seen !== 0).length,
@@ -51,13 +51,13 @@ function bothDirections({ seenFlows }: ExporterView): { window: SeenWindow; both
   return most === undefined || most.known < leastCompared ? undefined : most;
 }
 
-function endOf({ start }: Pick<SeenWindow, "start">): number {
-  return start + seenWindowMs;
+function endOf({ start }: Pick<SketchWindow, "start">): number {
+  return start + sketchWindowMs;
 }
 
 interface Sample {
   readonly exporter: ExporterView;
-  readonly window: SeenWindow;
+  readonly window: SketchWindow;
   /** An estimate of how many flows it was taken from. */
   readonly flows: number;
   readonly filled: number;
@@ -65,7 +65,7 @@ interface Sample {
 
 function samplesOf(exporters: readonly ExporterView[], start: number): Sample[] {
   return exporters.flatMap((exporter) => {
-    const window = exporter.seenFlows.find((each) => each.start === start);
+    const window = exporter.sketch.find((each) => each.start === start);
     if (window === undefined) return [];
     const { flows, filled } = estimate(window.least);
     return filled < leastCompared ? [] : [{ exporter, window, flows, filled }];

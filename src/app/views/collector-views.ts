@@ -160,7 +160,7 @@ interface ExportersViewParts {
 /** Exporters as people are shown them: with their names in the metadata, without what only the doctor compares. */
 export async function exportersView(parts: ExportersViewParts): Promise<CollectorAnswer<"listExporters">> {
   const shown: CollectorAnswer<"listExporters">["exporters"][number][] = [];
-  for (const { seenFlows: _seenFlows, ...exporter } of await parts.exporters()) {
+  for (const { sketch: _sketch, ...exporter } of await parts.exporters()) {
     const name = exporterName(exporter.address, parts.metadata);
     shown.push(name === undefined ? exporter : { ...exporter, name });
   }

@@ -12,9 +12,8 @@ import type { Convert, FieldSource } from "../elements/mapping/convert-type.ts";
 import { variableLength, type Template } from "./plan.ts";
 import { elementKey, reversePen } from "../elements/registry/registry.ts";
 import { samplerElements, samplingElements } from "./sampling.ts";
-import { buildSlowSteps, hasSection, slowFields } from "./template-structure.ts";
+import { buildSlowSteps, hasSection, headerLevels, slowFields, type HeaderLevels } from "./template-structure.ts";
 import { firewallPlan } from "./firewall-flows.ts";
-import { headerLevels, type HeaderLevels } from "./template-structure.ts";
 import type { OptionsScope, Output, Plan, Presence, Step } from "./plan.ts";
 
 /** Behind all elements that have these names by themselves. */
@@ -119,7 +118,7 @@ export interface PlanOptions {
   readonly splitBiflows?: boolean;
 }
 
-/** {@link buildPlan} with its options settled. */
+/** {@link buildPlan} with its options given. */
 export type PlanTemplate = (template: Template) => Plan | undefined;
 
 /**

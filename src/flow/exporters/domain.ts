@@ -102,7 +102,7 @@ export class DomainGroup {
 
   /**
    * The only template of an id on which all ports agree; those of this run are asked first. One that came when another port had
-   * sent for the last time took the place of that port's.
+   * sent for the last time replaced that port's.
    */
   templateOf(id: number, of: Domain): KnownTemplate | undefined {
     const candidates: (readonly [KnownTemplate, Domain])[] = [];
@@ -141,7 +141,7 @@ export interface ProcessHeader {
   readonly uptime: number;
 }
 
-/** What a domain shares of the room of its exporter. */
+/** Parts of a domain that others of its exporter share, or that its budgets bound. */
 type DomainParts = Pick<Domain, "group" | "waiting" | "firewall" | "samples" | "options">;
 
 /** One observation domain of an exporter, and what is kept for it. */
@@ -207,7 +207,7 @@ export class Domain {
     this.options = options;
   }
 
-  /** Whether it has a template that is not one of options. */
+  /** Returns whether it has a template that is not one of options. */
   hasFlowTemplate(): boolean {
     for (const { plan } of this.templates.values()) if (plan.template.scopeCount === undefined) return true;
     return false;
@@ -237,7 +237,7 @@ export function noteHeader(
   domain.senders.note(port, receivedAt, uptime === undefined ? undefined : (exportTime ?? receivedAt) - uptime);
 }
 
-/** Whether an exporter's start by export time less uptime, modulo 2^32 milliseconds, is another one than before. An uptime that stands still says nothing. */
+/** Returns whether an exporter's start by export time less uptime, modulo 2^32 milliseconds, is another one than before. An uptime that stands still says nothing. */
 export function isOtherBoot(
   before: { readonly bootTime: number; readonly uptime: number | undefined },
   now: { readonly bootTime: number; readonly uptime: number | undefined },
@@ -246,7 +246,7 @@ export function isOtherBoot(
 }
 
 /**
- * Whether a header is the next one after a domain's last, of the same start of the exporter.
+ * Returns whether a header is the next one after a domain's last, of the same start of the exporter.
  *
  * @param mayMiss so many units may be missing in between.
  */
@@ -258,7 +258,7 @@ export function continues({ sequence, senders, uptime }: Domain, header: Process
   return bootTime === undefined || !isOtherBoot({ bootTime, uptime }, header);
 }
 
-/** Whether two ports of a domain are of devices that send side by side: their starts differ, and the other one sent after this one began. */
+/** Returns whether two ports of a domain are of devices that send side by side: their starts differ, and the other one sent after this one began. */
 export function isOtherDevice(domain: Domain, other: Domain): boolean {
   const [mine, theirs] = [domain.senders.latest(), other.senders.latest()];
   if (mine?.bootTime === undefined || theirs?.bootTime === undefined || theirs.lastSeen <= mine.firstSeen) return false;
@@ -268,7 +268,7 @@ export function isOtherDevice(domain: Domain, other: Domain): boolean {
   );
 }
 
-/** Whether flow records of a domain name samplers: by its own templates, else by those of its other ports. */
+/** Returns whether flow records of a domain name samplers: by its own templates, else by those of its other ports. */
 export function namesSamplers(domain: Domain): boolean {
   const { templates, options, group } = domain;
   if (options.samplerTemplates > 0 || templates.size > 0) return options.samplerTemplates > 0;
@@ -294,7 +294,7 @@ export function noteUptime(domain: Domain, uptime: number): boolean {
 const keptBootMs = 5000;
 const keptNumbers = 0x4000_0000;
 
-/** Whether the exporter's start by its own clock, or its sequence number, is far from what was handed out. */
+/** Returns whether the exporter's start by its own clock, or its sequence number, is far from what was handed out. */
 export function isFarFromKept({ senders, number, kept }: Domain): boolean {
   if (kept === undefined) return false;
   const bootTime = senders.latest()?.bootTime;

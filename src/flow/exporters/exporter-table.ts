@@ -39,19 +39,19 @@ export function createRelays(keys: readonly string[]): (address: string) => bool
 }
 
 /**
- * What the state of an exporter is kept by. One that a relay names is decoded where the relay is, which may know other things of it than who decodes what it
+ * Returns what the state of an exporter is kept by. One that a relay names is decoded where the relay is, which may know other things of it than who decodes what it
  * sends itself.
  */
 export function stateKey(address: string, relay?: string): string {
   return relay === undefined ? address : `${address} ${relay}`;
 }
 
-/** What the state of an exporter is kept by: of one that is only named, by its relay too. */
+/** Returns that of an exporter: one that is only named has its relay in it. */
 export function keyOfState({ address, relay, datagrams }: Exporter): string {
   return stateKey(address, datagrams === 0 ? relay : undefined);
 }
 
-/** The exporter's address in such a key. */
+/** Returns the exporter's address in such a key. */
 export function addressOfKey(key: string): string {
   const end = key.indexOf(" ");
   return end < 0 ? key : key.slice(0, end);

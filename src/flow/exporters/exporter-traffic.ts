@@ -1,6 +1,6 @@
 /** A sample of the flows that an exporter reported in a span of time. Exporters sample the same flows, so that samples can be compared. */
-export interface SeenWindow {
-  /** When it began, milliseconds since the epoch: a multiple of {@link seenWindowMs}. */
+export interface SketchWindow {
+  /** When it began, milliseconds since the epoch: a multiple of {@link sketchWindowMs}. */
   readonly start: number;
   /** By the lower bits of the hash: the least of the upper bits; {@link noFlow} where there was none. */
   readonly least: Uint32Array;
@@ -8,28 +8,28 @@ export interface SeenWindow {
   readonly directions: Uint8Array;
 }
 
-export const seenWindowMs = 10 * 60_000;
-const seenCells = 256;
+export const sketchWindowMs = 10 * 60_000;
+const sketchCells = 256;
 /** How many values there are; none is as large. */
 export const noFlow = 2 ** 24;
 /** What it holds, in bytes. */
-export const seenFlowsCost = 2 * 5 * seenCells + 400;
+export const flowSketchCost = 2 * 5 * sketchCells + 400;
 
 /** What an exporter reported lately: a table of fixed size for each of two spans of time. */
-export class SeenFlows {
+export class FlowSketch {
   #current = createWindow(0);
   #before = createWindow(0);
 
-  /** @param hash of 32 bits, @param directions as {@link SeenWindow.directions}, @param at milliseconds since the epoch. */
+  /** @param hash of 32 bits, @param directions as {@link SketchWindow.directions}, @param at milliseconds since the epoch. */
   note(hash: number, directions: number, at: number): void {
-    const start = at - (at % seenWindowMs);
+    const start = at - (at % sketchWindowMs);
     if (start !== this.#current.start) {
-      const isNext = start === this.#current.start + seenWindowMs;
+      const isNext = start === this.#current.start + sketchWindowMs;
       this.#before = isNext ? this.#current : createWindow(0);
       this.#current = createWindow(start);
     }
     const { least, directions: seen } = this.#current;
-    const cell = hash & (seenCells - 1);
+    const cell = hash & (sketchCells - 1);
     const value = hash >>> 8;
     const known = least[cell] as number;
     if (value > known) return;
@@ -38,13 +38,13 @@ export class SeenFlows {
   }
 
   /** A copy, the latest first. */
-  windows(): SeenWindow[] {
+  windows(): SketchWindow[] {
     return [this.#current, this.#before].filter(({ start }) => start > 0).map((window) => structuredClone(window));
   }
 }
 
-function createWindow(start: number): SeenWindow {
-  return { start, least: new Uint32Array(seenCells).fill(noFlow), directions: new Uint8Array(seenCells) };
+function createWindow(start: number): SketchWindow {
+  return { start, least: new Uint32Array(sketchCells).fill(noFlow), directions: new Uint8Array(sketchCells) };
 }
 
 /** What flows say passed the interfaces of an exporter within a minute. */

@@ -1,7 +1,7 @@
 import { senderPort } from "../intake/socket.ts";
 import type { Domain, KnownTemplate, Sender } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";
-import type { SeenWindow } from "./exporter-traffic.ts";
+import type { SketchWindow } from "./exporter-traffic.ts";
 import type { Template } from "./plan.ts";
 import { samplerElements, samplingElements } from "./sampling.ts";
 
@@ -32,7 +32,7 @@ export function viewExporter(exporter: Exporter) {
     fallbackRate,
     domains: Array.from(exporter.domains(), viewDomain) as readonly DomainView[],
     /** A sample of its flows, of the latest time first, by which exporters are compared. */
-    seenFlows: exporter.seenFlows() as readonly SeenWindow[],
+    sketch: exporter.sketch() as readonly SketchWindow[],
   };
 }
 

@@ -6,10 +6,10 @@ import { continues, Domain, DomainGroup, type KnownTemplate, type ProcessHeader 
 import type { ExporterTable, SharedBudgets } from "./exporter-table.ts";
 import {
   InterfaceTraffic,
-  SeenFlows,
-  seenFlowsCost,
+  FlowSketch,
+  flowSketchCost,
   type ExporterTraffic,
-  type SeenWindow,
+  type SketchWindow,
   type TrafficMinute,
 } from "./exporter-traffic.ts";
 import { FirewallFlows } from "./firewall-flows.ts";
@@ -83,7 +83,7 @@ export class Exporter {
   #ratesVersion: unknown;
   #rates: ManualRate;
   /** Made with the first flow of the sample. */
-  #seen: SeenFlows | undefined;
+  #sketch: FlowSketch | undefined;
   #traffic: InterfaceTraffic | undefined;
   #measured: { readonly at: number; readonly records: number };
 
@@ -294,7 +294,7 @@ export class Exporter {
     return this.#waiting.sets < sets;
   }
 
-  /** Whether data sets wait. */
+  /** Returns whether data sets wait. */
   isWaiting(): boolean {
     return this.#waiting.sets > 0;
   }
@@ -323,18 +323,18 @@ export class Exporter {
     if (this.memory.bytes < before) this.#noteChange();
   }
 
-  /** Takes a flow of the sample by which exporters are compared, see {@link SeenFlows.note}. */
-  noteSeen(hash: number, directions: number): void {
-    if (this.#seen === undefined) {
-      this.#seen = new SeenFlows();
-      this.memory.add(seenFlowsCost);
+  /** Takes a flow of the sample by which exporters are compared, see {@link FlowSketch.note}. */
+  sketchFlow(hash: number, directions: number): void {
+    if (this.#sketch === undefined) {
+      this.#sketch = new FlowSketch();
+      this.memory.add(flowSketchCost);
     }
-    this.#seen.note(hash, directions, this.lastSeen);
+    this.#sketch.note(hash, directions, this.lastSeen);
   }
 
-  /** That sample, of the latest time first. */
-  seenFlows(): SeenWindow[] {
-    return this.#seen?.windows() ?? [];
+  /** Returns that sample, of the latest time first. */
+  sketch(): SketchWindow[] {
+    return this.#sketch?.windows() ?? [];
   }
 
   /** Takes what passed its interfaces in a minute. @param since when that began to be added up, if it is the first. */
@@ -519,9 +519,9 @@ export class Exporter {
   }
 
   #forgetTraffic(): void {
-    if (this.#seen !== undefined) this.memory.add(-seenFlowsCost);
+    if (this.#sketch !== undefined) this.memory.add(-flowSketchCost);
     if (this.#traffic !== undefined) this.memory.add(-this.#traffic.heldBytes);
-    this.#seen = undefined;
+    this.#sketch = undefined;
     this.#traffic = undefined;
   }
 }

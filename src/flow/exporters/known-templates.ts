@@ -182,7 +182,7 @@ export class KnownTemplates {
     return this.#order.entries();
   }
 
-  /** Puts a template in the place of the one of its id; false when it cannot be used. */
+  /** Replaces the template of an id by another one; returns false when that cannot be used. */
   #replace(
     domain: Domain,
     record: TemplateRecord,
@@ -240,7 +240,7 @@ export class KnownTemplates {
   }
 }
 
-/** Whether a template did not come since another one of its id was defined elsewhere. Of one that was only read, nobody knows when it came last. */
+/** Returns whether a template did not come since another one of its id was defined elsewhere. Of one that was only read, nobody knows when it came last. */
 function isOlder({ origin, definedAt, refreshedAt }: KnownTemplate, than: number): boolean {
   return (origin === "received" ? refreshedAt : definedAt) < than;
 }

@@ -269,7 +269,7 @@ export class DomainOptions {
     this.#share = share;
   }
 
-  /** Whether nothing was learned yet. */
+  /** Returns whether nothing was learned yet. */
   isEmpty(): boolean {
     if (this.bootTime !== undefined) return false;
     return this.sampling === noSampling || (this.names.version === 0 && this.sampling.isEmpty);

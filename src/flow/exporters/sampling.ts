@@ -143,7 +143,7 @@ export function flowRate(
 /** Numbers of templates are those of one domain. */
 const noTemplate = 0;
 
-/** Whether all records of a set have the same rate, whatever is in them. */
+/** Returns whether all records of a set have the same rate, whatever is in them. */
 export function isOneRate(
   { namesSampling, templateId }: RecordSampling,
   { manualRate, own, whole, hasSamplers }: RateSources,
@@ -216,7 +216,7 @@ function createRateOf(rates: SamplingRates): RateOf {
   };
 }
 
-/** A rate that took the place of another one of the same scope. */
+/** A rate that replaced another one of the same scope. */
 export interface RateChange {
   readonly scope: string;
   readonly from: number;
@@ -303,7 +303,7 @@ export class SamplingTable {
     return (this.#netifs.size === 0 ? undefined : this.#netifs.get(netifOf(flow))) ?? this.#domainRate;
   }
 
-  /** Whether the rate of a record that names no sampler may differ from that of another of its template. */
+  /** Returns whether the rate of a record that names no sampler may differ from that of another of its template. */
   isByInterface({ templateId, hasSamplers }: RecordSampling & Pick<RateSources, "hasSamplers">): boolean {
     if (this.#netifs.size === 0 || this.#templates.get(templateId) !== undefined) return false;
     return hasSamplers || this.#common() === undefined;
@@ -366,7 +366,7 @@ export class SamplingTable {
   }
 }
 
-/** What is known, unless nothing is, or what comes counts before it. */
+/** Returns what is known, unless nothing is, or what comes counts before it. */
 export function newer<T>(known: T | undefined, given: T | null, isNewer: boolean): T | undefined {
   return isNewer ? (given ?? known) : (known ?? given ?? undefined);
 }

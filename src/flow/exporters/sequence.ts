@@ -289,25 +289,28 @@ function accountNumber(
   now: number,
 ): SequenceStep {
   const { last } = sequence;
-  const advance = (): void => void (sequence.last = units && { number, units });
+  const next = units && { number, units };
   if (last === undefined) {
-    advance();
+    sequence.last = next;
     return inOrder;
   }
   const distance = (number - last.number - last.units.counted) | 0;
   if (distance === 0 && !hasRestarted) {
     if (!isOwnWay(last.number, last.units, number, units)) sequence.doubts = sequence.doubtful = 0;
-    advance();
+    sequence.last = next;
     return inOrder;
   }
   if (hasRestarted || distance > possibleGap(sequence, now) || distance < -maxLate) {
-    advance();
+    sequence.last = next;
     sequence.resets++;
     return { missing: 0, recovered: 0, event: "reset" };
   }
-  if (isOwnWay(last.number, last.units, number, units)) return accountOwnWay(sequence, distance, advance);
+  if (isOwnWay(last.number, last.units, number, units)) {
+    sequence.last = next;
+    return accountOwnWay(sequence, distance);
+  }
   if (distance > 0) {
-    advance();
+    sequence.last = next;
     sequence.missing += distance;
     return { missing: distance, recovered: 0, event: undefined };
   }
@@ -318,8 +321,7 @@ function accountNumber(
 }
 
 /** A number that fits another way of counting: a gap until that way is believed in, which takes the gaps back. */
-function accountOwnWay(sequence: Sequence, distance: number, advance: () => void): SequenceStep {
-  advance();
+function accountOwnWay(sequence: Sequence, distance: number): SequenceStep {
   const missing = sequence.doubts + 1 < ownWayAfter ? Math.max(0, distance) : 0;
   const recovered = sequence.doubts + 1 < ownWayAfter ? 0 : sequence.doubtful;
   sequence.doubts++;

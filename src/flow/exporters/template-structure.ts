@@ -33,7 +33,7 @@ const sectionKinds = [
   { elements: [104], offset: 102, size: 103 },
 ] as const;
 
-/** Whether records of a template have the beginning of a packet. */
+/** Returns whether records of a template have the beginning of a packet. */
 export function hasSection({ fields, scopeCount }: Template): boolean {
   return scopeCount === undefined && fields.some(({ pen, id }) => pen === 0 && sections.has(id));
 }
@@ -90,8 +90,8 @@ function sectionBounds(fields: readonly FieldSpecifier[]): ReadonlyMap<number, S
       fields.flatMap(({ pen, id }, i) => (pen === 0 && ids.includes(id) ? [i] : []));
     const offsets = fieldsOf([offset]);
     const sizes = fieldsOf([size]);
-    fieldsOf(elements).forEach((field, turn) => {
-      bounds.set(field, { offsetField: offsets[turn] ?? -1, sizeField: sizes[turn] ?? -1 });
+    fieldsOf(elements).forEach((field, nth) => {
+      bounds.set(field, { offsetField: offsets[nth] ?? -1, sizeField: sizes[nth] ?? -1 });
     });
   }
   return bounds;

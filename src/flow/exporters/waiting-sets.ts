@@ -174,7 +174,7 @@ export class WaitingSets {
     return this.dropped - dropped;
   }
 
-  /** Whether there is room for a set of this many bytes without dropping any. */
+  /** Returns whether there is room for a set of this many bytes without dropping any. */
   hasRoom(bytes: number): boolean {
     return this.#own.hasRoom(bytes) && this.#inAll.hasRoom(bytes);
   }

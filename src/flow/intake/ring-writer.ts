@@ -44,7 +44,7 @@ export class RingViews {
   }
 }
 
-/** Places in the control words, apart from each other because different threads write them. */
+/** Offsets in the control words, apart from each other because different threads write them. */
 export const control = { written: 0, read: 16, meanTime: 17, asleep: 32, forget: 48, words: 64 } as const;
 
 /** From such a part of the ring in use on, the reader notes what it learns of senders. */
@@ -148,7 +148,7 @@ class FairShare {
     return this.#isTracking ? this.#refusal(number, used, hasCompany) : undefined;
   }
 
-  /** Whether what came by connections may go on although the ring is half full, because it is full of something else. */
+  /** Returns whether what came by connections may go on although the ring is half full, because it is full of something else. */
   admitsStreams(number: number | undefined, hasCompany: boolean): boolean {
     const used = this.#look();
     if (used < this.#ring.capacity * streamsWaitFrom) return true;
@@ -156,13 +156,13 @@ class FairShare {
     return streams < this.#ring.capacity * streamsPart && this.#refusal(number, used, hasCompany) === undefined;
   }
 
-  /** All before this place was read. To be called before what was read is written over. */
+  /** All before this offset was read. To be called before what was read is written over. */
   release(read: number): void {
     if (this.#isTracking) this.#walk(this.#counted, read, this.#forget);
     this.#counted = read;
   }
 
-  /** Gives the entry that was put at this place its weight, which counts until it is read. */
+  /** Gives the entry that was put at this offset its weight, which counts until it is read. */
   wrote(at: number, number: number, port: number): void {
     if (this.#isTracking) this.#weigh(at, number, port);
   }
@@ -192,7 +192,7 @@ class FairShare {
     this.#add(at, number, 1);
   };
 
-  /** Walks over the entries between two places. */
+  /** Walks over the entries between two offsets. */
   #walk(from: number, to: number, visit: VisitEntry): void {
     const uints = this.#ring.uints;
     let position = from;
@@ -301,7 +301,7 @@ export class RingWriter {
     return true;
   }
 
-  /** Whether a sender decoded well, as far as that was looked at. */
+  /** Returns whether a sender decoded well, as far as that was looked at. */
   isGood(address: string): boolean {
     const number = this.#numbers.get(address);
     return number !== undefined && this.#isGood(number);
@@ -318,7 +318,7 @@ export class RingWriter {
   }
 
   /**
-   * Whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
+   * Returns whether a message of a connection is to be written now. Who can wait leaves half of the ring to datagrams, which cannot, and gets a share
    * of that half when datagrams fill it.
    */
   hasRoomForStreams(address: string): boolean {

@@ -78,7 +78,7 @@ export function registerSocketMetrics(metrics: Metrics, open: () => readonly Ope
 }
 
 /**
- * The transport session of a TCP connection (RFC 7011 section 8.1) goes the way of a datagram, in the place of its port: the
+ * The transport session of a TCP connection (RFC 7011 section 8.1) goes the way of a datagram, instead of its port: the
  * sender's port and, above its 16 bits, a number from 1 that no other open connection has. A datagram has 0 there.
  */
 const ports = 0x1_0000;
@@ -90,7 +90,7 @@ export function sessionPort(port: number, session: number): number {
   return session * ports + port;
 }
 
-/** Whether what is in the place of a port belongs to a TCP connection. */
+/** Returns whether what stands for a port belongs to a TCP connection. */
 export function isSessionPort(port: number): boolean {
   return port >= ports;
 }

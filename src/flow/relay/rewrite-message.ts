@@ -237,7 +237,7 @@ function rewriteSet(work: Work, bytes: Buffer, { id, start, end, isCut }: SetRan
   scopes.hold(scope, { header, setId: id, bytes: Buffer.from(content) });
 }
 
-/** Whether a set tells that its template is another one by now: {@link isForeignRest}. */
+/** Returns whether a set tells that its template is another one by now: {@link isForeignRest}. */
 function isOfOther(
   { loose }: RelayScope,
   { id, minLength, hasVariableLength }: RelayTemplate,

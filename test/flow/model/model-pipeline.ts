@@ -120,7 +120,7 @@ function createModelReader(
 
 /** What is compared of a pipeline and its model. */
 export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "take" | "flush" | "tidy" | "traffic"> {
-  readonly exporters: () => readonly Pick<ExporterView, "address" | "seenFlows">[];
+  readonly exporters: () => readonly Pick<ExporterView, "address" | "sketch">[];
 }
 
 /** A pipeline in which every record is a Map until it is a line; nothing of the kernel is in it. */
@@ -162,7 +162,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
   const rendered: RenderedFields[] = [];
   const takeFlow: TakeFlow = (record, output, began) => {
     const seen = seenOf(record);
-    if (seen !== undefined) source?.noteSeen(seen.hash, seen.directions);
+    if (seen !== undefined) source?.sketchFlow(seen.hash, seen.directions);
     noteTraffic(record);
     const id = communityId ? communityIdOf(record) : undefined;
     if (id !== undefined) record.set("flow.community.id", id);
@@ -215,7 +215,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
       return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
     },
     exporters: () =>
-      Array.from(exporters.all(), (exporter) => ({ address: exporter.address, seenFlows: exporter.seenFlows() })),
+      Array.from(exporters.all(), (exporter) => ({ address: exporter.address, sketch: exporter.sketch() })),
     tidy: () => exporters.tidy(clock.now(), 0),
   };
 }

@@ -89,7 +89,7 @@ function readOptions(value: unknown): OptionsState | undefined {
 function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null;
 }
-/** Whether it is an address in canonical text. */
+/** Returns whether it is an address in canonical text. */
 function isAddress(value: unknown): value is string {
   const parsed = typeof value === "string" ? parseAddress(value) : undefined;
   return parsed !== undefined && formatAddress(parsed) === value;

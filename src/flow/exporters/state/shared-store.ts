@@ -128,7 +128,7 @@ export interface FoundState extends StateRowKey {
 
 /** The table that collectors of a fleet share. Ages are by its own clock. All that answer later may fail with an Error. */
 export interface SharedStateTable {
-  /** Whether it can be asked now. */
+  /** Returns whether it can be asked now. */
   isThere(): boolean;
   /** Calls the listener when it can be asked again. @returns what ends that. */
   watch(listener: () => void): () => void;

@@ -210,7 +210,7 @@ function isOf({ protocol, domain, port }: TemplateState): (state: DomainState) =
 }
 
 /**
- * Whether an exporter has started again since another collector heard it. NetFlow v9: by its start as export time less uptime, modulo 2^32
+ * Returns whether an exporter has started again since another collector heard it. NetFlow v9: by its start as export time less uptime, modulo 2^32
  * milliseconds; an uptime that stands still says nothing. IPFIX: by a sequence number that went back in the same session.
  */
 function hasRestarted(domain: Domain, then: DomainState | undefined): boolean {

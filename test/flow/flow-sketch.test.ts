@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noFlow, SeenFlows, seenWindowMs, type SeenWindow } from "../../src/flow/index.ts";
+import { noFlow, FlowSketch, sketchWindowMs, type SketchWindow } from "../../src/flow/index.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import { createFlowRig, type FlowRig } from "../support/flow-rig.ts";
 
-const filled = (window: SeenWindow | undefined): number => window?.least.filter((value) => value < noFlow).length ?? 0;
-const flowsOf = (rig: FlowRig, address: string): SeenWindow[] =>
+const filled = (window: SketchWindow | undefined): number =>
+  window?.least.filter((value) => value < noFlow).length ?? 0;
+const flowsOf = (rig: FlowRig, address: string): SketchWindow[] =>
   rig.pipeline
     .exporters()
     .find((one) => one.address === address)
-    ?.seenFlows.slice() ?? [];
+    ?.sketch.slice() ?? [];
 
 function send(rig: FlowRig, address: string, isReply = false, protocol = 6): void {
   for (let port = 1024; port < 5120; port += 16) {
@@ -48,33 +49,33 @@ test("a reply is another flow, and a flow without ports is none", () => {
 });
 
 test("a cell keeps the least hash, and the directions of that flow alone", () => {
-  const seen = new SeenFlows();
-  const at = 7 * seenWindowMs + 5;
-  seen.note((9 << 8) | 3, 1, at);
-  seen.note((5 << 8) | 3, 2, at);
-  seen.note((9 << 8) | 3, 2, at);
-  seen.note((5 << 8) | 3, 1, at);
-  seen.note(0xffff_ffff, 0, at);
-  const [window, ...others] = seen.windows();
-  assert.deepEqual([window?.start, window?.least[3], window?.directions[3]], [7 * seenWindowMs, 5, 3]);
+  const sketch = new FlowSketch();
+  const at = 7 * sketchWindowMs + 5;
+  sketch.note((9 << 8) | 3, 1, at);
+  sketch.note((5 << 8) | 3, 2, at);
+  sketch.note((9 << 8) | 3, 2, at);
+  sketch.note((5 << 8) | 3, 1, at);
+  sketch.note(0xffff_ffff, 0, at);
+  const [window, ...others] = sketch.windows();
+  assert.deepEqual([window?.start, window?.least[3], window?.directions[3]], [7 * sketchWindowMs, 5, 3]);
   assert.deepEqual([window?.least[255], window?.directions[255], filled(window)], [noFlow - 1, 0, 2]);
   assert.deepEqual(others, []);
 });
 
 test("the ten minutes before are kept, older ones are not", () => {
-  const seen = new SeenFlows();
-  seen.note(1 << 8, 0, seenWindowMs);
-  seen.note(2 << 8, 0, 2 * seenWindowMs);
+  const sketch = new FlowSketch();
+  sketch.note(1 << 8, 0, sketchWindowMs);
+  sketch.note(2 << 8, 0, 2 * sketchWindowMs);
   assert.deepEqual(
-    seen.windows().map(({ start, least }) => [start / seenWindowMs, least[0]]),
+    sketch.windows().map(({ start, least }) => [start / sketchWindowMs, least[0]]),
     [
       [2, 2],
       [1, 1],
     ],
   );
-  seen.note(3 << 8, 0, 9 * seenWindowMs);
+  sketch.note(3 << 8, 0, 9 * sketchWindowMs);
   assert.deepEqual(
-    seen.windows().map(({ start }) => start / seenWindowMs),
+    sketch.windows().map(({ start }) => start / sketchWindowMs),
     [9],
   );
 });
