@@ -33,7 +33,7 @@ export class BlockColumn {
   readonly validity: Uint8Array;
   /** Rows that have a value. */
   count = 0;
-  /** Of texts that are too long for their row: row, place and length in the arena of the block. */
+  /** Of texts that are too long for their row: row, offset and length in the arena of the block. */
   readonly long: number[] = [];
 
   constructor(column: Column, data?: ArrayBuffer, validity: Uint8Array = new Uint8Array(blockRows / 8)) {
@@ -115,7 +115,7 @@ export class Block {
     }
   }
 
-  /** Puts a text, which lies from `from` up to `until`, at the end of the arena. @returns its place. */
+  /** Puts a text, which lies from `from` up to `until`, at the end of the arena. @returns its offset. */
   keepText(bytes: Uint8Array, from: number, until: number): number {
     const at = this.arenaLength;
     const end = at + until - from;

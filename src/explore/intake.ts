@@ -22,11 +22,11 @@ function putValue(block: Block, index: number, bytes: Buffer, at: number, end: n
   const column = block.columns[index] as BlockColumn;
   const row = block.rows;
   if (!put(column, row, block, bytes, at, end)) return;
-  const place = row >> 3;
+  const octet = row >> 3;
   const bit = 1 << (row & 7);
-  const byte = column.validity[place] as number;
+  const byte = column.validity[octet] as number;
   if ((byte & bit) !== 0) return;
-  column.validity[place] = byte | bit;
+  column.validity[octet] = byte | bit;
   column.count++;
 }
 
@@ -176,8 +176,8 @@ function daysOf(year: number, month: number, day: number): number {
 }
 
 /** Each record of a flow has the first; records of options, counters and the like have the second, too. */
-const flowMark = "flow.export.type";
-const otherMark = "flow.record.type";
+const flowField = "flow.export.type";
+const otherField = "flow.record.type";
 /** Stands for the index of a column. */
 const other = -1;
 
@@ -194,9 +194,9 @@ class LineScanner {
   constructor(columns: readonly Column[], onUnknown: (name: string) => void) {
     this.block = new Block(columns.map((column) => new BlockColumn(column)));
     const positions = new Map(columns.map(({ field }, i) => [field, i]));
-    this.#flow = positions.get(flowMark);
+    this.#flow = positions.get(flowField);
     this.#walker = new LineWalker<number>((name) => {
-      if (name === otherMark) return other;
+      if (name === otherField) return other;
       const position = positions.get(name);
       if (position === undefined) onUnknown(name);
       return position;

@@ -45,7 +45,7 @@ const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {
   time: "time",
 };
 
-/** Counters and times are added up and cut into pieces, and no keys. */
+/** Counters and times are added up and divided into buckets, and are no keys. */
 const noDimension = /^flow\.(?:scaled\.|raw\.)?(?:bytes|packets)$|timestamp$/;
 
 export function fieldStatus({ field, type, isArray }: Column, isRolledUp: boolean): FieldStatus {

@@ -80,7 +80,7 @@ export class LineLessor implements Sink {
     if (this.#hasRoom(lines.length, count)) this.#copy(lines, count);
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
+  lease(lines: Uint8Array, count: number, done: () => void): void {
     if (!this.#hasRoom(lines.length, count)) {
       done();
       return;

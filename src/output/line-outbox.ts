@@ -1,4 +1,4 @@
-import { lendLines, type Sink } from "../record/index.ts";
+import { leaseLines, type Sink } from "../record/index.ts";
 
 /**
  * Lines in memory that two threads share, reported by the thread that wrote them to the one that has the outputs: the slab that
@@ -193,7 +193,7 @@ export class LineInbox {
     for (let note = this.#notes.next(); note !== undefined; note = this.#notes.next()) {
       const { slab, from, to, count } = note;
       const lines = new Uint8Array(bytes, at + slab * slabBytes + from, to - from);
-      lendLines(this.#sink, lines, count, () => this.#notes.giveBack(slab));
+      leaseLines(this.#sink, lines, count, () => this.#notes.giveBack(slab));
       hasSome = true;
     }
     return hasSome;

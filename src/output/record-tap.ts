@@ -1,4 +1,4 @@
-import { lendLines, type Sink } from "../record/index.ts";
+import { leaseLines, type Sink } from "../record/index.ts";
 import type { Clock } from "../base/report/index.ts";
 import { recordTypeOf } from "./delivery/line-fields.ts";
 
@@ -10,12 +10,12 @@ export function fanOut(sinks: readonly Sink[]): Sink {
     write(lines, count) {
       for (const sink of sinks) sink.write(lines, count);
     },
-    lend(lines, count, done) {
+    lease(lines, count, done) {
       let left = sinks.length;
       const oneDone = (): void => {
         if (--left === 0) done();
       };
-      for (const sink of sinks) lendLines(sink, lines, count, oneDone);
+      for (const sink of sinks) leaseLines(sink, lines, count, oneDone);
       if (sinks.length === 0) done();
     },
   };
@@ -58,9 +58,9 @@ export class RecordTap implements Sink {
     this.#sink.write(lines, count);
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
+  lease(lines: Uint8Array, count: number, done: () => void): void {
     for (const listener of this.#listeners) listener.look(lines, count);
-    lendLines(this.#sink, lines, count, done);
+    leaseLines(this.#sink, lines, count, done);
   }
 
   listen(options: TapOptions): TapListener {

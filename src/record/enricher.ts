@@ -35,7 +35,7 @@ const alignment = 64;
 /** More than the kernel reads behind anything, when it only asks for memory that may be needed. */
 const slack = 256;
 
-/** @param bytes in addition to the kernel's own, with the slack of each piece. @throws RangeError for more than 4 GiB. */
+/** @param bytes in addition to the kernel's own, with the slack of each allocation. @throws RangeError for more than 4 GiB. */
 export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
   const pages = Math.ceil((kernelReserve + bytes) / page);
   const wasm = tryWasmMemory(pages);
@@ -89,7 +89,7 @@ export function spaceFor(bytes: number): number {
  * then `addresses`, each in the order of its list.
  */
 export interface LineEnricher {
-  /** Called before the records of each datagram: the place to look at the clock. */
+  /** Called before the records of each datagram: the time to look at the clock. */
   begin(): void;
   readonly numbers: readonly NumberAdditions[];
   readonly apps?: readonly AppAdditions[];
@@ -107,7 +107,7 @@ export const lineObjects = { src: 0, dst: 1, export: 2 } as const;
 export interface AddressAdditions {
   /** No address adds more bytes than this. */
   readonly maxLength: number;
-  /** The place of the table's control block. */
+  /** The offset of the table's control block. */
   readonly control: number;
   /**
    * Copies what an address of 4 or 16 bytes adds below its object to the start of `into`. An IPv4-mapped address is the IPv4 address.
@@ -119,7 +119,7 @@ export interface AddressAdditions {
   /**
    * Looks an address of four words up that is not in the table, or no longer right there; IPv4 comes in its mapped form.
    *
-   * @returns the place of its slot, right until something else is asked for.
+   * @returns the offset of its slot, right until something else is asked for.
    */
   readonly locate: (object: number, a: number, b: number, c: number, d: number) => number;
   /**

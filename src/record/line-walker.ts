@@ -131,7 +131,7 @@ function stands<Use>({ length, words }: Name<Use>, view: DataView, at: number): 
   return true;
 }
 
-/** Where a value ends that begins at `from`: the place of the comma or brace behind it. */
+/** Where a value ends that begins at `from`: the offset of the comma or brace behind it. */
 function endOfValue(lines: Uint8Array, view: DataView, from: number, end: number): number {
   const byte = lines[from];
   if (byte === quote) return Math.min(end, endOfText(lines, view, from + 1, end) + 1);
@@ -158,7 +158,7 @@ const highBits = 0x80808080 | 0;
 const quotes = quote * lowBits;
 const backslashes = backslash * lowBits;
 
-/** The place of the quote that ends the text whose first character is at `from`; `end` where there is none. */
+/** The offset of the quote that ends the text whose first character is at `from`; `end` where there is none. */
 function endOfText(lines: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
   while (at + 4 <= end) {

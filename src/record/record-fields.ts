@@ -29,14 +29,14 @@ export interface Sink {
    */
   write(lines: Uint8Array, count: number): void;
   /**
-   * The same for bytes that are lent: they stay as they are until `done` is called, once. A sink without it is given a copy.
+   * The same for bytes that are leased: they stay as they are until `done` is called, once. A sink without it is given a copy.
    */
-  lend?(lines: Uint8Array, count: number, done: () => void): void;
+  lease?(lines: Uint8Array, count: number, done: () => void): void;
 }
 
-/** Lends lines to a sink, whether it can be lent to or not. */
-export function lendLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
-  if (sink.lend !== undefined) sink.lend(lines, count, done);
+/** Leases lines to a sink; one that takes no leases gets a copy. */
+export function leaseLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
+  if (sink.lease !== undefined) sink.lease(lines, count, done);
   else {
     sink.write(new Uint8Array(lines), count);
     done();

@@ -33,7 +33,7 @@ test("chunks come out whole, in order and unchanged, within the bound", () => {
           const fits = waiting + chunk.length <= limit;
           if (fits) model.push(Buffer.from(chunk));
           let isBack = false;
-          const isTaken = queue.lend(chunk, op.lend, () => {
+          const isTaken = queue.lease(chunk, op.lend, () => {
             assert.ok(!isBack, "given back twice");
             isBack = true;
             back++;

@@ -36,7 +36,7 @@ function rig(slabs: number, takesWhileWaiting = false) {
   });
   const inbox = new LineInbox(memory, {
     write: () => assert.fail("lent lines are not copied"),
-    lend(lines, count, done) {
+    lease(lines, count, done) {
       got.push(Buffer.from(lines).toString());
       records += count;
       dones.push(done);

@@ -33,7 +33,7 @@ test("the monitor logs records and their rate, at each interval and at the end",
   await monitor.start();
   monitor.write(Buffer.from("{}\n{}\n"), 2);
   let isDone = false;
-  monitor.lend(Buffer.from("{}\n{}\n"), 2, () => (isDone = true));
+  monitor.lease(Buffer.from("{}\n{}\n"), 2, () => (isDone = true));
   now = 2000;
   t.mock.timers.tick(2000);
   now = 3000;

@@ -13,14 +13,14 @@ test("a tap gives everything on, whoever listens, and lends only where it can", 
   let done = 0;
   const tap = new RecordTap({
     write: (_, count) => void seen.push(count),
-    lend: (_, count, end) => {
+    lease: (_, count, end) => {
       lent.push(count);
       end();
     },
   });
   const listener = tap.listen({ maxRate: 10, clock });
   tap.write(batch(0, 3), 3);
-  tap.lend(batch(3, 2), 2, () => void done++);
+  tap.lease(batch(3, 2), 2, () => void done++);
   assert.deepEqual([seen, lent, done], [[3], [2], 1]);
   assert.equal(Buffer.from(listener.take()).toString("utf8"), Array.from({ length: 5 }, (_, i) => line(i)).join(""));
   assert.equal(listener.take().length, 0);
@@ -30,7 +30,7 @@ test("a tap gives everything on, whoever listens, and lends only where it can", 
   // A sink that cannot be lent to is given a copy.
   const copies: Uint8Array[] = [];
   const lines = new Uint8Array(batch(0, 1));
-  new RecordTap({ write: (bytes) => void copies.push(bytes) }).lend(lines, 1, () => lines.fill(0));
+  new RecordTap({ write: (bytes) => void copies.push(bytes) }).lease(lines, 1, () => lines.fill(0));
   assert.equal(Buffer.from(copies[0] ?? []).toString("utf8"), line(0));
 });
 
@@ -59,9 +59,9 @@ test("records of devices are no flows; bytes that nobody takes are bounded", () 
 });
 
 test("lent bytes are copied before they are given back", () => {
-  const tap = new RecordTap({ write() {}, lend: (_, __, end) => end() });
+  const tap = new RecordTap({ write() {}, lease: (_, __, end) => end() });
   const listener = tap.listen({ maxRate: 10, clock });
   const bytes = batch(1, 1);
-  tap.lend(bytes, 1, () => bytes.fill(0));
+  tap.lease(bytes, 1, () => bytes.fill(0));
   assert.equal(Buffer.from(listener.take()).toString("utf8"), line(1));
 });

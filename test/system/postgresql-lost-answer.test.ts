@@ -28,6 +28,7 @@ async function setUp(t: TestContext): Promise<Stage> {
     cleanUp(t, () => store.stop());
   }
   await far.store.commit([created("10.0.0.1")]);
+  await until("the near one sees the first change", () => near.store.history.last() === 1);
   return { database, proxy, far, near };
 }
 

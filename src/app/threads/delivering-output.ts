@@ -90,8 +90,8 @@ export class DeliveringOutput implements Sink, Component {
     this.#lessor.write(lines, count);
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
-    this.#lessor.lend(lines, count, done);
+  lease(lines: Uint8Array, count: number, done: () => void): void {
+    this.#lessor.lease(lines, count, done);
   }
 
   async start(): Promise<void> {

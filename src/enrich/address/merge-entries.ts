@@ -225,8 +225,8 @@ export function createKeyConflicts(): (key: string) => string | undefined {
       const shown = quote(key);
       if (kind === "same") return `metadata key ${shown} replaces the field ${field}`;
       if (kind === "above") return `metadata key ${shown} goes out as ${quote(`${key}.value`)}: ${field} lies below it`;
-      const place = key.length - (name.length - field.length);
-      const as = quote(`${key.slice(0, place)}_${key.slice(place + 1)}`);
+      const dot = key.length - (name.length - field.length);
+      const as = quote(`${key.slice(0, dot)}_${key.slice(dot + 1)}`);
       return `metadata key ${shown} goes out as ${as} in records with ${field}: it lies below that value`;
     }
     return undefined;

@@ -1,7 +1,7 @@
 import { mapOf, optional, pairsOf, mapping, scalar, Shape, textLine, type ShapeValue } from "../../base/yaml/index.ts";
 import { checkValues } from "../../metadata/index.ts";
 import { renderFields, type Value } from "../../record/index.ts";
-import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
+import { byAddresses, mostSpecificFirst, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 
 /** What a file says of an application. */
 export interface App {
@@ -70,7 +70,7 @@ const ports = scalar("a port from 0 to 65535, or a range as in 8000-8099", (give
   return first <= last && last <= 65_535 ? { first, last } : undefined;
 });
 
-/** The file of applications by place: address, CIDR or range → port or `first-last` → application. */
+/** The file of applications by end: address, CIDR or range → port or `first-last` → application. */
 export const appEndsShape = byAddresses(
   pairsOf(ports, appOf(true), { each: "port", identity: ({ first, last }) => `${first}-${last}` })
     .to((pairs) =>
@@ -80,7 +80,7 @@ export const appEndsShape = byAddresses(
     )
     .orEmpty(),
   "address",
-).to((pairs) => pairs.map(([key, of]) => ({ key, ports: of })).toSorted(byPlace));
+).to((pairs) => pairs.map(([key, of]) => ({ key, ports: of })).toSorted(mostSpecificFirst));
 
 /** Applications at an address by their ports, the narrowest range first. */
 export type AppHost = ShapeValue<typeof appEndsShape>[number];

@@ -104,7 +104,7 @@ export interface HostNameOptions {
   readonly log: Log;
 }
 
-/** An address whose query failed, or had no place in the queue, is asked for again so much later. */
+/** An address whose query failed, or found no room in the queue, is asked for again so much later. */
 const retryMs = 60_000;
 const queueFullMs = 5000;
 

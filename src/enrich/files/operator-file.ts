@@ -68,7 +68,7 @@ export function byAddresses<T>(value: Shape<T>, each: string): Shape<[Key, T][]>
 }
 
 /** Orders keys of one family by how specific they are. */
-export function byPlace(a: { readonly key: Key }, b: { readonly key: Key }): number {
+export function mostSpecificFirst(a: { readonly key: Key }, b: { readonly key: Key }): number {
   return a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key);
 }
 

@@ -210,7 +210,7 @@ export class Database {
   readonly type: string;
   readonly builtAt: Date;
   readonly tree: SearchTree;
-  /** What the tree's records are more than the places of their data. */
+  /** What the tree's records are more than the offsets of their data. */
   readonly base: number;
   readonly #data: Buffer;
 

@@ -2,7 +2,7 @@ import { type Key, addressKey, formatAddress, keyContains, parseAddress, unmapAd
 import { checkValues } from "../../metadata/index.ts";
 import { list, mapOf, optional, mapping, scalar, Shape, textLine, type FileNode } from "../../base/yaml/index.ts";
 import type { Fact } from "../address/address-source.ts";
-import { byAddresses, byPlace, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
+import { byAddresses, mostSpecificFirst, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 import {
   renderFields,
   type Enricher,
@@ -97,7 +97,7 @@ const ifIndex = scalar("an ifIndex, a number below 2^32", (given) => {
 export const netifsShape = byAddresses(
   mapOf(ifIndex, netifShape, { each: "interface", name: "<ifIndex>" }).orEmpty(),
   "exporter",
-).to((pairs) => pairs.map(([key, netifs]): NetifExporter => ({ key, netifs })).toSorted(byPlace));
+).to((pairs) => pairs.map(([key, netifs]): NetifExporter => ({ key, netifs })).toSorted(mostSpecificFirst));
 
 /** Reads exporters, the most specific first. */
 export const readNetifs: (bytes: Uint8Array) => ReadFile<readonly NetifExporter[]> = fileReader(netifsShape);
@@ -171,7 +171,7 @@ export class NetifEnricher implements Enricher {
       numbers: objects.flatMap((object) => netifSuffixes.map((suffix) => this.#numberAdditions(object, suffix))),
       addresses: [],
       // Metadata may write any name.
-      needsFields: (exporter) => [...this.#netifsOf(exporter).values()].some(({ metadata }) => metadata.size > 0),
+      needsFields: (exporter) => hasMetadata(this.#netifsOf(exporter)),
     };
     const count = (name: string, help: string, read: () => number): void =>
       metrics.counterFrom(`netgloss_enrich_netif_${name}_total`, help, [], read);
@@ -230,4 +230,9 @@ function renderFact(netifs: Netifs, suffix: string, name: string): ReadonlyMap<n
     if (fact !== undefined) rendered.set(index, renderFields([[name, fact[1]]]));
   }
   return rendered;
+}
+
+function hasMetadata(netifs: Netifs): boolean {
+  for (const { metadata } of netifs.values()) if (metadata.size > 0) return true;
+  return false;
 }

@@ -66,19 +66,19 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     column: valueOf,
     kept: valueOf,
     opened: (kept) => kept,
-    typed: (place) => place,
-    place(index, { type, value }) {
+    typed: (value) => value,
+    parameter(index, { type, value }) {
       const wanted = value === null ? `Nullable(${types[type]})` : types[type];
-      const place = `{p${index}:${wanted}}`;
-      if (type === "address") return value === null ? "CAST(NULL AS Nullable(IPv6))" : `toIPv6(${place})`;
-      return type === "time" ? `fromUnixTimestamp64Nano(${place}, 'UTC')` : place;
+      const parameter = `{p${index}:${wanted}}`;
+      if (type === "address") return value === null ? "CAST(NULL AS Nullable(IPv6))" : `toIPv6(${parameter})`;
+      return type === "time" ? `fromUnixTimestamp64Nano(${parameter}, 'UTC')` : parameter;
     },
     lower: (text) => `lowerUTF8(${text})`,
     like: (text, pattern) => `${text} LIKE ${pattern}`,
     asText: (value, type) => (type === "text" ? value : `toString(${value})`),
     isBetween(address, first, last, values) {
-      const place = (each: Address): string => values.add({ type: "address", value: formatAddress(each) });
-      const range = `${address} BETWEEN ${place(first)} AND ${place(last)}`;
+      const parameter = (each: Address): string => values.add({ type: "address", value: formatAddress(each) });
+      const range = `${address} BETWEEN ${parameter(first)} AND ${parameter(last)}`;
       const hasMapped = first.family === 6 && first.value <= mappedLast && last.value >= mappedFirst;
       if (!hasMapped) return `(${range})`;
       // Addresses of IPv4 lie there, too, and are none of IPv6.

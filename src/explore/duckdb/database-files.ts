@@ -27,7 +27,7 @@ export function logBytesOf({ columns, rows, arenaLength }: Block, has: (column: 
 }
 
 /** The most bytes that a file grows by while its log of this many bytes is compressed into it, before the log goes. */
-export function settlingBytes(logBytes: number): number {
+export function checkpointBytes(logBytes: number): number {
   // The rows take less than in the log; two blocks describe them and are not full.
   return (Math.ceil(logBytes / fileBlockBytes) + 2) * fileBlockBytes;
 }

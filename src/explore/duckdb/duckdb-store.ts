@@ -54,7 +54,7 @@ export class DuckDbStore {
   /** Bytes that the rows will take that are not on disk yet. */
   #coming = 0;
   #current: CurrentFile | undefined;
-  #settling: Promise<void> = Promise.resolve();
+  #completing: Promise<void> = Promise.resolve();
   #fault: unknown;
 
   private constructor(columns: readonly Column[], context: StoreContext, keep: Keep, connection: DuckDBConnection) {
@@ -149,7 +149,7 @@ export class DuckDbStore {
       const last = this.#current;
       this.#current = undefined;
       if (last !== undefined) this.#finish(last);
-      await this.#settling;
+      await this.#completing;
       this.#connection.closeSync();
     }
   }
@@ -180,7 +180,7 @@ export class DuckDbStore {
   #tidy(): Promise<void> {
     return this.#retention.tidy(
       () => this.#coming,
-      () => this.#settling,
+      () => this.#completing,
     );
   }
 
@@ -231,10 +231,10 @@ export class DuckDbStore {
   #finish({ appender, partition }: CurrentFile): void {
     this.#put(appender);
     appender.closeSync();
-    this.#settling = this.#settle(partition, this.#settling);
+    this.#completing = this.#complete(partition, this.#completing);
   }
 
-  async #settle(partition: Partition, before: Promise<void>): Promise<void> {
+  async #complete(partition: Partition, before: Promise<void>): Promise<void> {
     await before;
     const aside = await this.#context.instance.connect();
     try {

@@ -112,19 +112,19 @@ export const duckDbDialect: SqlDialect = {
   column: (column) => opened(quoted(column.field), column),
   kept: ({ field }) => quoted(field),
   opened,
-  place(index, { type }) {
-    const place = `$${index + 1}::${types[type]}`;
-    return type === "time" ? `make_timestamp_ns(${place})` : place;
+  parameter(index, { type }) {
+    const parameter = `$${index + 1}::${types[type]}`;
+    return type === "time" ? `make_timestamp_ns(${parameter})` : parameter;
   },
-  typed: (place, column) => `CAST(${place} AS ${elementType(column)})`,
+  typed: (value, column) => `CAST(${value} AS ${elementType(column)})`,
   lower: (text) => `lower(${text})`,
   like: (text, pattern) => `${text} LIKE ${pattern} ESCAPE '\\'`,
   asText: (value, type) => (type === "text" ? value : `CAST(${value} AS VARCHAR)`),
   isBetween(address, first, last, values) {
     const [from, to] = [addressText(first), addressText(last)];
-    const place = (text: string): string => values.add({ type: "text", value: text });
-    if (from === to) return `${address} = ${place(from)}`;
-    return `(${address} BETWEEN ${place(from)} AND ${place(to)} AND length(${address}) = ${from.length})`;
+    const parameter = (text: string): string => values.add({ type: "text", value: text });
+    if (from === to) return `${address} = ${parameter(from)}`;
+    return `(${address} BETWEEN ${parameter(from)} AND ${parameter(to)} AND length(${address}) = ${from.length})`;
   },
   anyElement: (list, isTrue) => `len(list_filter(${list}, lambda x: coalesce(${isTrue("x")}, FALSE))) > 0`,
   isNotEmpty: (list) => `len(${list}) > 0`,

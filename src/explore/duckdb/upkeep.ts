@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Clock } from "../../base/report/index.ts";
-import { type DatabaseFiles, settlingBytes, spareBytes, isSorted } from "./database-files.ts";
+import { type DatabaseFiles, checkpointBytes, spareBytes, isSorted } from "./database-files.ts";
 import { type Partition, millisecondType, tableOf, describePartition } from "./partition.ts";
 import { columnOf } from "../column.ts";
 import { quoted } from "./duckdb-table.ts";
@@ -53,9 +53,9 @@ export class Retention {
    * Afterwards there is room for what is about to be written, if there can be.
    *
    * @param coming bytes that are about to be written.
-   * @param settled resolves when the files that get no more rows are complete.
+   * @param completed resolves when the files that get no more rows are complete.
    */
-  async tidy(coming: () => number, settled: () => Promise<void>): Promise<void> {
+  async tidy(coming: () => number, completed: () => Promise<void>): Promise<void> {
     const { maxHours, maxBytes } = this.#config;
     const oldest = this.#clock.now() - maxHours * hourMs;
     await this.#removeWhile((each) => (each.to === undefined || each.to < oldest) && this.#keep(each) === undefined);
@@ -64,7 +64,7 @@ export class Retention {
     const removeOldest = (): Promise<void> => this.#removeWhile((each) => this.#keep(each) !== "bytes" && isTooMuch());
     await removeOldest();
     if (!isTooMuch()) return;
-    await settled();
+    await completed();
     await removeOldest();
     if (!isTooMuch()) return;
     await this.#sorter.giveWay();
@@ -74,8 +74,8 @@ export class Retention {
   /** What is on disk, and what may come while files are compressed and sorted: they take the room of both forms for a while. */
   #wanted(): number {
     const open = this.#partitions.filter(({ isComplete }) => !isComplete);
-    const settling = open.reduce((sum, { name }) => sum + settlingBytes(this.#files.logBytes(name)), 0);
-    return this.bytes() + settling + this.#sorter.reservedBytes;
+    const checkpoints = open.reduce((sum, { name }) => sum + checkpointBytes(this.#files.logBytes(name)), 0);
+    return this.bytes() + checkpoints + this.#sorter.reservedBytes;
   }
 
   async #removeWhile(isWrong: (partition: Partition) => boolean): Promise<void> {
@@ -184,7 +184,7 @@ export class Sorter {
     if (file === undefined) return 0;
     // Rows that are less than a group of DuckDB's are written to its log first, uncompressed.
     const logged = Math.min(1, groupRows / file.rows) * file.logBytes;
-    const wanted = settlingBytes(this.#files.bytes(file.name)) + logged;
+    const wanted = checkpointBytes(this.#files.bytes(file.name)) + logged;
     return Math.max(0, wanted - this.#files.draftBytes(file.name));
   }
 

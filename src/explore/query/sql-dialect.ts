@@ -80,10 +80,10 @@ export interface SqlDialect {
   kept(column: Column): string;
   /** The value of such a form. */
   opened(kept: string, column: Column): string;
-  /** The place of the value at an index of the statement's values, from 0 on. */
-  place(index: number, value: SqlValue): string;
+  /** The parameter for the value at an index of the statement's values, from 0 on. */
+  parameter(index: number, value: SqlValue): string;
   /** A value of a column, or of its lists, in the type of the column: a conversion of each row costs as much as a sum. */
-  typed(place: string, column: Column): string;
+  typed(value: string, column: Column): string;
   lower(text: string): string;
   like(text: string, pattern: string): string;
   asText(value: string, type: ColumnType): string;
@@ -117,9 +117,9 @@ export class SqlValues {
     this.#dialect = dialect;
   }
 
-  /** @returns the place of a value in the statement. */
+  /** @returns the parameter that stands for a value in the statement. */
   add(value: SqlValue): string {
     this.list.push(value);
-    return this.#dialect.place(this.list.length - 1, value);
+    return this.#dialect.parameter(this.list.length - 1, value);
   }
 }

@@ -17,7 +17,7 @@ export interface SampledLines extends Pick<Sink, "write"> {
 type Dropped = (reason: "closed" | "queue_full", records: number, bytes: number) => void;
 
 const lineFeed = 0x0a;
-/** The place of a record that was taken: no line is there. */
+/** The position of a record that was taken: no line is there. */
 const taken = 2 ** 30;
 /**
  * When more is taken than a second may bring, the factor doubles at once, and once more after each of these parts of the lower rate: a

@@ -72,7 +72,7 @@ const highBacklog = 0.5;
 const lowBacklog = 0.1;
 const calmMs = 10_000;
 /** Not twice within this time: what a change brings shows later. */
-const settleMs = 250;
+const stepMs = 250;
 
 /** A lower factor must suffice for so much more than comes, or it would change to and fro. */
 const reserve = 1.25;
@@ -148,7 +148,7 @@ export class SamplingJudge {
   adapt(backlog: number, now: number): void {
     if (backlog > lowBacklog) this.#busyAt = now;
     const factor = this.#get(byLag);
-    if (backlog > highBacklog && now - this.#changedAt >= settleMs && factor < maxFactor) {
+    if (backlog > highBacklog && now - this.#changedAt >= stepMs && factor < maxFactor) {
       this.#set(byLag, 2 * factor);
       this.#changedAt = now;
     } else if (factor > 1 && now - this.#busyAt >= calmMs && now - this.#changedAt >= calmMs) {

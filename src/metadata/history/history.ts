@@ -19,11 +19,10 @@ import {
 import { randomUUID } from "node:crypto";
 import type { FileIo } from "../../base/file/index.ts";
 import { type Log, type Reporting, limitLog } from "../../base/report/index.ts";
-import { type EntryChange, isChange, yieldToEventLoop } from "../model/apply-writes.ts";
+import { type EntryChange, isChange, yieldToEventLoop, Watchers } from "../model/apply-writes.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import { differencesOf, findEdits, isInFile, type BaseEntry } from "./edits-by-hand.ts";
 import { fileMode, HistoryFiles, StateFile, type Segment } from "./history-files.ts";
-import { Watchers } from "../model/apply-writes.ts";
 import { HistoryMetrics, KeptChanges, type KeptChange, KeyTable } from "./kept-changes.ts";
 
 /** A commit that is about to be saved. */

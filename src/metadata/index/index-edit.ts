@@ -22,12 +22,11 @@ import {
 } from "./tree-nodes.ts";
 import { type Heap, HeapFullError, fullError, tooManyError, type IndexLimits } from "./heap.ts";
 import { type KeyWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
-import { type Releaser, type ChangesOf, rootOf, writeSnapshot } from "./snapshots.ts";
+import { type Releaser, type ChangesOf, rootOf, writeSnapshot, mostChanges } from "./snapshots.ts";
 import { NodeItems, spliceItems, takeNode, writeNode } from "./node-items.ts";
 import type { Family, Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { UdmEdit, UdmIndex, UdmMark } from "../model/udm-store.ts";
-import { mostChanges } from "./snapshots.ts";
 import type { EntryReader, EntryWriter } from "./entry-block.ts";
 import type { IndexState } from "./state-queries.ts";
 

@@ -1,8 +1,7 @@
 import type { Mirror } from "./mirror.ts";
 import type { Key } from "../../base/ip/index.ts";
-import { Watchers } from "../model/apply-writes.ts";
+import { Watchers, type EntryChange } from "../model/apply-writes.ts";
 import type { Sql } from "postgres";
-import type { EntryChange } from "../model/apply-writes.ts";
 import type { UdmChange, ChangeHead, HistoryQuery, UdmHistory } from "../history/change.ts";
 import { readChangeColumns, type ChangeColumns, arrayLiteral } from "./entry-rows.ts";
 import type { Log } from "../../base/report/index.ts";

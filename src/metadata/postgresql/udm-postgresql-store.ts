@@ -12,8 +12,7 @@ import {
 import { limitLog } from "../../base/report/index.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { type UdmCommit, UdmError, type UdmIndex } from "../model/udm-store.ts";
-import type { Batch, Outcome } from "../store/collector-store.ts";
-import { CollectorUdmStore, type UdmPlaces } from "../store/collector-store.ts";
+import { type Batch, type Outcome, CollectorUdmStore, type UdmPlaces } from "../store/collector-store.ts";
 import { logWrite } from "../store/store-reporting.ts";
 import { DatabaseHealth, PostgresqlMetrics } from "./database-reporting.ts";
 import { SharedHistory } from "./fetch-commits.ts";

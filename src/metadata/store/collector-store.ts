@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { type EntryChange, applyWrites } from "../model/apply-writes.ts";
+import { type EntryChange, applyWrites, Watchers } from "../model/apply-writes.ts";
 import {
   UdmError,
   type UdmCommit,
@@ -20,7 +20,6 @@ import type { UdmHistory } from "../history/change.ts";
 import { SharedIndex } from "../index/shared-index.ts";
 import { SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
 import type { UdmEntry } from "../model/entry.ts";
-import { Watchers } from "../model/apply-writes.ts";
 import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
 import { UdmLayers } from "./udm-layers.ts";
 

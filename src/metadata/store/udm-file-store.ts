@@ -16,8 +16,16 @@ import { UdmSaver, fileNameOf } from "./udm-saver.ts";
 import { UdmError, type UdmIndex, type UdmCommit } from "../model/udm-store.ts";
 import { logWarnings } from "./check-metadata-file.ts";
 import { logWrite, tryFolders } from "./store-reporting.ts";
-import { applyBatches, committed, type Outcome, originOf, type Batch } from "./collector-store.ts";
-import { CollectorUdmStore, type UdmFileStoreOptions, type UdmPlaces } from "./collector-store.ts";
+import {
+  applyBatches,
+  committed,
+  type Outcome,
+  originOf,
+  type Batch,
+  CollectorUdmStore,
+  type UdmFileStoreOptions,
+  type UdmPlaces,
+} from "./collector-store.ts";
 import { FileThread, loadBytes } from "./file-thread-client.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { MetadataHistory, type NewLayerChange } from "../history/history.ts";

@@ -1,4 +1,4 @@
-import { copyLines, lendLines, type MatchesLine, type ShapeLines, type Sink } from "../../record/index.ts";
+import { copyLines, leaseLines, type MatchesLine, type ShapeLines, type Sink } from "../../record/index.ts";
 import { dropField, type FieldEdit, LineEditor } from "./line-editor.ts";
 import { recordTypeOf, fieldKey, findValue } from "./line-fields.ts";
 import { recordTypes, type RecordType } from "./settings.ts";
@@ -130,11 +130,11 @@ function timeOf(line: Buffer, from: number, to: number): number {
 export function filteredSink(sink: Sink, filter: ShapeLines): Sink {
   const write = (lines: Uint8Array, count: number): void => {
     const passed = filter(lines, count);
-    if (passed !== undefined) lendLines(sink, passed.lines, passed.count, () => {});
+    if (passed !== undefined) leaseLines(sink, passed.lines, passed.count, () => {});
   };
   return {
     write,
-    lend(lines, count, done) {
+    lease(lines, count, done) {
       write(lines, count);
       done();
     },

@@ -22,7 +22,7 @@ export class MonitorSink implements Sink, Component {
     this.#bytes += lines.length;
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
+  lease(lines: Uint8Array, count: number, done: () => void): void {
     this.write(lines, count);
     done();
   }

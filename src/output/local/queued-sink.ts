@@ -104,7 +104,7 @@ export class BoundedQueue {
    *
    * @returns false when it does not fit; nothing was taken then, and `done` is not called.
    */
-  lend(lines: Uint8Array, count: number, done: () => void): boolean {
+  lease(lines: Uint8Array, count: number, done: () => void): boolean {
     if (this.#byteLength + lines.length > this.#maxBytes) return false;
     this.#add({ bytes: lines, count, done });
     return true;
@@ -197,7 +197,7 @@ const gatherBytes = 512 * 1024;
 const abortMs = 500;
 
 /**
- * A bounded queue with one outlet behind it and one write under way at a time. `write` only copies into the queue, `lend`
+ * A bounded queue with one outlet behind it and one write under way at a time. `write` only copies into the queue, `lease`
  * not even that.
  *
  * - A chunk that does not fit into the queue is dropped and counted.
@@ -241,8 +241,8 @@ export abstract class QueuedSink implements Sink, Component {
     else this.#drop("queue_full", count, lines.length);
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
-    if (this.#ended === undefined && this.#queue.lend(lines, count, done)) {
+  lease(lines: Uint8Array, count: number, done: () => void): void {
+    if (this.#ended === undefined && this.#queue.lease(lines, count, done)) {
       this.#idle.end();
       return;
     }

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { promisify } from "node:util";
 import { errorCode } from "../../base/file/index.ts";
 import type { Clock } from "../../base/report/index.ts";
-import { type Sink, lendLines } from "../../record/index.ts";
+import { type Sink, leaseLines } from "../../record/index.ts";
 import { reasonOf } from "../delivery/output-adapter.ts";
 import { OutletClosedError, type Outlet, type OutputOptions, QueuedSink } from "./queued-sink.ts";
 
@@ -83,9 +83,9 @@ export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: 
       const wanted = pass(count);
       if (wanted > 0) sink.write(wanted === count ? lines : firstLines(lines, wanted), wanted);
     },
-    lend(lines, count, done) {
+    lease(lines, count, done) {
       const wanted = pass(count);
-      if (wanted > 0) lendLines(sink, wanted === count ? lines : firstLines(lines, wanted), wanted, done);
+      if (wanted > 0) leaseLines(sink, wanted === count ? lines : firstLines(lines, wanted), wanted, done);
       else done();
     },
   };
@@ -223,7 +223,7 @@ export class StdoutSink extends QueuedSink {
     this.#fd = fd;
     const queue: Sink = {
       write: (lines, count) => super.write(lines, count),
-      lend: (lines, count, done) => super.lend(lines, count, done),
+      lease: (lines, count, done) => super.lease(lines, count, done),
     };
     const target = isPretty ? prettySink(queue) : queue;
     const leftOut = (records: number): void => this.report.leftOut(records);
@@ -234,8 +234,8 @@ export class StdoutSink extends QueuedSink {
     this.#taker.write(lines, count);
   }
 
-  override lend(lines: Uint8Array, count: number, done: () => void): void {
-    lendLines(this.#taker, lines, count, done);
+  override lease(lines: Uint8Array, count: number, done: () => void): void {
+    leaseLines(this.#taker, lines, count, done);
   }
 
   protected override async open(): Promise<Outlet> {

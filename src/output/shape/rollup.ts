@@ -1,4 +1,4 @@
-import { LineWalker, lendLines, type Sink } from "../../record/index.ts";
+import { LineWalker, leaseLines, type Sink } from "../../record/index.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
 import type { RollupReport } from "../output-metrics.ts";
 
@@ -382,10 +382,10 @@ export class RollupSink implements Sink, Component {
     }
     if (added > 0) this.#report.added(added);
     if (overflowed > 0) this.#report.overflowed(overflowed);
-    if (others.length > 0) lendLines(this.#sink, Buffer.concat(others), others.length, () => {});
+    if (others.length > 0) leaseLines(this.#sink, Buffer.concat(others), others.length, () => {});
   }
 
-  lend(lines: Uint8Array, count: number, done: () => void): void {
+  lease(lines: Uint8Array, count: number, done: () => void): void {
     this.write(lines, count);
     done();
   }
@@ -456,7 +456,7 @@ export class RollupSink implements Sink, Component {
     }
     if (count === 0) return false;
     this.#report.written(count);
-    lendLines(this.#sink, Buffer.from(text, "latin1"), count, () => {});
+    leaseLines(this.#sink, Buffer.from(text, "latin1"), count, () => {});
     return true;
   }
 }

@@ -7,19 +7,19 @@ import type { Key } from "../../base/ip/index.ts";
 export class FilterError extends Error {
   readonly code = "bad_filter";
   /** Where in the text something is wrong: columns and lines count from 1, columns in UTF-16 units. */
-  readonly place: { readonly line: number; readonly column: number };
-  /** What is wrong, without the place and the line. */
+  readonly location: { readonly line: number; readonly column: number };
+  /** What is wrong, without the location and the line. */
   readonly fault: string;
 
   /** @param at, length of the fault in the text, in UTF-16 units. */
   constructor(source: string, text: string, at: number, length: number, fault: string) {
     const lineStart = text.lastIndexOf("\n", at - 1) + 1;
     const lineEnd = text.indexOf("\n", lineStart) < 0 ? text.length : text.indexOf("\n", lineStart);
-    const place = { line: text.slice(0, lineStart).split("\n").length, column: at - lineStart + 1 };
+    const location = { line: text.slice(0, lineStart).split("\n").length, column: at - lineStart + 1 };
     const shown = excerpt(text.slice(lineStart, lineEnd), at - lineStart, Math.max(1, length));
-    super(`${source}:${place.line}:${place.column}: ${fault}\n${shown}`);
+    super(`${source}:${location.line}:${location.column}: ${fault}\n${shown}`);
     this.name = "FilterError";
-    this.place = place;
+    this.location = location;
     this.fault = fault;
   }
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { nodeFileIo } from "../../../src/base/file/index.ts";
+import { LastCopies } from "../../../src/metadata/index.ts";
 import { allTests, cleanUp } from "../../support/clean-up.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { startSources, startStandIn, type StandIn } from "./source-rig.ts";
@@ -351,6 +353,20 @@ suite("a source", () => {
     assert.deepEqual(third.entries("plan"), []);
     assert.equal(await third.metrics.value("netgloss_source_copy_failures_total", { source: "plan" }), 1);
     await third.stop();
+  });
+
+  test("knows a file again by its size, time and number, as the copies of all versions have them", async () => {
+    const directory = temporary();
+    const path = join(directory, "plan.json");
+    await writeFile(path, JSON.stringify(list(2)));
+    // As milliseconds this time is one number by Node.js, and another one when its nanoseconds are divided.
+    await utimes(path, 1_790_000_000.7654321, 1_790_000_000.7654321);
+    const rig = await startSources(`- {name: plan, kind: json, path: ${JSON.stringify(path)}}`, { directory });
+    await rig.run("plan");
+    await rig.stop();
+    const { size, mtimeMs, ino } = await stat(path);
+    const copy = await new LastCopies(directory, nodeFileIo, "next").read("plan");
+    assert.equal(copy?.validators.stamp, `${size} ${mtimeMs} ${ino}`);
   });
 
   test("of several gives one address the entry of the first by priority; a file read again keeps what stays", async () => {

@@ -33,14 +33,14 @@ test("lines in shared memory are lent, those one behind the other as one; others
   const { lessor, messages, dropped } = lend(1000);
   const slab = shared("a\nb\nc\nd\n");
   const done: string[] = [];
-  lessor.lend(slab.subarray(0, 2), 1, () => done.push("a"));
-  lessor.lend(slab.subarray(2, 4), 1, () => done.push("b"));
-  lessor.lend(slab.subarray(6, 8), 1, () => done.push("d"));
-  lessor.lend(Buffer.from("e\n"), 1, () => done.push("e"));
+  lessor.lease(slab.subarray(0, 2), 1, () => done.push("a"));
+  lessor.lease(slab.subarray(2, 4), 1, () => done.push("b"));
+  lessor.lease(slab.subarray(6, 8), 1, () => done.push("d"));
+  lessor.lease(Buffer.from("e\n"), 1, () => done.push("e"));
   lessor.write(Buffer.from("f\n"), 1);
   assert.deepEqual(done, ["e"], "what is copied is not needed any more");
-  lessor.lend(slab.subarray(0, 4), 2, () => done.push("ab again"));
-  lessor.lend(slab.subarray(4, 6), 1, () => done.push("c"));
+  lessor.lease(slab.subarray(0, 4), 2, () => done.push("ab again"));
+  lessor.lease(slab.subarray(4, 6), 1, () => done.push("c"));
   await nextCycle();
   assert.equal(messages.length, 0, "a message waits for more");
   lessor.flush();
@@ -79,8 +79,8 @@ test("no more is lent than the queue may hold, and what a dead thread had is cou
   const { lessor, messages, dropped } = lend(10);
   let done = 0;
   const one = (): void => void done++;
-  lessor.lend(shared("12345\n"), 1, one);
-  lessor.lend(shared("12345\n"), 1, one);
+  lessor.lease(shared("12345\n"), 1, one);
+  lessor.lease(shared("12345\n"), 1, one);
   assert.deepEqual([done, dropped], [1, [["queue_full", 1]]]);
   lessor.write(Buffer.from("123\n"), 1);
   lessor.write(Buffer.from("1\n"), 1);
@@ -99,7 +99,7 @@ test("no more is lent than the queue may hold, and what a dead thread had is cou
 test("what waits when the other thread dies is lost with it, and counted", () => {
   const { lessor, messages, dropped } = lend(1000);
   let done = 0;
-  lessor.lend(shared("1\n"), 1, () => void done++);
+  lessor.lease(shared("1\n"), 1, () => void done++);
   lessor.reset();
   lessor.flush();
   assert.deepEqual([done, messages.length, dropped], [1, 0, [["thread_died", 1]]]);
@@ -107,10 +107,10 @@ test("what waits when the other thread dies is lost with it, and counted", () =>
 
 test("a message goes when there is much to bring, or after its time", async () => {
   const { lessor, messages } = lend(80, 1);
-  lessor.lend(shared("123456789\n"), 1, () => {});
+  lessor.lease(shared("123456789\n"), 1, () => {});
   assert.equal(messages.length, 1, "an eighth of the queue");
-  lessor.lend(shared("1234\n"), 1, () => {});
-  lessor.lend(shared("1\n"), 1, () => {});
+  lessor.lease(shared("1234\n"), 1, () => {});
+  lessor.lease(shared("1\n"), 1, () => {});
   assert.equal(messages.length, 1);
   await until("the others follow", () => messages.length === 2);
   assert.equal(messages[1]?.length, 2);

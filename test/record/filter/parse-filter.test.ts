@@ -162,7 +162,7 @@ test("faults say what is wrong, and where", () => {
   for (const [text, line, column, fault] of faults) {
     const error = faultOf(text);
     assert.match(error.fault, fault, text);
-    assert.deepEqual(error.place, { line, column }, `${text}: ${error.message}`);
+    assert.deepEqual(error.location, { line, column }, `${text}: ${error.message}`);
     const [, shown = "", carets = ""] = error.message.split("\n");
     assert.equal(carets.indexOf("^"), column + 1, text);
     assert.ok(shown.includes(text.split("\n")[line - 1]?.slice(0, column - 1) ?? ""), text);

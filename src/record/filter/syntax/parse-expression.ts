@@ -4,7 +4,7 @@ import { readTokens, type Token } from "./read-tokens.ts";
 export const operatorNames = ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "exists"] as const;
 export type Operator = (typeof operatorNames)[number];
 
-/** A filter as it is written: names and values are words and texts with their places. */
+/** A filter as it is written: names and values are words and texts with their locations. */
 export type Expression =
   | { readonly kind: "and" | "or"; readonly terms: readonly Expression[] }
   | { readonly kind: "not"; readonly term: Expression }

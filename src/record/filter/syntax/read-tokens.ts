@@ -2,7 +2,7 @@ import { FilterError } from "../filter.ts";
 
 export type TokenKind = "word" | "text" | "name" | "operator" | "open" | "close" | "comma" | "end";
 
-/** A piece of a filter. `text` is what is meant: without quotes, operators in their one form. */
+/** A part of a filter. `text` is what is meant: without quotes, operators in their one form. */
 export interface Token {
   readonly kind: TokenKind;
   readonly text: string;
@@ -27,7 +27,7 @@ const brackets: Readonly<Record<string, TokenKind>> = {
 };
 
 /**
- * Cuts a filter into tokens. Words are bare; texts are in quotes, with JSON's escapes in double ones; names are in backquotes. `#` begins a comment
+ * Cuts a filter into tokens. Words have no quotes; texts are in quotes, with JSON's escapes in double ones; names are in backquotes. `#` begins a comment
  * up to the end of its line.
  *
  * @param source what the text is called in errors.
