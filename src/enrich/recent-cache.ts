@@ -33,12 +33,12 @@ export class RecentCache<Value, Key = string> {
     this.#young = new Map();
   }
 
-  /** How many values it holds. */
+  /** Returns how many values it holds. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
-  /** How many values have been dropped to make room. */
+  /** Returns how many values have been dropped to make room. */
   get evictions(): number {
     return this.#evictions;
   }

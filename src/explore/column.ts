@@ -109,14 +109,14 @@ export function withoutTwins(columns: readonly Column[]): readonly Column[] {
 const ends: readonly string[] = ["flow.src.", "flow.dst.", "flow.export."];
 const inTable: ReadonlySet<string> = new Set(recordFields.map(({ name }) => name));
 
-/** Whether a name is a key of the operator's metadata below an end of a flow or the exporter, such as `flow.src.site.name`. */
+/** Tells whether a name is a key of the operator's metadata below an end of a flow or the exporter, such as `flow.src.site.name`. */
 export function isMetadataName(name: string): boolean {
   if (inTable.has(name) || !ends.some((end) => name.startsWith(end))) return false;
   const found = findField(name);
   return found !== undefined && "pattern" in found && found.type === "keyword";
 }
 
-/** Whether rollups keep a field that records have. Keys of metadata are kept. */
+/** Tells whether rollups keep a field that records have. Keys of metadata are kept. */
 export function createRollupFields(further: readonly string[]): (field: string) => boolean {
   const named = new Set(further);
   return (field) => rolledUp.has(field) || named.has(field) || isMetadataName(field);

@@ -136,7 +136,7 @@ function createWriters(options: FlowPipelineOptions, settings: TemplateSettings,
   const common = { lines, enricher, communityId, filter, workspace, ends, counters };
   const { applications } = options;
   const flows = new LineWriter({ ...common, reader, times, communityIdSeed, applications, counts: slowFields });
-  const samples = new KernelSampleLines(common, flows.book, paths);
+  const samples = new KernelSampleLines(common, flows.instructions, paths);
   return { times, reader, workspace, sink, filter, lines, slowFields, paths, ends, flows, samples };
 }
 

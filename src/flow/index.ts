@@ -41,7 +41,7 @@ export {
   type StateFiles,
 } from "./exporters/state/state-store.ts";
 export type { FlowEndsOptions } from "./line/flow-ends.ts";
-export { joinedFields, type JoinedField } from "./kernel/end-names.ts";
+export { joinedFields, type JoinedField } from "./kernel/program-writer.ts";
 export { Tee, type TeeOptions } from "./relay/tee.ts";
 export { SharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
 export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-store.ts";

@@ -292,7 +292,7 @@ function viewOf(slab: Buffer): DataView {
   return new DataView(slab.buffer, slab.byteOffset, slab.length);
 }
 
-/** How many decimal digits a uint32 has. */
+/** Returns how many decimal digits a uint32 has. */
 function decimalDigits(value: number): number {
   if (value < 100_000) {
     if (value < 100) return value < 10 ? 1 : 2;

@@ -3,11 +3,11 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 576,
+  files: 570,
   singleUserFiles: 84,
-  interfaces: 1013,
-  interfacesWithOneImplementation: 87,
-  longFunctions: 20,
+  interfaces: 1002,
+  interfacesWithOneImplementation: 81,
+  longFunctions: 15,
   testImportsPastDoors: 247,
 } as const;
 

@@ -10,7 +10,7 @@ export function hashOf(object: number, a: number, b: number, c: number, d: numbe
   return hash ^ (hash >>> 13);
 }
 
-/** Whether the words are those of an IPv4 address. */
+/** Tells whether the words are those of an IPv4 address. */
 export function isIpv4(a: number, b: number, c: number): boolean {
   return c === 0xffff && a === 0 && b === 0;
 }

@@ -1,7 +1,7 @@
 import type { AddressRange } from "../../metadata/index.ts";
 import { isIpv4 } from "./address-limbs.ts";
 
-/** Whether one stamp is later than another. */
+/** Tells whether one stamp is later than another. */
 export function isLater(stamp: number, than: number): boolean {
   return (stamp - than) << 3 > 0;
 }

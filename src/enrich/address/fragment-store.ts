@@ -106,7 +106,7 @@ export class FragmentStore {
     return this.#young.at;
   }
 
-  /** Whether any fragment has room in the young arena. */
+  /** Tells whether any fragment has room in the young arena. */
   hasRoom(): boolean {
     return this.#young.end + maxStored <= this.#arenaBytes;
   }

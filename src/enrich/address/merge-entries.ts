@@ -71,7 +71,7 @@ class MetadataKeys {
   }
 }
 
-/** Whether one of two keys is a group that has the other: `.site` and `.site.name`. */
+/** Tells whether one of two keys is a group that has the other: `.site` and `.site.name`. */
 function isInTheWay(key: MetadataKey, other: MetadataKey): boolean {
   return isBelow(key, other) || isBelow(other, key);
 }
@@ -199,7 +199,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** Whether one key's text is before another's. */
+/** Tells whether one key's text is before another's. */
 function isBefore(key: MetadataKey, other: MetadataKey): boolean {
   return key.order === other.order ? key.text < other.text : key.order < other.order;
 }

@@ -63,7 +63,7 @@ export class DataReader {
     this.#readValue(this.#wanted);
   }
 
-  /** Whether there is anything: a map where keys are wanted, else a text or a number. */
+  /** Tells whether there is anything: a map where keys are wanted, else a text or a number. */
   has(slot: number): boolean {
     return this.#types[slot] !== 0;
   }

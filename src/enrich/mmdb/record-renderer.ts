@@ -72,7 +72,7 @@ export const maxNameBytes = 6 * 3 * maxText + 2;
 /** The name of a field is no longer, with its quotes, comma and colon. */
 export const maxStart = 64;
 
-/** Whether the text in a slot is a name. */
+/** Tells whether the text in a slot is a name. */
 export function isName(found: DataReader, slot: number): boolean {
   const length = found.length(slot);
   if (length === 0 || length > 3 * maxText) return false;

@@ -37,7 +37,7 @@ const damaged = ".damaged";
 const draft = ".draft";
 const sorted = "-sorted";
 
-/** Whether a file has the rows of another one, sorted. */
+/** Tells whether a file has the rows of another one, sorted. */
 export function isSorted(name: string): boolean {
   return name.endsWith(sorted);
 }

@@ -190,7 +190,7 @@ export class Rollups {
     return this.#files.reduce((sum, { name }) => sum + this.#own.bytes(name), 0);
   }
 
-  /** Whether a complete file of rows has no rollups yet, and gets them. */
+  /** Tells whether a complete file of rows has no rollups yet, and gets them. */
   lacks({ id, isComplete, rows, to }: Partition): boolean {
     const isNew = isComplete && rows > 0 && !this.#done.has(id);
     return isNew && this.#context.config.rollups.maxDays > 0 && (to ?? 0) >= this.#oldest();

@@ -44,7 +44,7 @@ export class Retention {
     return sizes.reduce((sum, size) => sum + size, files.damagedBytes());
   }
 
-  /** Whether there is room for all that is under way. */
+  /** Tells whether there is room for all that is under way. */
   hasRoom(): boolean {
     return this.#wanted() <= this.#config.maxBytes;
   }

@@ -87,9 +87,9 @@ export interface SqlDialect {
   lower(text: string): string;
   like(text: string, pattern: string): string;
   asText(value: string, type: ColumnType): string;
-  /** Whether an address lies between two, both included. */
+  /** Returns a condition that is true of an address between two, both included. */
   isBetween(address: string, first: Address, last: Address, values: SqlValues): string;
-  /** Whether something is true of an element of a list. */
+  /** Returns a condition that is true of a list with an element of which something is true. */
   anyElement(list: string, isTrue: (element: string) => string): string;
   isNotEmpty(list: string): string;
   /** A row for each element of a list, and one with NULL for an empty or absent list. */

@@ -7,7 +7,7 @@ export interface SampledLines extends Pick<Sink, "write"> {
   readonly allocate: AllocateSlab;
   /** Of lines that are written at once. */
   readonly maxLength: number;
-  /** Whether lines would not be lost. */
+  /** Tells whether lines would not be lost. */
   hasRoom(): boolean;
   /** Parts what was written from what follows, which stands for another number of records. */
   part(): void;

@@ -59,7 +59,7 @@ export function lostRecords({ lost }: SamplingMemory): number {
   return Number(Atomics.load(new BigInt64Array(lost), 0));
 }
 
-/** How many records one that is taken stands for at present. */
+/** Returns how many records one that is taken stands for at present. */
 export function factorIn(words: Int32Array): number {
   return Math.max(Atomics.load(words, samplingWords.byRate), Atomics.load(words, samplingWords.byLag));
 }
@@ -102,7 +102,7 @@ export class SamplingJudge {
     this.#begin(this.#get(byRate));
   }
 
-  /** How many records one that is taken stands for at present. */
+  /** Returns how many records one that is taken stands for at present. */
   get factor(): number {
     return factorIn(this.#cells);
   }
@@ -135,7 +135,7 @@ export class SamplingJudge {
     this.#begin(factor);
   }
 
-  /** Whether the reader has kept up for a while. @param now milliseconds, monotonic. */
+  /** Tells whether the reader has kept up for a while. @param now milliseconds, monotonic. */
   isCalm(now: number): boolean {
     return this.#get(byLag) === 1 && now - this.#busyAt >= calmMs;
   }

@@ -6,13 +6,13 @@ import {
   type AddressAdditions,
 } from "../../record/index.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
-import { joinedFields, roleMethods } from "./end-names.ts";
+import { joinedFields, roleMethods } from "./program-writer.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.gen.ts";
 import * as layout from "./layout.gen.ts";
 import { lineKernel } from "./gen/line-kernel.ts";
 
-// Pieces of text as numbers, lowest byte first, to be stored by one instruction. A piece shorter than its number has zeros
-// above it: its length is 4 - (clz32(piece) >>> 3).
+// Chunks of text as numbers, lowest byte first, to be stored by one instruction. A chunk shorter than its number has zeros
+// above it: its length is 4 - (clz32(chunk) >>> 3).
 
 const asNumber = (text: string): number => Buffer.from(text.padEnd(4, "\0")).readUInt32LE();
 
@@ -121,9 +121,9 @@ function renderIcmpNames(): Uint8Array {
     if (end > layout.icmpTextsEnd) throw new RangeError("there is no room for the names of ICMP");
     return at;
   };
-  const putPair = (place: number, first: number, second: number): void => {
-    bytes.writeUInt32LE(first, place - layout.icmpNames);
-    bytes.writeUInt32LE(second, place - layout.icmpNames + 4);
+  const putPair = (at: number, first: number, second: number): void => {
+    bytes.writeUInt32LE(first, at - layout.icmpNames);
+    bytes.writeUInt32LE(second, at - layout.icmpNames + 4);
   };
   const putField = (entry: number, name: string, value: string): void => {
     const text = renderFields([[name, value]]);

@@ -71,7 +71,7 @@ export const variable = 65535;
 export const markSource = 1;
 export const markDestination = 2;
 export const markOpen = 4;
-export const markPiece = 8;
+export const markChunk = 8;
 export const markLine = 16;
 /** Parts of the text of an address: where it begins; bytes of the first part, and where the second one begins, 16 bits each; where it ends. */
 export const markText = 24;
@@ -462,7 +462,7 @@ export const extraRoom = 332;
 /** A bit for each name that the record has got. */
 export const takenNames = 336;
 /** Whether every line is left without its additions. */
-export const isBare = 344;
+export const isUnenriched = 344;
 /** By the last flow that showed it; the kernel learns it unless it is orderIsNotLearnt. */
 export const icmpOrder = 345;
 /** What is done with source and destination, and a bit for each joined field at the position of its number. */

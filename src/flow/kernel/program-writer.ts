@@ -1,5 +1,26 @@
-import { joinedFields } from "./end-names.ts";
 import * as layout from "./layout.gen.ts";
+
+/** The rules by which a client is found, in their order; the number of each in the layout is one more than its position. */
+export const roleMethods = [
+  "biflow_direction",
+  "initiator",
+  "event",
+  "tcp_syn",
+  "icmp_type",
+  "learnt",
+  "port",
+] as const;
+export type RoleMethod = (typeof roleMethods)[number];
+
+/** Fields that are there of source and destination, and of both together; the number of each is one more than its position. */
+export const joinedFields = [
+  "as.label",
+  "geo.city.name",
+  "geo.country.name",
+  "ip.subnet.tags",
+  "sec.threat.name",
+] as const;
+export type JoinedField = (typeof joinedFields)[number];
 
 /** What an operation writes of the ends of a flow. */
 interface EndMark {
@@ -20,7 +41,7 @@ export function endMark(
 ): EndMark {
   const begins = [...text.matchAll(/,"flow\.(?:src|dst)\./g)];
   if (fields.some((name) => nameOfEnd.test(name))) {
-    return { mark: begins.length === 0 ? layout.markPiece : layout.markLine, name: 0 };
+    return { mark: begins.length === 0 ? layout.markChunk : layout.markLine, name: 0 };
   }
   const [first] = begins;
   if (first === undefined) return nothing;

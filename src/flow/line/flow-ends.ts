@@ -5,7 +5,7 @@ import {
   type RenderedFields,
   type Workspace,
 } from "../../record/index.ts";
-import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/end-names.ts";
+import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/program-writer.ts";
 import * as layout from "../kernel/layout.gen.ts";
 
 /** Which end of a flow is its client. */
@@ -47,7 +47,7 @@ function completeEnds(
     if (isFree(as)) texts.push(`,${JSON.stringify(as)}:${value}`);
   };
   for (const [name, value] of record) take(name, renderField(name, value).slice(JSON.stringify(name).length + 2));
-  for (const piece of rendered) for (const [name, value] of splitFields(piece)) take(name, value);
+  for (const fields of rendered) for (const [name, value] of splitFields(fields)) take(name, value);
   for (const name of joinedFields) {
     const both = values.get(name);
     if (both === undefined || !isFree(name)) continue;

@@ -211,7 +211,7 @@ interface SetContext {
 export const lineSlack = 64;
 
 /** An enricher of which the kernel does nothing: what it adds is added to the fields of the line. */
-const bareEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
+const noEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
 
 /** Whether the kernel can do what an enricher adds: one table of addresses, one of applications, and not too many numbers. */
 function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
@@ -246,7 +246,7 @@ export class KernelContext {
   readonly nameBits: NameBits;
   readonly values: RecordSlots;
   /** Whether additions to the lines of the exporter at hand are made otherwise. */
-  isBare = false;
+  #isUnenriched = false;
   readonly #parts: LineParts;
   readonly #view: DataView;
   readonly #exporter: ExporterAdditions;
@@ -259,7 +259,7 @@ export class KernelContext {
     const { lines } = parts.enricher;
     this.#parts = parts;
     this.#view = workspace.view;
-    this.enricher = lines !== undefined && canEnrich(lines) ? lines : bareEnricher;
+    this.enricher = lines !== undefined && canEnrich(lines) ? lines : noEnricher;
     const { numbers } = this.enricher;
     const filtered = filter === undefined ? [] : filterFields(filter.filter);
     this.slots = slotsOf(numbers, counters, filtered);
@@ -305,14 +305,14 @@ export class KernelContext {
 
   /** Begins the lines of an exporter. @param address as records have it. */
   begin(address: string): void {
-    this.isBare = !this.#exporter.use(address);
+    this.#isUnenriched = !this.#exporter.use(address);
     const { numberTables } = this.#exporter;
     for (let i = 0; i < numberTables.length; i++) {
       this.#view.setUint8(blockOf(i) + layout.numberIsOn, numberTables[i] === undefined ? 0 : 1);
     }
     this.#apps.begin();
     const [text] = this.#exporter.texts;
-    if (text !== undefined && !this.isBare) copyText(this.#view, layout.exporterText, text.text, 0, text.length);
+    if (text !== undefined && !this.#isUnenriched) copyText(this.#view, layout.exporterText, text.text, 0, text.length);
   }
 
   /** Bytes of what the address of the exporter adds at most, whether the kernel adds it or not. */
@@ -324,14 +324,14 @@ export class KernelContext {
   set(of: SetContext): void {
     const view = this.#view;
     const isKnown = Number.isFinite(of.uptime);
-    const exporterLength = this.isBare ? 0 : this.#exporter.length();
+    const exporterLength = this.#isUnenriched ? 0 : this.#exporter.length();
     writeInteger(view, layout.exportTime, of.exportTime);
     writeInteger(view, layout.uptime, isKnown ? of.uptime : 0);
     view.setUint8(layout.uptimeIsKnown, isKnown ? 1 : 0);
     view.setUint8(layout.uptimeIsOfHeader, of.isHeaderUptime ? 1 : 0);
     view.setUint8(layout.rateIsOfRecord, of.isRateOfRecord ? 1 : 0);
     view.setUint8(layout.hasNames, of.hasNames ? 1 : 0);
-    view.setUint8(layout.isBare, this.isBare ? 1 : 0);
+    view.setUint8(layout.isUnenriched, this.#isUnenriched ? 1 : 0);
     view.setFloat64(layout.rate, of.rate, true);
     view.setUint32(layout.headLength, of.headLength, true);
     view.setUint32(layout.exporterLength, exporterLength, true);

@@ -8,23 +8,23 @@ import { LineBuffer, type RecordFields, type Scalar, type Value, type Workspace 
 /** @param value a uint32. */
 function writeUint32(out: DataView, at: number, value: number): number {
   if (value < 10_000) {
-    const piece = digits[value] as number;
-    out.setUint32(at, piece, true);
-    return at + 4 - (Math.clz32(piece) >>> 3);
+    const chunk = digits[value] as number;
+    out.setUint32(at, chunk, true);
+    return at + 4 - (Math.clz32(chunk) >>> 3);
   }
   const upper = (value / 10_000) >>> 0;
   const lower = fourDigits[value - upper * 10_000] as number;
   if (upper < 10_000) {
-    const piece = digits[upper] as number;
-    out.setUint32(at, piece, true);
-    const end = at + 4 - (Math.clz32(piece) >>> 3);
+    const chunk = digits[upper] as number;
+    out.setUint32(at, chunk, true);
+    const end = at + 4 - (Math.clz32(chunk) >>> 3);
     out.setUint32(end, lower, true);
     return end + 4;
   }
   const top = (upper / 10_000) >>> 0;
-  const piece = digits[top] as number;
-  out.setUint32(at, piece, true);
-  const end = at + 4 - (Math.clz32(piece) >>> 3);
+  const chunk = digits[top] as number;
+  out.setUint32(at, chunk, true);
+  const end = at + 4 - (Math.clz32(chunk) >>> 3);
   out.setUint32(end, fourDigits[upper - top * 10_000] as number, true);
   out.setUint32(end + 4, lower, true);
   return end + 8;
@@ -61,7 +61,7 @@ function paddedView(bytes: Uint8Array): DataView {
   return new DataView(padded.buffer);
 }
 
-/** A piece of JSON that many lines have, ready to be copied. */
+/** A fragment of JSON that many lines have, ready to be copied. */
 interface LineText {
   readonly view: DataView;
   readonly length: number;
@@ -91,7 +91,7 @@ export function putText(out: DataView, at: number, text: LineText): number {
   return at + length;
 }
 
-/** Pieces of JSON by a small number. */
+/** Fragments of JSON by a small number. */
 export interface TextTable {
   readonly texts: DataView;
   /** Where the text of each number begins; one more for the end of the last. */

@@ -10,7 +10,7 @@ import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import { toUnsigned } from "../elements/mapping/convert-type.ts";
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
-import type { StepBook } from "../wire/steps/step-book.ts";
+import type { InstructionTable } from "../wire/steps/instruction-table.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import type { LineHelper } from "./write-field.ts";
 import type { RecordSlots } from "./record-slots.ts";
@@ -138,7 +138,7 @@ const maxUtf8 = 3;
 /** What helpers are made with. */
 interface HelperParts {
   readonly workspace: Workspace;
-  readonly book: StepBook;
+  readonly instructions: InstructionTable;
   readonly times: TimeFormat;
   readonly reader: RecordReader;
   readonly counters: CounterNames;
@@ -170,7 +170,7 @@ export class LineHelpers {
   #replaced = 0;
 
   constructor(parts: HelperParts) {
-    const { workspace, book, times, reader, counters } = parts;
+    const { workspace, instructions, times, reader, counters } = parts;
     const { bytes: memory, view } = workspace;
     this.#parts = parts;
     this.#memory = memory;
@@ -181,7 +181,7 @@ export class LineHelpers {
     };
     this.#fields = new LineFields(this.#places);
     this.#listText = new ListText(reader, this.#places, times);
-    this.#sections = new SectionSteps(workspace, book, this.#places, times, counters);
+    this.#sections = new SectionSteps(workspace, instructions, this.#places, times, counters);
     this.#writer = new ValueWriter(workspace);
   }
 

@@ -23,7 +23,7 @@ import { flowRate, isOneRate, type RateSources, type RecordSampling } from "../e
 import type { IcmpOrder } from "../exporters/exporter.ts";
 import type { Applications } from "../exporters/options.ts";
 import type { Plan, RecordContext } from "../exporters/plan.ts";
-import { StepBook } from "../wire/steps/step-book.ts";
+import { InstructionTable } from "../wire/steps/instruction-table.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import { CompiledPlans, type CompiledPlan } from "./compiled-plans.ts";
 import { KernelContext, lineSlack, type LineParts } from "./kernel-context.ts";
@@ -129,7 +129,7 @@ const wordBytes = 8;
 export class LineWriter implements FlowReader {
   readonly plans: CompiledPlans;
   /** Steps for the kernels of the workspace. */
-  readonly book: StepBook;
+  readonly instructions: InstructionTable;
   readonly #parts: LineWriterParts;
   readonly #memory: Buffer;
   readonly #view: DataView;
@@ -155,8 +155,17 @@ export class LineWriter implements FlowReader {
     this.#context = context;
     this.#view.setUint16(layout.communityIdSeed, parts.communityIdSeed);
     this.#head = new LineHead(workspace.bytes, layout.headText, layout.headTextBytes);
-    this.book = new StepBook({ workspace, slots });
-    const helpers = new LineHelpers({ workspace, book: this.book, times, reader, counters, values, slots, counts });
+    this.instructions = new InstructionTable({ workspace, slots });
+    const helpers = new LineHelpers({
+      workspace,
+      instructions: this.instructions,
+      times,
+      reader,
+      counters,
+      values,
+      slots,
+      counts,
+    });
     const names = new OptionNames(workspace, slots, values, (at, length) => helpers.applicationText(at, length));
     this.#helpers = helpers;
     this.#names = names;

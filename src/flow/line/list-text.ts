@@ -5,7 +5,7 @@ import { bytesLayer, type BytesLayer, type CounterNames } from "../elements/mapp
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { ipLengthOf, levelWithin, PacketSteps } from "../wire/packet/packet-steps.ts";
 import { createParsedPacket, parsePacket } from "../wire/packet/parse-packet.ts";
-import type { Step, StepBook } from "../wire/steps/step-book.ts";
+import type { Step, InstructionTable } from "../wire/steps/instruction-table.ts";
 import { StepList, readPart, type PartRead, type StepSink } from "../wire/steps/steps.ts";
 import {
   findSection,
@@ -56,7 +56,7 @@ const maxNumber = 0xffff_ffff;
 
 /** Makes steps for the kernel of the beginning of a packet in a record, as `putSection` makes fields. */
 export class SectionSteps {
-  readonly #book: StepBook;
+  readonly #instructions: InstructionTable;
   readonly #places: FieldPlaces;
   readonly #times: TimeFormat;
   readonly #bytesName: string;
@@ -75,16 +75,22 @@ export class SectionSteps {
   #isEmpty = true;
 
   /**
-   * @param workspace of the kernel that writes the steps, as the book.
+   * @param workspace of the kernel that writes the steps, as the instructions.
    * @param places where the fields of the record at hand are.
    */
-  constructor(workspace: Workspace, book: StepBook, places: FieldPlaces, times: TimeFormat, counters: CounterNames) {
-    this.#book = book;
+  constructor(
+    workspace: Workspace,
+    instructions: InstructionTable,
+    places: FieldPlaces,
+    times: TimeFormat,
+    counters: CounterNames,
+  ) {
+    this.#instructions = instructions;
     this.#places = places;
     this.#times = times;
     this.#bytesName = counters.bytes.exported;
     this.#packetsName = counters.packets.exported;
-    this.#list = new StepList(book, workspace);
+    this.#list = new StepList(instructions, workspace);
   }
 
   /** Where the list ends. */
@@ -103,7 +109,11 @@ export class SectionSteps {
     const { start, name, at, length } = findSection(section, source, this.#places);
     if (length === 0) return 0;
     const list = this.#list;
-    const { packets, count, bytes } = (this.#steps ??= makeSteps(this.#book, this.#bytesName, this.#packetsName));
+    const { packets, count, bytes } = (this.#steps ??= makeSteps(
+      this.#instructions,
+      this.#bytesName,
+      this.#packetsName,
+    ));
     const first = startOf(record, source.view, start, at);
     if (first !== undefined) {
       parsePacket(source.bytes, at, at + length, first, this.#packet);
@@ -119,8 +129,8 @@ export class SectionSteps {
 
   #begin(plan: Plan, source: FieldSource, record: LineFields): void {
     if (this.#current.plan !== plan) {
-      const presence = (): Uses["presence"] => namePresence(plan, this.#times);
-      this.#current = this.#uses.get(plan) ?? { plan, bySteps: new Map(), presence: presence() };
+      const known = this.#uses.get(plan);
+      this.#current = known ?? { plan, bySteps: new Map(), presence: namePresence(plan, this.#times) };
       this.#uses.set(plan, this.#current);
     }
     this.#list.clear();
@@ -200,13 +210,13 @@ export class SectionSteps {
   }
 }
 
-function makeSteps(book: StepBook, bytesName: string, packetsName: string) {
+function makeSteps(instructions: InstructionTable, bytesName: string, packetsName: string) {
   return {
-    packets: new PacketSteps(book),
-    count: book.field(packetsName, "number"),
+    packets: new PacketSteps(instructions),
+    count: instructions.field(packetsName, "number"),
     bytes: {
-      l2: book.field(bytesName, "number", [[bytesLayer, "l2"]]),
-      l3: book.field(bytesName, "number", [[bytesLayer, "l3"]]),
+      l2: instructions.field(bytesName, "number", [[bytesLayer, "l2"]]),
+      l3: instructions.field(bytesName, "number", [[bytesLayer, "l3"]]),
     },
   };
 }

@@ -5,7 +5,7 @@ import { createKernel, type Kernel } from "../kernel/kernel.ts";
 import type { CounterNames } from "../elements/mapping/counter-names.ts";
 import { type ListedSteps, type SampleLines, type SampleLister, maxDatagram } from "../wire/sflow/sample-records.ts";
 import type { DecodeOutput, PathCounts, RecordHead } from "../wire/records/decoder.ts";
-import type { Step, StepBook } from "../wire/steps/step-book.ts";
+import type { Step, InstructionTable } from "../wire/steps/instruction-table.ts";
 import { StepList, type ByteSource } from "../wire/steps/steps.ts";
 import { LineMemory } from "./line-writer.ts";
 
@@ -52,7 +52,7 @@ function blockOf(position: number): number {
 
 /** Writes the lines of samples, which wait for one another: so what is known of their addresses is prefetched together. */
 export class KernelSampleLines implements SampleLines {
-  readonly book: StepBook;
+  readonly instructions: InstructionTable;
   readonly steps: StepList;
   readonly counters: CounterNames;
   base: number = layout.input;
@@ -87,8 +87,8 @@ export class KernelSampleLines implements SampleLines {
   /** Whether the kernel has the list of what it may write. */
   #isListing = false;
 
-  /** @param book the instruction table of the kernels of this workspace. */
-  constructor(parts: LineParts, book: StepBook, counts: PathCounts) {
+  /** @param instructions the instruction table of the kernels of this workspace. */
+  constructor(parts: LineParts, instructions: InstructionTable, counts: PathCounts) {
     const { workspace, counters } = parts;
     const { bytes: memory, view } = workspace;
     this.#parts = parts;
@@ -113,8 +113,8 @@ export class KernelSampleLines implements SampleLines {
       (_, i) =>
         new LineHead(memory, layout.sampleHeads + layout.sampleHeadBytes * i, layout.sampleHeadBytes - aroundHead),
     );
-    this.book = book;
-    this.steps = new StepList(book, workspace);
+    this.instructions = instructions;
+    this.steps = new StepList(instructions, workspace);
     this.counters = counters;
     this.#lineMemory = new LineMemory(parts);
     this.#source = { bytes: memory, view };

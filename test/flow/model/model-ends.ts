@@ -3,7 +3,7 @@ import type { FieldValues, RecordFields, Value, Workspace } from "../../../src/r
 import * as layout from "../../../src/flow/kernel/layout.gen.ts";
 import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
 import { seenAt, trafficKey } from "../../../src/flow/index.ts";
-import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/end-names.ts";
+import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/program-writer.ts";
 import type { FlowEndsOptions } from "../../../src/flow/line/flow-ends.ts";
 
 /** An address as two numbers of 64 bits; IPv4 in its mapped form. */

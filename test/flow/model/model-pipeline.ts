@@ -8,7 +8,7 @@ import {
   type FlowReader,
 } from "../../../src/flow/wire/records/decoder.ts";
 import type { SampleLines, SampleLister } from "../../../src/flow/wire/sflow/sample-records.ts";
-import { StepBook } from "../../../src/flow/wire/steps/step-book.ts";
+import { InstructionTable } from "../../../src/flow/wire/steps/instruction-table.ts";
 import { StepList, type ByteSource } from "../../../src/flow/wire/steps/steps.ts";
 import {
   type RecordFields,
@@ -45,8 +45,8 @@ import { limitLog } from "../../../src/base/report/index.ts";
 
 /** Makes a record of each sample, by the steps that its reader lists, and completes it by names. */
 function createModelSamples(counters: CounterNames, take: TakeFlow): SampleLines {
-  const book = new StepBook(undefined);
-  const steps = new StepList(book, undefined);
+  const instructions = new InstructionTable(undefined);
+  const steps = new StepList(instructions, undefined);
   let source: ByteSource = { bytes: Buffer.alloc(0), view: new DataView(new ArrayBuffer(0)) };
   let head: RecordHead = [];
   let output: DecodeOutput | undefined;
@@ -64,7 +64,7 @@ function createModelSamples(counters: CounterNames, take: TakeFlow): SampleLines
     if (output !== undefined) take(record, output);
   };
   return {
-    book,
+    instructions,
     steps,
     counters,
     base: 0,

@@ -16,8 +16,8 @@ import { isAnywhere, keepsFields, notedEnd } from "./memory";
 @inline
 function closingQuote(at: usize): usize {
   while (true) {
-    const piece = v128.load(at);
-    const found = i8x16.bitmask(v128.or(i8x16.eq(piece, i8x16.splat(0x22)), i8x16.eq(piece, i8x16.splat(0x5c))));
+    const chunk = v128.load(at);
+    const found = i8x16.bitmask(v128.or(i8x16.eq(chunk, i8x16.splat(0x22)), i8x16.eq(chunk, i8x16.splat(0x5c))));
     if (found == 0) {
       at += 16;
       continue;
@@ -264,7 +264,7 @@ function writeJoins(p: usize): usize {
 }
 
 // Says what a line says of source and destination also of client and server, and what it says of both in one field: as
-// src/flow/line/flow-ends.ts does it. Fields of both ends are noted when they are written; only pieces of a line that came as
+// src/flow/line/flow-ends.ts does it. Fields of both ends are noted when they are written; only chunks of a line that came as
 // they are get a second look.
 
 /** `,"flow.src.` and `,"flow.dst.`, of which the dots are 6 and 10 bytes behind the comma. */
@@ -295,8 +295,8 @@ function repeat(p: usize, isSource: bool, join: u32, name: usize, last: usize): 
   return p + rest;
 }
 
-/** The same for the fields of a piece of the line. */
-function repeatPiece(p: usize, from: usize, to: usize): usize {
+/** The same for the fields of a chunk of the line. */
+function repeatChunk(p: usize, from: usize, to: usize): usize {
   const dot = i8x16.splat(0x2e);
   for (let at = from; at < to; at += 32) {
     let found =
@@ -353,8 +353,8 @@ function repeatText(p: usize, noted: usize, isSource: bool): usize {
     store<u16>(at, <u16>count);
   }
   if (count == tooManyFields) {
-    p = repeatPiece(p, text, text + first);
-    return second < total ? repeatPiece(p, text + second, text + total) : p;
+    p = repeatChunk(p, text, text + first);
+    return second < total ? repeatChunk(p, text + second, text + total) : p;
   }
   let code = <u32>load<u16>(at, 2);
   for (let i = 1; i <= count; i++) {
@@ -381,16 +381,16 @@ export function completeEnds(p: usize, from: usize, role: i32, joined: u32): usi
   beginJoins(joined);
   sourcePrefix = role == 0 ? 0 : L.endPrefixes + (role == L.sourceIsClient ? 0 : 16);
   destinationPrefix = role == 0 ? 0 : L.endPrefixes + (role == L.sourceIsClient ? 16 : 0);
-  if (isAnywhere) p = repeatPiece(p, from, to);
+  if (isAnywhere) p = repeatChunk(p, from, to);
   else {
     for (let at: usize = L.notedFields; at < notedEnd; at += L.notedBytes) {
       const mark = load<u32>(at, L.notedMark);
       const first = <usize>load<u32>(at);
       const last = <usize>load<u32>(at, L.notedEnd);
       const isSource = (mark & L.markSource) != 0;
-      if ((mark & L.markPiece) == 0) p = repeat(p, isSource, mark >>> L.markJoinShift, first, last);
+      if ((mark & L.markChunk) == 0) p = repeat(p, isSource, mark >>> L.markJoinShift, first, last);
       else if ((mark & L.markText) == L.markText) p = repeatText(p, at, isSource);
-      else p = repeatPiece(p, first, last);
+      else p = repeatChunk(p, first, last);
     }
   }
   return wantedJoins == 0 ? p : writeJoins(p);

@@ -11,7 +11,7 @@ import { hashSlots, prefetchSlots, prefetchTexts } from "./addresses";
 import { listMissing, listsMissing, locateMissing } from "./addresses";
 import { beginDigests, writeDigests } from "./community-id";
 import { beginUptime, isPadding, locateFields, readBootTime } from "./steps";
-import { bare, noRoom, writeRecord } from "./record";
+import { unenriched, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
 import { clearSlots } from "./memory";
 
@@ -68,7 +68,7 @@ export function run(
         status = L.isFull;
         break;
       }
-      if (lineEnd == bare) {
+      if (lineEnd == unenriched) {
         status = L.isLeft;
         direction++;
         break;

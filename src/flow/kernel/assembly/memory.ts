@@ -31,8 +31,8 @@ export function noteAnywhere(): void {
 
 /** Notes that there may be fields of the ends between two places. */
 @inline
-export function notePiece(from: usize, to: usize): void {
-  if (to > from) note(L.markPiece, from, to);
+export function noteChunk(from: usize, to: usize): void {
+  if (to > from) note(L.markChunk, from, to);
 }
 
 /**

@@ -23,7 +23,7 @@ import {
   forgetNoted,
   note,
   noteAnywhere,
-  notePiece,
+  noteChunk,
   help,
   writeValue,
   clearIcmp,
@@ -152,7 +152,7 @@ function writeList(p: usize, shapes: usize, at: usize, length: i32): usize {
 // Runs a program, which was made of a template, for one record.
 
 /** What {@link writeRecord} returns for a line without additions, and where there is no room for what a helper writes. */
-export const bare: usize = 0;
+export const unenriched: usize = 0;
 export const noRoom: usize = 1;
 
 /** Where a field begins; in an operation of a program whose records vary, its position in the template is given. */
@@ -221,7 +221,7 @@ function isEmptyFlow(): bool {
   return (octets == 0 || octets == L.isAbsent) && (packets == 0 || packets == L.isAbsent);
 }
 
-/** @returns where the line ends, `start` when there is none, {@link bare} or {@link noRoom}. */
+/** @returns where the line ends, `start` when there is none, {@link unenriched} or {@link noRoom}. */
 export function writeRecord(program: usize, from: usize, varies: bool, hasAddresses: bool, start: usize): usize {
   const head = load<i32>(L.headLength);
   copyLong(start, L.headText, head);
@@ -342,14 +342,14 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
           if (helped < 0) return noRoom;
           end = helped;
         }
-        notePiece(p, end);
+        noteChunk(p, end);
         p = end;
         break;
       }
       case L.opHelper: {
         const end = help(argument, <i32>p, <i32>from);
         if (end < 0) return noRoom;
-        notePiece(p, end);
+        noteChunk(p, end);
         p = writeSteps(end, L.stepList, load<u32>(L.listedSteps));
         break;
       }
@@ -397,7 +397,7 @@ export function writeRecord(program: usize, from: usize, varies: bool, hasAddres
         if (p == unwanted) return start;
         if (p == 0) {
           noteSeen();
-          return bare;
+          return unenriched;
         }
         store<u16>(p, 0x0a7d);
         if (!isLineWanted(start, p + 2)) return start;

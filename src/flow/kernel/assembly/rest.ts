@@ -1,5 +1,5 @@
 import * as L from "../layout.gen";
-import { addApp, slot, notePiece, addNumber, rateOf, writeEstimates, writeNames, keep } from "./memory";
+import { addApp, slot, noteChunk, addNumber, rateOf, writeEstimates, writeNames, keep } from "./memory";
 import { closingBracket, comma, copy, maxSafe, putText, quote, writeUint64, copyLong, writeByte } from "./values";
 import { append, finish, writeLabels } from "./addresses";
 import { writeCommunityId } from "./community-id";
@@ -369,7 +369,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   if (load<u8>(L.hasNames) != 0) {
     const names = p;
     p = writeNames(<i32>p);
-    notePiece(names, p);
+    noteChunk(names, p);
   }
   if (load<u8>(L.hasCommunityId) != 0 && hasEnds) {
     p = writeCommunityId(
@@ -389,12 +389,12 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
     p = writeRole(p, began, <usize>(source & 0xffffffff), <usize>(destination & 0xffffffff), sourceLength);
   }
   additionsAt = p;
-  if (load<u8>(L.isBare) != 0) return 0;
+  if (load<u8>(L.isUnenriched) != 0) return 0;
   if (load<u8>(L.numberCount) != 0) {
     const numbers = p;
     p = addNumbers(p);
     if (p == 0) return 0;
-    notePiece(numbers, p);
+    noteChunk(numbers, p);
   }
   if (load<u8>(L.hasApps) != 0) {
     const end = writeApp(p, source, destination);

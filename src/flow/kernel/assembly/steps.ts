@@ -71,12 +71,12 @@ export function writeText(p: usize, at: usize, length: i32): usize {
   /** -1: that is not known yet. */
   let utf8 = -1;
   while (at < end) {
-    const piece = v128.load(at);
-    v128.store(p, piece);
+    const chunk = v128.load(at);
+    v128.store(p, chunk);
     // As signed bytes, those from 0x80 on are negative.
     const special = v128.or(
-      i8x16.lt_s(piece, i8x16.splat(0x20)),
-      v128.or(i8x16.eq(piece, i8x16.splat(quote)), i8x16.eq(piece, i8x16.splat(backslash))),
+      i8x16.lt_s(chunk, i8x16.splat(0x20)),
+      v128.or(i8x16.eq(chunk, i8x16.splat(quote)), i8x16.eq(chunk, i8x16.splat(backslash))),
     );
     const plain = min<usize>(ctz(i8x16.bitmask(special) | 0x10000), end - at);
     p += plain;
@@ -203,7 +203,7 @@ export function select(candidates: usize, count: i32, from: usize, varies: bool)
   return 0;
 }
 
-// Writes steps: pieces of a line, each with a number or the place of its value.
+// Writes steps: chunks of a line, each with a number or the place of its value.
 
 @inline
 function word(at: usize): u32 {
@@ -265,7 +265,7 @@ function writePath(p: usize, at: usize): usize {
   return writeCharacter(p, quote);
 }
 
-/** Pieces of bytes in hex, behind the text before them. */
+/** Chunks of bytes in hex, behind the text before them. */
 function writeHexes(p: usize, at: usize): usize {
   const count = load<u32>(at);
   const length = load<i32>(at, 4);

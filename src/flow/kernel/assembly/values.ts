@@ -32,7 +32,7 @@ export const maxSafe: u64 = 9_007_199_254_740_991;
 
 // The engine looks at its stack where a loop begins, so what mostly takes no turn does not come to its loop.
 
-/** Copies whole pieces of sixteen bytes, one at least. */
+/** Copies whole chunks of sixteen bytes, one at least. */
 @inline
 export function copy(to: usize, from: usize, length: i32): void {
   v128.store(to, v128.load(from));
@@ -43,7 +43,7 @@ export function copy(to: usize, from: usize, length: i32): void {
   }
 }
 
-/** The same for what mostly has no more than 32 bytes: two pieces at least. */
+/** The same for what mostly has no more than 32 bytes: two chunks at least. */
 @inline
 export function copyPair(to: usize, from: usize, length: i32): void {
   v128.store(to, v128.load(from));
@@ -55,7 +55,7 @@ export function copyPair(to: usize, from: usize, length: i32): void {
   }
 }
 
-/** The same for what is long: pieces of 64 bytes. */
+/** The same for what is long: chunks of 64 bytes. */
 @inline
 export function copyLong(to: usize, from: usize, length: i32): void {
   for (let i = 0; i < length; i += 64) {

@@ -12,60 +12,6 @@ export function u32(b: Uint8Array, at: number): number {
   return u16(b, at) * 0x10000 + u16(b, at + 2);
 }
 
-/**
- * What the headers of one packet say: offsets into the bytes that were parsed, and numbers; -1 where there is none. It is
- * filled again and again, so that parsing makes no objects.
- */
-export interface PacketHeader {
-  /** Where the MAC addresses are. */
-  destinationMac: number;
-  sourceMac: number;
-  /** Of the innermost tag; and where it is. */
-  etherType: number;
-  typeAt: number;
-  /** Tag control information of the outer and the inner 802.1Q tag: priority in the upper three bits, VLAN in the lower twelve. */
-  outerTag: number;
-  innerTag: number;
-  /** Where the MPLS label stack begins, and how many labels it has. */
-  labels: number;
-  labelCount: number;
-  topLabel: number;
-  /** 4 or 6. */
-  ipVersion: number;
-  /** Where the addresses are. */
-  source: number;
-  destination: number;
-  /** Where the ports are; -1 when there are none. */
-  portsAt: number;
-  /** The byte of DSCP and ECN. */
-  trafficClass: number;
-  /** Or hop limit. */
-  ttl: number;
-  /** The IP packet's by its header, with the header. */
-  ipLength: number;
-  flowLabel: number;
-  /** Of a packet that is a fragment. The offset counts units of 8 bytes; flags as IPFIX has them (197). */
-  fragmentId: number;
-  fragmentOffset: number;
-  fragmentFlags: number;
-  /** The one behind all extension headers, as far as they are there. */
-  protocol: number;
-  sourcePort: number;
-  destinationPort: number;
-  /** Nine bits. */
-  tcpFlags: number;
-  icmpType: number;
-  icmpCode: number;
-  igmpType: number;
-  /** What follows the headers at the place that the parser returns: a number of {@link contents}. */
-  content: number;
-  /** The tunnel whose header the packet carries ({@link tunnels}), and its identifier: VNI, key, TEID, I-SID. */
-  tunnel: number;
-  tunnelId: number;
-  /** The service path of an NSH in it (RFC 8300): path identifier in the upper 24 bits, index in the lower eight. */
-  servicePath: number;
-}
-
 /** What may carry a further packet: the payload of an IP protocol, an MPLS stack, an I-TAG, an NSH, FabricPath. */
 export const contents = { ip: 0, labels: 1, backbone: 2, nsh: 3, fabricPath: 4 } as const;
 
@@ -96,41 +42,63 @@ export const tunnels = [
 type Tunnel = (typeof tunnels)[number];
 export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i])) as Readonly<Record<Tunnel, number>>;
 
-export function createPacketHeader(): PacketHeader {
+export function createPacketHeader() {
   return {
+    /** Where the MAC addresses are. */
     destinationMac: -1,
     sourceMac: -1,
+    /** Of the innermost tag; and where it is. */
     etherType: -1,
     typeAt: -1,
+    /** Tag control information of the outer and the inner 802.1Q tag: priority in the upper three bits, VLAN in the lower twelve. */
     outerTag: -1,
     innerTag: -1,
+    /** Where the MPLS label stack begins, and how many labels it has. */
     labels: -1,
     labelCount: 0,
     topLabel: -1,
+    /** 4 or 6. */
     ipVersion: -1,
+    /** Where the addresses are. */
     source: -1,
     destination: -1,
+    /** Where the ports are; -1 when there are none. */
     portsAt: -1,
+    /** The byte of DSCP and ECN. */
     trafficClass: -1,
+    /** Or hop limit. */
     ttl: -1,
+    /** The IP packet's by its header, with the header. */
     ipLength: -1,
     flowLabel: -1,
+    /** Of a packet that is a fragment. The offset counts units of 8 bytes; flags as IPFIX has them (197). */
     fragmentId: -1,
     fragmentOffset: -1,
     fragmentFlags: -1,
+    /** The one behind all extension headers, as far as they are there. */
     protocol: -1,
     sourcePort: -1,
     destinationPort: -1,
+    /** Nine bits. */
     tcpFlags: -1,
     icmpType: -1,
     icmpCode: -1,
     igmpType: -1,
-    content: contents.ip,
+    /** What follows the headers at the place that the parser returns: a number of {@link contents}. */
+    content: contents.ip as number,
+    /** The tunnel whose header the packet carries ({@link tunnels}), and its identifier: VNI, key, TEID, I-SID. */
     tunnel: -1,
     tunnelId: -1,
+    /** The service path of an NSH in it (RFC 8300): path identifier in the upper 24 bits, index in the lower eight. */
     servicePath: -1,
   };
 }
+
+/**
+ * What the headers of one packet say: offsets into the bytes that were parsed, and numbers; -1 where there is none. It is
+ * filled again and again, so that parsing makes no objects.
+ */
+export type PacketHeader = ReturnType<typeof createPacketHeader>;
 
 export function clearPacketHeader(header: PacketHeader): void {
   header.destinationMac = -1;

@@ -5,7 +5,7 @@ import { flowLevelOf, type ParsedPacket, createParsedPacket, parsePacket } from 
 import { tcpFlagNames } from "../../elements/mapping/convert-field.ts";
 import { protocolNames } from "../../elements/registry/protocol-names.gen.ts";
 import * as layout from "../../kernel/layout.gen.ts";
-import { type Step, StepBook } from "../steps/step-book.ts";
+import { type Step, InstructionTable } from "../steps/instruction-table.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 import type { PacketStart } from "./parse-headers.ts";
 
@@ -118,13 +118,13 @@ type LevelSteps = ReturnType<typeof createLevelSteps>;
 export class PacketSteps {
   /** Those of the flow's own packet, for who knows the same from elsewhere. */
   readonly flow: LevelSteps;
-  readonly #book: StepBook;
+  readonly #instructions: InstructionTable;
   /** Most packets are in no tunnel, so the steps of others are made when they are needed. */
   readonly #others = new Map<PacketRole, LevelSteps>();
 
-  constructor(book: StepBook) {
-    this.#book = book;
-    this.flow = createLevelSteps(book, "flow");
+  constructor(instructions: InstructionTable) {
+    this.#instructions = instructions;
+    this.flow = createLevelSteps(instructions, "flow");
   }
 
   /**
@@ -152,14 +152,14 @@ export class PacketSteps {
     const role = level > flowLevel ? "inner" : level === 0 ? "outer" : "middle";
     let steps = this.#others.get(role);
     if (steps === undefined) {
-      steps = createLevelSteps(this.#book, role);
+      steps = createLevelSteps(this.#instructions, role);
       this.#others.set(role, steps);
     }
     return steps;
   }
 }
 
-type EntryFields = Parameters<StepBook["entry"]>[1];
+type EntryFields = Parameters<InstructionTable["entry"]>[1];
 
 interface LevelEntries {
   readonly trafficClass: EntryFields;
@@ -195,61 +195,61 @@ function entriesOf(role: PacketRole): LevelEntries {
   return entries;
 }
 
-function createLevelSteps(book: StepBook, role: PacketRole) {
+function createLevelSteps(instructions: InstructionTable, role: PacketRole) {
   const names = packetNames(role);
   const entries = entriesOf(role);
   const steps = {
-    sourceMac: book.field(names.sourceMac, "mac"),
-    destinationMac: book.field(names.destinationMac, "mac"),
-    etherType: book.field(names.etherType, "number"),
-    vlan: book.field(names.vlan, "number"),
-    otherVlan: book.field(names.otherVlan, "number"),
-    priority: book.field(names.priority, "number"),
-    innerVlan: book.field(names.innerVlan, "number"),
-    innerPriority: book.field(names.innerPriority, "number"),
-    topLabel: book.field(names.topLabel, "number"),
-    labels: book.field(names.labels, "stackLabels"),
-    labelExperimental: book.field(names.labelExperimental, "stackExperimental"),
+    sourceMac: instructions.field(names.sourceMac, "mac"),
+    destinationMac: instructions.field(names.destinationMac, "mac"),
+    etherType: instructions.field(names.etherType, "number"),
+    vlan: instructions.field(names.vlan, "number"),
+    otherVlan: instructions.field(names.otherVlan, "number"),
+    priority: instructions.field(names.priority, "number"),
+    innerVlan: instructions.field(names.innerVlan, "number"),
+    innerPriority: instructions.field(names.innerPriority, "number"),
+    topLabel: instructions.field(names.topLabel, "number"),
+    labels: instructions.field(names.labels, "stackLabels"),
+    labelExperimental: instructions.field(names.labelExperimental, "stackExperimental"),
     // That of the flow follows from its addresses.
-    version: role === "flow" ? undefined : book.field(names.version, "number"),
-    source4: book.field(names.source, "ipv4"),
-    source6: book.field(names.source, "ipv6"),
-    destination4: book.field(names.destination, "ipv4"),
-    destination6: book.field(names.destination, "ipv6"),
-    trafficClass: book.entry(256, entries.trafficClass, undefined, names.dscp),
-    ttl: book.field(names.ttl, "number"),
-    length: book.field(names.length, "number"),
-    flowLabel: book.field(names.flowLabel, "number"),
-    fragmentId: book.field(names.fragmentId, "number"),
-    fragmentOffset: book.field(names.fragmentOffset, "number"),
-    fragmentFlags: book.field(names.fragmentFlags, "number"),
-    protocol: book.entry(256, entries.protocol, names.protocol),
-    sourcePort: book.field(names.sourcePort, "number"),
-    destinationPort: book.field(names.destinationPort, "number"),
-    tcpFlags: book.entry(512, entries.tcpFlags, names.tcpFlags),
-    icmpType: book.field(names.icmpType, "number"),
-    icmpCode: book.field(names.icmpCode, "number"),
-    igmpType: book.field(names.igmpType, "number"),
-    tunnel: book.entry(tunnels.length, entries.tunnel),
-    tunnelId: book.field(names.tunnelId, "number"),
-    servicePath: book.field(names.servicePath, "number"),
-    serviceIndex: book.field(names.serviceIndex, "number"),
+    version: role === "flow" ? undefined : instructions.field(names.version, "number"),
+    source4: instructions.field(names.source, "ipv4"),
+    source6: instructions.field(names.source, "ipv6"),
+    destination4: instructions.field(names.destination, "ipv4"),
+    destination6: instructions.field(names.destination, "ipv6"),
+    trafficClass: instructions.entry(256, entries.trafficClass, undefined, names.dscp),
+    ttl: instructions.field(names.ttl, "number"),
+    length: instructions.field(names.length, "number"),
+    flowLabel: instructions.field(names.flowLabel, "number"),
+    fragmentId: instructions.field(names.fragmentId, "number"),
+    fragmentOffset: instructions.field(names.fragmentOffset, "number"),
+    fragmentFlags: instructions.field(names.fragmentFlags, "number"),
+    protocol: instructions.entry(256, entries.protocol, names.protocol),
+    sourcePort: instructions.field(names.sourcePort, "number"),
+    destinationPort: instructions.field(names.destinationPort, "number"),
+    tcpFlags: instructions.entry(512, entries.tcpFlags, names.tcpFlags),
+    icmpType: instructions.field(names.icmpType, "number"),
+    icmpCode: instructions.field(names.icmpCode, "number"),
+    igmpType: instructions.field(names.igmpType, "number"),
+    tunnel: instructions.entry(tunnels.length, entries.tunnel),
+    tunnelId: instructions.field(names.tunnelId, "number"),
+    servicePath: instructions.field(names.servicePath, "number"),
+    serviceIndex: instructions.field(names.serviceIndex, "number"),
   };
   return {
     ...steps,
     /** What lies together in most packets, each from its first byte. */
-    frame: book.block([
+    frame: instructions.block([
       [steps.sourceMac, 6, "place"],
       [steps.destinationMac, 0, "place"],
       [steps.etherType, 12, "uint16"],
     ]),
-    taggedFrame: book.block([
+    taggedFrame: instructions.block([
       [steps.sourceMac, 6, "place"],
       [steps.destinationMac, 0, "place"],
       [steps.etherType, 16, "uint16"],
       [steps.priority, 14, "priority"],
     ]),
-    ipv4: book.block([
+    ipv4: instructions.block([
       [steps.source4, 12, "place"],
       [steps.destination4, 16, "place"],
       [steps.trafficClass, 1, "uint8"],
@@ -257,16 +257,16 @@ function createLevelSteps(book: StepBook, role: PacketRole) {
       [steps.length, 2, "uint16"],
       [steps.protocol, 9, "uint8"],
     ]),
-    ipv6: book.block([
+    ipv6: instructions.block([
       [steps.source6, 8, "place"],
       [steps.destination6, 24, "place"],
       [steps.ttl, 7, "uint8"],
     ]),
-    ports: book.block([
+    ports: instructions.block([
       [steps.sourcePort, 0, "uint16"],
       [steps.destinationPort, 2, "uint16"],
     ]),
-    tcp: book.block([
+    tcp: instructions.block([
       [steps.sourcePort, 0, "uint16"],
       [steps.destinationPort, 2, "uint16"],
       [steps.tcpFlags, 12, "flags"],
@@ -378,6 +378,6 @@ export class PacketFields {
 
 /** Makes steps that only make fields. */
 function fieldSteps() {
-  const book = new StepBook(undefined);
-  return { list: new StepList(book, undefined), steps: new PacketSteps(book) };
+  const instructions = new InstructionTable(undefined);
+  return { list: new StepList(instructions, undefined), steps: new PacketSteps(instructions) };
 }

@@ -32,16 +32,12 @@ export interface TemplateDecoderParts {
 }
 
 /** A message that is being decoded, and what its sets need of it. */
-export interface Message {
+export interface Message extends Omit<TemplateDecoderParts, "times"> {
   readonly datagram: Datagram;
   readonly exporter: Exporter;
   readonly domain: Domain;
   readonly context: RecordContext;
   readonly output: DecodeOutput;
-  readonly reader: RecordReader;
-  readonly flows: FlowReader;
-  readonly settings: TemplateSettings;
-  readonly questions?: OpenQuestions | undefined;
   /** The templates that came with it so far; undefined while none. */
   defined?: Set<number> | undefined;
   /** How many records more it seems to have than its header counts (NetFlow v9). */

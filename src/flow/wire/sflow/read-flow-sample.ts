@@ -1,7 +1,7 @@
 import { createSampledSteps, flowFormats, GatewaySteps, InterfaceSteps, isIndex } from "./sample-steps.ts";
 import { flowRecordLayouts } from "./structures.gen.ts";
 import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
-import type { Part, StepBook } from "../steps/step-book.ts";
+import type { Part, InstructionTable } from "../steps/instruction-table.ts";
 import type { ByteSource, StepList } from "../steps/steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";
 import * as layout from "../../kernel/layout.gen.ts";
@@ -90,8 +90,12 @@ class SeenStructures {
 }
 
 /** The steps of the fixed part of samples, and of what holds for each sample. */
-function createFlowSampleSteps(book: StepBook, counters: CounterNames, indexes: InterfaceSteps["indexes"]) {
-  const number = (name: string) => book.field(name, "number");
+function createFlowSampleSteps(
+  instructions: InstructionTable,
+  counters: CounterNames,
+  indexes: InterfaceSteps["indexes"],
+) {
+  const number = (name: string) => instructions.field(name, "number");
   const sequence = number("flow.sample.sequence");
   const sourceType = number("flow.sample.source.type.id");
   const sourceIndex = number("flow.sample.source.index");
@@ -112,21 +116,21 @@ function createFlowSampleSteps(book: StepBook, counters: CounterNames, indexes: 
     [drops, 20, "uint32"],
   ];
   return {
-    compact: book.block(compact),
-    expanded: book.block(expanded),
+    compact: instructions.block(compact),
+    expanded: instructions.block(expanded),
     /** With both interfaces, where these are indexes. */
-    compactWhole: book.block([...compact, [indexes.in, 20, "uint32"], [indexes.out, 24, "uint32"]]),
-    expandedWhole: book.block([...expanded, [indexes.in, 28, "uint32"], [indexes.out, 36, "uint32"]]),
-    discarded: book.block([
-      [book.fixed([["flow.record.type", "discard"]]), 0, "place"],
+    compactWhole: instructions.block([...compact, [indexes.in, 20, "uint32"], [indexes.out, 24, "uint32"]]),
+    expandedWhole: instructions.block([...expanded, [indexes.in, 28, "uint32"], [indexes.out, 36, "uint32"]]),
+    discarded: instructions.block([
+      [instructions.fixed([["flow.record.type", "discard"]]), 0, "place"],
       [sequence, 0, "uint32"],
       [sourceType, 4, "uint32"],
       [sourceIndex, 8, "uint32"],
       [drops, 12, "uint32"],
     ]),
     packets: number(counters.packets.exported),
-    frame: book.field(counters.bytes.exported, "number", [[bytesLayer, "l2"]]),
-    packet: book.field(counters.bytes.exported, "number", [[bytesLayer, "l3"]]),
+    frame: instructions.field(counters.bytes.exported, "number", [[bytesLayer, "l2"]]),
+    packet: instructions.field(counters.bytes.exported, "number", [[bytesLayer, "l3"]]),
     headerProtocol: number("flow.sample.header.protocol.id"),
   };
 }
@@ -207,14 +211,14 @@ export class FlowSampleReader implements SampleLister {
 
   /** @param keepsHeaders whether flows keep the bytes of their sampled header. */
   constructor(lines: SampleLines, keepsHeaders: boolean) {
-    const { book } = lines;
+    const { instructions } = lines;
     this.#lines = lines;
     this.#keepsHeaders = keepsHeaders;
     this.#list = lines.steps;
-    this.#interfaces = new InterfaceSteps(book);
-    this.#own = createFlowSampleSteps(book, lines.counters, this.#interfaces.indexes);
-    this.#packetSteps = new PacketSteps(book);
-    this.#structures = this.#makeStructures(book);
+    this.#interfaces = new InterfaceSteps(instructions);
+    this.#own = createFlowSampleSteps(instructions, lines.counters, this.#interfaces.indexes);
+    this.#packetSteps = new PacketSteps(instructions);
+    this.#structures = this.#makeStructures(instructions);
     // What the kernel lists by itself has no bytes in hex.
     if (!keepsHeaders) this.#leaveToKernel();
   }
@@ -263,17 +267,17 @@ export class FlowSampleReader implements SampleLister {
     this.#addRecords(context, at + (form === layout.formExpanded ? 40 : 28), end);
   }
 
-  #makeStructures(book: StepBook): Map<number, readonly [group: number, steps: StructureSteps]> {
+  #makeStructures(instructions: InstructionTable): Map<number, readonly [group: number, steps: StructureSteps]> {
     const isKnown = (part: (header: PacketHeader) => number): boolean =>
       this.#hasPacket && (part(this.#flowHeader) >= 0 || part(this.#packet.levels[0] as PacketHeader) >= 0);
-    const sampled = createSampledSteps(book, this.#packetSteps, isKnown, (of, length) => {
+    const sampled = createSampledSteps(instructions, this.#packetSteps, isKnown, (of, length) => {
       if (of === "frame") this.#frameLength = length;
       else this.#packetLength = length;
     });
     const rows = Array.from(flowRecordLayouts, ([key, fields]) => {
-      return [key, new RowSteps(book, fields, key === flowFormats.switch)] as const;
+      return [key, new RowSteps(instructions, fields, key === flowFormats.switch)] as const;
     });
-    const all = [...sampled, [flowFormats.gateway, new GatewaySteps(book)] as const, ...rows];
+    const all = [...sampled, [flowFormats.gateway, new GatewaySteps(instructions)] as const, ...rows];
     return new Map(all.map(([key, steps]) => [key, [groupOf(key), steps]]));
   }
 
@@ -360,9 +364,9 @@ export class FlowSampleReader implements SampleLister {
   /** Adds a structure that is not the sampled header. @returns whether it is cut. */
   #addStructure(source: ByteSource, key: number, at: number, end: number): boolean {
     const known = this.#structures.get(key);
-    const turn = known === undefined ? "other" : this.#seen.note(known[0], key, source.bytes, at, end);
-    if (turn === "again") return false;
-    if (known === undefined || turn === "other") {
+    const occurrence = known === undefined ? "other" : this.#seen.note(known[0], key, source.bytes, at, end);
+    if (occurrence === "again") return false;
+    if (known === undefined || occurrence === "other") {
       this.#hex.add("flow", key, at, end);
       return false;
     }

@@ -4,7 +4,7 @@ import type { Exporter } from "../../exporters/exporter.ts";
 import type { ManualRate } from "../../exporters/sampling.ts";
 import type { ByteSource, StepList } from "../steps/steps.ts";
 import type { CounterNames } from "../../elements/mapping/counter-names.ts";
-import type { Step, StepBook } from "../steps/step-book.ts";
+import type { Step, InstructionTable } from "../steps/instruction-table.ts";
 import { padded } from "./xdr-reader.ts";
 
 /** What the samples of one datagram have in common. */
@@ -60,7 +60,7 @@ export interface ListedStructure {
  * waited for at once.
  */
 export interface SampleLines {
-  readonly book: StepBook;
+  readonly instructions: InstructionTable;
   /** What the counters are called. */
   readonly counters: CounterNames;
   /** Where the steps of the next sample are to be added. */

@@ -1,4 +1,4 @@
-import type { StepBook, Step } from "../steps/step-book.ts";
+import type { InstructionTable, Step } from "../steps/instruction-table.ts";
 import type { StepList, ByteSource } from "../steps/steps.ts";
 import { addAddress, type StructureSteps } from "./structure-steps.ts";
 import type { StructureOutcome } from "./xdr-reader.ts";
@@ -26,8 +26,8 @@ export class GatewaySteps implements StructureSteps {
   readonly wholes = [];
   readonly #steps: ReturnType<typeof gatewaySteps>;
 
-  constructor(book: StepBook) {
-    this.#steps = gatewaySteps(book);
+  constructor(instructions: InstructionTable) {
+    this.#steps = gatewaySteps(instructions);
   }
 
   add(list: StepList, source: ByteSource, at: number, end: number): StructureOutcome {
@@ -86,20 +86,20 @@ export class GatewaySteps implements StructureSteps {
   }
 }
 
-function gatewaySteps(book: StepBook) {
-  const number = (name: string) => book.field(name, "number");
+function gatewaySteps(instructions: InstructionTable) {
+  const number = (name: string) => instructions.field(name, "number");
   return {
-    nextHop4: book.field("flow.bgp.next_hop.ip.addr", "ipv4"),
-    nextHop6: book.field("flow.bgp.next_hop.ip.addr", "ipv6"),
+    nextHop4: instructions.field("flow.bgp.next_hop.ip.addr", "ipv4"),
+    nextHop6: instructions.field("flow.bgp.next_hop.ip.addr", "ipv6"),
     exporterAs: number("flow.export.as.asn"),
     sourceAs: number("flow.src.as.asn"),
     previousAs: number("hop.src.as.asn"),
-    previousLabel: book.field("hop.src.as.label", "asLabel"),
-    path: book.field("flow.bgp.as_path", "path"),
+    previousLabel: instructions.field("hop.src.as.label", "asLabel"),
+    path: instructions.field("flow.bgp.as_path", "path"),
     nextAs: number("hop.dst.as.asn"),
-    nextLabel: book.field("hop.dst.as.label", "asLabel"),
+    nextLabel: instructions.field("hop.dst.as.label", "asLabel"),
     destinationAs: number("flow.dst.as.asn"),
-    communities: book.field("flow.bgp.communities", "communities"),
+    communities: instructions.field("flow.bgp.communities", "communities"),
     preference: number("flow.bgp.local_pref"),
   };
 }
@@ -132,15 +132,15 @@ export class InterfaceSteps {
   readonly #ingress: Step;
   readonly #egress: Step;
 
-  constructor(book: StepBook) {
-    this.#sides = { in: sideSteps(book, "flow.in.netif"), out: sideSteps(book, "flow.out.netif") };
-    this.#reasonNumber = book.field(reasonId, "number");
-    this.#reason = book.entry(dropReasonCount, (code) => [
+  constructor(instructions: InstructionTable) {
+    this.#sides = { in: sideSteps(instructions, "flow.in.netif"), out: sideSteps(instructions, "flow.out.netif") };
+    this.#reasonNumber = instructions.field(reasonId, "number");
+    this.#reason = instructions.entry(dropReasonCount, (code) => [
       [reasonId, code],
       ["flow.drop.reason.name", sflowDropReasons.get(code)],
     ]);
-    this.#ingress = book.fixed([[direction, "ingress"]], direction);
-    this.#egress = book.fixed([[direction, "egress"]], direction);
+    this.#ingress = instructions.fixed([[direction, "ingress"]], direction);
+    this.#egress = instructions.fixed([[direction, "egress"]], direction);
   }
 
   /** Those of an index, for who knows that there is one: {@link isIndex}. */
@@ -204,15 +204,15 @@ export class InterfaceSteps {
 }
 
 function sideSteps(
-  book: StepBook,
+  instructions: InstructionTable,
   group: string,
 ): Readonly<Record<"index" | "isInternal" | "count" | "format" | "value", Step>> {
   return {
-    index: book.field(`${group}.index`, "number"),
-    isInternal: book.fixed([[`${group}.isInternal`, true]]),
-    count: book.field(`${group}.count`, "number"),
-    format: book.field(`${group}.format.id`, "number"),
-    value: book.field(`${group}.value`, "number"),
+    index: instructions.field(`${group}.index`, "number"),
+    isInternal: instructions.fixed([[`${group}.isInternal`, true]]),
+    count: instructions.field(`${group}.count`, "number"),
+    format: instructions.field(`${group}.format.id`, "number"),
+    value: instructions.field(`${group}.value`, "number"),
   };
 }
 
@@ -236,13 +236,13 @@ interface Field {
  * @param noteLength takes the length of the frame or of the IP packet.
  */
 export function createSampledSteps(
-  book: StepBook,
+  instructions: InstructionTable,
   { flow }: PacketSteps,
   isKnown: IsKnown,
   noteLength: (of: "frame" | "packet", length: number) => void,
 ): readonly (readonly [key: number, StructureSteps])[] {
-  const wideProtocol = book.field("l4.proto.id", "number");
-  const wideFlags = book.field("tcp.flags.bits", "number");
+  const wideProtocol = instructions.field("l4.proto.id", "number");
+  const wideFlags = instructions.field("tcp.flags.bits", "number");
   const added =
     (step: Step) =>
     (list: StepList, value: number): void =>

@@ -1,4 +1,4 @@
-import type { Part, Step, StepBook } from "../steps/step-book.ts";
+import type { Part, Step, InstructionTable } from "../steps/instruction-table.ts";
 import type { StepList } from "../steps/steps.ts";
 import { unknown32, type ByteSource, type PartRead } from "../steps/steps.ts";
 import { padded, type FlowType, type StructureOutcome, type XdrLayout } from "./xdr-reader.ts";
@@ -45,9 +45,9 @@ export class RowSteps implements StructureSteps {
   readonly #fields: readonly Field[];
 
   /** @param hasRest whether its first field may be left out. */
-  constructor(book: StepBook, layout: XdrLayout<FlowType>, hasRest: boolean) {
-    this.#fields = fieldsOf(book, layout);
-    this.wholes = wholesOf(book, this.#fields, hasRest);
+  constructor(instructions: InstructionTable, layout: XdrLayout<FlowType>, hasRest: boolean) {
+    this.#fields = fieldsOf(instructions, layout);
+    this.wholes = wholesOf(instructions, this.#fields, hasRest);
   }
 
   add(list: StepList, source: ByteSource, at: number, end: number, skipped: number): StructureOutcome {
@@ -82,9 +82,9 @@ const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {
 };
 
 /** Those of a row of fields of fixed lengths; the first may be an address, of either family. None where there are others. */
-function wholesOf(book: StepBook, fields: readonly Field[], hasRest: boolean): Whole[] {
-  if (fields[0]?.type !== "address") return wholeOf(book, fields, hasRest, undefined) ?? [];
-  return [4, 6].flatMap((family) => wholeOf(book, fields, hasRest, family) ?? []);
+function wholesOf(instructions: InstructionTable, fields: readonly Field[], hasRest: boolean): Whole[] {
+  if (fields[0]?.type !== "address") return wholeOf(instructions, fields, hasRest, undefined) ?? [];
+  return [4, 6].flatMap((family) => wholeOf(instructions, fields, hasRest, family) ?? []);
 }
 
 /** What comes before an address: its type. */
@@ -92,7 +92,7 @@ const familyBytes = 4;
 
 /** @param family of the address at the beginning, if there is one. */
 function wholeOf(
-  book: StepBook,
+  instructions: InstructionTable,
   fields: readonly Field[],
   hasRest: boolean,
   family: number | undefined,
@@ -111,17 +111,17 @@ function wholeOf(
     parts.push([step, length, read]);
     length += widths[type];
   }
-  const rest = hasRest ? book.block(parts.slice(1)) : undefined;
+  const rest = hasRest ? instructions.block(parts.slice(1)) : undefined;
   const start = family === undefined ? undefined : family === 4 ? 1 : 2;
-  return [{ step: book.block(parts), rest, length, start }];
+  return [{ step: instructions.block(parts), rest, length, start }];
 }
 
-function fieldsOf(book: StepBook, layout: XdrLayout<FlowType>): Field[] {
+function fieldsOf(instructions: InstructionTable, layout: XdrLayout<FlowType>): Field[] {
   return layout.map(([name, type]) => {
     if (type === "address") {
-      return { name, type, step: book.field(name, "ipv4"), step6: book.field(name, "ipv6") };
+      return { name, type, step: instructions.field(name, "ipv4"), step6: instructions.field(name, "ipv6") };
     }
-    const step = book.field(name, type === "uint32" || type === "count32" ? "number" : type);
+    const step = instructions.field(name, type === "uint32" || type === "count32" ? "number" : type);
     return { name, type, step, step6: step };
   });
 }

@@ -2,7 +2,7 @@ import { formatAddressBytes } from "../../../base/ip/index.ts";
 import { type Value, renderField, type RecordFields, type Workspace } from "../../../record/index.ts";
 import { formatMac, formatText } from "../../elements/mapping/convert-type.ts";
 import * as layout from "../../kernel/layout.gen.ts";
-import type { Step, StepBook } from "./step-book.ts";
+import type { Step, InstructionTable } from "./instruction-table.ts";
 
 /** Where places are. */
 export interface ByteSource {
@@ -137,7 +137,7 @@ type Given = readonly [name: string, value: Value | readonly Span[], isHex: bool
 export class StepList implements StepSink {
   /** The position behind the last step; it is set where the kernel has listed some. */
   end = 0;
-  readonly #book: StepBook;
+  readonly #instructions: InstructionTable;
   readonly #workspace: Workspace | undefined;
   readonly #steps: Uint32Array;
   readonly #givens = new Map<number, Given>();
@@ -146,8 +146,8 @@ export class StepList implements StepSink {
   #room = 0;
 
   /** @param workspace where the kernel reads the lists; undefined: they only become fields. */
-  constructor(book: StepBook, workspace: Workspace | undefined) {
-    this.#book = book;
+  constructor(instructions: InstructionTable, workspace: Workspace | undefined) {
+    this.#instructions = instructions;
     this.#workspace = workspace;
     this.#steps =
       workspace === undefined
@@ -176,7 +176,7 @@ export class StepList implements StepSink {
     const length = Buffer.byteLength(text);
     const at = this.#takeTexts(length);
     this.#givens.set(at, [name, value, false]);
-    this.add(this.#book.given, at);
+    this.add(this.#instructions.given, at);
     this.#room += length;
     workspace?.bytes.write(text, at + 4);
     workspace?.view.setUint32(at, length, true);
@@ -188,7 +188,7 @@ export class StepList implements StepSink {
     const label = this.#labelOf(name);
     const at = this.#takeTexts(8 * spans.length + label.length);
     this.#givens.set(at, [name, spans, true]);
-    this.add(this.#book.hexes, at);
+    this.add(this.#instructions.hexes, at);
     this.#room += label.length + aroundHex;
     for (let i = 0; i < spans.length; i++) {
       const span = spans[i] as Span;
@@ -219,14 +219,14 @@ export class StepList implements StepSink {
 
   /** Puts the fields of the steps from a position to another one into a record. */
   putInto(record: RecordFields, from: number, to: number, source: ByteSource): void {
-    const book = this.#book;
+    const instructions = this.#instructions;
     for (let i = from; i < to; i += 2) {
       const place = this.#steps[i] as number;
       const value = this.#steps[i + 1] as number;
-      if (place === book.given.place || place === book.hexes.place) {
+      if (place === instructions.given.place || place === instructions.hexes.place) {
         const [name, given, isHex] = this.#givens.get(value) as Given;
         record.set(name, isHex ? hexOf(given as readonly Span[], source) : (given as Value));
-      } else book.find(place).put(record, value, source);
+      } else instructions.find(place).put(record, value, source);
     }
   }
 

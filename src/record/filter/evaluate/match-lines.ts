@@ -17,7 +17,7 @@ export class AddressSet {
     this.#lasts = Float64Array.from(this.ranges[4].last, Number);
   }
 
-  /** Whether a text is an address in the set, or a prefix or range of which every address is. */
+  /** Tells whether a text is an address in the set, or a prefix or range of which every address is. */
   hasText(text: string): boolean {
     const ipv4 = ipv4Number(text);
     if (ipv4 >= 0) {
@@ -141,7 +141,7 @@ function readPattern(pattern: string): { readonly parts: readonly Part[]; readon
   return { parts, isPlain };
 }
 
-/** Whether the whole of a text is what the parts say. */
+/** Tells whether the whole of a text is what the parts say. */
 function matchesParts(text: readonly string[], parts: readonly Part[]): boolean {
   let at = 0;
   let part = 0;

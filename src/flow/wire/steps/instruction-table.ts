@@ -11,7 +11,7 @@ import * as layout from "../../kernel/layout.gen.ts";
 import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, type StepKind } from "./steps.ts";
 
 /**
- * One piece of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the
+ * One part of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the
  * place of its value: the kernel makes a line of the list, {@link Step.put} makes fields of it.
  */
 export interface Step {
@@ -89,7 +89,7 @@ const variants: Readonly<Partial<Record<StepKind, number>>> = {
 };
 
 /** Defines steps: the instruction table of the kernel. */
-export class StepBook {
+export class InstructionTable {
   /** Fields that are given as they are, and arrays of bytes in hex; only lists make use of them. */
   readonly given: Step;
   readonly hexes: Step;
