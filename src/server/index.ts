@@ -1,7 +1,7 @@
 export { ApiServer, type ApiServerOptions } from "./api-server.ts";
 export type { BasicCredentials } from "./auth/authenticator.ts";
 export { isLoopback } from "./auth/admission.ts";
-export { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
+export { defaultApiLimits, type ApiLimits, FailureLimit, sourceOf } from "./http/limits.ts";
 export { readTlsCredentials, type TlsFiles } from "./http/listener.ts";
 export type { UnknownFields } from "./json/decode-request.ts";
 export {
@@ -14,8 +14,7 @@ export {
 } from "./methods/collector-methods.ts";
 export { diagnosisIds } from "./methods/answers.ts";
 export { exploreAnswers, type ExploreFormat, type ExploreOperations } from "./methods/explore-endpoints.ts";
-export { SourceRefusal, type SourceOperation, type SourceOperations } from "./methods/operations.ts";
-export type { Operation } from "./methods/operations.ts";
+export { SourceRefusal, type Operation, type SourceOperation, type SourceOperations } from "./methods/operations.ts";
 export type { UdmSource } from "./udm/udm-service.ts";
 export type { SnmpApplied, SnmpDeviceId, SnmpOperations, SnmpSearched } from "./methods/snmp-endpoints.ts";
 export type { StreamPage } from "./pages.ts";
@@ -25,20 +24,20 @@ export type { ExplainedObject, ExplainObject, ObjectQuestion } from "./tools/too
 export {
   AccessFileError,
   accessShape,
+  createToken,
+  editAccessFile,
+  hashPassword,
+  isTokenName,
   parseAccessFile,
+  type AccessFields,
   type AccessList,
+  type AccessSection,
   type AccessToken,
   type AccessUser,
 } from "./access/access-file.ts";
-export { createToken, isTokenName } from "./access/access-file.ts";
-export { FailureLimit, sourceOf } from "./http/limits.ts";
 export { Identities } from "./access/identities.ts";
-export { hashPassword } from "./access/access-file.ts";
 export { areas, lacks, roles, suffices, type Area, type Principal, type Role } from "./access/role.ts";
-export { editAccessFile, type AccessFields, type AccessSection } from "./access/access-file.ts";
-export type { OidcConfig } from "./access/sign-in.ts";
-export { SignIn } from "./access/sign-in.ts";
-export { SignInError } from "./access/sign-in.ts";
+export { SignIn, SignInError, type OidcConfig } from "./access/sign-in.ts";
 export type {
   ChangeJson,
   EntryChangeJson,

@@ -7,7 +7,7 @@ import {
   writeBytes,
   type HeaderFields,
   sendJson,
-  writePieces,
+  writeChunks,
 } from "./http/call.ts";
 import { lacks, type Area } from "./access/role.ts";
 import type { Clock, Health, Reporting } from "../base/report/index.ts";
@@ -64,9 +64,9 @@ async function serveStream(call: Call, stream: StreamPage): Promise<void> {
   const lines = stream.open(call.query, call.signal);
   call.isEndless = stream.contentType === undefined;
   call.begin(200, header, { hasTrailers: false });
-  for await (const piece of lines) {
+  for await (const chunk of lines) {
     if (call.isGone()) return;
-    await writeBytes(call, isEvents ? toEvents(piece) : piece);
+    await writeBytes(call, isEvents ? toEvents(chunk) : chunk);
   }
   call.end();
 }
@@ -204,22 +204,22 @@ function areaAt(path: string): Area {
   return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";
 }
 
-/** Elements of a list are made in pieces of this many. */
+/** Elements of a list are made in chunks of this many. */
 const elementsAtOnce = 100;
 
 async function sendList(call: Call, view: ListView): Promise<void> {
-  const pieces = listPieces(view);
+  const chunks = listChunks(view);
   // Once it is there, a fault of the view can still be answered as one.
-  const first = pieces.next();
+  const first = chunks.next();
   call.begin(200, { ...fresh, "content-type": "application/json" }, { hasTrailers: false });
   if (call.method !== "HEAD" && first.done !== true) {
-    await writePieces(call, [first.value]);
-    await writePieces(call, pieces);
+    await writeChunks(call, [first.value]);
+    await writeChunks(call, chunks);
   }
   call.end();
 }
 
-function* listPieces(view: ListView): Generator<Uint8Array> {
+function* listChunks(view: ListView): Generator<Uint8Array> {
   const fields = JSON.stringify(view.head()).slice(1, -1);
   let text = `{${fields}${fields === "" ? "" : ","}${JSON.stringify(view.name)}:[`;
   let count = 0;
@@ -232,7 +232,7 @@ function* listPieces(view: ListView): Generator<Uint8Array> {
   yield Buffer.from(`${text}]}`);
 }
 
-/** What was rendered at one time, in pieces. */
+/** What was rendered at one time, in chunks. */
 interface Rendering {
   readonly since: number;
   readonly plain: Promise<readonly Uint8Array[]>;
@@ -274,12 +274,12 @@ class SharedPage {
     rendering.readers.add(call);
     try {
       const isCompressed = takesGzip(headerOf(call.headers, "accept-encoding"));
-      const pieces = await (isCompressed ? compressedOf(rendering) : rendering.plain);
+      const chunks = await (isCompressed ? compressedOf(rendering) : rendering.plain);
       if (call.isGone()) return;
-      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
       const header = { ...vary, "content-length": String(length) };
       call.begin(200, isCompressed ? { ...header, "content-encoding": "gzip" } : header, { hasTrailers: false });
-      await writePieces(call, pieces);
+      await writeChunks(call, chunks);
       call.end();
     } finally {
       rendering.readers.delete(call);
@@ -305,14 +305,14 @@ class SharedPage {
 type Texts = Iterable<string> | AsyncIterable<string>;
 
 async function encoded(texts: Texts): Promise<readonly Uint8Array[]> {
-  const pieces: Uint8Array[] = [];
-  for await (const text of texts) pieces.push(Buffer.from(text));
-  return pieces;
+  const chunks: Uint8Array[] = [];
+  for await (const text of texts) chunks.push(Buffer.from(text));
+  return chunks;
 }
 
 function compressedOf(rendering: Rendering): Promise<readonly Uint8Array[]> {
-  rendering.compressed ??= rendering.plain.then((pieces) =>
-    Readable.from(pieces, { objectMode: false })
+  rendering.compressed ??= rendering.plain.then((chunks) =>
+    Readable.from(chunks, { objectMode: false })
       .pipe(createGzip({ level: 1 }))
       .toArray(),
   );

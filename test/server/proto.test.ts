@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
 import { listOf, listOfEntries } from "../../src/server/udm/udm-service.ts";
-import { listPieces, listSize, shortListBytes, listAnswer } from "../../src/server/methods/udm-methods.ts";
+import { listChunks, listSize, shortListBytes, listAnswer } from "../../src/server/methods/udm-methods.ts";
 import {
   ListUdmKeysResponseSchema,
   ListUdmsResponseSchema,
@@ -90,7 +90,7 @@ test("lists are written as the protobuf library writes them, at once and in piec
         for (const items of ["udms", "keys"] as const) {
           for (const from of [whole, inPortions]) {
             const list = { list: from, items };
-            assert.equal(Buffer.compare(Buffer.concat([...listPieces(list)]), expected[items]), 0);
+            assert.equal(Buffer.compare(Buffer.concat([...listChunks(list)]), expected[items]), 0);
             assert.equal(await listSize(list, () => true), expected[items].length);
             const short = shortListBytes(list, 5);
             assert.equal(short === undefined, json > 32_768);
@@ -98,7 +98,7 @@ test("lists are written as the protobuf library writes them, at once and in piec
           }
           const text = listAnswer(whole, items).encode("json");
           const isLong = typeof text !== "string" && !Buffer.isBuffer(text);
-          const shown = isLong ? Buffer.concat([...text.pieces()]).toString() : String(text);
+          const shown = isLong ? Buffer.concat([...text.chunks()]).toString() : String(text);
           if (isLong) assert.equal(await text.size(() => true), Buffer.byteLength(shown));
           assert.deepEqual(JSON.parse(shown), entries.length === 0 ? {} : { [items]: shownAs[items] });
         }

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { request } from "node:https";
+import { join } from "node:path";
 import { before, test, type TestContext } from "node:test";
-import { createToken, Identities, parseAccessFile } from "../../src/server/index.ts";
-import { systemClock } from "../../src/base/report/index.ts";
+import { createCollector, readSettings } from "../../src/app/index.ts";
+import { createToken, Identities, parseAccessFile, roles, suffices, type Role } from "../../src/server/index.ts";
+import { silentLog, systemClock } from "../../src/base/report/index.ts";
 import type { UdmStore, WriteOrigin } from "../../src/metadata/index.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
 import { cheapHash } from "../support/cheap-hash.ts";
+import { cleanUp } from "../support/clean-up.ts";
 import { selfSignedFiles } from "../support/self-signed.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { contractPath, postJson, startApi, type ApiFixture } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
 
@@ -181,4 +186,86 @@ test("a client's certificate that is trusted is its user", async (t) => {
   assert.equal(await ask({}), 401);
   const { cert, key } = selfSignedFiles(t);
   assert.equal(await ask({ cert, key }), 401, "nobody we trust has signed it");
+});
+
+/** What a collector offers to anybody. */
+const openPaths = ["/", "/api/v1/sign-in", "/livez", "/login", "/login/callback", "/logout", "/metrics", "/readyz"];
+
+/** What needs more than the role viewer: whatever is missing here must not change anything. */
+const higherRoles: Readonly<Record<string, Role>> = {
+  "/api/v1/snmp/apply-definitions": "admin",
+  "/api/v1/snmp/discover-networks": "admin",
+  "/api/v1/snmp/rediscover-device": "editor",
+  "/api/v1/enrich/sources/accept": "editor",
+  "/api/v1/enrich/sources/diff": "editor",
+  "/api/v1/enrich/sources/run": "editor",
+  "/api/v1/outputs/{id}/resend": "editor",
+  "/api/v1/outputs/{id}/test": "editor",
+};
+const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo)/;
+
+test("every path of a collector asks for its role, and for a token of its area", async (t) => {
+  const directory = tempDirectory(t);
+  const tokens = new Map(roles.map((role) => [role, createToken(role)]));
+  const nowhere = createToken("nowhere");
+  const rows = Array.from(tokens, ([role, { hash }]) => `  ${role}: {role: ${role}, hash: "${hash}"}\n`).join("");
+  const users = join(directory, "users.yml");
+  writeFileSync(users, `tokens:\n${rows}  nowhere: {role: admin, areas: [], hash: "${nowhere.hash}"}\n`);
+  const given = {
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
+    SVC_API_PORT: "0",
+    SVC_API_USERS_PATH: users,
+    SVC_API_OIDC_ENABLE: "true",
+    SVC_API_OIDC_ISSUER: "http://127.0.0.1:1",
+    SVC_API_OIDC_CLIENT_ID: "netgloss",
+    SVC_API_OIDC_REDIRECT_URL: "http://127.0.0.1/login/callback",
+    SVC_API_OIDC_ROLES: "*=viewer",
+  };
+  const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "test" }));
+  const { settings } = readSettings([layer], () => "");
+  const collector = createCollector({ settings, log: silentLog, clock: systemClock, version: "0.0.0" });
+  await collector.start();
+  cleanUp(t, () => collector.stop());
+  const url = `http://127.0.0.1:${collector.apiPort()}`;
+  const status = async (path: string, method: string, token?: { readonly token: string }): Promise<number> => {
+    const headers = { ...(token && bearer(token.token)), "content-type": "application/json" };
+    const answer = await fetch(url + path.replace("{id}", "x"), {
+      method,
+      headers,
+      redirect: "manual",
+      ...(method === "POST" && { body: "{}" }),
+    });
+    // Some go on.
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  const document = await fetch(`${url}/openapi.json`, { headers: bearer(tokens.get("viewer")?.token ?? "") });
+  const { paths } = (await document.json()) as {
+    paths: Record<string, Record<string, { security?: unknown; responses: object }>>;
+  };
+  const described = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([verb, { security, responses }]) => {
+      assert.equal("401" in responses, security === undefined, path);
+      return { path, verb: verb.toUpperCase(), isOpen: security !== undefined };
+    }),
+  );
+  const watch = { path: "/udm.v1.UdmToolsService/WatchUdms", verb: "POST", isOpen: false };
+  const open = described.filter(({ isOpen }) => isOpen).map(({ path }) => path);
+  assert.deepEqual(open.toSorted(), openPaths);
+  for (const path of Object.keys(higherRoles)) assert.ok(path in paths, path);
+  const check = async ({ path, verb, isOpen }: (typeof described)[number]): Promise<void> => {
+    const needed = higherRoles[path] ?? (changesMetadata.test(path) ? "editor" : "viewer");
+    assert.equal((await status(path, verb)) === 401, !isOpen, `${path} without credentials`);
+    if (isOpen) return;
+    for (const [role, token] of tokens) {
+      const answered = await status(path, verb, token);
+      if (suffices(role, needed)) assert.ok(![401, 403].includes(answered), `${path} as ${role}: ${answered}`);
+      else assert.equal(answered, 403, `${path} as ${role}`);
+    }
+    const isOfNoArea = ["/openapi.json", "/session"].includes(path);
+    assert.equal((await status(path, verb, nowhere)) === 403, !isOfNoArea, `${path} with a token of no area`);
+  };
+  await Promise.all([...described, watch].map(check));
 });

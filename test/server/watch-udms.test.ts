@@ -30,7 +30,7 @@ async function protoOf(followed: FollowedChange | undefined): Promise<Buffer> {
   const encoded = watchAnswer(followed as FollowedChange).encode("proto");
   assert.ok(isLong(encoded));
   await encoded.size(() => true);
-  return Buffer.concat([...encoded.pieces()]);
+  return Buffer.concat([...encoded.chunks()]);
 }
 
 /** A feed, and why it has ended who follows. */
@@ -161,7 +161,7 @@ suite("a stream of changes", { concurrency: true }, () => {
     const [one, other] = got.map(({ value }) => watchAnswer(value as FollowedChange).encode("json"));
     assert.ok(one === other && one !== undefined && isLong(one), "made once");
     const size = (await one.size(() => true)) ?? 0;
-    const text = Buffer.concat([...one.pieces()]).toString();
+    const text = Buffer.concat([...one.chunks()]).toString();
     assert.equal(text.length, size);
     assert.deepEqual(
       JSON.parse(text),

@@ -119,8 +119,8 @@ function createTrustingFetch(authorities: Buffer | undefined): CustomFetch {
 function responseOf(message: IncomingMessage): Response {
   const { statusCode = 500, headersDistinct } = message;
   let length = 0;
-  message.on("data", (piece: Buffer) => {
-    length += piece.length;
+  message.on("data", (chunk: Buffer) => {
+    length += chunk.length;
     if (length > maxAnswer) message.destroy(new Error(`the answer is longer than ${maxAnswer} bytes`));
   });
   message.pause();

@@ -139,8 +139,8 @@ export class Admission {
     const isAsked = access.role !== undefined || access.isPersonal === true;
     if (!isAsked || this.#authenticator === undefined) return refuseSite(call);
     const found = this.#authenticator.identify(call);
-    if (!(found instanceof Promise)) return this.#settle(call, access, found);
-    return found.then((principal) => this.#settle(call, access, principal));
+    if (!(found instanceof Promise)) return this.#decide(call, access, found);
+    return found.then((principal) => this.#decide(call, access, principal));
   }
 
   /** Returns why a call that was admitted would not be now: who asks was deleted, changed or signed out, or their role does not suffice any more. */
@@ -159,7 +159,7 @@ export class Admission {
     return true;
   }
 
-  #settle(call: Applicant, access: RouteAccess, found: Principal | Rejected): MaybeRefusal {
+  #decide(call: Applicant, access: RouteAccess, found: Principal | Rejected): MaybeRefusal {
     if (access.role !== undefined)
       return typeof found === "string" ? this.#refuse(call, found) : judge(call, access, found);
     if (typeof found !== "string") call.principal = found;
@@ -169,7 +169,7 @@ export class Admission {
   #refuse({ headers }: Applicant, why: Rejected): Refusal {
     const [code, reason, message] = refusals[why];
     const error = apiError(code, reason, message);
-    const isPage = headerOf(headers, pagesMark) !== undefined;
+    const isPage = headerOf(headers, pagesHeader) !== undefined;
     if (code === "unauthenticated") {
       error.metadata.set("www-authenticate", isPage || !this.#takesPasswords ? bearerChallenge : basicChallenge);
     }
@@ -193,7 +193,7 @@ function refuseRole(found: Principal, role: Role = "viewer", area: Area | undefi
  * To a Basic challenge a browser answers with a dialog of its own, where the pages have a better one: they send this header. Where no
  * password is good for anything, no dialog may ask for one.
  */
-const pagesMark = "x-requested-with";
+const pagesHeader = "x-requested-with";
 
 const unauthenticated = ["unauthenticated", "BAD_CREDENTIALS", "credentials are missing or wrong"] as const;
 const refusals: Readonly<Record<Rejected, readonly [code: ApiErrorCode, reason: string, message: string]>> = {

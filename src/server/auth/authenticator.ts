@@ -160,10 +160,10 @@ export class Authenticator {
     if (isBlocked && !limit.isKnown(peer, name)) return "blocked";
     if (this.#owner !== undefined && this.#isOwner?.(authorization) === true) return this.#right(peer, this.#owner);
     if (this.#identities === undefined) return this.#wrong(peer, name);
-    const settle = (found: Identified | undefined): Identified =>
+    const conclude = (found: Identified | undefined): Identified =>
       typeof found === "object" ? this.#right(peer, found) : (found ?? this.#wrong(peer, name));
     const found = this.#identities.byPassword(name, password, () => !limit.isClientBlocked(peer));
-    return found instanceof Promise ? found.then(settle) : settle(found);
+    return found instanceof Promise ? found.then(conclude) : conclude(found);
   }
 
   #wrong(peer: string | undefined, user?: string): Rejected {

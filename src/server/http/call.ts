@@ -46,7 +46,7 @@ export function mediaType(contentType: string): string {
 }
 
 /** How much of an answer is handed over at a time. */
-const pieceLength = 65_536;
+const chunkLength = 65_536;
 
 /** Answers with a body that is at hand. Does nothing when the client has gone. */
 export async function sendBytes(
@@ -55,7 +55,7 @@ export async function sendBytes(
   headers: HeaderFields,
   body: Uint8Array | string,
 ): Promise<void> {
-  const isLong = body.length > pieceLength && call.method !== "HEAD";
+  const isLong = body.length > chunkLength && call.method !== "HEAD";
   if (!isLong) return call.answer(status, headers, body);
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   call.begin(status, { ...headers, "content-length": String(bytes.length) }, { hasTrailers: false });
@@ -68,20 +68,20 @@ export async function sendBytes(
  * memory of its HTTP/2 connection, on which Node then refuses every other request.
  */
 export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length && !call.isGone(); at += pieceLength) {
-    if (!call.write(bytes.subarray(at, at + pieceLength))) await call.drained();
-    if (bytes.length > pieceLength) await call.turn();
+  for (let at = 0; at < bytes.length && !call.isGone(); at += chunkLength) {
+    if (!call.write(bytes.subarray(at, at + chunkLength))) await call.drained();
+    if (bytes.length > chunkLength) await call.turn();
   }
 }
 
 /**
- * Writes what is made while it is sent: piece by piece, as fast as the client takes it, letting other requests run in between. For a
+ * Writes what is made while it is sent: in chunks, as fast as the client takes it, letting other requests run in between. For a
  * client that has gone nothing more is made.
  */
-export async function writePieces(call: Call, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const piece of pieces) {
+export async function writeChunks(call: Call, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of chunks) {
     if (call.isGone()) return;
-    if (!call.write(piece)) await call.drained();
+    if (!call.write(chunk)) await call.drained();
     // A client that takes all at once drains a socket within the same turn.
     await call.turn();
   }

@@ -11,11 +11,9 @@ import {
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { sourceOf } from "./limits.ts";
+import { sourceOf, Http2Guard, type ApiLimits } from "./limits.ts";
 import { limitLog, listenFault, type Clock, type Log, type Reporting } from "../../base/report/index.ts";
-import type { ApiMetrics } from "./call-log.ts";
-import type { CallLog } from "./call-log.ts";
-import { Http2Guard, type ApiLimits } from "./limits.ts";
+import type { ApiMetrics, CallLog } from "./call-log.ts";
 
 /** Where the certificate (chain) and its key are, both PEM. */
 export interface TlsFiles {

@@ -2,13 +2,12 @@ import { createGunzip } from "node:zlib";
 import { ConnectError } from "@connectrpc/connect";
 import { apiError, clientGone } from "../api-error.ts";
 import { quote } from "../../base/text/index.ts";
-import type { ApiMetrics } from "./call-log.ts";
-import type { CallLog } from "./call-log.ts";
+import type { ApiMetrics, CallLog } from "./call-log.ts";
 import { type Call, headerOf } from "./call.ts";
 
 /** Takes a body. */
 export interface BodyTaker {
-  /** Sees the first piece, and may throw. */
+  /** Sees the first chunk, and may throw. */
   inspect(first: Buffer): void;
   /** Called with all of it, or… */
   take(bytes: Buffer): void;
@@ -58,7 +57,7 @@ export class BodyReader {
   collect(call: Call, framing: number, taker: BodyTaker): void {
     const { body } = call;
     let first: Buffer | undefined;
-    /** What follows the first piece; most bodies come in one. */
+    /** What follows the first chunk; most bodies come in one. */
     let rest: Buffer[] | undefined;
     let size = 0;
     const take = (chunk: Buffer): void => {
@@ -117,12 +116,12 @@ export class BodyReader {
       const claimed = bytes.length < shortestGzip ? 0 : Buffer.from(bytes.slice(-4)).readUInt32LE();
       if (claimed > 0 && claimed <= this.maxBytes) grow(claimed);
       const gunzip = createGunzip({ chunkSize: unpackedAtOnce });
-      gunzip.on("data", (piece: Buffer) => {
+      gunzip.on("data", (chunk: Buffer) => {
         try {
           call.throwIfAborted();
-          const wanted = size + piece.length;
+          const wanted = size + chunk.length;
           if (wanted > room.length) grow(Math.max(wanted, Math.min(2 * room.length, this.maxBytes)));
-          piece.copy(room, size);
+          chunk.copy(room, size);
           size = wanted;
         } catch (error) {
           gunzip.destroy();
@@ -152,7 +151,7 @@ export class BodyReader {
     return isGzip && bytes.length > 0 ? this.decompress(call, bytes) : bytes;
   }
 
-  /** The body piece by piece as it was sent. Ending early leaves the connection fit for an answer. */
+  /** The body in chunks as it was sent. Ending early leaves the connection fit for an answer. */
   async *stream(call: Call): AsyncIterable<Buffer> {
     this.#admit(call, envelopesBytes);
     let size = 0;

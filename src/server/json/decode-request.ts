@@ -370,7 +370,7 @@ export async function decodeRequestInTurns<Desc extends DescMessage>(
   turn: ReadingTurn,
 ): Promise<MessageShape<Desc>> {
   const reader = new MessageReader(desc, unknownFields, maxViolations);
-  const node = await parseJsonInTurns(piecesOf(bytes), turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
+  const node = await parseJsonInTurns(chunksOf(bytes), turn, (name) => reader.takerOf(name)).catch((error: unknown) => {
     throw syntaxFault(error);
   });
   try {
@@ -402,19 +402,19 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Bytes of a piece of a text. */
-const pieceLength = 4_194_304;
+/** Bytes of a chunk of a text. */
+const chunkLength = 4_194_304;
 
-/** The text of long bytes in pieces. */
-function* piecesOf(bytes: Uint8Array): Generator<string, void> {
+/** The text of long bytes in chunks. */
+function* chunksOf(bytes: Uint8Array): Generator<string, void> {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = all.subarray(0, 3).equals(byteOrderMark) ? 3 : 0; at < all.length;) {
-    let end = Math.min(all.length, at + pieceLength);
+    let end = Math.min(all.length, at + chunkLength);
     // Not within a character, of which three bytes at most follow the first.
     for (let back = 0; back < 3 && isContinuation(all[end]); back++) end--;
-    const piece = all.subarray(at, end);
-    if (!isUtf8(piece)) throw notUtf8();
-    yield piece.toString();
+    const chunk = all.subarray(at, end);
+    if (!isUtf8(chunk)) throw notUtf8();
+    yield chunk.toString();
     at = end;
   }
 }

@@ -85,16 +85,16 @@ export type ReadingTurn = (made: number) => Promise<void>;
  * The same for a long text: a value in an array right below the top at a time, with `turn` awaited after each batch of values, for other
  * things to happen in. No more of the text is held than what is read at once.
  *
- * @param pieces the text; none ends within a pair of surrogates.
+ * @param chunks the text; none ends within a pair of surrogates.
  * @param takerOf may take the values of the array of a name one by one, which is empty in what is returned then.
  * @throws JsonSyntaxError
  */
 export function parseJsonInTurns(
-  pieces: Iterator<string>,
+  chunks: Iterator<string>,
   turn: ReadingTurn,
   takerOf: (name: string) => TakeItem | undefined = () => undefined,
 ): Promise<JsonNode> {
-  return new Parser("", pieces).inTurns(turn, takerOf);
+  return new Parser("", chunks).inTurns(turn, takerOf);
 }
 
 /** Takes a value of an array. */
@@ -123,7 +123,7 @@ class Parser {
   /** The name that was read last. */
   #name = "";
   /** What follows; undefined when nothing does. */
-  #pieces: Iterator<string> | undefined;
+  #chunks: Iterator<string> | undefined;
   /** Line ends in what stood before, and characters behind the last of them. */
   #linesBefore = 0;
   #columnsBefore = 0;
@@ -134,9 +134,9 @@ class Parser {
   /** What has been made since the last turn, bytes. */
   #made = 0;
 
-  constructor(text: string, pieces?: Iterator<string>) {
+  constructor(text: string, chunks?: Iterator<string>) {
     this.#text = text;
-    this.#pieces = pieces;
+    this.#chunks = chunks;
   }
 
   whole(): JsonNode {
@@ -168,10 +168,10 @@ class Parser {
 
   /** Sees to it that there is enough of the text for what is read at once. */
   async #fill(turn: ReadingTurn): Promise<void> {
-    while (this.#pieces !== undefined && this.#text.length - this.#at < enough) {
+    while (this.#chunks !== undefined && this.#text.length - this.#at < enough) {
       await this.#takeTurn(turn);
-      const { value, done } = this.#pieces.next();
-      if (done === true) this.#pieces = undefined;
+      const { value, done } = this.#chunks.next();
+      if (done === true) this.#chunks = undefined;
       else this.#replace(this.#at, this.#text.slice(this.#at) + value);
     }
   }
@@ -202,7 +202,7 @@ class Parser {
   #fail(what: string, offset = this.#at): never {
     // Where there is more of the text, what is read at once has come to the end of what there is enough of.
     const isCut =
-      this.#pieces !== undefined && this.#stringStart === undefined && this.#text.length - this.#at < longestToken;
+      this.#chunks !== undefined && this.#stringStart === undefined && this.#text.length - this.#at < longestToken;
     const [lines, columns] = (offset === 0 && this.#stringStart) || [this.#linesBefore, this.#columnsBefore];
     throw new JsonSyntaxError(this.#text, offset, isCut ? tooLong : what, lines, columns);
   }
@@ -299,12 +299,12 @@ class Parser {
     this.#stringStart = [this.#linesBefore, this.#columnsBefore];
     for (;;) {
       const text = this.#text;
-      if (this.#pieces === undefined || endOfString(text, this.#at) >= 0) {
+      if (this.#chunks === undefined || endOfString(text, this.#at) >= 0) {
         value += this.#readString();
         this.#stringStart = undefined;
         return value;
       }
-      const cut = placeToCut(text, this.#at + 1);
+      const cut = whereToCut(text, this.#at + 1);
       if (cut > this.#at + 1) {
         // Read as if it ended here, and began again.
         this.#text = `${text.slice(0, cut)}"`;
@@ -314,8 +314,8 @@ class Parser {
         this.#columnsBefore--;
       }
       await this.#takeTurn(turn);
-      const next = this.#pieces.next();
-      if (next.done === true) this.#pieces = undefined;
+      const next = this.#chunks.next();
+      if (next.done === true) this.#chunks = undefined;
       else this.#text += next.value;
     }
   }
@@ -443,7 +443,7 @@ function endOfString(text: string, start: number): number {
 }
 
 /** The last place behind `start` that is in no escape and in no pair of surrogates; `start` when there is none near the end. */
-function placeToCut(text: string, start: number): number {
+function whereToCut(text: string, start: number): number {
   const first = Math.max(start, text.length - charactersPerTurn);
   for (let cut = text.length; cut > first; cut--) {
     const escape = text.lastIndexOf("\\", cut - 1);

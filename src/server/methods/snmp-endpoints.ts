@@ -1,10 +1,9 @@
 import { formatAddress, parseAddress } from "../../base/ip/index.ts";
 import { type Call, sendError, sendJson } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
-import { decodeJson } from "../json/decode-request.ts";
+import { decodeJson, type UnknownFields } from "../json/decode-request.ts";
 import { quote } from "../../base/text/index.ts";
 import { JsonNumber, type JsonNode } from "../json/parse-json.ts";
-import type { UnknownFields } from "../json/decode-request.ts";
 import { apiError } from "../api-error.ts";
 import {
   allowed,

@@ -55,7 +55,7 @@ export async function listSize({ list, items }: ListMessage, isWanted: () => boo
 }
 
 /** The bytes of the message, made when they are asked for. */
-export function* listPieces({ list, items }: ListMessage): Generator<Buffer> {
+export function* listChunks({ list, items }: ListMessage): Generator<Buffer> {
   const transcoder = new UdmTranscoder();
   for (const portion of list.texts()) yield writeItems(transcoder, portion, items, 0);
 }
@@ -166,13 +166,13 @@ class ListAnswer implements Encodable, ListMessage {
 }
 
 function longProtoList(message: ListMessage): LongMessage {
-  return { size: (isWanted) => listSize(message, isWanted), pieces: () => listPieces(message) };
+  return { size: (isWanted) => listSize(message, isWanted), chunks: () => listChunks(message) };
 }
 
 function jsonList(list: EntryList, items: ListItems): Encoded {
   let bytes: Uint8Array | undefined;
-  for (const piece of list.rendered(items)) {
-    bytes = bytes === undefined ? piece : Buffer.concat([bytes, piece]);
+  for (const chunk of list.rendered(items)) {
+    bytes = bytes === undefined ? chunk : Buffer.concat([bytes, chunk]);
     if (bytes.length > portionBytes) return longJsonList(list, items);
   }
   // An empty list is a zero value and left out.
@@ -187,14 +187,14 @@ function longJsonList(list: EntryList, items: ListItems): LongMessage {
   return {
     async size(isWanted) {
       let size = start.length + end.length;
-      for (const piece of list.rendered(items)) {
-        size += piece.length;
+      for (const chunk of list.rendered(items)) {
+        size += chunk.length;
         await setImmediate();
         if (!isWanted()) return undefined;
       }
       return size;
     },
-    *pieces() {
+    *chunks() {
       yield start;
       yield* list.rendered(items);
       yield end;

@@ -3,11 +3,22 @@ import { gzip } from "node:zlib";
 import { ConnectError } from "@connectrpc/connect";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { apiError } from "../api-error.ts";
-import { type Call, type HeaderFields, sendBytes, sendError, writePieces } from "../http/call.ts";
+import { type Call, type HeaderFields, sendBytes, sendError, writeChunks } from "../http/call.ts";
 import type { BodyReader, BodyTaker } from "../http/request-body.ts";
-import { envelopeSize, isLong, type Encoded, type LongMessage, encode, type Pace, readRequest } from "./protocol.ts";
-import { type Terms, readTerms, type Protocol, protocolOf } from "./protocol.ts";
-import { compressFrom, noTerms, type Reply, decodeText, decodeTexts, EnvelopeReply } from "./envelope-reply.ts";
+import {
+  envelopeSize,
+  isLong,
+  type Encoded,
+  type LongMessage,
+  encode,
+  type Pace,
+  readRequest,
+  type CallMetadata,
+  readCallMetadata,
+  type Protocol,
+  protocolOf,
+} from "./protocol.ts";
+import { compressFrom, noCallMetadata, type Reply, decodeText, decodeTexts, EnvelopeReply } from "./envelope-reply.ts";
 import { deadlineExceeded } from "../http/active-call.ts";
 import type { Answer, RpcMethod, RpcService } from "./method.ts";
 import type { UnknownFields } from "../json/decode-request.ts";
@@ -24,21 +35,26 @@ function inspectEnvelope(first: Buffer, bodies: BodyReader): void {
  *
  * @throws ConnectError `unimplemented` for none or several, `invalid_argument` for one that is cut off, `resource_exhausted`.
  */
-function openEnvelope(call: Call, bytes: Buffer, terms: Terms, bodies: BodyReader): Buffer | Promise<Buffer> {
+function openEnvelope(
+  call: Call,
+  bytes: Buffer,
+  callMetadata: CallMetadata,
+  bodies: BodyReader,
+): Buffer | Promise<Buffer> {
   if (bytes.length === 0) throw countFault("there is no message");
   if (bytes.length < envelopeSize) throw cutOff();
   inspectEnvelope(bytes, bodies);
   const end = envelopeSize + bytes.readUInt32BE(1);
   if (bytes.length < end) throw cutOff();
   if (bytes.length > end) throw countFault("there is something after the message");
-  return decompressed(call, bytes[0] as number, bytes.subarray(envelopeSize), terms, bodies);
+  return decompressed(call, bytes[0] as number, bytes.subarray(envelopeSize), callMetadata, bodies);
 }
 
 /** The messages of a body, as they come. @throws ConnectError as {@link openEnvelope} does, but for their number. */
 async function* readEnvelopes(
   call: Call,
   chunks: AsyncIterable<Buffer>,
-  terms: Terms,
+  callMetadata: CallMetadata,
   bodies: BodyReader,
 ): AsyncGenerator<Buffer> {
   /** Put together when the next envelope, or its head, is whole: not with each chunk. */
@@ -55,7 +71,7 @@ async function* readEnvelopes(
       wanted = rest.length < envelopeSize ? envelopeSize : envelopeSize + rest.readUInt32BE(1);
       if (rest.length < wanted) break;
       const heldBefore = call.heldBytes;
-      yield await decompressed(call, rest[0] as number, rest.subarray(envelopeSize, wanted), terms, bodies);
+      yield await decompressed(call, rest[0] as number, rest.subarray(envelopeSize, wanted), callMetadata, bodies);
       bodies.release(call, heldBefore);
       rest = rest.subarray(wanted);
     }
@@ -69,11 +85,12 @@ function decompressed(
   call: Call,
   flags: number,
   message: Buffer,
-  terms: Terms,
+  callMetadata: CallMetadata,
   bodies: BodyReader,
 ): Buffer | Promise<Buffer> {
   if ((flags & compressedFlag) === 0) return message;
-  if (!terms.isGzip) throw apiError("internal", "MALFORMED_BODY", "a message is compressed, and no header says how");
+  if (!callMetadata.isGzip)
+    throw apiError("internal", "MALFORMED_BODY", "a message is compressed, and no header says how");
   return message.length === 0 ? message : bodies.decompress(call, message);
 }
 
@@ -89,7 +106,7 @@ const gzipBytes = promisify(gzip);
 
 /** Answers with a body that is the message. Trailers become fields of the header (Connect, unary). */
 class BareReply implements Reply {
-  terms = noTerms;
+  callMetadata = noCallMetadata;
   readonly #call: Call;
   readonly #protocol: Protocol;
 
@@ -100,7 +117,7 @@ class BareReply implements Reply {
 
   unary(encoded: Encoded): void | Promise<void> {
     this.#call.code = "ok";
-    if (isLong(encoded)) return this.#sendPieces(encoded);
+    if (isLong(encoded)) return this.#sendChunks(encoded);
     const body = typeof encoded === "string" ? encoded : encoded.subarray(envelopeSize);
     if (body.length >= compressFrom) return this.#sendLarge(body);
     this.#call.answer(200, this.#fields(), body);
@@ -123,16 +140,16 @@ class BareReply implements Reply {
   }
 
   /** What is too long to be made at once is so for compressing at once. */
-  async #sendPieces(message: LongMessage): Promise<void> {
+  async #sendChunks(message: LongMessage): Promise<void> {
     const isCounted = message.needsSize !== true || (await message.size(() => !this.#call.isGone())) !== undefined;
     if (!isCounted) return;
     this.#call.begin(200, this.#fields(), { hasTrailers: false });
-    await writePieces(this.#call, message.pieces());
+    await writeChunks(this.#call, message.chunks());
     this.#call.end();
   }
 
   async #sendLarge(body: string | Buffer): Promise<void> {
-    if (!this.terms.acceptsGzip) return sendBytes(this.#call, 200, this.#fields(), body);
+    if (!this.callMetadata.acceptsGzip) return sendBytes(this.#call, 200, this.#fields(), body);
     const header = { ...this.#fields(), "content-encoding": "gzip", vary: "accept-encoding" };
     return sendBytes(this.#call, 200, header, await gzipBytes(body));
   }
@@ -154,7 +171,7 @@ const maxTimer = 2_147_483_647;
  * because most calls can be answered in the turn in which their body came. A class, because closures of their own cost too much for
  * each call.
  */
-class Exchange implements BodyTaker, Pace {
+class RpcCall implements BodyTaker, Pace {
   readonly #engine: Engine;
   readonly #call: Call;
   readonly #method: RpcMethod;
@@ -176,7 +193,7 @@ class Exchange implements BodyTaker, Pace {
 
   /** @throws ConnectError for what the header asks for. */
   readHeader(): void {
-    this.#reply.terms = readTerms(this.#call, this.#protocol);
+    this.#reply.callMetadata = readCallMetadata(this.#call, this.#protocol);
     this.#call.throwIfAborted();
   }
 
@@ -226,9 +243,10 @@ class Exchange implements BodyTaker, Pace {
   /** @returns the message of a body that has just one. */
   #open(body: Buffer): Buffer | Promise<Buffer> {
     const { framing, isText } = this.#protocol;
-    const { terms } = this.#reply;
-    if (framing === "bare") return terms.isGzip && body.length > 0 ? this.#bodies.decompress(this.#call, body) : body;
-    return openEnvelope(this.#call, isText ? decodeText(body) : body, terms, this.#bodies);
+    const { callMetadata } = this.#reply;
+    if (framing === "bare")
+      return callMetadata.isGzip && body.length > 0 ? this.#bodies.decompress(this.#call, body) : body;
+    return openEnvelope(this.#call, isText ? decodeText(body) : body, callMetadata, this.#bodies);
   }
 
   #read(message: Buffer): void | Promise<void> {
@@ -288,9 +306,9 @@ class Exchange implements BodyTaker, Pace {
     const { unknownFields } = this.#engine;
     const bodies = this.#bodies;
     const { codec, isText } = this.#protocol;
-    const chunks = bodies.stream(this.#call);
-    const pieces = isText ? decodeTexts(chunks) : chunks;
-    for await (const message of readEnvelopes(this.#call, pieces, this.#reply.terms, bodies)) {
+    const sent = bodies.stream(this.#call);
+    const chunks = isText ? decodeTexts(sent) : sent;
+    for await (const message of readEnvelopes(this.#call, chunks, this.#reply.callMetadata, bodies)) {
       yield (await readRequest(codec, this.#method.schema.input, message, unknownFields, this)) as never;
     }
   }
@@ -298,7 +316,7 @@ class Exchange implements BodyTaker, Pace {
 
 function ignore(): void {}
 
-/** The one way of every call, whatever its protocol: an {@link Exchange}. */
+/** The one way of every call, whatever its protocol: an {@link RpcCall}. */
 export class Engine {
   readonly bodies: BodyReader;
   readonly bulkBodies: BodyReader;
@@ -329,16 +347,16 @@ export class Engine {
   serve(call: Call, service: RpcService, method: RpcMethod): boolean {
     const protocol = protocolOf(call.headers, method.kind);
     if (protocol === undefined) return false;
-    const exchange = new Exchange(this, call, method, protocol);
+    const rpcCall = new RpcCall(this, call, method, protocol);
     try {
       service.requireEnabled?.();
-      exchange.readHeader();
+      rpcCall.readHeader();
     } catch (error) {
       // By then a body that came along with the header has been seen, and the connection can be kept.
-      queueMicrotask(() => exchange.fail(error));
+      queueMicrotask(() => rpcCall.fail(error));
       return true;
     }
-    exchange.serve();
+    rpcCall.serve();
     return true;
   }
 }

@@ -10,15 +10,16 @@ import {
   inEnvelope,
   isLong,
   type LongMessage,
+  type CallMetadata,
+  type Protocol,
 } from "./protocol.ts";
-import type { Terms, Protocol } from "./protocol.ts";
 import { apiError, grpcErrorTrailer } from "../api-error.ts";
-import { type Call, type HeaderFields, writeBytes, writePieces } from "../http/call.ts";
+import { type Call, type HeaderFields, writeBytes, writeChunks } from "../http/call.ts";
 
 /** How an answer is written, by the framing of the protocol. */
 export interface Reply {
   /** What the header of the request says of compression, once it has been read. */
-  terms: Terms;
+  callMetadata: CallMetadata;
   /** Answers with one message, and ends. */
   unary(encoded: Encoded): void | Promise<void>;
   /** Sends one message of a stream; resolves when there is room for another. */
@@ -30,12 +31,12 @@ export interface Reply {
 }
 
 /** Of a request whose header could not be read. */
-export const noTerms: Terms = { isGzip: false, acceptsGzip: false };
+export const noCallMetadata: CallMetadata = { isGzip: false, acceptsGzip: false };
 
 /** What is smaller is not worth compressing, in bytes. */
 export const compressFrom = 1024;
 
-/** Decodes base64 that may be padded in between, as each side encodes piece by piece. @throws ConnectError `invalid_argument` */
+/** Decodes base64 that may be padded in between, as each side encodes in chunks. @throws ConnectError `invalid_argument` */
 export function decodeText(bytes: Buffer): Buffer {
   const text = bytes.toString("latin1");
   const parts = text.match(/[^=]+={0,2}/g) ?? [];
@@ -45,11 +46,11 @@ export function decodeText(bytes: Buffer): Buffer {
   return Buffer.concat(parts.map((part) => Buffer.from(part, "base64")));
 }
 
-/** The same for a body that comes in pieces, cut anywhere. */
-export async function* decodeTexts(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** The same for a body that comes in chunks, cut anywhere. */
+export async function* decodeTexts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const bytes = Buffer.concat([rest, piece]);
+  for await (const chunk of chunks) {
+    const bytes = Buffer.concat([rest, chunk]);
     const whole = bytes.length - (bytes.length % 4);
     rest = bytes.subarray(whole);
     if (whole > 0) yield decodeText(bytes.subarray(0, whole));
@@ -78,7 +79,7 @@ const okTrailer: Readonly<Record<string, string>> = { "grpc-status": "0" };
  * @param maxMessageBytes the longest message; more than its length in the envelope can say.
  */
 export class EnvelopeReply implements Reply {
-  terms = noTerms;
+  callMetadata = noCallMetadata;
   readonly #call: Call;
   readonly #protocol: Protocol;
   readonly #maxMessageBytes: number;
@@ -149,12 +150,12 @@ export class EnvelopeReply implements Reply {
     this.#begin();
     this.#isWithinMessage = true;
     call.write(this.#text(envelopeHead(0, size)));
-    await writePieces(call, this.#protocol.isText ? textPieces(message.pieces()) : message.pieces());
+    await writeChunks(call, this.#protocol.isText ? textChunks(message.chunks()) : message.chunks());
     this.#isWithinMessage = false;
   }
 
   #isCompressed(encoded: string | Buffer): boolean {
-    return encoded.length >= compressFrom && this.terms.acceptsGzip;
+    return encoded.length >= compressFrom && this.callMetadata.acceptsGzip;
   }
 
   async #enveloped(encoded: string | Buffer): Promise<Buffer> {
@@ -172,7 +173,7 @@ export class EnvelopeReply implements Reply {
   #header(): HeaderFields {
     const { header, gzipHeader } = this.#protocol;
     const { extraHeader } = this.#call;
-    const own = this.terms.acceptsGzip ? gzipHeader : header;
+    const own = this.callMetadata.acceptsGzip ? gzipHeader : header;
     return extraHeader === undefined ? own : { ...Object.fromEntries(extraHeader), ...own };
   }
 
@@ -215,8 +216,8 @@ export class EnvelopeReply implements Reply {
   }
 }
 
-function* textPieces(pieces: Iterable<Uint8Array>): Generator<Buffer> {
-  for (const piece of pieces) yield encodeText(piece);
+function* textChunks(chunks: Iterable<Uint8Array>): Generator<Buffer> {
+  for (const chunk of chunks) yield encodeText(chunk);
 }
 
 /** The refusal of a message that has this many bytes. */

@@ -26,14 +26,14 @@ export const envelopeSize = 5;
 /** A message as JSON text, as bytes behind {@link envelopeSize} free ones, or too long to be made at once. */
 export type Encoded = string | Buffer | LongMessage;
 
-/** A message that is made piece by piece while it is sent. */
+/** A message that is made in chunks while it is sent. */
 export interface LongMessage {
-  /** Whether the bytes begin with how many there are: {@link LongMessage.size} comes before {@link LongMessage.pieces} then. */
+  /** Whether the bytes begin with how many there are: {@link LongMessage.size} comes before {@link LongMessage.chunks} then. */
   readonly needsSize?: boolean;
   /** Its bytes, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
   size(isWanted: () => boolean): Promise<number | undefined>;
   /** From the start, each time. */
-  pieces(): Iterable<Uint8Array>;
+  chunks(): Iterable<Uint8Array>;
 }
 
 /** A message that knows its own bytes. */
@@ -275,7 +275,7 @@ function badTimeout(message: string): Error {
 }
 
 /** What the header of a request says of compression. */
-export interface Terms {
+export interface CallMetadata {
   /** Whether messages of the request are, or may be, compressed by gzip. */
   readonly isGzip: boolean;
   readonly acceptsGzip: boolean;
@@ -286,7 +286,7 @@ export interface Terms {
  *
  * @throws ConnectError `unimplemented` for an unknown compression, `invalid_argument` for a bad time-out or version.
  */
-export function readTerms(call: Call, { framing, encodingName, acceptsName }: Protocol): Terms {
+export function readCallMetadata(call: Call, { framing, encodingName, acceptsName }: Protocol): CallMetadata {
   const { headers } = call;
   const acceptsGzip = takesGzip(headerOf(headers, acceptsName));
   if (framing === "grpc" || framing === "grpc-web") {

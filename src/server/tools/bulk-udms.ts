@@ -226,12 +226,12 @@ const emptyValues: UdmValues = { name: "", tags: [], vlan: 0n, internal: false, 
 async function tryEdits(context: ToolsContext, writes: readonly EditWrite[]): Promise<number> {
   const current = context.current();
   const refused: FieldViolation[] = [];
-  const places = new Map<string, number>();
+  const firstByKey = new Map<string, number>();
   const violations: FieldViolation[] = [];
   for (const [i, { key, edit }] of writes.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
-    const earlier = places.get(key.text);
-    if (earlier === undefined) places.set(key.text, i);
+    const earlier = firstByKey.get(key.text);
+    if (earlier === undefined) firstByKey.set(key.text, i);
     else {
       const description = `key ${quote(key.text)} is already in the batch, at position ${earlier}`;
       violations.push({ field: `requests[${i}].key`, description });

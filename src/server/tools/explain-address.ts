@@ -27,7 +27,7 @@ interface Claim {
   readonly loserAs: (field: string, reason: string) => ExplainedLoser;
 }
 
-interface Fold {
+interface Merged {
   /** By name of the field. */
   readonly claims: ReadonlyMap<string, Claim>;
   /** Entries that count for nothing in this context. */
@@ -49,7 +49,11 @@ interface OpenClaim {
  * @param origins of all entries that cover the address, the most specific first.
  * @param applies what the address is.
  */
-function foldEntries(origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>, object: string, applies: UdmContext): Fold {
+function mergeEntries(
+  origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
+  object: string,
+  applies: UdmContext,
+): Merged {
   const claims = new Map<string, OpenClaim>();
   const ignored: ExplainedLoser[] = [];
 
@@ -228,20 +232,20 @@ function explainContext(
   origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
 ): ExplainedContext {
   const { object, applies } = contexts[name] as ContextPlace;
-  const fold = foldEntries(origins, object, applies);
-  const ignored: ExplainedLoser[] = [...fold.ignored];
+  const merged = mergeEntries(origins, object, applies);
+  const ignored: ExplainedLoser[] = [...merged.ignored];
   const fields = shown.map(([field, value]) => {
-    const claim = fold.claims.get(field);
+    const claim = merged.claims.get(field);
     const source = given.sources.get(field) ?? sourceOf(field, object);
     const from = claim?.origins ?? [create(ExplainedOriginSchema, { source })];
     return create(ExplainedFieldSchema, { field, value, origins: [...from], losers: [...(claim?.losers ?? [])] });
   });
-  ignored.push(...unplaced(fold, new Set(shown.map(([field]) => field))));
+  ignored.push(...unplaced(merged, new Set(shown.map(([field]) => field))));
   return create(ExplainedContextSchema, { context: name, object: given.json, fields, ignored });
 }
 
 /** What metadata says under names that other names are in the way of. */
-function unplaced({ claims }: Fold, shown: ReadonlySet<string>): readonly ExplainedLoser[] {
+function unplaced({ claims }: Merged, shown: ReadonlySet<string>): readonly ExplainedLoser[] {
   return [...claims].flatMap(([field, { loserAs }]) =>
     shown.has(field)
       ? []

@@ -45,7 +45,7 @@ interface ListedMessage<D extends DescMessage, E extends DescMessage> {
   readonly jsonAt?: ((i: number) => string) | undefined;
 }
 
-/** The answer of a message with a list: at once when that is short, else piece by piece. */
+/** The answer of a message with a list: at once when that is short, else in chunks. */
 export function listedAnswer<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): Encodable {
   return { encode: (codec) => encodeListed(codec, message) };
 }
@@ -57,28 +57,28 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
   const { desc, rest, field, count, at, jsonAt } = message;
   if (count <= elementsAtOnce) {
     if (codec === "json" && jsonAt !== undefined && count > 0) {
-      return Buffer.concat([...jsonPieces(message)()]).toString();
+      return Buffer.concat([...jsonChunks(message)()]).toString();
     }
     return encode(codec, desc, { ...rest, [field]: Array.from({ length: count }, (_, i) => at(i)) });
   }
-  return longMessage(codec === "json" ? jsonPieces(message) : protoPieces(message));
+  return longMessage(codec === "json" ? jsonChunks(message) : protoChunks(message));
 }
 
 /**
- * A message that is made piece by piece, in turns.
+ * A message that is made in chunks, in turns.
  *
- * @param pieces may be empty, where something was made that only comes with a later one.
+ * @param chunks may be empty, where something was made that only comes with a later one.
  * @param isShared whether several clients get it: it is made once for all of them then, whoever has gone.
  */
-export function longMessage(pieces: () => Iterable<Buffer>, isShared = false): LongMessage {
+export function longMessage(chunks: () => Iterable<Buffer>, isShared = false): LongMessage {
   let made: Buffer[] | undefined;
   let making: Promise<number | undefined> | undefined;
   const make = async (isWanted: () => boolean): Promise<number | undefined> => {
     const parts: Buffer[] = [];
     let size = 0;
-    for (const piece of pieces()) {
-      if (piece.length > 0) parts.push(piece);
-      size += piece.length;
+    for (const chunk of chunks()) {
+      if (chunk.length > 0) parts.push(chunk);
+      size += chunk.length;
       await setImmediate();
       if (!isWanted()) return undefined;
     }
@@ -87,7 +87,7 @@ export function longMessage(pieces: () => Iterable<Buffer>, isShared = false): L
   };
   return {
     size: (isWanted) => (isShared ? (making ??= make(() => true)) : make(isWanted)),
-    pieces: () => made ?? pieces(),
+    chunks: () => made ?? chunks(),
   };
 }
 
@@ -99,7 +99,7 @@ export function fieldHead(number: number, length: number): Buffer {
   return head;
 }
 
-function jsonPieces<D extends DescMessage, E extends DescMessage>(
+function jsonChunks<D extends DescMessage, E extends DescMessage>(
   message: ListedMessage<D, E>,
 ): () => Iterable<Buffer> {
   const { desc, rest, field, element, count, at, jsonAt = (i) => toJsonString(element, at(i)) } = message;
@@ -116,7 +116,7 @@ function jsonPieces<D extends DescMessage, E extends DescMessage>(
   };
 }
 
-function protoPieces<D extends DescMessage, E extends DescMessage>(
+function protoChunks<D extends DescMessage, E extends DescMessage>(
   message: ListedMessage<D, E>,
 ): () => Iterable<Buffer> {
   const { desc, rest, field, element, count, at } = message;

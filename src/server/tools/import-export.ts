@@ -96,12 +96,12 @@ function exportAnswer(entries: () => Iterable<ExchangeEntry>, format: ExchangeFo
 
 const messages: Readonly<Record<CodecName, (texts: () => Iterable<string>, count: number) => LongMessage>> = {
   json(texts, count) {
-    const pieces = function* (): Generator<Buffer> {
+    const chunks = function* (): Generator<Buffer> {
       yield Buffer.from('{"text":"');
       for (const text of texts()) yield Buffer.from(JSON.stringify(text).slice(1, -1));
       yield Buffer.from(count === 0 ? '"}' : `","entries":${count}}`);
     };
-    return { size: (isWanted) => sizeOf(pieces(), isWanted), pieces };
+    return { size: (isWanted) => sizeOf(chunks(), isWanted), chunks };
   },
   proto(texts, count) {
     let length: number | undefined;
@@ -117,7 +117,7 @@ const messages: Readonly<Record<CodecName, (texts: () => Iterable<string>, count
         length = size;
         return tagged(textTag, size).length + size + tail.length;
       },
-      *pieces() {
+      *chunks() {
         if (length === undefined) throw new Error("the length of the text is not known yet");
         yield tagged(textTag, length);
         yield* bytes();
@@ -138,10 +138,10 @@ function tagged(tag: number, value: number): Buffer {
   return bytes;
 }
 
-async function sizeOf(pieces: Iterable<Uint8Array>, isWanted: () => boolean): Promise<number | undefined> {
+async function sizeOf(chunks: Iterable<Uint8Array>, isWanted: () => boolean): Promise<number | undefined> {
   let size = 0;
-  for (const piece of pieces) {
-    size += piece.length;
+  for (const chunk of chunks) {
+    size += chunk.length;
     await setImmediate();
     if (!isWanted()) return undefined;
   }
@@ -153,8 +153,8 @@ type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 type ImportCaller = ToolsCaller & Pick<CallContext, "signal">;
 
 const method = "ImportUdms";
-/** Text is handed over in pieces of this many characters, between turns of the event loop. */
-const pieceLength = 32_768;
+/** Text is handed over in chunks of this many characters, between turns of the event loop. */
+const chunkLength = 32_768;
 /** Entries that are only handed on, between turns of the event loop. */
 const entriesPerTurn = 5000;
 
@@ -242,7 +242,7 @@ async function read(
 ): Promise<ImportResult> {
   task.step("reading", "characters", text.length);
   try {
-    return await importEntries(piecesOf(text, task), {
+    return await importEntries(chunksOf(text, task), {
       format: readFormat(format),
       map: readMap(map),
       ...(select !== "" && { select: selectOf(context, select, caller) }),
@@ -263,9 +263,9 @@ function selectOf(
   return (text) => select(text, expression, signal);
 }
 
-function* piecesOf(text: string, task: Task): Iterable<Uint8Array> {
+function* chunksOf(text: string, task: Task): Iterable<Uint8Array> {
   for (let at = 0; at < text.length;) {
-    let end = Math.min(text.length, at + pieceLength);
+    let end = Math.min(text.length, at + chunkLength);
     // A pair of surrogates is one character.
     if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
     yield Buffer.from(text.slice(at, end));

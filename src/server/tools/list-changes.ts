@@ -66,8 +66,8 @@ export function isLongChange({ changes }: UdmChange): boolean {
   return changes.length > entriesAtOnce;
 }
 
-/** The message of a change in pieces, as JSON or as the bytes of its fields. */
-export function* changePieces(codec: CodecName, change: UdmChange): Generator<Buffer, void> {
+/** The message of a change in chunks, as JSON or as the bytes of its fields. */
+export function* changeChunks(codec: CodecName, change: UdmChange): Generator<Buffer, void> {
   const head = changeMessage(change, false);
   const { layer = "", changes } = change;
   if (codec === "proto") yield Buffer.from(toBinary(ChangeSchema, head));
@@ -89,30 +89,30 @@ export function* changePieces(codec: CodecName, change: UdmChange): Generator<Bu
   if (codec === "json") yield Buffer.from(changes.length > 0 ? "]}" : "}");
 }
 
-/** A field that is a message made in pieces; its length comes before it, so that all are made first. */
-export function* messageField(number: number, pieces: Iterable<Buffer>): Generator<Buffer, void> {
+/** A field that is a message made in chunks; its length comes before it, so that all are made first. */
+export function* messageField(number: number, chunks: Iterable<Buffer>): Generator<Buffer, void> {
   const made: Buffer[] = [];
   let size = 0;
-  for (const piece of pieces) {
-    made.push(piece);
-    size += piece.length;
+  for (const chunk of chunks) {
+    made.push(chunk);
+    size += chunk.length;
     yield noBytes;
   }
   yield fieldHead(number, size);
   yield* made;
 }
 
-function* pagePieces(codec: CodecName, page: readonly UdmChange[], rest: ListChangesResponse): Generator<Buffer, void> {
+function* pageChunks(codec: CodecName, page: readonly UdmChange[], rest: ListChangesResponse): Generator<Buffer, void> {
   if (codec === "proto") {
     const { number } = ListChangesResponseSchema.field.changes;
-    for (const change of page) yield* messageField(number, changePieces(codec, change));
+    for (const change of page) yield* messageField(number, changeChunks(codec, change));
     yield Buffer.from(toBinary(ListChangesResponseSchema, rest));
     return;
   }
   yield Buffer.from('{"changes":[');
   for (const [i, change] of page.entries()) {
     yield i === 0 ? noBytes : Buffer.from(",");
-    yield* changePieces(codec, change);
+    yield* changeChunks(codec, change);
   }
   const others = toJsonString(ListChangesResponseSchema, rest).slice(1);
   yield Buffer.from(others === "}" ? "]}" : `],${others}`);
@@ -145,7 +145,7 @@ export async function listChanges(context: ToolsContext, request: ListChangesReq
     off: !history.isOn(),
   });
   if (!withoutEntries && page.reduce((sum, { changes }) => sum + changes.length, 0) > entriesAtOnce) {
-    return { encode: (codec) => longMessage(() => pagePieces(codec, page, rest)) };
+    return { encode: (codec) => longMessage(() => pageChunks(codec, page, rest)) };
   }
   return listedAnswer({
     desc: ListChangesResponseSchema,

@@ -133,7 +133,7 @@ export async function replaceUdms(
   try {
     task.step("reading", "entries", udms.length);
     const wanted = await readWanted(udms, scope);
-    const pathOf = (_: string, place: number): string => `udms[${place}].key`;
+    const pathOf = (_: string, index: number): string => `udms[${index}].key`;
     const method = "ReplaceUdms";
     return await answer(
       await replaceEntries(context, { method, wanted, scope, dryRun, maxDeletes, caller, pathOf, task }),
@@ -143,8 +143,8 @@ export async function replaceUdms(
   }
 }
 
-/** Names the place of a key in a request. */
-type PathOf = (key: string, place: number) => string;
+/** Names the position of a key in a request. */
+type PathOf = (key: string, index: number) => string;
 
 interface Replacement {
   readonly method: string;
@@ -154,7 +154,7 @@ interface Replacement {
   readonly dryRun: boolean;
   readonly maxDeletes: string;
   readonly caller: ToolsCaller;
-  /** Where a key was given, for errors; `place` is the one that it has in `wanted`. */
+  /** Where a key was given, for errors; `index` is the one that it has in `wanted`. */
   readonly pathOf: PathOf;
   readonly task: Task;
 }

@@ -281,7 +281,7 @@ export class TagKeys {
 }
 
 /** The place of a key, or where it would be. */
-export function placeOfKey(keys: readonly Key[], key: Key): number {
+export function indexOfKey(keys: readonly Key[], key: Key): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -293,11 +293,11 @@ export function placeOfKey(keys: readonly Key[], key: Key): number {
 }
 
 function insert(keys: Key[], key: Key): void {
-  const at = placeOfKey(keys, key);
+  const at = indexOfKey(keys, key);
   if (keys[at]?.text !== key.text) keys.splice(at, 0, key);
 }
 
 function remove(keys: Key[], key: Key): void {
-  const at = placeOfKey(keys, key);
+  const at = indexOfKey(keys, key);
   if (keys[at]?.text === key.text) keys.splice(at, 1);
 }

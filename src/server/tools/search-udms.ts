@@ -24,7 +24,7 @@ import {
 import { FullUdmSchema, SearchUdmsResponseSchema, type SearchUdmsRequest } from "../gen/udm/v1/tools_pb.ts";
 import type { Encodable } from "../rpc/protocol.ts";
 import { fullUdm, fullUdmJson, listedAnswer } from "./full-udm.ts";
-import { findInJson, narrowFilter, type Narrowed, scanEntries, placeOfKey, type TagKeys } from "./scan-entries.ts";
+import { findInJson, narrowFilter, type Narrowed, scanEntries, indexOfKey, type TagKeys } from "./scan-entries.ts";
 
 /** A place in an order: behind the entry with this value and key, whether it is still there or not. */
 interface Position {
@@ -101,14 +101,14 @@ class FoundPage {
     const isInOrder = order.isOfKeys && !order.isReversed;
     const last = entries.at(-1);
     const isBeforeLast = last !== undefined && order.compare(item, last) < 0;
-    if (isBeforeLast) entries.splice(this.#placeOf(item), 0, item);
+    if (isBeforeLast) entries.splice(this.#indexOf(item), 0, item);
     else if (entries.length < this.#limit) entries.push(item);
     else return !isInOrder;
     if (entries.length > this.#limit) entries.pop();
     return !isInOrder || isBeforeLast || entries.length < this.#limit;
   }
 
-  #placeOf(item: Position): number {
+  #indexOf(item: Position): number {
     let low = 0;
     let high = this.entries.length;
     while (low < high) {
@@ -133,8 +133,8 @@ const portionBytes = 262_144;
  */
 async function contextKeys(index: UdmIndex, check: () => void): Promise<readonly Key[]> {
   const keys = new Map<string, Key>();
-  for (const piece of index.render("all", "yaml", "", portionBytes)) {
-    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  for (const chunk of index.render("all", "yaml", "", portionBytes)) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     for (let at = bytes.indexOf(contextsBytes); at >= 0; at = bytes.indexOf(contextsBytes, at + contextsBytes.length)) {
       const key = keyBefore(bytes, at);
       keys.set(key.text, key);
@@ -318,7 +318,7 @@ async function takeKeys(
   take: (entry: UdmEntry) => boolean,
 ): Promise<void> {
   // The list may change between turns.
-  const rest = keys.slice(from === undefined ? 0 : placeOfKey(keys, from));
+  const rest = keys.slice(from === undefined ? 0 : indexOfKey(keys, from));
   for (const [i, key] of rest.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) {
       await turn();

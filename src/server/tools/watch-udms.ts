@@ -3,11 +3,11 @@ import { ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { WatchUdmsResponseSchema, type WatchUdmsRequest } from "../gen/udm/v1/tools_pb.ts";
 import { encode, type CodecName, type Encodable, type Encoded, isLong } from "../rpc/protocol.ts";
-import { changeMessage, changePieces, isLongChange, messageField } from "./list-changes.ts";
+import { changeMessage, changeChunks, isLongChange, messageField } from "./list-changes.ts";
 import { longMessage, entryChangeJson } from "./full-udm.ts";
 import { readFilter, matcherOf } from "./search-udms.ts";
 import type { UdmChange, EntryChange, UdmHistory } from "../../metadata/index.ts";
-import { headerOf, type Call, writePieces } from "../http/call.ts";
+import { headerOf, type Call, writeChunks } from "../http/call.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import type { Filter } from "../../record/index.ts";
 import { apiError } from "../api-error.ts";
@@ -48,7 +48,7 @@ export function watchAnswer({ change, last, epoch }: FollowedChange): Encodable 
   };
   if (change === undefined) return { encode: make };
   const message = (codec: CodecName): Encoded =>
-    isLongChange(change) ? longMessage(() => responsePieces(codec, change, last), true) : make(codec);
+    isLongChange(change) ? longMessage(() => responseChunks(codec, change, last), true) : make(codec);
   return {
     encode(codec) {
       const known = encodedChanges.get(change) ?? new Map<CodecName, Encoded>();
@@ -60,14 +60,14 @@ export function watchAnswer({ change, last, epoch }: FollowedChange): Encodable 
   };
 }
 
-function* responsePieces(codec: CodecName, change: UdmChange, last: number): Generator<Buffer, void> {
+function* responseChunks(codec: CodecName, change: UdmChange, last: number): Generator<Buffer, void> {
   if (codec === "proto") {
-    yield* messageField(WatchUdmsResponseSchema.field.change.number, changePieces(codec, change));
+    yield* messageField(WatchUdmsResponseSchema.field.change.number, changeChunks(codec, change));
     yield Buffer.from(toBinary(WatchUdmsResponseSchema, create(WatchUdmsResponseSchema, { last })));
     return;
   }
   yield Buffer.from('{"change":');
-  yield* changePieces(codec, change);
+  yield* changeChunks(codec, change);
   yield Buffer.from(`,"last":${last}}`);
 }
 
@@ -111,7 +111,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
         await answer.size(() => true);
         isWithinEvent = true;
         call.write(head);
-        await writePieces(call, answer.pieces());
+        await writeChunks(call, answer.chunks());
         call.write("\n\n");
         isWithinEvent = false;
       } else if (!call.write(`${head}${answer.toString()}\n\n`)) await call.drained();

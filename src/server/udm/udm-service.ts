@@ -82,7 +82,7 @@ export type ListItems = "udms" | "keys";
 export interface EntryList {
   /** Where the JSON texts lie, up to {@link portionBytes} at a time. */
   texts(): Iterable<EntryTexts>;
-  /** The texts as JSON with commas between them, in pieces of up to {@link portionBytes}. */
+  /** The texts as JSON with commas between them, in chunks of up to {@link portionBytes}. */
   rendered(items: ListItems): Iterable<Uint8Array>;
 }
 
