@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createMetrics, silentLog, silentProgress, systemClock } from "../../src/base/report/index.ts";
+import { createMetrics, Progress, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { NetworkDiscovery } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -33,7 +33,7 @@ test("a search begins by itself only on the collector that leads, and on another
     clock: { ...systemClock, now: () => start + passed },
     log: silentLog,
     metrics: createMetrics(),
-    progress: silentProgress,
+    progress: new Progress(systemClock),
   });
   cleanUp(t, () => discovery.stop());
   const pass = (ms: number): void => {

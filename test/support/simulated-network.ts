@@ -1,7 +1,7 @@
 // A /20 of loopback addresses, of which one in twenty is an agent on UDP, for tests and benches of discovery.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createMetrics, silentLog, silentProgress, systemClock, type Metrics } from "../../src/base/report/index.ts";
+import { createMetrics, Progress, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import {
   DefinitionsLoader,
   NetworkDiscovery,
@@ -98,7 +98,7 @@ export async function startSimulatedNetwork(
     clock: systemClock,
     log: silentLog,
     metrics,
-    progress: silentProgress,
+    progress: new Progress(systemClock),
   });
   await discovery.start();
   await load();

@@ -1,6 +1,6 @@
 import type { CollectorAnswer } from "../../server/index.ts";
 import { setTimeout as wait } from "node:timers/promises";
-import { createMetrics, silentLog, silentProgress, systemClock } from "../../base/report/index.ts";
+import { createMetrics, Progress, silentLog, systemClock } from "../../base/report/index.ts";
 import {
   DefinitionsLoader,
   NetworkDiscovery,
@@ -78,7 +78,7 @@ export async function discoverFromHere(file: string, options: DiscoverOptions, t
     clock: systemClock,
     log: silentLog,
     metrics: createMetrics(),
-    progress: silentProgress,
+    progress: new Progress(systemClock),
   });
   if (out !== undefined && dryRun !== true) await discovery.start();
   const { definitions } = await loader.load("start");

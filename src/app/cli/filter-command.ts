@@ -73,8 +73,8 @@ function compile(expression: string, terminal: Terminal): Matches | undefined {
 async function* linesOf(input: AsyncIterable<string | Uint8Array>): AsyncIterable<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const piece of input) {
-    const text = rest + (typeof piece === "string" ? piece : decoder.decode(piece, { stream: true }));
+  for await (const chunk of input) {
+    const text = rest + (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }));
     const lines = text.split("\n");
     rest = lines.pop() ?? "";
     if (lines.length > 0) yield lines;

@@ -23,8 +23,8 @@ async function* readTail(
   const path = `/api/v1/flow/tail?${new URLSearchParams({ ...query, notes: "true" }).toString()}`;
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const piece of await client.read("GET", path, { isEndless: true })) {
-    const all = (rest + decoder.decode(piece, { stream: true })).split("\n");
+  for await (const chunk of await client.read("GET", path, { isEndless: true })) {
+    const all = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = all.pop() ?? "";
     let lines: string[] = [];
     for (const line of all) {

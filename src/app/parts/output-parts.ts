@@ -40,6 +40,7 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
   /** Takes an output among the sinks, behind its rollup and its filter. @returns what is started and stopped for it. */
   const take = (output: Sink & Component, name: string, before: BeforeStore, filterName = name): Component => {
     const { rollupFields: names, filter, thinRate } = before;
+    const parsed = filterOf(filterName, filter);
     const rolledUp =
       names.length === 0
         ? output
@@ -50,7 +51,6 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
             clock: reporting.clock,
             report: metrics.rollup(name),
           });
-    const parsed = filterOf(filterName, filter);
     const lineFilter = createLineFilter({
       matches: parsed && compileLineFilter(parsed),
       filtered: (records) => metrics.filtered(name, records),

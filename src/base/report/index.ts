@@ -42,4 +42,4 @@ export {
   type Metrics,
   type Reading,
 } from "./metrics.ts";
-export { Progress, silentProgress, type Task, type TaskView } from "./progress.ts";
+export { Progress, type Task, type TaskView } from "./progress.ts";

@@ -72,6 +72,3 @@ export class Progress {
     return Array.from(this.#running.values(), (task) => ({ ...task }));
   }
 }
-
-/** Where nobody looks. */
-export const silentProgress = new Progress({ now: () => 0 });

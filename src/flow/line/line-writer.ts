@@ -40,7 +40,6 @@ export function copyingLines(
   return {
     allocate: (bytes) => (bytes <= slab.length ? slab : Buffer.allocUnsafeSlow(bytes)),
     sink: {
-      ...sink,
       write: (written, count) => sink.write(written.buffer === memory.buffer ? copyOf(written) : written, count),
     },
   };

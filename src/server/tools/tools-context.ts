@@ -8,7 +8,7 @@ import type {
   UdmStoreWithHistory,
   UdmWrite,
 } from "../../metadata/index.ts";
-import { silentProgress, type Progress } from "../../base/report/index.ts";
+import { Progress, systemClock } from "../../base/report/index.ts";
 import { apiError, type FieldViolation } from "../api-error.ts";
 import type { Waiting } from "../http/call.ts";
 
@@ -101,7 +101,10 @@ export class ToolsContext implements ToolsOptions {
   readonly progress: Progress;
   readonly #source: ToolsSource;
 
-  constructor(source: ToolsSource, { maxBatchSize, explainObject, select, progress = silentProgress }: ToolsOptions) {
+  constructor(
+    source: ToolsSource,
+    { maxBatchSize, explainObject, select, progress = new Progress(systemClock) }: ToolsOptions,
+  ) {
     this.#source = source;
     this.maxBatchSize = maxBatchSize;
     this.explainObject = explainObject;

@@ -4,7 +4,7 @@ import { formatOid } from "../session/var-bind.ts";
 import type { PolledIdentity } from "../sweep/found-devices.ts";
 import { type NamedAddress, Candidates } from "./candidates.ts";
 import type { Neighbour } from "./candidates.ts";
-import { silentProgress, type Log } from "../../base/report/index.ts";
+import { Progress, type Log } from "../../base/report/index.ts";
 import type { DefinitionsInUse } from "./apply-definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";
@@ -90,7 +90,7 @@ export function createDeviceSearch(options: SnmpOptions, parts: DeviceSearchPart
     clock,
     log,
     metrics,
-    progress: options.progress ?? silentProgress,
+    progress: options.progress ?? new Progress(clock),
     openSocket,
   });
 

@@ -170,8 +170,8 @@ export const defineWatch: DefineCommand = (watch, { terminal }) => {
 async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: unknown }> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const piece of bytes) {
-    const blocks = (rest + decoder.decode(piece, { stream: true })).split("\n\n");
+  for await (const chunk of bytes) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       const fields = new Map(

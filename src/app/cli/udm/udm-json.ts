@@ -88,15 +88,15 @@ async function* jsonElements<T>(answer: AsyncIterable<Uint8Array>): AsyncGenerat
   let depth = 0;
   let isInText = false;
   let array: "before" | "inside" | "after" = "before";
-  for await (const piece of answer) {
-    bytes = bytes.length === 0 ? piece : Buffer.concat([bytes, piece]);
+  for await (const chunk of answer) {
+    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
     let from = 0;
     /** Where the last complete element ends. */
     let to = 0;
     for (; at < bytes.length; at++) {
       const byte = bytes[at];
       if (isInText) {
-        // The character after it may be in the next piece.
+        // The character after it may be in the next chunk.
         if (byte === backslash) at++;
         else if (byte === quote) isInText = false;
       } else if (depth === 0 && byte !== openBrace) {
