@@ -37,7 +37,8 @@ test("clickhouse: records arrive once through all faults, with the types of the 
   // First contact comes before the faults, or it would take all of their time.
   const faulted = adapterTo({ COMPRESSION: "gzip", TABLE_TTL: 0 });
   await faulted.open(signal);
-  await keepLedger(t, { adapter: { ...faulted, open: async () => [] }, proxy, isExactlyOnce: true, numbers }, ledger);
+  const opened = Object.assign(faulted, { open: async () => [] });
+  await keepLedger(t, { adapter: opened, proxy, isExactlyOnce: true, numbers }, ledger);
 
   const adapter = adapterTo({ DATABASE: "netgloss" });
   assert.deepEqual(await adapter.open(signal), []);
