@@ -55,35 +55,35 @@ export interface FlowPipelineOptions extends Pick<Reporting, "log" | "metrics" |
   readonly samplingRates?: SamplingRates;
   /** The same from a file that may change; undefined while there is none. */
   readonly samplingFile?: (() => RatesFile | undefined) | undefined;
-  /** What the operator says of applications by their ids; undefined while there is nothing. */
+  /** Returns what the operator says of applications by their ids; undefined while there is nothing. */
   readonly applications?: (() => Applications | undefined) | undefined;
-  /** Whether records get `flow.community.id`; it costs about a tenth of a microsecond each. */
+  /** True if records get `flow.community.id`; it costs about a tenth of a microsecond each. */
   readonly communityId: boolean;
-  /** Of sixteen bits. Default 0, as other tools have it. */
+  /** The seed, of sixteen bits. Default 0, as other tools have it. */
   readonly communityIdSeed?: number;
-  /** What is said of both ends of a flow together: client and server, identifiers, joined fields. Left out: nothing. */
+  /** The fields about both ends of a flow together: client and server, identifiers, joined fields. Left out: nothing. */
   readonly ends?: FlowEndsOptions | undefined;
-  /** Whether records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
+  /** True if records of options data (interface names, sampling) leave like flows. Default false: they are only read. */
   readonly optionsRecords?: boolean;
-  /** Whether the plain names of counters are those of the estimates by the sampling rate. Default true. */
+  /** True if the plain names of counters are those of the estimates by the sampling rate. Default true. */
   readonly scaleCounters?: boolean;
-  /** Whether a record of both directions of a biflow becomes one of each. Default false: it stays one. */
+  /** True if a record of both directions of a biflow becomes one of each. Default false: it stays one. */
   readonly splitBiflows?: boolean;
   /** Elements in addition to those of the registries, checked by `readElements`. */
   readonly elements?: readonly CustomElement[];
   /** Protocols whose datagrams are counted and not decoded. Default: none. */
   readonly protocolsOff?: readonly Protocol[];
-  /** Which samples of sFlow become records. Default: both. */
+  /** The samples of sFlow that become records. Default: both. */
   readonly sflowSamples?: SflowSamples;
   readonly limits?: Partial<Limits>;
   /**
-   * Whether other collectors are asked about exporters that are new here, come back, or of which data sets wait: the addresses are in what
+   * True if other collectors are asked about exporters that are new here, come back, or of which data sets wait: the addresses are in what
    * `exportState` gives, which is then to be called several times a second; the answers come by `importShared`. Default false.
    */
   readonly isShared?: boolean;
   /** Addresses and CIDRs in canonical text of senders whose records may name other exporters. Default: none. */
   readonly relays?: readonly string[];
-  /** Whether it is added up what passes the interfaces of an exporter, given by its address. Left out: of none. */
+  /** Tells whether it is added up what passes the interfaces of an exporter, given by its address. Left out: of none. */
   readonly isMeasured?: ((address: string) => boolean) | undefined;
   /** Changes lines before they leave; left out: they stay as they are. */
   readonly shape?: ShapeLines | undefined;
@@ -91,9 +91,9 @@ export interface FlowPipelineOptions extends Pick<Reporting, "log" | "metrics" |
   readonly filter?: Filter | undefined;
   /** Templates that were not received again within this time are forgotten. Default 0: never. */
   readonly templateTtlMs?: number;
-  /** Where the lines are to lie: in the workspace, if they are to be written fast. Left out: in memory of their own. */
+  /** Allocates memory for the lines: in the workspace, if they are to be written fast. Left out: in memory of their own. */
   readonly allocate?: AllocateSlab;
-  /** Where records are decoded, unless the enricher has its tables in one; left out: in one of its own. */
+  /** The workspace in which records are decoded, unless the enricher has its tables in one; left out: one of its own. */
   readonly workspace?: Workspace | undefined;
 }
 
@@ -236,7 +236,7 @@ export class FlowPipeline {
   }
 
   /**
-   * What exporters said once and what happened to it since the last call: all that a later run needs to decode from
+   * Returns what exporters said once and what happened to it since the last call: all that a later run needs to decode from
    * its first datagram on.
    *
    * @param which `all`: as if everything had changed.
@@ -264,7 +264,7 @@ export class FlowPipeline {
     return Array.from(this.#exporters.all(), viewExporter).toSorted((a, b) => a.lastSeen - b.lastSeen);
   }
 
-  /** What passed the interfaces of those that are measured, by whole minutes. */
+  /** Returns what passed the interfaces of those that are measured, by whole minutes. */
   traffic(): readonly ExporterTraffic[] {
     this.#traffic.at(this.#clock.now());
     return Array.from(this.#exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
@@ -273,9 +273,9 @@ export class FlowPipeline {
 
 export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowReceiverOptions, "take" | "offer"> {
   readonly health: Health;
-  /** Where what exporters say once outlives a restart; left out: it does not. */
+  /** The store in which what exporters say once outlives a restart; left out: it does not. */
   readonly state?: StateStore | undefined;
-  /** Where the collectors of a fleet share what exporters say; left out: this one is alone. */
+  /** The store in which the collectors of a fleet share what exporters say; left out: this one is alone. */
   readonly shared?: SharedExporters | undefined;
   /** Called when it has stopped and the last lines are with the sink. */
   readonly stopped?: () => void;
@@ -342,7 +342,7 @@ export class FlowListener implements Component {
     return this.#receiver.ports();
   }
 
-  /** Those of TCP and TLS. */
+  /** Returns the ports of TCP and TLS. */
   streamPorts(): readonly number[] {
     return this.#receiver.streamPorts();
   }
@@ -357,7 +357,7 @@ export class FlowListener implements Component {
     return Promise.resolve(this.#pipeline.exporters());
   }
 
-  /** What passed the interfaces of those that are measured, by whole minutes. */
+  /** Returns what passed the interfaces of those that are measured, by whole minutes. */
   traffic(): Promise<readonly ExporterTraffic[]> {
     return Promise.resolve(this.#pipeline.traffic());
   }

@@ -17,7 +17,7 @@ import type { StateExchange } from "./exporters/state/state-exchange.ts";
 import type { ExporterTable } from "./exporters/exporter-table.ts";
 import type { Exporter } from "./exporters/exporter.ts";
 
-/** What happened to the datagrams of one protocol so far. Plain numbers, because counting is part of the hot path. */
+/** Counts what happened to the datagrams of one protocol so far. Plain numbers, because counting is part of the hot path. */
 export class ProtocolCounts {
   datagrams = 0;
   bytes = 0;
@@ -39,7 +39,7 @@ export class ProtocolCounts {
   replayed = 0;
   /** Units missing by sequence numbers. */
   missing = 0;
-  /** Of these, units that came late or never were missing. */
+  /** Units among these that came late or never were missing. */
   recovered = 0;
   late = 0;
   /** Samples missing by the numbers of their data sources; of these, samples that came late. */
@@ -282,12 +282,12 @@ export function registerSharedMetrics(
   );
 }
 
-/** How many exporters have metrics of their own, in each decoding thread. */
+/** The number of exporters that have metrics of their own, in each decoding thread. */
 export const maxListedExporters = 1000;
 
 /**
  * Metrics by exporter. Of more exporters than the limit, those first seen are listed: a sender that invents addresses
- * neither makes a scrape endless nor takes the place of one that is known.
+ * neither makes a scrape endless nor replaces one that is known.
  */
 export function registerExporterMetrics(metrics: Metrics, exporters: ExporterTable, limit = maxListedExporters): void {
   const listed = (): readonly Exporter[] => {

@@ -29,12 +29,12 @@ export interface FlowProcessorOptions {
   readonly lines: LineBuffer;
   readonly sink: Sink;
   readonly ends: FlowEnds;
-  /** Where the kernel leaves the flows by which exporters are compared. */
+  /** The workspace in which the kernel leaves the flows by which exporters are compared. */
   readonly workspace: Workspace;
   readonly traffic: Pick<TrafficMeter, "at" | "use">;
-  /** Whether records of options data leave like flows. */
+  /** True if records of options data leave like flows. */
   readonly optionsRecords: boolean;
-  /** Which exporters other collectors are to be asked about; left out: there are none. */
+  /** The exporters that other collectors are to be asked about; left out: there are none. */
   readonly questions?: OpenQuestions | undefined;
   /** Changes lines before they leave; left out: they stay as they are. */
   readonly shape?: ShapeLines | undefined;
@@ -62,10 +62,10 @@ export class FlowProcessor {
   /** Whose records are read, and how many there were before. */
   #source: Exporter | undefined;
   #flowsBefore = 0;
-  /** Who sent the datagrams taken last, and what was counted before them. */
+  /** The sender of the datagrams taken last, and what was counted before them. */
   #sender: Exporter | undefined;
   readonly #before = { records: 0, faults: 0 };
-  /** Of the datagrams taken last: their decoder may hold some of them back for more of the same exporter. */
+  /** The decoder of the datagrams taken last: it may hold some of them back for more of the same exporter. */
   #holding: Decoder | undefined;
   #heldProtocol: Protocol = "unknown";
 

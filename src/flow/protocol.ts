@@ -1,4 +1,4 @@
-/** What a datagram may be. `unknown` is anything whose first bytes say none of the others. */
+/** The protocols of datagrams. `unknown` is anything whose first bytes say none of the others. */
 export const protocols = ["netflow1", "netflow5", "netflow7", "netflow9", "ipfix", "sflow", "unknown"] as const;
 export type Protocol = (typeof protocols)[number];
 

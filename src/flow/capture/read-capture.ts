@@ -1,11 +1,11 @@
 /** One packet of a capture. */
 export interface Frame {
-  /** What its first bytes are: a LINKTYPE_ value of tcpdump.org. */
+  /** The kind of its first bytes: a LINKTYPE_ value of tcpdump.org. */
   readonly linkType: number;
   /** Milliseconds since the epoch; undefined where the capture does not say. */
   readonly time: number | undefined;
   readonly bytes: Buffer;
-  /** How long it was on the wire; more than the bytes when the capture cut it. */
+  /** Its length on the wire; more than the bytes when the capture cut it. */
   readonly wireLength: number;
 }
 
@@ -23,7 +23,7 @@ export class CaptureError extends Error {
 class ByteSource {
   readonly #chunks: AsyncIterator<string | Uint8Array>;
   #rest: Buffer = Buffer.alloc(0);
-  /** How many bytes were taken. */
+  /** The number of bytes that were taken. */
   at = 0;
 
   constructor(stream: AsyncIterable<string | Uint8Array>) {
@@ -87,7 +87,7 @@ async function* readPcapng(source: ByteSource): AsyncGenerator<Frame> {
   }
 }
 
-/** What is between the two lengths of a block. A section says the byte order of all that follows. */
+/** Reads what is between the two lengths of a block. A section says the byte order of all that follows. */
 async function readBlock(
   source: ByteSource,
   type: number,

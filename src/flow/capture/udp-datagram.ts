@@ -1,7 +1,7 @@
 import { formatAddressBytes } from "../../base/ip/index.ts";
 import type { Frame } from "./read-capture.ts";
 
-/** Where a fragment of an IP packet belongs. */
+/** The position of a fragment of an IP packet. */
 interface Fragment {
   /** The same for all fragments of a packet. */
   readonly of: string;
@@ -23,7 +23,7 @@ class Reassembly {
   readonly #packets = new Map<string, Fragments>();
   #givenUp = 0;
 
-  /** How many packets lack a fragment, those that were given up included. */
+  /** The number of packets that lack a fragment, those that were given up included. */
   get waiting(): number {
     return this.#packets.size + this.#givenUp;
   }
@@ -117,7 +117,7 @@ export interface CapturedDatagram {
   readonly payload: Buffer;
 }
 
-/** What a frame was: a datagram, or why it gave none. */
+/** The kind of a frame: a datagram, or the reason why it gave none. */
 export type FrameKind = "datagram" | "other" | "cut" | "fragment" | "unknown_link";
 
 const udp = 17;
@@ -130,7 +130,7 @@ interface IpPacket {
   readonly protocol: number;
   readonly payload: Buffer;
   readonly fragment: Fragment | undefined;
-  /** Whether less than the packet says is there. */
+  /** True if less than the packet says is there. */
   readonly isCut: boolean;
 }
 

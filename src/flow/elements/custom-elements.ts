@@ -47,7 +47,7 @@ export function createElementSource(custom: readonly CustomElement[]): ElementSo
   return { names, type: (pen, id) => known.get(elementKey(pen, id))?.type ?? registeredElements.type(pen, id) };
 }
 
-/** Where a name of ours is wanted, elements of ours have it first. */
+/** Returns the names of an element. Where a name of ours is wanted, elements of ours have it first. */
 function namesOf({ pen, id, name, type }: CustomElement, preference: number): ElementNames {
   const convert = convertType[type];
   const { fallback } = registeredElements.names(pen, id);
@@ -86,7 +86,7 @@ interface PlacedElement extends CustomElement {
 
 interface ElementsParsed {
   readonly elements: readonly PlacedElement[];
-  /** What is wrong, each beginning with its place. */
+  /** Problems, each beginning with its location. */
   readonly problems: readonly string[];
 }
 
@@ -182,7 +182,7 @@ interface ElementsRead {
   readonly elements: readonly CustomElement[];
   /** Why the files cannot be used, each beginning with `file:line:column`. */
   readonly problems: readonly string[];
-  /** What has no effect, in the same form. */
+  /** Entries that have no effect, in the same form. */
   readonly warnings: readonly string[];
 }
 
@@ -324,12 +324,12 @@ function judgeName(
   return kind === kindOf(type) ? undefined : `${name} is a ${kind}, so ${type} cannot have that name`;
 }
 
-/** Whether one name is the group of the other. */
+/** Tells whether one name is the group of the other. */
 function isNested(a: string, b: string): boolean {
   return a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
 }
 
-/** What values of a type are in JSON. Lists are what their elements are. */
+/** Returns what values of a type are in JSON. Lists are what their elements are. */
 function kindOf(type: DataType): string {
   if (/^(un)?signed|^float/.test(type)) return "number";
   return type === "boolean" || type.endsWith("List") ? type : "text";

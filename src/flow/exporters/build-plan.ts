@@ -82,7 +82,7 @@ function withName(group: ElementFields, name: ElementNames["names"][number]): El
   return group.fields.length > 1 ? group : { ...group, names: [...group.names, name] };
 }
 
-/** How many bytes one field is behind another in each record; undefined where that varies. */
+/** Returns how many bytes one field is behind another in each record; undefined where that varies. */
 function distanceOf({ fields }: Template, from: number, to: number): number | undefined {
   const between = fields.slice(Math.min(from, to), Math.max(from, to));
   // A field of one byte is read by what that byte says alone.
@@ -114,7 +114,7 @@ const initiatorElements: ReadonlySet<number> = new Set([231, 232, 298, 299]);
 export interface PlanOptions {
   /** Default: those of the registries. */
   readonly elements?: ElementSource;
-  /** Whether a record of both directions becomes one of each. Default: no. */
+  /** True if a record of both directions becomes one of each. Default: no. */
   readonly splitBiflows?: boolean;
 }
 
@@ -160,7 +160,7 @@ function planOf(template: Template, options: PlanOptions): Plan | undefined {
   };
 }
 
-/** Of flows: IPv4, IPv6, MAC. */
+/** The addresses of flows: IPv4, IPv6, MAC. */
 export const addressElements: ReadonlySet<number> = new Set([8, 12, 27, 28, 56, 57, 80, 81]);
 
 /** Scopes of NetFlow v9 (RFC 3954 section 6.1): system, interface, template. */
@@ -199,7 +199,7 @@ function exporterFields({ fields }: Template): number[] {
 interface Claim {
   readonly output: Output;
   readonly preference: number;
-  /** Of a counter: whether it counts from the beginning of the flow, not since the last record. */
+  /** True for a counter that counts from the beginning of the flow, not since the last record. */
   readonly isTotal: boolean;
 }
 
@@ -256,11 +256,11 @@ function ofElement(group: ElementFields): ElementNames {
   return { ...group, names: [{ ...group.fallback, preference: 0 }] };
 }
 
-/** Of a template's fields of one element this many may have further names; each may be all of them. */
+/** So many of a template's fields of one element may have further names; each may be all of them. */
 const maxTagged = 16;
 
 interface StepOptions {
-  /** Of all the steps. */
+  /** The conditions of all the steps. */
   readonly when?: readonly Presence[];
   /** Default: the names of the elements. */
   readonly names?: NamesOf | undefined;
@@ -339,7 +339,7 @@ function plainStep(output: Output, when: Step["when"]): Step[] {
 export interface ElementFields extends ElementNames {
   readonly pen: number;
   readonly id: number;
-  /** Which fields of the template are this element. */
+  /** The fields of the template that are this element. */
   readonly fields: number[];
 }
 
@@ -384,8 +384,8 @@ const sideElements: ReadonlyMap<number, Side> = new Map([
 type Side = "in" | "out";
 
 /**
- * Of which interface the fields interfaceName and interfaceDescription of a template of flows are that has them for both (Open vSwitch):
- * each of the interface before it. Undefined where they are not there for both.
+ * Finds the interfaces that the fields interfaceName and interfaceDescription of a template of flows with both of them name (Open vSwitch):
+ * each names the interface before it. Undefined where they are not there for both.
  */
 function namedSides({ fields, scopeCount }: Template): readonly (Side | undefined)[] | undefined {
   if (scopeCount !== undefined) return undefined;

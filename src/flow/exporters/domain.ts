@@ -65,26 +65,26 @@ export interface KnownTemplate {
   definedAt: number;
   /** When it came for the last time; for one of an earlier run, when that was read. */
   refreshedAt: number;
-  /** Where it is known from; `received` as soon as it has come again. */
+  /** Its source; `received` as soon as it has come again. */
   origin: TemplateOrigin;
-  /** Whether its data sets end with bytes that are neither zeros nor a record, and the exporter has sent it again all the same. */
+  /** True if its data sets end with bytes that are neither zeros nor a record, and the exporter has sent it again all the same. */
   isLoose?: boolean;
 }
 
 /** From the exporter, from an earlier run, or from another collector. */
 export type TemplateOrigin = "received" | "restored" | "shared";
 
-/** Of so many ports it is known whose options came last. */
+/** It is known of so many ports whose options came last. */
 const mostSpeakers = 8;
 
 /** The ports of one protocol and id that send from one address. */
 export class DomainGroup {
   readonly ports = new Set<Domain>();
-  /** Those that sent options, the latest at the end; a few. */
+  /** The ports that sent options, the latest at the end; a few. */
   #speakers: readonly Domain[] = [];
   /** The one that sent last. */
   last: Domain | undefined;
-  /** How many datagrams in a row went on with the count of another port and not with that of their own. */
+  /** The number of datagrams in a row that went on with the count of another port and not with that of their own. */
   hops = 0;
 
   /** Options came by a port. */
@@ -134,9 +134,9 @@ export class DomainGroup {
 /** By what a header tells which process sent it. Times in milliseconds. */
 export interface ProcessHeader {
   readonly port: number;
-  /** How many units were sent before. */
+  /** The number of units that were sent before. */
   readonly sequence: number;
-  /** Of the exporter's clock, since the epoch. */
+  /** The boot time by the exporter's clock, since the epoch. */
   readonly bootTime: number;
   readonly uptime: number;
 }
@@ -156,7 +156,7 @@ export class Domain {
   readonly port: number | undefined;
   /** The agent whose sub-agent this is (sFlow), in canonical text. */
   readonly agent: string | undefined;
-  /** What the domains of one protocol and id on several ports have in common. */
+  /** The state that the domains of one protocol and id on several ports have in common. */
   readonly group: DomainGroup;
   /** By id. Changed through the exporter, which counts them. */
   readonly templates = new Map<number, KnownTemplate>();
@@ -164,7 +164,7 @@ export class Domain {
   readonly refused = new Set<number>();
   readonly waiting: WaitingSets;
   readonly sequence = new Sequence();
-  /** What firewalls said of flows that have not ended. */
+  /** Reports of firewalls about flows that have not ended. */
   readonly firewall: FirewallFlows;
   /** The data sources of an agent (sFlow). */
   readonly samples: SampleSources;
@@ -177,13 +177,13 @@ export class Domain {
   ownUntil = 0;
   /** When the exporter was seen to have started again, where a fleet shares exporters. Milliseconds since the epoch; 0: it was not. */
   restartedAt = 0;
-  /** Whether it is not only known because options of another domain are about it. */
+  /** True if it is not only known because options of another domain are about it. */
   isHeard = true;
   /** The uptime in the last header, where the protocol has one. */
   uptime: number | undefined;
   /** The sequence number in the last header, of IPFIX. */
   number: number | undefined;
-  /** How far it was when it was last handed out to be kept. */
+  /** Its progress when it was last handed out to be kept. */
   kept: { readonly bootTime: number | undefined; readonly number: number | undefined } | undefined;
   /** The sampling rate in the last header, where the protocol has one there and it is said (NetFlow v5). */
   headerRate: number | undefined;
@@ -290,7 +290,7 @@ export function noteUptime(domain: Domain, uptime: number): boolean {
   return before !== undefined && ((uptime - before) | 0) < -overtakenMs;
 }
 
-/** What was handed out by which a restart of the exporter is found is good for so far. */
+/** The times and numbers that were handed out, by which a restart of the exporter is found, are good for so far. */
 const keptBootMs = 5000;
 const keptNumbers = 0x4000_0000;
 

@@ -8,7 +8,7 @@ import { WaitingBudget } from "./waiting-sets.ts";
 
 /** An exporter is proven this long after its first datagram. */
 const provenAfterMs = 60_000;
-/** Of the quality, this part is that of the latest datagram. */
+/** The latest datagram makes up this part of the quality. */
 const latestPart = 1 / 16;
 const isGoodFrom = 1 / 2;
 
@@ -68,23 +68,23 @@ const freedShare = 1 / 16;
 
 const maxRounds = 4;
 
-/** How often the time an exporter was last seen is saved while nothing else of it changes. */
+/** The interval at which the time an exporter was last seen is saved while nothing else of it changes. */
 const keptAgainMs = 6 * 3_600_000;
-/** Of the places, this much is there for the others: one in ten. */
+/** The part of the slots that is there for the others: one in ten. */
 const freshShare = 0.1;
 
-/** What all exporters share: limits, budgets, plans, and counts of what was forgotten. */
+/** Holds what all exporters share: limits, budgets, plans, and counts of what was forgotten. */
 export class SharedBudgets {
   readonly limits: Limits;
   /** The operator's sampling rates. */
   readonly rates: ManualRates;
   readonly evictions = new Evictions();
-  /** What waits for a template. */
+  /** The budget of the sets that wait for a template. */
   readonly waiting: WaitingBudget;
   readonly fields: Budget;
   readonly options: Budget;
   readonly sources: Budget;
-  /** What they make the collector remember, in bytes. */
+  /** The memory that they make the collector use, in bytes. */
   readonly memory: Budget;
   readonly plans: PlanCache;
 
@@ -102,7 +102,7 @@ export class SharedBudgets {
 }
 
 /**
- * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the places:
+ * All exporters by address, bounded. Those that have proved themselves, by datagrams over some time, keep most of the slots:
  * a flood of invented senders crowds out its like.
  */
 export class ExporterTable {
@@ -112,7 +112,7 @@ export class ExporterTable {
   readonly #fresh = new Map<string, Exporter>();
   readonly #proven = new Map<string, Exporter>();
   readonly #freshPlaces: number;
-  /** No more than there are places: nobody may ever ask for them. */
+  /** No more than there are slots: nobody may ever ask for them. */
   #forgotten = new Set<string>();
   #last: Exporter | undefined;
   /** Bytes that were given back, by reason: the memory was full, or the exporter idle. */
@@ -156,7 +156,7 @@ export class ExporterTable {
     return exporter;
   }
 
-  /** Makes an exporter that an earlier run knew, by a relay that named it; undefined when it is there already, or no place is free. */
+  /** Makes an exporter that an earlier run knew, by a relay that named it; undefined when it is there already, or no slot is free. */
   restore(address: string, firstSeen: number, lastSeen: number, relay?: string): Exporter | undefined {
     if (this.#isFull() || this.find(address) !== undefined) return undefined;
     const exporter = this.#create(address, firstSeen, relay);
@@ -281,7 +281,7 @@ export class ExporterTable {
         exporter.shrink(exporter.memory.bytes / 2);
       }
     }
-    // Who holds next to nothing has given all but itself.
+    // An exporter that holds next to nothing has given all but itself.
     while (memory.used > memory.max && this.size() > 1) {
       if (!this.#evictFrom([this.#fresh, this.#proven], this.#last?.address)) break;
     }

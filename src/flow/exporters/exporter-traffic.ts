@@ -10,12 +10,12 @@ export interface SketchWindow {
 
 export const sketchWindowMs = 10 * 60_000;
 const sketchCells = 256;
-/** How many values there are; none is as large. */
+/** The number of values; none is as large. */
 export const noFlow = 2 ** 24;
-/** What it holds, in bytes. */
+/** The memory that it holds, in bytes. */
 export const flowSketchCost = 2 * 5 * sketchCells + 400;
 
-/** What an exporter reported lately: a table of fixed size for each of two spans of time. */
+/** A sketch of what an exporter reported lately: a table of fixed size for each of two spans of time. */
 export class FlowSketch {
   #current = createWindow(0);
   #before = createWindow(0);
@@ -47,33 +47,33 @@ function createWindow(start: number): SketchWindow {
   return { start, least: new Uint32Array(sketchCells).fill(noFlow), directions: new Uint8Array(sketchCells) };
 }
 
-/** What flows say passed the interfaces of an exporter within a minute. */
+/** The traffic that passed the interfaces of an exporter within a minute, as flows say. */
 export interface TrafficMinute {
   /** Milliseconds since the epoch: a multiple of {@link trafficMinuteMs}. Flows count when they are received. */
   readonly start: number;
-  /** Whether interfaces may be missing, because there were too many. */
+  /** True if interfaces may be missing, because there were too many. */
   readonly isPartial: boolean;
   /** Four numbers for each: {@link trafficKey}, estimated bytes, bytes as exported, estimated packets. */
   readonly rows: Float64Array;
 }
 
-/** What passed the interfaces of an exporter lately, as a copy. */
+/** The traffic that passed the interfaces of an exporter lately, as a copy. */
 export interface ExporterTraffic {
   readonly address: string;
-  /** What came earlier was not added up, milliseconds since the epoch. */
+  /** Traffic before this time was not added up, milliseconds since the epoch. */
   readonly since: number;
   /** In the order of time. Those without flows are missing. */
   readonly minutes: readonly TrafficMinute[];
 }
 
-/** Where flows were seen by what their records say (flowDirection): not said, on the way in, on the way out. */
+/** The direction in which flows were seen by what their records say (flowDirection): not said, on the way in, on the way out. */
 export const seenAt = { unknown: 0, ingress: 1, egress: 2 } as const;
 export type SeenAt = (typeof seenAt)[keyof typeof seenAt];
 
 export const trafficMinuteMs = 60_000;
-/** How many minutes are kept. */
+/** The number of minutes that are kept. */
 const keptMinutes = 30;
-/** Of a row; and what a minute takes besides. */
+/** The memory of a row; and what a minute takes besides. */
 const rowBytes = 32;
 const minuteBytes = 250;
 

@@ -17,7 +17,7 @@ export function viewExporter(exporter: Exporter) {
     address,
     /** The relay whose records named it last. */
     relay,
-    /** Whether its records may name other exporters. */
+    /** True if its records may name other exporters. */
     isRelay,
     firstSeen,
     lastSeen,
@@ -45,7 +45,7 @@ function viewDomain(domain: Domain) {
     id,
     /** The agent whose sub-agent this is (sFlow). */
     agent,
-    /** Of the sender; the first one where it changes. Not for sFlow. */
+    /** The port of the sender; the first one where it changes. Not for sFlow. */
     port: port === undefined ? undefined : senderPort(port),
     templates: Array.from(templates.values(), viewTemplate) as readonly TemplateView[],
     /** Data sets that wait for their template. */
@@ -81,7 +81,7 @@ function viewDomain(domain: Domain) {
     senders: domain.senders.all().map(({ port: from, firstSeen, lastSeen, bootTime }): Sender => {
       return { port: senderPort(from), firstSeen, lastSeen, bootTime };
     }),
-    /** How many names its options gave. */
+    /** The number of names that its options gave. */
     names: options.names.counts(),
     /** When the exporter started by its options. */
     bootTime: options.bootTime,
@@ -95,9 +95,9 @@ function viewTemplate({ plan, definedAt, refreshedAt, origin }: KnownTemplate) {
     id: template.id,
     kind,
     fields: plan.lengths.length,
-    /** What its records say of sampling: a rate, or a sampler whose rate options give. */
+    /** The sampling that its records name: a rate, or a sampler whose rate options give. */
     sampling: samplingOf(template),
-    /** Whether its records name the exporter: exporterIPv4Address (130), exporterIPv6Address (131). */
+    /** True if its records name the exporter: exporterIPv4Address (130), exporterIPv6Address (131). */
     namesExporter: plan.exporterFields.length > 0,
     /** When it came for the first time. */
     definedAt,

@@ -26,18 +26,18 @@ export interface IcmpOrder {
   isSwapped: boolean;
 }
 
-/** Of one domain. Exporters have few templates; more are damaged datagrams. */
+/** The limit of one domain. Exporters have few templates; more are damaged datagrams. */
 const maxRefused = 64;
 /** So many datagrams in a row that go on with another port's count are no chance. */
 const provenHops = 2;
-/** What one that changes its port with each datagram may lose at once. */
+/** An exporter that changes its port with each datagram may lose so many units at once. */
 const mostMissed = 4096;
 
 /** One sender of flows and everything that it said for later datagrams. Bounded, so that it fills only its own share. */
 export class Exporter {
   /** Its address in canonical text; IPv4-mapped ones as IPv4. */
   readonly address: string;
-  /** Whether the operator lets it name other exporters in its records. */
+  /** True if the operator lets it name other exporters in its records. */
   readonly isRelay: boolean;
   /** The relay that named it last; undefined where none did. */
   relay: string | undefined;
@@ -58,11 +58,11 @@ export class Exporter {
    * epoch; infinite before the first of these data sets, 0 where nobody is asked.
    */
   heldUntil = 0;
-  /** Whether what is worth keeping over a restart has changed since this was last set to false. */
+  /** True if what is worth keeping over a restart has changed since this was last set to false. */
   isChanged = false;
   /** When it was last handed out to be kept, milliseconds since the epoch. */
   keptAt: number;
-  /** What it makes the collector remember, by {@link memoryCosts}. */
+  /** Its share of the collector's memory, by {@link memoryCosts}. */
   readonly memory: MemoryShare;
   /** Changed through the exporter, which takes note. */
   readonly templates: KnownTemplates;
@@ -109,7 +109,7 @@ export class Exporter {
   }
 
   /**
-   * The exporter that a record of this relay names, as heard of now; this one where there is no place for another.
+   * The exporter that a record of this relay names, as heard of now; this one where there is no room for another.
    *
    * @param address canonical text.
    */
@@ -117,7 +117,7 @@ export class Exporter {
     return address === this.address ? this : this.#table.named(this, address, now);
   }
 
-  /** What the operator says of its sampling rate. */
+  /** Returns what the operator says of its sampling rate. */
   rates(): ManualRate {
     const version = this.#shared.rates.version();
     if (version !== this.#ratesVersion) {
@@ -163,7 +163,7 @@ export class Exporter {
     const group = (known ?? this.#sibling(protocol, id))?.group;
     const before = group?.last;
     if (group !== undefined && before !== undefined && before !== known) {
-      // Where a port that nobody knows is nothing new, it may also be one behind a loss.
+      // A port that nobody knows may also be one behind a loss, if such ports are nothing new.
       const mayMiss = known === undefined && group.hops >= provenHops ? mostMissed : 0;
       const isHop = continues(before, header, mayMiss) && !(known !== undefined && continues(known, header));
       group.hops = isHop ? group.hops + 1 : 0;
@@ -180,7 +180,7 @@ export class Exporter {
   }
 
   /**
-   * Where it is looked up what options say for the records of a domain, the first that says it: `own`, the domain's own, or where these say
+   * Finds the options for the records of a domain, in the order in which they are asked: `own`, the domain's own, or where these say
    * nothing those of its other ports; `whole`, those of domain 0, of the only domain that sends options and no flows, or of its other ports,
    * the first that say anything and are not `own`.
    */
@@ -343,7 +343,7 @@ export class Exporter {
     this.memory.add(this.#traffic.add(minute));
   }
 
-  /** What passed its interfaces lately; undefined where that is not measured. */
+  /** Returns what passed its interfaces lately; undefined where that is not measured. */
   traffic(): ExporterTraffic | undefined {
     return this.#traffic && { address: this.address, since: this.#traffic.since, minutes: this.#traffic.minutes };
   }
@@ -442,7 +442,7 @@ export class Exporter {
     this.#aliases.set(key, to);
   }
 
-  /** What the domain of another id says for a domain: by the same port, else by the port of the same device that said it last. */
+  /** Finds the options of the domain of another id for a domain: of the same port, else of the same device's port that said them last. */
   #optionsOf(id: number, of: Domain): DomainOptions | undefined {
     const { protocol, port } = of;
     const own = this.#domains.get(domainKey(protocol, id, port))?.options;

@@ -9,12 +9,12 @@ export interface PlacedField {
 }
 
 /**
- * How records of a firewall's events are read whose counters count since the last event of the flow, but in its last event from its
+ * Says how to read records of a firewall's events whose counters count since the last event of the flow, but in its last event from its
  * beginning (Cisco ASA, "NetFlow Implementation Guide": update and teardown).
  */
 export interface FirewallPlan {
   readonly event: PlacedField;
-  /** What tells flows apart. */
+  /** The fields that tell flows apart. */
   readonly key: readonly PlacedField[];
   readonly counters: readonly PlacedField[];
   /** For such records with a total of eight bytes behind them for each counter. */
@@ -75,10 +75,10 @@ function withTotals(elements: ElementSource): ElementSource {
   };
 }
 
-/** What is remembered of one domain. Flows of which the end does not come give way to younger ones. */
+/** The limit of flows that are remembered of one domain. Flows of which the end does not come give way to younger ones. */
 const maxFlows = 131_072;
 
-/** What firewalls reported of flows before these end: for those that report a flow while it lasts and, at its end, all of it once more. */
+/** Holds reports of firewalls about flows that last: for those that report a flow while it lasts and, at its end, all of it once more. */
 export class FirewallFlows {
   readonly #reported = new Map<string, Float64Array>();
   readonly #memory: MemoryShare;

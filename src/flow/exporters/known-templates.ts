@@ -16,7 +16,7 @@ export interface TemplateRecord {
 export interface SharedPlan {
   readonly plan: Plan;
   readonly raw: Buffer;
-  /** What both take. */
+  /** The memory that both take. */
   readonly bytes: number;
 }
 

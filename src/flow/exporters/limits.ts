@@ -1,9 +1,9 @@
-/** Of one kind in one observation domain. */
+/** The limit of entries of one kind in one observation domain. */
 const maxEntries = 4096;
-/** What an entry takes in the heap, texts apart. */
+/** The memory that an entry takes in the heap, texts apart. */
 const entryBytes = 150;
 
-/** What texts of a key or an entry take: one or two bytes a character. */
+/** The memory that texts of a key or an entry take: one or two bytes a character. */
 const bytesPerCharacter = 2;
 
 /** Entries that came from the network, each table and each exporter bounded: the one learned longest ago gives way. */
@@ -105,7 +105,7 @@ export class LearntTable<Key extends number | string, Entry> {
 }
 
 /**
- * What things that exporters make the collector remember take in the heap, in bytes: measured with Node 20 and rounded up. The
+ * The memory in the heap that exporters make the collector use, for each kind of thing, in bytes: measured with Node 20 and rounded up. The
  * bytes of texts and of what came from the wire are added.
  */
 export const memoryCosts = {
@@ -126,13 +126,13 @@ export const memoryCosts = {
   firewallFlow: 250,
 } as const;
 
-/** How much of something is in use, and how much may be. */
+/** The amount of something that is in use, and the amount that may be. */
 export interface Budget {
   used: number;
   readonly max: number;
 }
 
-/** What one exporter holds of the memory of all. */
+/** The share that one exporter holds of the memory of all. */
 export class MemoryShare {
   readonly #all: Budget;
   /** With what it shares with others. */
@@ -155,7 +155,7 @@ export class MemoryShare {
   }
 }
 
-/** How many entries of a kind an exporter may have in all its domains. */
+/** The share of entries of a kind that an exporter may have in all its domains. */
 export class EntryShare {
   readonly #budgets: readonly Budget[];
   readonly memory: MemoryShare;
@@ -181,10 +181,10 @@ export class EntryShare {
   }
 }
 
-/** Of what never has entries. */
+/** The share of what never has entries. */
 export const noShare = new EntryShare([{ used: 0, max: 0 }], new MemoryShare({ used: 0, max: 0 }), () => {});
 
-/** What strangers can make the collector remember. Beyond it the oldest gives way and is counted. */
+/** Limits of what strangers can make the collector remember. Beyond them the oldest gives way and is counted. */
 export const defaultLimits = {
   exporters: 10_000,
   /** An exporter that was silent for this time is forgotten. */
@@ -195,29 +195,29 @@ export const defaultLimits = {
   templates: 2048,
   /** Per exporter, in all its templates together. */
   fields: 32_768,
-  /** Of all exporters together. */
+  /** For all exporters together. */
   fieldsInAll: 1_048_576,
   fieldsPerTemplate: 1024,
   /** Per exporter: what its options say of samplers, interfaces, applications, VRFs, in all its domains. */
   options: 16_384,
-  /** Of all exporters together. */
+  /** For all exporters together. */
   optionsInAll: 1_048_576,
   /** Per exporter: data sources of sFlow agents, in all its domains. */
   sources: 16_384,
-  /** Of all exporters together. */
+  /** For all exporters together. */
   sourcesInAll: 1_048_576,
   /** Per exporter: bytes and number of sets that wait for their template. */
   waitingBytes: 256 * 1024,
   waitingSets: 256,
-  /** Of all exporters together. */
+  /** For all exporters together. */
   waitingBytesInAll: 32 * 1024 * 1024,
   waitingSetsInAll: 65_536,
-  /** Of all exporters together: bytes of everything that is kept of what they said, about. */
+  /** For all exporters together: bytes of everything that is kept of what they said, about. */
   memoryInAll: 256 * 1024 * 1024,
 };
 export type Limits = Readonly<typeof defaultLimits>;
 
-/** What was forgotten so far: by the limits, or by age. */
+/** Counts what was forgotten so far: by the limits, or by age. */
 export class Evictions {
   exporters = 0;
   silentExporters = 0;

@@ -22,7 +22,7 @@ export const optionNames: readonly string[] = [
   "flow.export.domain.name",
 ];
 
-/** What an exporter calls one of its interfaces. The same object until it says something else, so it can be a cache's key. */
+/** Names that an exporter gives one of its interfaces. The same object until it says something else, so it can be a cache's key. */
 export interface NetifNames {
   readonly name: string | undefined;
   readonly descr: string | undefined;
@@ -52,7 +52,7 @@ export class NameTable {
   readonly #apps: LearntTable<string, string>;
   readonly #vrfs: LearntTable<number, string>;
   readonly #rds: LearntTable<number, string>;
-  /** Of the observation domain itself. */
+  /** The name of the observation domain itself. */
   domainName: string | undefined;
   /** Goes up with each change. 0: nothing was learned yet. */
   version = 0;
@@ -170,7 +170,7 @@ export class NameTable {
 }
 
 /**
- * What the operator says of applications, by `app.id`: names of fields and their values. No decoder writes them, but for `app.name`, which
+ * Fields that the operator gives applications, by `app.id`: their names and values. No decoder writes them, but for `app.name`, which
  * comes first.
  */
 export type Applications = ReadonlyMap<string, readonly (readonly [name: string, value: string])[]>;
@@ -248,7 +248,7 @@ export interface DomainOptionsState {
 /** Exporters that compute their start from an uptime send a slightly different one each time. */
 const sameBootMs = 1000;
 
-/** Of domains that said nothing; nothing is put into them. */
+/** The table of domains that said nothing; nothing is put into it. */
 const noSampling = new SamplingTable(noShare);
 const noNames = new NameTable(noShare);
 
@@ -262,7 +262,7 @@ export class DomainOptions {
   names = noNames;
   /** When the exporter started, milliseconds since the epoch, where its options say so. */
   bootTime: number | undefined;
-  /** How many templates of flows of the domain name samplers. */
+  /** The number of templates of flows of the domain that name samplers. */
   samplerTemplates = 0;
 
   constructor(share: EntryShare) {

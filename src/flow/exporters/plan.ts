@@ -16,19 +16,19 @@ export interface FieldSpecifier {
   readonly length: number;
 }
 
-/** Which numbering a template speaks: in NetFlow v9 scope fields have one of their own (RFC 3954 section 6.1). */
+/** The numbering that a template speaks: in NetFlow v9 scope fields have one of their own (RFC 3954 section 6.1). */
 type Dialect = "netflow9" | "ipfix";
 
-/** How an exporter lays out its data records (RFC 3954 section 5.2, RFC 7011 section 3.4). */
+/** The layout of an exporter's data records (RFC 3954 section 5.2, RFC 7011 section 3.4). */
 export interface Template {
   readonly id: number;
   readonly dialect: Dialect;
   readonly fields: readonly FieldSpecifier[];
-  /** How many of the first fields are scope; undefined in a template of flows, a number in one of options. */
+  /** The number of first fields that are scope; undefined in a template of flows, a number in one of options. */
   readonly scopeCount: number | undefined;
 }
 
-/** What the records of one datagram have in common. */
+/** The context that the records of one datagram have in common. */
 export interface RecordContext {
   /** Fields that come first in every record. */
   readonly head: readonly (readonly [name: string, value: Value])[];
@@ -36,15 +36,15 @@ export interface RecordContext {
   readonly bootTime: number | undefined;
 }
 
-/** What one field of a template becomes in a record. */
+/** The result of one field of a template in a record. */
 export interface Output {
-  /** Which field of the template. */
+  /** The position of the field in the template. */
   readonly field: number;
   readonly name: string;
   readonly convert: Convert;
   /** Undefined for a value that is derived: the field it comes from has an output of its own. */
   readonly fallback: Fallback | undefined;
-  /** Whether zero bytes are a value too. */
+  /** True if zero bytes are a value too. */
   readonly takesEmpty: boolean;
 }
 
@@ -63,14 +63,14 @@ export interface Step {
   readonly when?: readonly Presence[] | undefined;
 }
 
-/** Whether one of these fields at least has a byte that is not zero. */
+/** A condition: one of these fields at least has a byte that is not zero. */
 export interface Presence {
   readonly fields: readonly number[];
   readonly isSet: boolean;
 }
 
 /**
- * What no list of names says, because the result is known only from the record's bytes. Only the interpreter does these,
+ * A step that no list of names can express, because the result is known only from the record's bytes. Only the interpreter does these,
  * after the other steps.
  *
  * - `list`: a list of RFC 6313.
@@ -83,7 +83,7 @@ export type SlowStep =
       readonly kind: "list";
       readonly structure: ListStructure;
       readonly field: number;
-      /** Of an element whose name says what its basicList holds; undefined where the elements in the list say it. */
+      /** The name of the values where an element's name says what its basicList holds; undefined where the elements in the list do. */
       readonly valuesName: string | undefined;
       readonly hexName: string;
     }
@@ -104,7 +104,7 @@ export interface PacketSection {
   readonly sizeField: number;
 }
 
-/** What a section of a packet begins with; `ip` is IPv4 or IPv6 by its first bits. */
+/** The header that a section of a packet begins with; `ip` is IPv4 or IPv6 by its first bits. */
 export type SectionStart = "ethernet" | "ip" | "mpls";
 
 /** A field of the template and its name for bytes that are no value. */
@@ -113,15 +113,15 @@ export interface SlowField {
   readonly hexName: string;
 }
 
-/** What the scope fields of a template of options say beyond names that records have. */
+/** The scope that the scope fields of a template of options give beyond names that records have. */
 export interface OptionsScope {
-  /** Whether they narrow it to something that flow records do not say, such as a line card. */
+  /** True if they narrow it to something that flow records do not say, such as a line card. */
   readonly isForeign: boolean;
-  /** Whether the records name an observation domain, which may be another one. */
+  /** True if the records name an observation domain, which may be another one. */
   readonly namesDomain: boolean;
 }
 
-/** What decoding a record of a template takes, worked out once. Plain data: it says all that a compiler would need. */
+/** The plan for decoding a record of a template, worked out once. Plain data: it says all that a compiler would need. */
 export interface Plan {
   readonly template: Template;
   /** No two that can both be done for one record write the same name. */
@@ -137,16 +137,16 @@ export interface Plan {
   readonly bootTimeField: number;
   /** The fields that name the exporter (exporterIPv4Address, exporterIPv6Address), in the order in which they count. */
   readonly exporterFields: readonly number[];
-  /** Whether records count what initiator and responder sent: the source is the initiator. */
+  /** True if records count what initiator and responder sent: the source is the initiator. */
   readonly hasInitiator: boolean;
-  /** Whether records say something of sampling: a rate or a sampler. */
+  /** True if records say something of sampling: a rate or a sampler. */
   readonly namesSampling: boolean;
-  /** Whether a record of zeros is none: flows have addresses. */
+  /** True if a record of zeros is none: flows have addresses. */
   readonly hasAddresses: boolean;
-  /** Whether flow records name a sampler. */
+  /** True if flow records name a sampler. */
   readonly namesSampler: boolean;
-  /** Of events of a firewall whose counters are totals in the last of a flow; undefined where they are not. */
+  /** The plan for events of a firewall whose counters are totals in the last of a flow; undefined where they are not. */
   readonly firewall: FirewallPlan | undefined;
-  /** What records of options are about. */
+  /** The subject of records of options. */
   readonly scope: OptionsScope;
 }

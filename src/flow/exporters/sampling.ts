@@ -4,7 +4,7 @@ import { LearntTable, type EntryShare } from "./limits.ts";
 
 /** Elements that give a rate or a sampler, in flow records or in options. */
 export const samplingElements: ReadonlySet<number> = new Set([34, 48, 50, 302, 305, 306, 309, 310, 311]);
-/** Of these, the ones that name a sampler. */
+/** The ones of these that name a sampler. */
 export const samplerElements: ReadonlySet<number> = new Set([48, 302]);
 
 /** From here on a rate is doubted: no device samples so few packets, and the lowest one in the wrong byte order is this. */
@@ -28,7 +28,7 @@ export function plausibleRate(rate: number): number | undefined {
 /** Takes a rate that was said and cannot be, and the one that is taken for it: undefined where none is. */
 export type DoubtRate = (said: number, taken: number | undefined) => void;
 
-/** What a rate that was said counts as: see {@link plausibleRate}. */
+/** Returns what a rate that was said counts as: see {@link plausibleRate}. */
 export function checkRate(said: number | undefined, doubt: DoubtRate | undefined): number | undefined {
   if (said === undefined) return undefined;
   const taken = plausibleRate(said);
@@ -94,7 +94,7 @@ export const rateInputs: readonly string[] = [
   "flow.direction.name",
 ];
 
-/** What the operator says of one exporter. */
+/** The rates that the operator gives one exporter. */
 export interface ManualRate {
   /** Wins over what it says. */
   readonly manualRate: number | undefined;
@@ -102,23 +102,23 @@ export interface ManualRate {
   readonly fallbackRate: number | undefined;
 }
 
-/** What may say the sampling rate of a flow record, besides the record itself. */
+/** The sources of the sampling rate of a flow record, besides the record itself. */
 export interface RateSources extends ManualRate {
   /** The record's own domain. */
   readonly own: SamplingTable | undefined;
   /** Domain 0, which speaks for the whole exporter. */
   readonly whole: SamplingTable | undefined;
-  /** Whether other records of the domain name samplers: then one that names none was not taken by them. */
+  /** True if other records of the domain name samplers: then one that names none was not taken by them. */
   readonly hasSamplers: boolean;
   /** Is called with an impossible rate of a record, and what is used instead. */
   readonly doubt: DoubtRate | undefined;
 }
 
-/** What is known of a record before it is looked at. */
+/** The facts about a record that are known before it is looked at. */
 export interface RecordSampling {
-  /** Whether it may say something of sampling; false saves the look. */
+  /** True if it may say something of sampling; false saves the look. */
   readonly namesSampling: boolean;
-  /** Of its template; 0 where that says nothing. */
+  /** The id of its template; 0 where that says nothing. */
   readonly templateId: number;
 }
 
@@ -159,7 +159,7 @@ export type SamplingRates = ReadonlyMap<string, number>;
 /** The operator's rates that may change while the collector runs. */
 export interface RatesFile {
   readonly rates: SamplingRates;
-  /** Whether they win over what exporters say; else they are for exporters that say nothing. */
+  /** True if they win over what exporters say; else they are for exporters that say nothing. */
   readonly override: boolean;
 }
 
@@ -221,7 +221,7 @@ export interface RateChange {
   readonly scope: string;
   readonly from: number;
   readonly to: number;
-  /** How often a rate of the domain changed. */
+  /** The number of times a rate of the domain changed. */
   readonly count: number;
 }
 
@@ -234,7 +234,7 @@ export interface SamplingState {
   readonly domainRate: number | null;
 }
 
-/** What the options of one observation domain say of sampling. */
+/** Holds what the options of one observation domain say of sampling. */
 export class SamplingTable {
   readonly #samplers: LearntTable<number, number>;
   readonly #netifs: LearntTable<number, number>;
@@ -252,7 +252,7 @@ export class SamplingTable {
     this.#templates = new LearntTable(share);
   }
 
-  /** Whether no rate is known. */
+  /** True if no rate is known. */
   get isEmpty(): boolean {
     const known = this.#samplers.size + this.#templates.size + this.#netifs.size;
     return this.#domainRate === undefined && known === 0;

@@ -1,6 +1,6 @@
 import { memoryCosts, noShare, type EntryShare } from "./limits.ts";
 
-/** What the last sample of an sFlow data source said. */
+/** The last sample of an sFlow data source. */
 interface SampleSource {
   /** -1 before the first. */
   sequence: number;
@@ -8,13 +8,13 @@ interface SampleSource {
   drops: number;
   /** The highest count of drops before it went back, -1 where it did not: up to here drops have been counted. */
   droppedBefore: number;
-  /** How often the count of drops went back. */
+  /** The number of times the count of drops went back. */
   dropsBack: number;
   /** One of how many packets; 0 where it is not said. */
   rate: number;
 }
 
-/** What a sample adds to the counts. */
+/** The amounts that a sample adds to the counts. */
 export interface SampleStep {
   missing: number;
   recovered: number;
@@ -154,7 +154,7 @@ function moreDrops(source: SampleSource, drops: number): number {
   return beyond >= 0 || source.dropsBack > 1 ? Math.max(0, beyond) : more;
 }
 
-/** Of domains of other protocols. */
+/** The sources of domains of other protocols. */
 export const noSampleSources = new SampleSources(noShare);
 
 const indexes = 0x1_0000_0000;
@@ -172,7 +172,7 @@ function sourceIndex(key: number): string {
   return type === 0 ? String(index) : `${type}:${index}`;
 }
 
-/** What a datagram holds of that which sequence numbers count. */
+/** The units in a datagram that sequence numbers count. */
 export interface SequenceUnits {
   /** By the protocol's rule. */
   readonly counted: number;
@@ -188,7 +188,7 @@ export interface SequenceStep {
 
 /** A number that jumps ahead by more is no gap but another count, however long the exporter was silent. */
 const maxGap = 0x1000_0000;
-/** How many units may be lost at once. */
+/** The number of units that may be lost at once. */
 const burst = 65_536;
 /** An exporter may send this many times what was received of it before. */
 const surge = 16;
@@ -203,13 +203,13 @@ const ownWayAfter = 2;
 
 const inOrder: SequenceStep = { missing: 0, recovered: 0, event: undefined };
 
-/** Where the sequence numbers of one observation domain stand. */
+/** The state of the sequence numbers of one observation domain. */
 export class Sequence {
   /** The last number and what its datagram held; undefined before the first, and when the next cannot be known from it. */
   last: { readonly number: number; readonly units: SequenceUnits } | undefined;
   /** Units found missing, in the protocol's own: flows (NetFlow v5, v7), datagrams (v9, sFlow), data records (IPFIX). */
   missing = 0;
-  /** Of these, units that came late, or never were missing because the exporter counts in a way of its own. */
+  /** Units among these that came late, or never were missing because the exporter counts in a way of its own. */
   recovered = 0;
   /** Datagrams that came out of order. */
   late = 0;
@@ -220,7 +220,7 @@ export class Sequence {
   gapAt: number | undefined;
   /** Gaps that would be none if the exporter counted in a way of its own; from `ownWayAfter` on it is taken to do so. */
   doubts = 0;
-  /** What these gaps added to `missing`. */
+  /** The units that these gaps added to `missing`. */
   doubtful = 0;
   /** When the last datagram was received, milliseconds since the epoch. */
   at = 0;
@@ -231,7 +231,7 @@ export class Sequence {
 }
 
 /**
- * How many units an exporter can have sent since the datagram before, at most: a burst, and by its rate for the time that has passed.
+ * Returns the most units that an exporter can have sent since the datagram before: a burst, and by its rate for the time that has passed.
  *
  * @param now milliseconds since the epoch.
  */

@@ -123,9 +123,9 @@ function isStructure(type: DataType): type is ListStructure {
 export interface HeaderLevels {
   /** Fields of each header, by position in the template. */
   readonly fields: readonly ReadonlySet<number>[];
-  /** Of these, the addresses of both ends. A header whose addresses are all zeros is not in the packet. */
+  /** The addresses of both ends among these. A header whose addresses are all zeros is not in the packet. */
   readonly addresses: readonly (readonly number[])[];
-  /** Of these, the fields of one address family that no other header has. Empty where an address is repeated. */
+  /** The fields of one address family among these that no other header has. Empty where an address is repeated. */
   readonly ofFamily: readonly ReadonlySet<number>[];
 }
 
@@ -135,7 +135,7 @@ const maxLevels = 3;
 const ipv4 = { source: 8, destination: 12 } as const;
 const ipv6 = { source: 27, destination: 28 } as const;
 const addresses: readonly number[] = [ipv4.source, ipv4.destination, ipv6.source, ipv6.destination];
-/** What exists for one address family only: the addresses, lengths of their prefixes, the prefixes. */
+/** Elements that exist for one address family only: the addresses, lengths of their prefixes, the prefixes. */
 const ofIpv4: ReadonlySet<number> = new Set([8, 12, 9, 13, 44, 45]);
 const ofIpv6: ReadonlySet<number> = new Set([27, 28, 29, 30, 170, 169]);
 /** All elements that describe headers: those of Ethernet, IP, TCP, UDP, ICMP, IGMP. */

@@ -8,7 +8,7 @@ const awayMs = 30_000;
 const restartsMs = 15_000;
 /** Nobody is waited for longer. */
 const holdMs = 1000;
-/** In place of the end of that time: its first data set has not come yet. */
+/** Instead of the end of that time: its first data set has not come yet. */
 const untilData = Number.POSITIVE_INFINITY;
 /** Another collector may be about to write what it has just learnt. */
 const firstDelayMs = 250;
@@ -21,7 +21,7 @@ export class OpenQuestions {
   readonly #find: (address: string) => Exporter | undefined;
   readonly #open = new Map<string, { tries: number; nextAt: number }>();
   readonly #restarts = new WeakMap<Exporter, number>();
-  /** Those not taken because there were too many. */
+  /** The number of sets that were not taken because there were too many. */
   refused = 0;
 
   constructor(find: (address: string) => Exporter | undefined) {

@@ -56,13 +56,13 @@ export interface StreamOptions {
   readonly maxPerHost: number;
   /** A connection is closed when nothing has come for this time. */
   readonly idleMs: number;
-  /** How long a message may take to be complete. */
+  /** The time within which a message has to be complete. */
   readonly messageMs?: number;
 }
 
-/** How long a message may take from its first byte on. */
+/** The time that a message may take from its first byte on. */
 const defaultMessageMs = 60_000;
-/** How often room is looked for while connections wait for it. */
+/** The interval at which room is looked for while connections wait for it. */
 const retryMs = 5;
 const keepAliveMs = 60_000;
 const handshakeMs = 10_000;
@@ -85,7 +85,7 @@ class StreamReceiver implements Component {
   readonly #servers: Server[] = [];
   /** They listen to nothing themselves. */
   readonly #tlsServers: TlsServer[] = [];
-  // Those of a thread before this one are not known: begin anywhere.
+  // The numbers of a thread before this one are not known: begin anywhere.
   #number = randomInt(maxSession);
   #retry: NodeJS.Timeout | undefined;
   #sweep: NodeJS.Timeout | undefined;
@@ -172,7 +172,7 @@ class StreamReceiver implements Component {
     this.#log.info({ address, port, transport }, "receiving flows");
   }
 
-  /** One host must not take all places by handshakes either, which are no sessions yet. */
+  /** One host must not take all slots by handshakes either, which are no sessions yet. */
   #admit(transport: Transport, socket: Socket, take: (socket: Socket) => void): void {
     const { remoteAddress: address } = socket;
     if (countOf(this.#sockets, (other) => other.remoteAddress === address) >= this.#options.maxPerHost) {
@@ -184,7 +184,7 @@ class StreamReceiver implements Component {
     take(socket);
   }
 
-  /** What is done with a connection that has been accepted. */
+  /** Returns what takes a connection that has been accepted. */
   #createTaker(tls: StreamCredentials | undefined): (socket: Socket) => void {
     if (tls === undefined) return (socket) => this.#accept("tcp", socket);
     const server = createTlsServer(
@@ -326,7 +326,7 @@ export class FlowReceiver implements Component {
     return this.#open.map(({ port }) => port);
   }
 
-  /** Those of TCP and TLS. */
+  /** Returns the ports of TCP and TLS. */
   streamPorts(): readonly number[] {
     return this.#streams.ports();
   }

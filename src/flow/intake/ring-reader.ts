@@ -14,14 +14,14 @@ import {
 /** Takes a datagram; its bytes are valid during the call only. */
 export type TakeDatagram = (bytes: Buffer, address: string, port: number, receivedAt: number) => void;
 
-/** What the writer learns of senders while the ring is filling up. */
+/** Tells the writer about senders while the ring is filling up. */
 export interface AboutSenders {
   readonly reputation: (address: string) => SenderReputation;
   /** Milliseconds. */
   readonly monotonic: () => number;
 }
 
-/** Of the time that a sender's datagrams take, this part is that of the latest one. */
+/** The latest datagram makes up this part of the time that a sender's datagrams take. */
 const latestPart = 1 / 16;
 /** The time of a good sender counts only in part: records come of it. */
 const goodPart = 1 / 8;

@@ -1,7 +1,7 @@
 import { isSessionPort } from "./socket.ts";
 
 /**
- * How a ring of datagrams lies in shared memory.
+ * The layout of a ring of datagrams in shared memory.
  *
  *     control   Int32   written | read, mean time | asleep | forget                (in 64 bytes each)
  *     data      bytes   entry entry entry … free … entry entry
@@ -67,16 +67,16 @@ export type SenderReputation = "unknown" | "good" | "proven";
 export const senderBits = {
   proven: 0x8000_0000,
   good: 0x4000_0000,
-  /** Of a weight only: it came by a connection. */
+  /** For a weight only: it came by a connection. */
   stream: 0x2000_0000,
-  /** How long a datagram takes, in nanoseconds, less for a good sender; 0: not known. */
+  /** The time that a datagram takes, in nanoseconds, less for a good sender; 0: not known. */
   time: 0x1fff_ffff,
 } as const;
 
-/** In place of a length: the next entry is at the beginning of the ring. */
+/** Instead of a length: the next entry is at the beginning of the ring. */
 export const endMark = 0xffff_ffff;
 
-/** In place of a port: the entry says the address of an exporter's number. */
+/** Instead of a port: the entry says the address of an exporter's number. */
 export const addressMark = 0xffff_ffff;
 
 /** Bytes that an entry with this many bytes of content takes. */
@@ -99,7 +99,7 @@ type ShareRefusal = "share" | "standing";
 
 /** A sender may have this many times as much in the ring as is free: one alone fills eight ninths. */
 const timesFree = 8;
-/** What of unknown senders may wait while something of a better one does: a part of the ring, and as much as takes this time, nanoseconds. */
+/** The limit of unknown senders while something of a better one waits: a part of the ring, and as much as takes this time, nanoseconds. */
 const unknownPart = 1 / 2;
 const unknownTime = 1e9;
 /** The part of the ring that they may fill while all are unknown. */
@@ -118,7 +118,7 @@ const nothing = { total: 0, unknown: 0, streams: 0, unknownBytes: 0, unprovenByt
 type VisitEntry = (at: number, number: number, port: number) => void;
 
 /**
- * Who may put something into a ring that is filling up. A share is one of the time that decoding takes: damaged datagrams are short
+ * Decides who may put something into a ring that is filling up. A share is one of the time that decoding takes: damaged datagrams are short
  * and take long. What a sender has in the ring must not exceed a multiple of what is still free, so that those who send too much
  * share what there is among themselves, and who sends little always finds room. All of a reputation together leave a part to those of a
  * better one: with forged addresses each sender has but little.
@@ -134,7 +134,7 @@ class FairShare {
   readonly #held: Float64Array;
   #sum = { ...nothing };
   #isTracking = false;
-  /** What is counted begins here, in the bytes since the beginning of the ring. */
+  /** The position from which it counts, in the bytes since the beginning of the ring. */
   #counted = 0;
 
   constructor(ring: RingViews) {
@@ -258,7 +258,7 @@ class FairShare {
 /** When all numbers are taken, those of unknown senders are given again; if these are fewer than this, all are. */
 const fewNumbers = maxSenders / 16;
 
-/** Who sent something while this many times the ring was written is company, that a sender leaves room for. */
+/** A sender that sent something while this many times the ring was written is company, that another sender leaves room for. */
 const companyRings = 1024;
 
 /** The one side of a ring that puts datagrams in. */
@@ -270,7 +270,7 @@ export class RingWriter {
   /** Numbers that were given and are free again. */
   #free: number[] = [];
   #written: number;
-  /** Who sent last, and the bytes that were written since somebody else did. */
+  /** The last sender, and the bytes that were written since somebody else sent. */
   #latest: string | undefined;
   #alone = Number.POSITIVE_INFINITY;
 

@@ -118,7 +118,7 @@ export class FlowListenError extends Error {
   }
 }
 
-/** What a host without IPv6 says of a socket for it. */
+/** The errors of a socket for IPv6 on a host without it. */
 const withoutIpv6: ReadonlySet<string | undefined> = new Set(["EAFNOSUPPORT", "EADDRNOTAVAIL", "EINVAL"]);
 
 /**

@@ -22,7 +22,7 @@ export const closeReasons = {
 } as const;
 type CloseReason = keyof typeof closeReasons;
 
-/** What is counted of the connections of one transport. */
+/** Counts of the connections of one transport. */
 interface StreamCounts {
   open: number;
   opened: number;
@@ -155,7 +155,7 @@ export type OfferMessage = (bytes: Uint8Array, address: string, port: number) =>
 
 interface SessionOptions {
   readonly socket: Socket;
-  /** Of the sender, as the socket gives it. */
+  /** The address of the sender, as the socket gives it. */
   readonly address: string;
   /** See {@link sessionPort}. */
   readonly port: number;
@@ -235,7 +235,7 @@ export class Session {
   }
 
   #receive(chunk: Buffer): void {
-    // What comes behind a fault is nobody's.
+    // The bytes behind a fault are nobody's.
     if (this.#reason !== undefined) {
       this.#options.counts.lost += chunk.length;
       return;

@@ -71,7 +71,7 @@ const zeroGroupGaps = Uint8Array.from({ length: 256 }, (_, zeros) => {
   return best;
 });
 
-/** Of the numbers with so many leading zeros the largest has the most digits; those below its power of ten have one digit less. */
+/** The largest number with so many leading zeros has the most digits; those below its power of ten have one digit less. */
 const lengths = BigUint64Array.from({ length: 32 }, (_, zeros) => {
   const { length } = String(2 ** (32 - zeros) - 1);
   return (BigInt(length) << 32n) - (length === 1 ? 0n : 10n ** BigInt(length - 1));
@@ -108,7 +108,7 @@ function writeKernelTables({ bytes, view }: Workspace, counters: CounterNames): 
   }
 }
 
-/** What {@link renderIcmpNames} made: the same for all kernels. */
+/** The names that {@link renderIcmpNames} made: the same for all kernels. */
 let icmpNames: Uint8Array | undefined;
 
 /** Names of types and codes of ICMP, as they stand in a line: the memory from {@link layout.icmpNames} on. */
@@ -177,7 +177,7 @@ function hasWebAssembly(): boolean {
   return globalThis.WebAssembly !== undefined;
 }
 
-/** What the kernel leaves to others. Places are those of the workspace; each writer returns where what it wrote ends. */
+/** The work that the kernel leaves to others. Offsets are those of the workspace; each writer returns where what it wrote ends. */
 export interface KernelImports {
   /** Writes the value that a helper makes of the bytes at `from`, and keeps it in a slot. 0: there is none. */
   writeValue(helper: number, at: number, from: number, length: number, slot: number): number;
@@ -219,7 +219,7 @@ export interface Kernel {
   /**
    * Writes the lines of the records from `at` on until something comes that it cannot do.
    *
-   * @param program, at, start, end places of the program, the next record, the set and its end in the workspace.
+   * @param program, at, start, end offsets of the program, the next record, the set and its end in the workspace.
    * @param direction 1 to go on with the reverse direction of the record at `at`.
    * @param out where lines are to go, up to `limit`.
    * @returns how it ended: `isDone`, `isFull`, `isLeft`, `isCut`; `layout.ts` says where the rest of the outcome is.

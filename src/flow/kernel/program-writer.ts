@@ -22,7 +22,7 @@ export const joinedFields = [
 ] as const;
 export type JoinedField = (typeof joinedFields)[number];
 
-/** What an operation writes of the ends of a flow. */
+/** The values that an operation writes of the ends of a flow. */
 interface EndMark {
   readonly mark: number;
   /** Bytes from where the name goes on behind `flow.src.` to the end of the text. */
@@ -59,9 +59,9 @@ type MarkedKeys = "field" | "isOpen" | "fields";
 /** One operation of a program, as {@link layout} has it. */
 export interface Operation {
   readonly code: number;
-  /** Where the value is kept. */
+  /** The slot that keeps the value. */
   readonly slot?: number;
-  /** Of the field in the record, or its position in the template. */
+  /** The offset of the field in the record, or its position in the template. */
   readonly place?: number;
   readonly delta?: number;
   readonly length?: number;
@@ -70,7 +70,7 @@ export interface Operation {
   readonly tail?: Buffer;
   /** The name that the text before it ends with, where the operation writes the whole value of that field. */
   readonly field?: string;
-  /** Whether the quote behind that value is the next operation's. */
+  /** True if the quote behind that value is the next operation's. */
   readonly isOpen?: boolean;
   /** Names of whole fields that it writes. */
   readonly fields?: readonly string[];
@@ -87,7 +87,7 @@ export class ProgramWriter {
   #bytes = Buffer.alloc(firstBytes);
   #end = 0;
   #pending = "";
-  /** How many conditions there are for what is added. */
+  /** The number of conditions for what is added. */
   #conditions = 0;
   #isSteady = true;
 
@@ -96,7 +96,7 @@ export class ProgramWriter {
     this.#hasEnds = hasEnds;
   }
 
-  /** Whether the operations keep values in the same slots whatever the record is. */
+  /** True if the operations keep values in the same slots whatever the record is. */
   get isSteady(): boolean {
     return this.#isSteady;
   }
@@ -214,7 +214,7 @@ export class ProgramWriter {
     if (this.#pending !== "") this.#addPending({ code: layout.opText });
   }
 
-  /** Takes back what was added from a place on. */
+  /** Takes back what was added from an offset on. */
   #takeBack(to: number, text: string): void {
     this.#bytes.fill(0, to, this.#end);
     this.#end = to;
@@ -236,15 +236,15 @@ export class ProgramWriter {
   }
 }
 
-/** What a helper keeps is not known beforehand. */
+/** Operations of helpers: the values that these keep are not known beforehand. */
 const helped: ReadonlySet<number> = new Set([layout.opHelper, layout.opList]);
 
-/** Whether an operation keeps a value for some records alone. */
+/** Tells whether an operation keeps a value for some records alone. */
 function mayKeep({ code, slot = layout.unusedSlot }: Operation): boolean {
   return helped.has(code) || (code === layout.opValue && slot !== layout.unusedSlot);
 }
 
-/** Whether it keeps one at all. */
+/** Tells whether it keeps one at all. */
 function keeps({ code, slot = layout.unusedSlot, length = 0 }: Operation): boolean {
   const isCodePointKept = code === layout.opTable && length !== layout.unusedSlot;
   return slot !== layout.unusedSlot || isCodePointKept || helped.has(code);

@@ -27,8 +27,8 @@ const ends = new Map([
 ]);
 
 /**
- * The name with source and destination, in and out in each other's place; those of outer headers, too. Where packets come in, those of the
- * other direction go out: sources and destinations there change places as well.
+ * The name with source and destination, in and out swapped; those of outer headers, too. Where packets come in, those of the
+ * other direction go out: sources and destinations there are swapped as well.
  */
 export function swapSides(name: string): string {
   const segments = name.split(".");
@@ -42,7 +42,7 @@ export function swapSides(name: string): string {
 }
 
 /**
- * Which part of a record a line is of: all of it, or one direction of a biflow (RFC 5103). The line of the reverse direction has
+ * The part of a record that a line is of: all of it, or one direction of a biflow (RFC 5103). The line of the reverse direction has
  * its values under the names of a flow, and what is said of both with the sides swapped.
  */
 export type Direction = "whole" | "forward" | "reverse";
@@ -96,7 +96,7 @@ export function nameIn(direction: Direction, name: string): string | undefined {
   return commonNames.some((beginning) => name.startsWith(beginning)) ? swapSides(name) : undefined;
 }
 
-/** How a field that says something of one direction is converted for the other. */
+/** Returns the conversion of a field that says something of one direction, for the other. */
 export function turned(name: string, convert: Convert): Convert {
   const known = opposites.get(convert);
   return known !== undefined && turnedNames.has(name) ? known : convert;
@@ -115,7 +115,7 @@ function convertBack(convert: Convert, pairs: ReadonlyMap<unknown, string | numb
   };
 }
 
-/** Who of source and destination began it (RFC 5103 section 6.3). */
+/** The values for the end that began it: source or destination (RFC 5103 section 6.3). */
 const [bySource, byDestination] = [1, 2].map((id) => enumerations.biflowDirection.get(id) ?? "") as [string, string];
 const opposites = new Map<Convert, Convert>([
   [

@@ -12,7 +12,7 @@ import { ProgramWriter } from "../kernel/program-writer.ts";
 import { maxNamesLength } from "./option-names.ts";
 import { type StepContext, writeSteps } from "./write-steps.ts";
 
-/** What steps make of one byte, where the kernel finds it. */
+/** The results of steps for one byte, at the offset where the kernel finds them. */
 export interface PlacedTable {
   readonly place: number;
   readonly maxLength: number;
@@ -40,13 +40,13 @@ function byteTexts(steps: readonly Step[], times: TimeFormat): TextTable {
 }
 
 const alignment = 16;
-/** How much may be read behind the end of anything. */
+/** The number of bytes that may be read behind the end of anything. */
 const slack = 16;
 
-/** What programs of all plans are made with. */
+/** The settings for programs of all plans. */
 interface ProgramSettings extends Pick<KernelContext, "enricher" | "slots" | "nameBits"> {
   readonly byteTable: (steps: readonly Step[]) => PlacedTable;
-  /** How many times longer a line may become by what follows from its ends; 1: nothing follows from them. */
+  /** The factor by which a line may become longer by what follows from its ends; 1: nothing follows from them. */
   readonly growth: number;
 }
 
@@ -62,20 +62,20 @@ const maxDerived = 512;
 const communityIdLength = 24 + 28 + 1;
 /** The estimates of four counters, each of up to 20 digits, their rate, that it is assumed, and that one is cut. */
 const maxEstimates = 448;
-/** What both ends of a flow add together, and labels of their systems. */
+/** The most bytes that both ends of a flow add together, and labels of their systems. */
 const maxFinish = 160;
 /** A label in three lists. */
 const maxLabel = 32;
 const labelNames = 128;
 
-/** What the kernel needs for all templates that have the same fields. */
+/** The program and data that the kernel needs for all templates that have the same fields. */
 export interface CompiledPlan {
-  /** What its operations leave to the other side. */
+  /** The helpers to which its operations leave work on the other side. */
   readonly helpers: readonly LineHelper[];
   /** No line is longer than the head and this many bytes, and so many more for each byte of the record, but for lists. */
   readonly maxLength: number;
   readonly maxLengthPerByte: number;
-  /** The place of the program. */
+  /** The offset of the program. */
   readonly program: number;
 }
 
@@ -166,7 +166,7 @@ function assemble(
   return Buffer.concat([...programs, Buffer.from(Uint16Array.from(lengths).buffer)]);
 }
 
-/** Where each field begins in a record; its position in the template where lengths vary. */
+/** Returns the offset of each field in a record; its position in the template where lengths vary. */
 function placesOf({ lengths, hasVariableLength }: Plan): number[] {
   if (hasVariableLength) return lengths.map((_, field) => field);
   let at = 0;
@@ -200,7 +200,7 @@ function perByteOf({ steps, lengths }: Plan): number {
   return maxPerByte * uses.reduce((most, count) => Math.max(most, count), 1);
 }
 
-/** The addresses of both ends that are at the same place in every record. */
+/** The addresses of both ends that are at the same offset in every record. */
 function addressPlaces(
   { steps, lengths, hasVariableLength }: Plan,
   places: readonly number[],
@@ -227,7 +227,7 @@ class MemoryIsFull extends Error {}
 
 /** The programs of plans, in the memory of the kernel: it is taken bit by bit, and given back all at once. */
 export class CompiledPlans {
-  /** How many plans were compiled, and how many programs were dropped because their memory was full. */
+  /** The number of plans that were compiled, and of programs that were dropped because their memory was full. */
   readonly counts = { compiled: 0, evicted: 0 };
   readonly #memory: Buffer;
   readonly #times: TimeFormat;
@@ -267,7 +267,7 @@ export class CompiledPlans {
       entry = this.#compile(plan);
     } catch (error) {
       if (!(error instanceof MemoryIsFull)) throw error;
-      // Those that are used come back soon, and making them is cheap.
+      // The programs that are used come back soon, and making them is cheap.
       this.#forgetAll();
       entry = this.#compile(plan);
     }
@@ -324,7 +324,7 @@ export class CompiledPlans {
   }
 }
 
-/** What a program follows from; the elements' names are the same for all plans of a pipeline. */
+/** Returns the content that a program follows from; the elements' names are the same for all plans of a pipeline. */
 function contentKey({ template: { dialect, fields } }: Plan): string {
   return `${dialect} ${fields.map(({ pen, id, length }) => `${pen}.${id}.${length}`).join(" ")}`;
 }

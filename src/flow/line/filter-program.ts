@@ -13,7 +13,7 @@ export class RecordFilter {
   readonly filter: Filter;
   /** The same filter for a line. */
   readonly matches: MatchesLine;
-  /** How many records were dropped. */
+  /** The number of records that were dropped. */
   dropped = 0;
 
   constructor(filter: Filter) {
@@ -167,7 +167,7 @@ class FilterNodes {
   add(filter: Filter, onTrue: number, onFalse: number): number {
     if ("fields" in filter) return this.#addTerm(filter, onTrue, onFalse);
     if (filter.kind === "not") return this.add(filter.filter, onFalse, onTrue);
-    // What the kernel knows comes first: it may decide before anybody has to be asked.
+    // The filters that the kernel knows come first: they may decide before anybody has to be asked.
     const filters = filter.filters.toSorted((a, b) => Number(this.#isKnown(b)) - Number(this.#isKnown(a)));
     return filter.kind === "and"
       ? filters.reduceRight((next, one) => this.add(one, next, onFalse), onTrue)

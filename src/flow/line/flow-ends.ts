@@ -8,7 +8,7 @@ import {
 import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/program-writer.ts";
 import * as layout from "../kernel/layout.gen.ts";
 
-/** Which end of a flow is its client. */
+/** The end of a flow that is its client. */
 type Client = "source" | "destination";
 
 const names: ReadonlySet<string> = new Set(joinedFields);
@@ -16,7 +16,7 @@ const names: ReadonlySet<string> = new Set(joinedFields);
 const groups: ReadonlySet<string> = new Set(["flow", ...joinedFields.map((name) => name.split(".")[0] as string)]);
 
 /**
- * What follows from the fields below `flow.src` and `flow.dst` of a record: the same below `flow.client` and `flow.server`, and
+ * Adds what follows from the fields below `flow.src` and `flow.dst` of a record: the same below `flow.client` and `flow.server`, and
  * fields with the values of both. One that would be in the way of a name of the operator's (`flow.client`, `as.label.own`) is left out:
  * no name may be a value and a group at once.
  *
@@ -77,7 +77,7 @@ function namesInTheWay(record: RecordFields): string[] {
   return found;
 }
 
-/** What is said of the two ends of a flow together. */
+/** Options for what is said of the two ends of a flow together. */
 export interface FlowEndsOptions {
   /** Undefined: source and destination have no other names. */
   readonly clientServer?:
@@ -99,7 +99,7 @@ const portBytes = 8192;
 
 /** Tells the kernel what is said of both ends, and completes the lines that it leaves unenriched. */
 export class FlowEnds {
-  /** How much longer a line may become by it: this many times. */
+  /** The factor by which a line may become longer by it. */
   readonly growth: number;
   readonly #view: DataView;
   readonly #joins: ReadonlySet<JoinedField>;

@@ -89,7 +89,7 @@ function writeNumberAddition(out: DataView, at: number, table: NumberTable, valu
 
 const maxAddresses = 4096;
 
-/** What an enricher adds for the exporter, to every line of a datagram. */
+/** Holds what an enricher adds for the exporter, to every line of a datagram. */
 class ExporterAdditions {
   /** By the position of the address additions. */
   readonly texts: { readonly text: DataView; length: number }[];
@@ -190,19 +190,19 @@ const counterSlots = (counters: CounterNames): typeof slotNames => [
   [counters.packets.estimate, layout.scaledPacketsSlot],
 ];
 
-/** What holds for the records of a set. */
+/** The context of the records of a set. */
 interface SetContext {
   /** Milliseconds since the epoch. */
   readonly exportTime: number;
   /** Milliseconds; NaN when it is not known. */
   readonly uptime: number;
-  /** Whether that is from the header, which no field of a record changes. */
+  /** True if that is from the header, which no field of a record changes. */
   readonly isHeaderUptime: boolean;
   /** One of how many packets was looked at; -1 when that is not known. */
   readonly rate: number;
-  /** Whether instead each record has its own. */
+  /** True if instead each record has its own. */
   readonly isRateOfRecord: boolean;
-  /** Whether options gave names to numbers in the records. */
+  /** True if options gave names to numbers in the records. */
   readonly hasNames: boolean;
   readonly headLength: number;
 }
@@ -213,7 +213,7 @@ export const lineSlack = 64;
 /** An enricher of which the kernel does nothing: what it adds is added to the fields of the line. */
 const noEnricher: LineEnricher = { begin() {}, numbers: [], addresses: [], needsFields: () => true };
 
-/** Whether the kernel can do what an enricher adds: one table of addresses, one of applications, and not too many numbers. */
+/** Tells whether the kernel can do what an enricher adds: one table of addresses, one of applications, and not too many numbers. */
 function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   return (
     apps.length <= 1 &&
@@ -224,7 +224,7 @@ function canEnrich({ numbers, apps = [], addresses }: LineEnricher): boolean {
   );
 }
 
-/** What the lines of a pipeline are made with. */
+/** The parts that the lines of a pipeline are made with. */
 export interface LineParts {
   readonly lines: LineBuffer;
   readonly enricher: Enricher;
@@ -236,16 +236,16 @@ export interface LineParts {
   readonly counters: CounterNames;
 }
 
-/** What a kernel knows besides its programs: with each exporter, with each set. */
+/** Holds what a kernel knows besides its programs: with each exporter, with each set. */
 export class KernelContext {
-  /** What the kernel does of the enricher: all of it, or nothing. */
+  /** The part of the enricher that the kernel does: all of it, or nothing. */
   readonly enricher: LineEnricher;
-  /** Where values are kept that something else in the line follows from, by the names of their fields. */
+  /** The slots of values that something else in the line follows from, by the names of their fields. */
   readonly slots: ReadonlyMap<string, number>;
   /** The bit of each name that is added only where a record has none of it. */
   readonly nameBits: NameBits;
   readonly values: RecordSlots;
-  /** Whether additions to the lines of the exporter at hand are made otherwise. */
+  /** True if additions to the lines of the exporter at hand are made otherwise. */
   #isUnenriched = false;
   readonly #parts: LineParts;
   readonly #view: DataView;
@@ -272,7 +272,7 @@ export class KernelContext {
     this.#writeFilter(filtered);
   }
 
-  /** What the kernel asks of enrichment, of the filter, and of counters beyond what it reckons. */
+  /** Returns the functions that the kernel calls for enrichment, the filter, and counters beyond what it reckons. */
   imports(
     counted: readonly number[],
   ): Pick<KernelImports, "addApp" | "addNumber" | "judgeLine" | "locate" | "locateAll" | "writeEstimates"> {
@@ -400,7 +400,7 @@ export class KernelContext {
   }
 }
 
-/** The place of what is said of an addition to numbers. */
+/** The offset of what is said of an addition to numbers. */
 function blockOf(i: number): number {
   return layout.numberBlocks + layout.numberBlock * i;
 }

@@ -94,7 +94,7 @@ export function putText(out: DataView, at: number, text: LineText): number {
 /** Fragments of JSON by a small number. */
 export interface TextTable {
   readonly texts: DataView;
-  /** Where the text of each number begins; one more for the end of the last. */
+  /** The offset of the text of each number; one more for the end of the last. */
   readonly starts: Uint32Array;
   readonly maxLength: number;
 }
@@ -115,9 +115,9 @@ const maxNames = 256;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** What the lines of one datagram have in common, written once. */
+/** The head that the lines of one datagram have in common, written once. */
 export class LineHead {
-  /** What is written; undefined when nothing that can be used is. */
+  /** The fields that are written; undefined when nothing that can be used is. */
   fields: HeadFields | undefined;
   length = 0;
   /** The address of the exporter, empty when the fields do not say it. */
@@ -128,13 +128,13 @@ export class LineHead {
   readonly #maxLength: number;
   readonly #view: DataView;
   readonly #labels = new Map<string, string>();
-  /** What was written last, where the value of each field begins, and where it ends: heads of one exporter differ in few of them. */
+  /** The fields that were written last, where the value of each begins, and where it ends: heads of one exporter differ in few of them. */
   #written: HeadFields = [];
   /** The position of the exporter's address in it, -1 when it has none. */
   #exporterAt = -1;
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
-  /** The text that was written last, and its place: a head may have the same time in several fields. */
+  /** The text that was written last, and its offset: a head may have the same time in several fields. */
   #lastText: string | undefined;
   #lastStart = 0;
   #lastEnd = 0;

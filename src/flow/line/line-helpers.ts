@@ -23,9 +23,9 @@ type Head = readonly (readonly [name: string, value: Value])[];
 /** By the names that they may give. */
 type StepsByName = ReadonlyMap<string, readonly Step[]>;
 
-/** What a line has already, for those who add to it: fields are read from the record only where somebody asks for them. */
+/** The fields that a line has already, for those who add to it: they are read from the record only where somebody asks for them. */
 export class LineFields implements FieldsUnderWay {
-  /** What was set since. */
+  /** The fields that were set since. */
   readonly added: RecordFields = new Map();
   readonly #places: FieldPlaces;
   readonly #stepsByName = new WeakMap<Plan, StepsByName>();
@@ -50,7 +50,7 @@ export class LineFields implements FieldsUnderWay {
     this.#head = head;
   }
 
-  /** Whether the record itself has a name, without what was set since. */
+  /** Tells whether the record itself has a name, without what was set since. */
   isOfRecord(name: string): boolean {
     return this.#read(name) !== undefined;
   }
@@ -122,12 +122,12 @@ interface HelpedSet {
   readonly clock: ExportClock;
   /** When the exporter started, where its options say so. */
   readonly bootTime: number | undefined;
-  /** Where the records end. */
+  /** The end of the records. */
   readonly end: number;
   /** Bytes that a line takes at most, but for what helpers write, and so many more for each byte of its record. */
   readonly room: number;
   readonly roomPerByte: number;
-  /** How many times longer what helpers write may become by what follows from the ends. */
+  /** The factor by which what helpers write may become longer by what follows from the ends. */
   readonly growth: number;
   readonly lists: ListSource | undefined;
 }
@@ -135,7 +135,7 @@ interface HelpedSet {
 /** Bytes that a unit of a text takes at most. */
 const maxUtf8 = 3;
 
-/** What helpers are made with. */
+/** The parts that helpers are made with. */
 interface HelperParts {
   readonly workspace: Workspace;
   readonly instructions: InstructionTable;
@@ -152,7 +152,7 @@ export class LineHelpers {
   readonly #parts: HelperParts;
   readonly #memory: Buffer;
   readonly #view: DataView;
-  /** Where the kernel has them of records of variable length: little-endian like all processors that Node runs on. */
+  /** The offsets that the kernel has for records of variable length: little-endian like all processors that Node runs on. */
   readonly #places: FieldPlaces;
   readonly #fields: LineFields;
   readonly #listText: ListText;
@@ -163,10 +163,10 @@ export class LineHelpers {
   #source: FieldSource | undefined;
   #limit = 0;
   #needed = 0;
-  /** What is rendered already of a record that is begun again for want of room. */
+  /** The fields that are rendered already of a record that is begun again for want of room. */
   #rendered: { readonly from: number; readonly helper: number; readonly fields: RecordFields } | undefined;
   #recordEnd = 0;
-  /** Which of the known lists of an operation gave its place to another one last. */
+  /** The known list of an operation that was replaced by another one last. */
   #replaced = 0;
 
   constructor(parts: HelperParts) {
@@ -197,7 +197,7 @@ export class LineHelpers {
     this.#limit = limit;
   }
 
-  /** What the last line needs in addition to its program's room, because the helper found none; taken away by the call. */
+  /** Returns and clears what the last line needs in addition to its program's room, because the helper found none. */
   takeNeeded(): number {
     const bytes = this.#needed;
     this.#needed = 0;
@@ -286,7 +286,7 @@ export class LineHelpers {
     }
   }
 
-  /** Whether there is room for so many bytes, and what comes behind them in the line. Where there is not, it says how many are needed. */
+  /** Tells whether there is room for so many bytes and what comes behind them in the line. Else notes how many are needed. */
   #hasRoom(bytes: number, at: number, from: number): boolean {
     const { room, roomPerByte } = this.#current();
     const needed = bytes + room + roomPerByte * (this.#recordEnd - from);
@@ -351,7 +351,7 @@ export class LineHelpers {
     return inDirection(this.#fields, direction);
   }
 
-  /** Adds the shape of a list at a place to those that the kernel writes by itself, in the memory of the operation under way. */
+  /** Adds the shape of a list at an offset to those that the kernel writes by itself, in the memory of the operation under way. */
   #learn({ text, headLength, valueLength, code, isQuoted, isMany }: ListShape, list: number): void {
     const before = Buffer.from(text);
     if (before.length > layout.shapeTextBytes) return;
@@ -368,7 +368,7 @@ export class LineHelpers {
     bytes.set(before, at + layout.shapeText);
   }
 
-  /** @returns a free place, or that of another shape when there is none. */
+  /** @returns a free offset, or that of another shape when there is none. */
   #placeOfShape(shapes: number): number {
     for (let i = 0; i < layout.maxListShapes; i++) {
       const at = shapes + i * layout.listShapeBytes;

@@ -51,11 +51,11 @@ function copyOf(written: Uint8Array): Buffer {
   return copy;
 }
 
-/** What the kernel leaves to the other side, within its lines. */
+/** The reasons why the kernel leaves fields to the other side, within its lines. */
 const slowFieldReasons = ["value", "repeated", "list", "packet", "estimate", "enrichment"] as const;
 type SlowFieldReason = (typeof slowFieldReasons)[number];
 
-/** How often that was so. */
+/** The number of times for each reason. */
 export type SlowFieldCounts = Record<SlowFieldReason, number>;
 
 export function createSlowFieldCounts(): SlowFieldCounts {
@@ -66,7 +66,7 @@ export function createSlowFieldCounts(): SlowFieldCounts {
 interface LineChunk {
   readonly start: number;
   readonly limit: number;
-  /** Whether the lines have to be copied from there. */
+  /** True if the lines have to be copied from there. */
   readonly isLong: boolean;
 }
 
@@ -117,12 +117,12 @@ interface LineWriterParts extends LineParts {
   readonly times: TimeFormat;
   /** For all kernels of the workspace. */
   readonly communityIdSeed: number;
-  /** What the operator says of applications; undefined while nothing. */
+  /** Returns what the operator says of applications; undefined while nothing. */
   readonly applications?: (() => Applications | undefined) | undefined;
   readonly counts: SlowFieldCounts;
 }
 
-/** What a processor copies at once. */
+/** The number of bytes that a processor copies at once. */
 const wordBytes = 8;
 
 /** Writes the lines of all flows that templates describe. */
@@ -139,7 +139,7 @@ export class LineWriter implements FlowReader {
   readonly #names: OptionNames;
   readonly #lineMemory: LineMemory;
   readonly #kernel: Kernel;
-  /** Of the set that is read. */
+  /** The sampling of the set that is read. */
   #sampling: RecordSampling = { namesSampling: false, templateId: 0 };
   #rates: RateSources = rateSources(noSources);
 
@@ -191,7 +191,7 @@ export class LineWriter implements FlowReader {
     if (ends.growth > 1) enricher.addresses[0]?.keepFields();
   }
 
-  /** @returns how often type and code of ICMPv6 were in each other's place. */
+  /** @returns how often type and code of ICMPv6 were swapped. */
   icmpSwapped(): number {
     return this.#view.getUint32(layout.icmpSwapped, true);
   }
@@ -201,13 +201,13 @@ export class LineWriter implements FlowReader {
     // A program is made for records only: templates of which no record can be cost nothing.
     if (end - start < of.minLength) return noRecords;
     const compiled = this.plans.find(of);
-    // Shared memory is copied to by whole words only where both sides begin at the same place within a word.
+    // Shared memory is copied to by whole words only where both sides begin at the same offset within a word.
     const first = layout.input + ((bytes.byteOffset + start) & (wordBytes - 1));
     const last = first + end - start;
     this.#prepare(of, compiled, record, sources, last);
     bytes.copy(this.#memory, first, start, end);
     if (!of.hasVariableLength) {
-      // So many are still in the caches of the processor when their turn comes.
+      // So many are still in the caches of the processor when they are read.
       const prefetched = Math.min(layout.maxPrefetched, Math.floor((end - start) / of.minLength));
       this.#kernel.prefetch(compiled.program, first, prefetched);
     }

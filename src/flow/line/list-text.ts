@@ -27,14 +27,14 @@ import { namePresence, type Presence, valueKind, valueOperation } from "./write-
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import * as layout from "../kernel/layout.gen.ts";
 
-/** What happens to a step in the records of a plan. */
+/** The use of a step in the records of a plan. */
 type Use = "add" | "drop" | "part" | "ask";
 
 interface StepUse {
   readonly use: Use;
-  /** Whether the record has each of its names. */
+  /** Says whether the record has each of its names. */
   readonly said: readonly Presence[];
-  /** Of a block: those of its parts that are not dropped. */
+  /** The parts of a block that are not dropped. */
   readonly parts: readonly PartUse[];
 }
 
@@ -68,7 +68,7 @@ export class SectionSteps {
   readonly #sink: StepSink = { add: (step, value) => this.#add(step, value) };
   /** Most exporters send no packets: their steps, which take memory and time, are made with the first one. */
   #steps: ReturnType<typeof makeSteps> | undefined;
-  /** Of the section at hand. */
+  /** The uses for the section at hand. */
   #current: Uses = { plan: undefined, bySteps: new Map(), presence: () => "maybe" };
   #record: LineFields | undefined;
   #source: FieldSource | undefined;
@@ -93,7 +93,7 @@ export class SectionSteps {
     this.#list = new StepList(instructions, workspace);
   }
 
-  /** Where the list ends. */
+  /** The end of the list. */
   get end(): number {
     return this.#list.end;
   }
@@ -229,11 +229,11 @@ function findUse({ parts }: Step, said: readonly Presence[]): Use {
 
 export type ListStep = Extract<SlowStep, { kind: "list" }>;
 
-/** What lists have in common that have the same head, and one value or several. */
+/** The shape that lists have in common that have the same head, and one value or several. */
 export interface ListShape {
-  /** Where in the list its values begin. */
+  /** The offset in the list at which its values begin. */
   readonly headLength: number;
-  /** What stands in the line before the first value. */
+  /** The text in the line before the first value. */
   readonly text: string;
   readonly valueLength: number;
   /** The kernel's operation for a value. */
@@ -248,7 +248,7 @@ interface Column {
   readonly convert: Convert;
   readonly offset: number;
   readonly length: number;
-  /** Whether something else stands in the place of bytes that are no value. */
+  /** True if something else replaces bytes that are no value. */
   readonly hasFallback: boolean;
 }
 
@@ -359,7 +359,7 @@ export class ListText {
   }
 }
 
-/** The values of a column; undefined when what stands in their place has to be found out. */
+/** The values of a column; undefined when what replaces them has to be found out. */
 function valuesOf(column: Column, source: FieldSource, at: number, count: number, stride: number) {
   const { convert, offset, length, hasFallback } = column;
   const values: Scalar[] = [];

@@ -4,7 +4,7 @@ import { sides, type Applications, type NameTable } from "../exporters/options.t
 import { moreOfApplication } from "./record-slots.ts";
 import type { RecordSlots } from "./record-slots.ts";
 
-/** What the operator says of one application is no longer, rendered. */
+/** The most bytes that the operator's fields of one application take, rendered. */
 const maxApplication = 8192;
 /** No names of one record are longer: ten of 255 characters of up to six bytes, their own names, and an application. */
 export const maxNamesLength = 16_384 + maxApplication;
@@ -12,7 +12,7 @@ export const maxNamesLength = 16_384 + maxApplication;
 /** A name and what belongs to it, as they stand in a line. */
 type Texts = readonly [first: Uint8Array | undefined, second: Uint8Array | undefined];
 
-/** Of one name table: names as they stand in a line, by the values that they follow from. */
+/** The names of one name table as they stand in a line, by the values that they follow from. */
 interface RenderedNames {
   readonly own: NameTable;
   readonly whole: NameTable | undefined;
@@ -24,7 +24,7 @@ interface RenderedNames {
   }[];
   /** By the bytes of an application's id; the second are fields that no record brings itself. */
   readonly apps: Map<string, Texts>;
-  /** What the operator says of them. */
+  /** The applications that the operator gives. */
   readonly given: Applications | undefined;
   readonly domain: Uint8Array | undefined;
 }

@@ -99,7 +99,7 @@ const two32 = 2 ** 32;
 /** The upper halves of exact doubles are below. */
 const safeHigh = 2 ** 21;
 
-/** Whether the number of a byte says all of what a conversion makes of it. */
+/** Tells whether the number of a byte says all of what a conversion makes of it. */
 export function isKeptAsByte(convert: Convert): boolean {
   return convert === convertField.directionName;
 }
@@ -186,7 +186,7 @@ export class RecordSlots implements FieldValues {
     return (taken & (1 << (bit & 31))) !== 0;
   }
 
-  /** Whether anything follows from a field of this name. */
+  /** Tells whether anything follows from a field of this name. */
   isWatched(name: string): boolean {
     return this.#slots.has(name) || this.#nameBits.has(name);
   }

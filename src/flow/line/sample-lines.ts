@@ -45,7 +45,7 @@ function writeListedSteps(view: DataView, { ofSample, ofPacket, structures }: Li
   return room;
 }
 
-/** Where the block of a sample begins, in words of 32 bits. */
+/** Returns where the block of a sample begins, in words of 32 bits. */
 function blockOf(position: number): number {
   return (layout.sampleBlock / 4) * position;
 }
@@ -65,15 +65,15 @@ export class KernelSampleLines implements SampleLines {
   readonly #heads: readonly LineHead[];
   readonly #lineMemory: LineMemory;
   readonly #source: ByteSource;
-  /** What the kernel reads of each sample: little-endian like all processors that Node runs on. */
+  /** The blocks that the kernel reads of each sample: little-endian like all processors that Node runs on. */
   readonly #blocks: Uint32Array;
   readonly #blockRates: Float64Array;
   readonly #maxAdditions: number;
   /** Bytes that a line takes besides its steps, at most. */
   #room = 0;
-  /** Of the steps that the kernel lists of a sample. */
+  /** The room for the steps that the kernel lists of a sample. */
   #listedRoom = 0;
-  /** Of the heads of the datagrams whose samples wait, and of the datagram that was begun last. */
+  /** The longest of the heads of the datagrams whose samples wait, and the length of that of the datagram that was begun last. */
   #mostHead = 0;
   #headLength = 0;
   #count = 0;
@@ -84,7 +84,7 @@ export class KernelSampleLines implements SampleLines {
   #listed = 0;
   #lister: SampleLister | undefined;
   #output: DecodeOutput | undefined;
-  /** Whether the kernel has the list of what it may write. */
+  /** True if the kernel has the list of what it may write. */
   #isListing = false;
 
   /** @param instructions the instruction table of the kernels of this workspace. */

@@ -14,7 +14,7 @@ export class TrafficMeter {
   readonly #view: DataView;
   readonly #cells: Float64Array;
   readonly #isMeasured: ((address: string) => boolean) | undefined;
-  /** Those of this minute: their numbers, 0 where they are not measured. */
+  /** The exporters of this minute: their numbers, 0 where they are not measured. */
   readonly #numbers = new Map<Exporter, number>();
   /** Since when those that are new are measured. */
   #newSince = 0;
@@ -50,7 +50,7 @@ export class TrafficMeter {
     this.#number = known;
   }
 
-  /** @returns how many additions there was no place for. */
+  /** @returns how many additions there was no room for. */
   lost(): number {
     return this.#lost + this.#view.getUint32(layout.trafficLost, true);
   }

@@ -59,19 +59,19 @@ const kinds = new Map<Convert, ValueKind>([
   [convertField.l4, "l4"],
 ]);
 
-/** Those whose values follow from more than the field's bytes. */
+/** Conversions whose values follow from more than the field's bytes. */
 const byClock: ReadonlySet<Convert> = new Set([convertField.uptime, convertField.microsecondsBefore]);
 
 export function valueKind(convert: Convert): ValueKind {
   return kinds.get(convert) ?? "other";
 }
 
-/** Whether it takes the upper six bits of a byte. */
+/** Tells whether it takes the upper six bits of a byte. */
 export function isCodePoint(convert: Convert): boolean {
   return convert === convertField.dscp;
 }
 
-/** Whether a value follows from the field's bytes alone. */
+/** Tells whether a value follows from the field's bytes alone. */
 export function isPure(convert: Convert): boolean {
   return !byClock.has(convert);
 }
@@ -110,7 +110,7 @@ function totalLengthsOf(kind: ValueKind): Fit | undefined {
   return totalLengths[kind];
 }
 
-/** Whether every field of this kind and length, at least one byte, has a value; false where only some have or none. */
+/** Tells whether every field of this kind and length, at least one byte, has a value; false where only some have or none. */
 export function isTotal(kind: ValueKind, length: number): boolean {
   const [least, most] = totalLengths[kind] ?? [1, 0];
   return length >= least && length <= most;
@@ -130,14 +130,14 @@ export function timeLengthsOf(kind: ValueKind): Fit | undefined {
   return timeLengths[kind];
 }
 
-/** Whether no field of this kind and length has a value. */
+/** Tells whether no field of this kind and length has a value. */
 export function isNever(kind: ValueKind, length: number): boolean {
   const fit = timeLengths[kind] ?? fits[kind];
   return fit !== undefined && (length < fit[0] || length > fit[1]);
 }
 
 /**
- * Whether the records of a plan have a name: all, none, or this is known from the bytes of each. Where it follows from one byte, from
+ * Says whether the records of a plan have a name: all, none, or this is known from the bytes of each. Where it follows from one byte, from
  * which one, with a 1 for each of its values with which there is the name.
  */
 export type Presence = "always" | "never" | "maybe" | ByteChoice;
@@ -185,26 +185,26 @@ function ofField({ lengths }: Plan, { field, convert, name, fallback }: Output, 
   return { field, values };
 }
 
-/** What the kernel leaves to this side, within its line. Operations refer to it by its position. */
+/** The work that the kernel leaves to this side, within its line. Operations refer to it by its position. */
 export type LineHelper =
   /** One value of a field. */
   | { readonly kind: "value"; readonly convert: Convert }
   /** Any result of a step. */
   | { readonly kind: "step"; readonly step: Step; readonly direction: Direction }
-  /** What the one section of a packet says. */
+  /** The content of the one section of a packet. */
   | { readonly kind: "section"; readonly section: PacketSection }
-  /** What the one list says. */
+  /** The content of the one list. */
   | { readonly kind: "list"; readonly list: Extract<SlowStep, { kind: "list" }> }
-  /** What lists and sections of packets in the record say. */
+  /** The content of lists and sections of packets in the record. */
   | { readonly kind: "fields"; readonly direction: Direction };
 
-/** What writing a part of a program takes. */
+/** The context for writing a part of a program. */
 export interface ProgramContext {
   readonly plan: Plan;
-  /** Where each field begins in a record; its position in the template where lengths vary. */
+  /** The offset of each field in a record; its position in the template where lengths vary. */
   readonly places: readonly number[];
   readonly writer: ProgramWriter;
-  /** Where values are kept that something else in the line follows from, by the names of their fields. */
+  /** The slots of values that something else in the line follows from, by the names of their fields. */
   readonly slots: ReadonlyMap<string, number>;
   /** Adds a helper. Returns its position. */
   helper(helper: LineHelper): number;
@@ -218,11 +218,11 @@ interface FieldText {
   /** Undefined: nothing is to be written. */
   readonly name: string | undefined;
   readonly convert: Convert;
-  /** Writes what stands in its place where the bytes are no value. */
+  /** Writes what replaces it where the bytes are no value. */
   readonly otherwise: () => void;
 }
 
-/** Writes the operations for a field: its value under its name, or what stands in its place. */
+/** Writes the operations for a field: its value under its name, or what replaces it. */
 export function writeField(context: ProgramContext, text: FieldText): void {
   const { plan } = context;
   const length = plan.lengths[text.field] as number;
@@ -287,7 +287,7 @@ function writeVariable(context: ProgramContext, text: FieldText, kind: ValueKind
     argument: Math.min(most, 0xffff),
   });
   const write = times === undefined ? writeTotal : writeTime;
-  // Of some kinds there are values of other lengths, too.
+  // Some kinds have values of other lengths, too.
   const otherwise = never === undefined ? (): void => writeValue(context, text, variableLength) : text.otherwise;
   writer.either(
     layout.fits,

@@ -18,7 +18,7 @@ import {
 } from "./write-field.ts";
 import { type NameBits, isKeptAsByte } from "./record-slots.ts";
 
-/** What writing the program of one direction takes. */
+/** The context for writing the program of one direction. */
 export interface StepContext extends Omit<ProgramContext, "written"> {
   readonly direction: Direction;
   /** The bit of each name that is added only where a record has none of it. */
@@ -73,7 +73,7 @@ function writeList(context: StepContext, list: Extract<SlowStep, { kind: "list" 
   });
 }
 
-/** Whether the kernel writes a stack: it has room for it, and all of its labels have three or four bytes. */
+/** Tells whether the kernel writes a stack: it has room for it, and all of its labels have three or four bytes. */
 function isKernelStack({ lengths }: Plan, { fields }: Extract<SlowStep, { kind: "labels" }>): boolean {
   return fields.length <= layout.maxLabels && fields.every(({ field }) => lengths[field] === 3 || lengths[field] === 4);
 }
@@ -114,7 +114,7 @@ function byteGroup(
   return group.length === 1 && first !== undefined && isTotal(valueKind(first.convert), 1) ? [] : group;
 }
 
-/** Whether a conversion makes a number of one byte that the kernel can keep. */
+/** Tells whether a conversion makes a number of one byte that the kernel can keep. */
 function isKeptByTable(convert: Output["convert"]): boolean {
   const kind = valueKind(convert);
   return kind === "unsigned" || kind === "tcpBits" || isCodePoint(convert) || isKeptAsByte(convert);
@@ -342,19 +342,19 @@ function writeStep(context: StepContext, noted: ProgramContext, { step, names }:
   });
 }
 
-/** Whether an output has any name in this line. */
+/** Tells whether an output has any name in this line. */
 function isWritten({ direction }: StepContext, { name, fallback }: Output): boolean {
   const names = fallback === undefined ? [name] : [name, fallback.name, fallback.hexName];
   return names.some((each) => nameIn(direction, each) !== undefined);
 }
 
-/** Whether a field of fixed length has a value whatever its bytes are. */
+/** Tells whether a field of fixed length has a value whatever its bytes are. */
 function isAlways({ plan }: StepContext, { field, convert }: Output): boolean {
   const length = plan.lengths[field] as number;
   return length !== variableLength && isTotal(valueKind(convert), length);
 }
 
-/** Whether an output that has a name in this line has its first one, or is known to have a value or none. */
+/** Tells whether an output that has a name in this line has its first one, or is known to have a value or none. */
 function canDrop({ plan, direction }: StepContext, output: Output): boolean {
   if (nameIn(direction, output.name) !== undefined) return true;
   const kind = valueKind(output.convert);

@@ -49,14 +49,14 @@ export interface RelayTemplate {
   /** The same with the address field at its end; that of `raw` where the template names the exporter already. */
   readonly named: Buffer;
   readonly namesExporter: boolean;
-  /** Whether records have lists whose content other templates describe (subTemplateList, subTemplateMultiList, basicList of these). */
+  /** True if records have lists whose content other templates describe (subTemplateList, subTemplateMultiList, basicList of these). */
   readonly hasLists: boolean;
   /** Lengths of the fields, bytes. */
   readonly lengths: Uint16Array;
   /** The least length of a record. */
   readonly minLength: number;
   readonly hasVariableLength: boolean;
-  /** Whether a record of zeros is none: flows have addresses. */
+  /** True if a record of zeros is none: flows have addresses. */
   readonly hasAddresses: boolean;
 }
 
@@ -81,7 +81,7 @@ export function relayTemplate(record: TemplateRecord, field: AddressField): Rela
     const isV9Options = dialect === "netflow9" && scopeCount !== undefined;
     const at = isV9Options ? 4 : 2;
     const count = raw.readUInt16BE(at);
-    // Of bytes only those of whole specifiers are fields.
+    // Only the bytes of whole specifiers are fields.
     named.writeUInt16BE(isV9Options ? (count & ~3) + 4 : count + 1, at);
   }
   return {
@@ -98,7 +98,7 @@ export function relayTemplate(record: TemplateRecord, field: AddressField): Rela
   };
 }
 
-/** Where a record ends; -1 when it runs past the end of its set. */
+/** Returns where a record ends; -1 when it runs past the end of its set. */
 export function recordEnd(
   { lengths, minLength, hasVariableLength }: RelayTemplate,
   bytes: Buffer,
@@ -117,7 +117,7 @@ export function recordEnd(
   return at <= end ? at : -1;
 }
 
-/** How NetFlow v9 and IPFIX differ where messages are written. Sets end at a multiple of `alignment` bytes. */
+/** The differences between NetFlow v9 and IPFIX where messages are written. Sets end at a multiple of `alignment` bytes. */
 export const netflow9Form = {
   protocol: "netflow9",
   headerLength: 20,

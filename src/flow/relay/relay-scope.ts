@@ -14,10 +14,10 @@ export interface DeviceStart {
   readonly uptime: number;
 }
 
-/** What is kept of one source of messages: a sender's observation domain or Source ID, with its port. */
+/** The state of one source of messages: a sender's observation domain or Source ID, with its port. */
 export class RelayScope {
   readonly key: string;
-  /** What it has in common with the scopes of the same sender and domain on other ports. */
+  /** The group of the scopes of the same sender and domain on other ports. */
   readonly group: string;
   /** The observation domain or Source ID in messages that are passed on. */
   readonly id: number;
@@ -32,11 +32,11 @@ export class RelayScope {
   /** Bytes of templates and of what is held. */
   templateBytes = 0;
   heldBytes = 0;
-  /** What is added to sequence numbers. */
+  /** The number that is added to sequence numbers. */
   offset = 0;
   /** The sequence number that the next message has when nothing is lost. */
   next = 0;
-  /** Whether `offset` holds: not after a message whose records were not all passed on. */
+  /** True if `offset` holds: not after a message whose records were not all passed on. */
   isAligned = true;
   /** The socket that its templates went out by. */
   generation = -1;
@@ -120,7 +120,7 @@ export class RelayScopes {
     return only;
   }
 
-  /** Keeps a template. Returns false where there is no place. */
+  /** Keeps a template. Returns false where there is no room. */
   define(scope: RelayScope, template: RelayTemplate): boolean {
     const { templates, templateBytes } = this.#limits;
     this.withdraw(scope, template.id);
@@ -152,7 +152,7 @@ export class RelayScopes {
     this.#countHeld(scope, set.bytes.length);
   }
 
-  /** Those that waited for a template, in order. */
+  /** Returns the sets that waited for a template, in order. */
   release(scope: RelayScope, setId: number): readonly HeldSet[] {
     if (scope.held.length === 0) return [];
     const released = scope.held.filter((set) => set.setId === setId);

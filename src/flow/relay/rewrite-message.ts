@@ -146,10 +146,10 @@ function templateRecord(id: number, fields: typeof specifiers, field: AddressFie
 
 const firstDataSetId = 256;
 const lastDataSetId = 65_535;
-/** Of one scope. Exporters have few templates; more are damaged messages. */
+/** The limit of one scope. Exporters have few templates; more are damaged messages. */
 const maxRefused = 64;
 
-/** What a message is rewritten with. */
+/** The context with which a message is rewritten. */
 interface RewriteContext {
   readonly form: MessageForm;
   readonly scopes: RelayScopes;
@@ -169,9 +169,9 @@ interface Work extends RewriteContext {
   readonly released: HeldSet[];
   /** The templates that came with it so far. */
   readonly defined: Set<number>;
-  /** Whether all records of the message are in what is written. */
+  /** True if all records of the message are in what is written. */
   isWhole: boolean;
-  /** How many records more the message seems to have than its header counts (NetFlow v9). */
+  /** Returns how many records more the message seems to have than its header counts (NetFlow v9). */
   readonly excess: () => number;
 }
 

@@ -15,7 +15,7 @@ import {
 import { defaultRelayLimits, RelayScopes, type DeviceStart, type RelayLimits } from "./relay-scope.ts";
 import { netflow5Domain, netflow5ToIpfix, rewriteMessage } from "./rewrite-message.ts";
 
-/** Where datagrams are passed on to. */
+/** A target to which datagrams are passed on. */
 interface TeeTarget {
   /** As the operator wrote it. */
   readonly name: string;
@@ -57,7 +57,7 @@ class SenderSocketTable {
     this.#dropped = dropped;
   }
 
-  /** Those of a sender, opened on first sight. Beyond the limit the ones not used for longest are closed. */
+  /** Returns the sockets of a sender, opened on first sight. Beyond the limit the ones not used for longest are closed. */
   of(key: string, now: number): SenderSockets {
     let sockets = this.#senders.get(key);
     if (sockets === undefined) {
@@ -133,7 +133,7 @@ class SenderSocketTable {
   }
 }
 
-/** Who sent a datagram. */
+/** The sender of a datagram. */
 interface RelaySender {
   /** Canonical text, IPv4-mapped addresses as IPv4. */
   readonly address: string;
@@ -159,7 +159,7 @@ export class RelayRewriter {
 
   /**
    * The datagrams by which one is passed on, each naming its sender. sFlow names its agent and stays; NetFlow v1 and v7 stay, too, for they
-   * have no place for a name. Whatever the bytes are, it does not throw.
+   * have no field for a name. Whatever the bytes are, it does not throw.
    */
   rewrite(bytes: Buffer, { address, port, generation, now }: RelaySender): readonly Buffer[] {
     const scopes = this.#scopes;
@@ -234,7 +234,7 @@ export class Tee implements Component {
   readonly #counts: ReturnType<typeof createTeeCounts>;
   readonly #rewriter: RelayRewriter;
   readonly #senders: SenderSocketTable;
-  /** Who sent the datagram that is passed on. */
+  /** The sender of the datagram that is passed on. */
   #from = "";
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;

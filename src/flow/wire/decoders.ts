@@ -9,7 +9,7 @@ import { createNetflow9Decoder } from "./netflow9-decoder.ts";
 import { SflowDecoder, type SflowDecoderParts } from "./sflow/sflow-decoder.ts";
 import type { TemplateDecoderParts } from "./records/decode-sets.ts";
 
-/** What the decoders are made of. */
+/** The parts that the decoders are made of. */
 export interface DecoderParts extends FixedRecordParts, TemplateDecoderParts, SflowDecoderParts {}
 
 /** A decoder for each protocol that has one. They share working memory: one set of them serves one thread. */

@@ -21,7 +21,7 @@ interface OwnField {
 /** The elements of a record, or what it has instead, and their lengths, in order. */
 type FixedLayout = readonly (readonly [element: number | OwnField, length: number])[];
 
-/** What the records of all versions begin with: addresses, interfaces, counters, times and ports. */
+/** The fields that the records of all versions begin with: addresses, interfaces, counters, times and ports. */
 const flowFields: FixedLayout = [
   [8, 4],
   [12, 4],
@@ -36,7 +36,7 @@ const flowFields: FixedLayout = [
   [11, 2],
 ];
 
-/** What the header of one version says beyond version, count, uptime and time, which all versions have at its beginning. */
+/** The fields of one version's header beyond version, count, uptime and time, which all versions have at its beginning. */
 interface FixedHeader {
   /** Flows sent before; undefined where the version does not number them. */
   readonly sequence: number | undefined;
@@ -59,12 +59,12 @@ interface FixedFormat {
   readonly readHeader: (bytes: Buffer, head: RecordHead) => FixedHeader;
 }
 
-/** What these decoders are made of. */
+/** The parts that these decoders are made of. */
 export interface FixedRecordParts {
   readonly times: TimeFormat;
   /** Reads flow records. */
   readonly flows: FlowReader;
-  /** What the counters are called. */
+  /** The names of the counters. */
   readonly counters: CounterNames;
 }
 
@@ -172,7 +172,7 @@ function elementsOf(layout: FixedLayout): ElementSource {
   };
 }
 
-/** What all records of version 1 begin with ("NetFlow Export Datagram Format", Cisco). */
+/** The fields that all records of version 1 begin with ("NetFlow Export Datagram Format", Cisco). */
 const fields: FixedLayout = [...flowFields, [padding, 2], [4, 1], [5, 1], [6, 1]];
 /** Seven reserved bytes make it 48; some exporters send eleven. */
 const netflow1Layout: FixedLayout = [...fields, [padding, 7]];

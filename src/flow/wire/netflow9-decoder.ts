@@ -101,8 +101,8 @@ function readFields(bytes: Buffer, start: number, end: number): FieldSpecifier[]
 }
 
 /**
- * How many records more a message has by its sets than its header counts, templates and data: infinity where that cannot be said. Found when it is
- * asked first, and once.
+ * Returns a function that says how many records more a message has by its sets than its header counts, templates and data: infinity
+ * where that cannot be said. Found when it is asked first, and once.
  *
  * @param lengthOf the length of the records of a template; undefined where that is not known.
  */

@@ -64,7 +64,7 @@ const directions = ["ingress", "egress"];
 /** IANA, "flowEndReason". */
 const endReasons = [undefined, "idle timeout", "active timeout", "end of flow", "forced end", "lack of resources"];
 
-/** What Cisco's firewalls give as the cause of a denied flow ("NetFlow Implementation Guide", NF_F_FW_EXT_EVENT). */
+/** The causes that Cisco's firewalls give for a denied flow ("NetFlow Implementation Guide", NF_F_FW_EXT_EVENT). */
 const firewallExtendedEvents: ReadonlyMap<number, string> = new Map([
   [1001, "denied by ingress ACL"],
   [1002, "denied by egress ACL"],
@@ -193,5 +193,5 @@ export const convertField = {
   },
 } satisfies Readonly<Record<string, Convert>>;
 
-/** How an element's bytes become a field's value. `value` goes by the element's abstract data type. */
+/** Names the conversion of an element's bytes to a field's value. `value` goes by the element's abstract data type. */
 export type Conversion = "value" | keyof typeof convertField;

@@ -2,7 +2,7 @@ import type { Value } from "../../../record/index.ts";
 import { formatAddressBytes } from "../../../base/ip/index.ts";
 import type { DataType } from "../registry/information-element.ts";
 
-/** What a header says of time. Fields that give uptimes or distances are reckoned from it. */
+/** The times that a header gives. Fields that give uptimes or distances are reckoned from it. */
 export interface ExportClock {
   /** When the datagram left the exporter, milliseconds since the epoch. */
   readonly exportTime: number;
@@ -205,7 +205,7 @@ const ntp =
     return fraction < scale ? times.fraction(seconds, fraction, digits) : times.fraction(seconds + 1, 0, digits);
   };
 
-/** How the values of each abstract data type (RFC 7011 section 6.1) are read. Lists stay bytes. */
+/** Readers of the values of each abstract data type (RFC 7011 section 6.1). Lists stay bytes. */
 export const convertType: Readonly<Record<DataType, Convert>> = {
   octetArray: toHex,
   unsigned8: toUnsigned,

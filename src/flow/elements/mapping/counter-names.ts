@@ -1,6 +1,6 @@
 import type { ElementName, ElementNames, ElementSource } from "./element-names.ts";
 
-/** What a counter of a record is called as it was exported, and what the estimate of what really passed. */
+/** The names of a counter of a record as it was exported, and of the estimate of what really passed. */
 export interface CounterName {
   readonly exported: string;
   readonly estimate: string;
@@ -16,7 +16,7 @@ export interface CounterNames {
 
 /** The field that says what the bytes of a flow are the length of. */
 export const bytesLayer = "flow.bytes_layer";
-/** Of those that are no counters: of a frame, or of an IP packet. */
+/** The layer of bytes that are no counters: of a frame, or of an IP packet. */
 export type BytesLayer = "l2" | "l3";
 
 /** The plain names are those of the counters as exported. */

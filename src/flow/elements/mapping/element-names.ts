@@ -110,7 +110,7 @@ export interface ElementName {
   readonly preference: number;
 }
 
-/** Where a value goes that cannot go under a name of ours, so that it is not lost. */
+/** The field for a value that cannot go under a name of ours, so that it is not lost. */
 export interface Fallback {
   /** `flow.ie.…`, for the element's plain value. */
   readonly name: string;
@@ -119,18 +119,18 @@ export interface Fallback {
   readonly hexName: string;
 }
 
-/** How an element appears in records. */
+/** Says how an element appears in records. */
 export interface ElementNames {
   /** At least one. The first has the value, the others are derived from it. */
   readonly names: readonly ElementName[];
   readonly fallback: Fallback;
-  /** Whether zero bytes are a value: the empty string is, an integer of no bytes is absent. */
+  /** True if zero bytes are a value: the empty string is, an integer of no bytes is absent. */
   readonly takesEmpty: boolean;
   /** Further names for some of the values, of each field that is this element. */
   readonly tagged?: readonly TaggedName[] | undefined;
 }
 
-/** Where plans find what elements are called and what type they have: the registries, with what the user adds. */
+/** Tells plans the names and types of elements: the registries, with what the user adds. */
 export interface ElementSource {
   names(pen: number, id: number): ElementNames;
   /** Undefined for an element that is not known. */
@@ -150,7 +150,7 @@ export type FieldName = readonly [element: number, name: string, conversion: Con
  * Our names for IANA's elements (and for those of NetFlow v9 alone, from 32768 on), as the table of fields has them. An element that is not
  * here comes out as `flow.ie.<IANA name>`.
  *
- * Where several elements of a template claim one name, their order here is the order of preference. An element with several names gives
+ * The order of preference where several elements of a template claim one name is their order here. An element with several names gives
  * the first to its value; the others are derived from it.
  */
 export const fieldNames: readonly FieldName[] = recordFields.flatMap(({ name, elements }) =>
@@ -221,7 +221,7 @@ export function reverseNames(forward: ElementNames): ElementNames {
   return namesBelow("flow.reverse.", forward);
 }
 
-/** Which of several headers around one another: the outermost, or the second of three. */
+/** Selects one of several headers around one another: the outermost, or the second of three. */
 export type OuterHeader = "outer" | "middle";
 
 const protocolIdentifier = 4;

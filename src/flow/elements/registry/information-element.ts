@@ -32,7 +32,7 @@ export type ElementRow = readonly [id: number, name: string, type: DataType, sem
 /** An element of a vendor that publishes no registry: id, name, abstract data type. */
 export type VendorRow = readonly [id: number, name: string, type: DataType];
 
-/** What a field of a template means. */
+/** The meaning of a field of a template. */
 export interface InformationElement {
   /** Private enterprise number; 0 is IANA. */
   readonly pen: number;

@@ -25,7 +25,7 @@ const netflow9Elements: readonly ElementRow[] = [
 /** The private enterprise number under which an IANA element speaks of the reverse direction (RFC 5103 section 6.1). */
 export const reversePen = 29_305;
 
-/** Where vendors' elements begin among the field types of NetFlow v9, by enterprise number. */
+/** The first of vendors' elements among the field types of NetFlow v9, by enterprise number. */
 const netflow9Bases: ReadonlyMap<number, number> = new Map([
   [9, 0x8000],
   [35_632, 57_472],
@@ -57,7 +57,7 @@ export function elementKey(pen: number, id: number): number {
   return pen * 0x10000 + id;
 }
 
-/** Of what is not known nothing is said. */
+/** Returns the row of an element. It says nothing of what is not known. */
 function elementRow([id, name, type]: VendorRow): ElementRow {
   return [id, name, type, "default", ""];
 }

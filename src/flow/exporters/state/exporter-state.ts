@@ -121,7 +121,7 @@ function rows<T extends unknown[]>(value: unknown, ...checks: { [I in keyof T]: 
 /** The protocols whose exporters send once what later datagrams need. */
 type StatefulProtocol = "netflow9" | "ipfix";
 
-/** What an exporter said once and does not say with each datagram. Plain data, which may be cloned to another thread. */
+/** Holds what an exporter said once and does not say with each datagram. Plain data, which may be cloned to another thread. */
 export interface ExporterState {
   /** In canonical text. */
   readonly address: string;
@@ -133,7 +133,7 @@ export interface ExporterState {
   /** The one that did not come again for longest first. */
   readonly templates: readonly TemplateState[];
   readonly options: readonly OptionsState[];
-  /** How far its domains were. Left out: not known. */
+  /** The progress of its domains. Left out: not known. */
   readonly domains?: readonly DomainState[];
 }
 
@@ -167,15 +167,15 @@ export interface OptionsState extends DomainOptionsState {
   readonly port?: number;
 }
 
-/** What happened to exporters since the last time. */
+/** The changes of exporters since the last time. */
 export interface StateChange {
   /** As they are now, whole. */
   readonly changed: readonly ExporterState[];
-  /** Those that were forgotten, by `stateKey`. */
+  /** The exporters that were forgotten, by `stateKey`. */
   readonly forgotten: readonly string[];
 }
 
-/** What happened to exporters, who was heard, and about whom other collectors are to be asked. */
+/** Names the changes of exporters, who was heard, and about whom other collectors are to be asked. */
 export interface StateReport extends StateChange {
   /** By `stateKey`, with the time, milliseconds since the epoch: those heard since the last time this was said. */
   readonly heard: readonly (readonly [key: string, lastSeen: number])[];

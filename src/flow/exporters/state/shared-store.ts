@@ -17,8 +17,8 @@ import {
 import { addressOfKey, stateKey } from "../exporter-table.ts";
 
 /**
- * What the collectors of a fleet know of exporters, wherever they keep it. Each writes what its exporters said to it, and reads what they
- * said to others. It never waits: what cannot be written now is written later, or not.
+ * Holds what the collectors of a fleet know of exporters, wherever they keep it. Each writes what its exporters said to it, and reads
+ * what they said to others. It never waits: what cannot be written now is written later, or not.
  */
 export interface SharedExporters {
   /** Takes a change, as the store of the files does. */
@@ -26,14 +26,14 @@ export interface SharedExporters {
   /** Exporters that were heard, by `stateKey`, with the time in milliseconds since the epoch. */
   heard(exporters: readonly (readonly [key: string, lastSeen: number])[]): void;
   /**
-   * What was said by senders, and by relays of others. The times are those of this clock, whoever wrote them.
+   * Finds what was said by senders, and by relays of others. The times are those of this clock, whoever wrote them.
    *
    * @throws Error when nobody answers now; whoever asks then goes on as if there were no others.
    */
   find(senders: readonly string[]): Promise<readonly ExporterState[]>;
 }
 
-/** What is known of some senders. Plain data, which may be cloned to another thread. */
+/** The answer about some senders. Plain data, which may be cloned to another thread. */
 export interface SharedAnswer {
   /** Their addresses: those that nothing is known of, too. */
   readonly asked: readonly string[];
@@ -109,18 +109,18 @@ export interface StateRowKey {
 
 export interface StateRow extends StateRowKey {
   readonly text: string;
-  /** How long ago the text was made. */
+  /** The age of the text. */
   readonly madeMsAgo: number;
-  /** How long ago the exporter was heard. */
+  /** The time since the exporter was heard. */
   readonly silentMs: number;
   /** The time when the text was made by the clock of who made it: its times are of that clock. Milliseconds since the epoch. */
   readonly clock: number;
 }
 
-/** What some collector wrote. */
+/** A state that some collector wrote. */
 export interface FoundState extends StateRowKey {
   readonly text: string;
-  /** How long ago the text was made, by the clock of the table. */
+  /** The age of the text, by the clock of the table. */
   readonly ageMs: number;
   readonly silentMs: number;
   readonly clock: number;
@@ -132,7 +132,7 @@ export interface SharedStateTable {
   isThere(): boolean;
   /** Calls the listener when it can be asked again. @returns what ends that. */
   watch(listener: () => void): () => void;
-  /** Writes rows of this collector, in place of its earlier ones. */
+  /** Writes rows of this collector, instead of its earlier ones. */
   write(rows: readonly StateRow[]): Promise<void>;
   /** Says how long exporters of this collector are silent. @returns those that have no row. */
   touch(rows: readonly (StateRowKey & { readonly silentMs: number })[]): Promise<readonly StateRowKey[]>;
@@ -156,12 +156,12 @@ export interface SharedStoreOptions extends Pick<Reporting, "log" | "metrics" | 
   readonly limits?: Partial<SharedLimits>;
 }
 
-/** What may be written at once and held in memory. */
+/** Limits of what may be written at once and held in memory. */
 const defaults = {
   rowBytes: 1024 * 1024,
   batchRows: 100,
   batchBytes: 1024 * 1024,
-  /** Of all texts that are held here to be written again. */
+  /** The size of all texts that are held here to be written again. */
   heldBytes: 128 * 1024 * 1024,
 };
 type SharedLimits = Readonly<typeof defaults>;
@@ -171,7 +171,7 @@ const minGapMs = 200;
 const gapPerWrite = 10;
 const maxGapMs = 10_000;
 const retryMs = 5000;
-/** How often an exporter is written that changes all the time. */
+/** The interval at which an exporter is written that changes all the time. */
 const rowGapMs = 1000;
 const touchRows = 1000;
 /** An exporter that was silent for longer is of no use to others. */
@@ -323,7 +323,7 @@ export class SharedStore implements SharedExporters, Component {
     this.#held.set(name, { key, text, lastSeen, madeAt, isDirty: true, notBefore: old?.notBefore ?? 0 });
   }
 
-  /** What is to be written next: no more than fits into a batch. */
+  /** Returns what is to be written next: no more than fits into a batch. */
   #nextBatch(): readonly Held[] {
     const { batchRows, batchBytes } = this.#limits;
     const batch: Held[] = [];

@@ -25,7 +25,7 @@ const maxLate = 4096;
 /** After a restart an exporter sends its templates from a new port. This is how long they may take from the collector that received them. */
 const handOffMs = 400;
 
-/** Who was heard is said in such intervals. */
+/** The interval at which it is said who was heard. */
 const heardEveryMs = 60_000;
 /** An exporter of whom more than this is kept is handed out less often: four seconds later for each further million bytes. */
 const promptBytes = 512 * 1024;
@@ -39,11 +39,11 @@ export class StateExchange {
   readonly #processor: { release(exporter: Exporter): void };
   readonly #clock: Clock;
   #heardAt: number;
-  /** What was taken of earlier runs. */
+  /** Counts what was taken of earlier runs. */
   readonly restored = { templates: 0 };
   /**
-   * What happened to the templates that other collectors know. `restarted`: the exporter has started again since, and its templates may be
-   * others. `stale`: the exporter was not heard there for long, or their times cannot be.
+   * Counts templates that other collectors know, by what happened to them. `restarted`: the exporter has started again since, and its
+   * templates may be others. `stale`: the exporter was not heard there for long, or their times cannot be.
    */
   readonly shared = { taken: 0, restarted: 0, stale: 0 };
 
@@ -66,7 +66,7 @@ export class StateExchange {
     this.#heardAt = clock.now();
   }
 
-  /** What happened since the last call. @param which `all`: as if everything had changed. */
+  /** Returns what happened since the last call. @param which `all`: as if everything had changed. */
   give(which: "changed" | "all"): StateReport {
     const now = this.#clock.now();
     for (const exporter of this.#questions?.late(which === "all" ? Infinity : now) ?? [])
@@ -83,7 +83,7 @@ export class StateExchange {
       if (which === "changed" && (!exporter.isChanged || isTooSoon(exporter, now))) continue;
       const state = stateToKeep(exporter, now);
       const { address, relay } = exporter;
-      // Of one that is named and sends itself what it sends counts.
+      // If an exporter is named and sends itself, what it sends counts.
       if (relay !== undefined && state?.relay === undefined) forgotten.push(stateKey(address, relay));
       if (state !== undefined) changed.push(state);
       else if (relay === undefined || exporter.datagrams > 0) forgotten.push(address);

@@ -19,7 +19,7 @@ import {
 import { hashText } from "../../../base/text/index.ts";
 import { addressOfKey, stateKey } from "../exporter-table.ts";
 
-/** Who decodes and so knows what exporters say: a pipeline here or in another thread. */
+/** Decodes and so knows what exporters say: a pipeline here or in another thread. */
 interface StateSource {
   exportState(which: "changed" | "all"): StateReport | Promise<StateReport>;
   importState(states: readonly ExporterState[]): void | Promise<void>;
@@ -32,15 +32,15 @@ interface StatePersistenceOptions {
   /** Left out: there are no other collectors. */
   readonly shared?: SharedExporters | undefined;
   readonly sources: readonly StateSource[];
-  /** Which of the sources decodes what an address sends, in canonical text. */
+  /** Returns which of the sources decodes what an address sends, in canonical text. */
   readonly responsible: (address: string) => number;
   /** Called when a source could not be asked; it is asked again. */
   readonly failed: (error: unknown) => void;
 }
 
-/** How soon the store has a change. */
+/** The time within which the store has a change. */
 const keepEveryMs = 500;
-/** Where exporters are shared somebody may wait for it, or for an answer. */
+/** The same where exporters are shared: somebody may wait for it, or for an answer. */
 const shareEveryMs = 200;
 
 /** Carries state between decoding and what keeps it: files of this collector, the database of its fleet. */
@@ -53,7 +53,7 @@ export class StatePersistence {
     this.#options = options;
   }
 
-  /** What the store knows of the exporters of one source: for one that takes the place of another. */
+  /** Returns what the store knows of the exporters of one source: for one that replaces another. */
   async statesFor(source: number): Promise<readonly ExporterState[]> {
     const { store, responsible } = this.#options;
     const states = (await store?.load()) ?? [];
@@ -171,7 +171,7 @@ export interface StateFiles {
   rename(name: string, to: string): Promise<void>;
 }
 
-/** What is kept of an exporter: as it came until a file is written with it, then as the text there. */
+/** The state that is kept of an exporter: as it came until a file is written with it, then as the text there. */
 interface Kept {
   content: ExporterState | string;
   readonly lastSeen: number;
@@ -185,14 +185,14 @@ interface Shard {
   notBefore: number;
 }
 
-/** What may fail for a file of state. */
+/** The operations that may fail for a file of state. */
 type StateOperation = "open" | "load" | "save" | "set_aside";
 
 /** A change rewrites one file of this many. The number belongs to version 1 of the files. */
 const shardCount = 64;
 const defaultMaxFileBytes = 64 * 1024 * 1024;
 const soonMs = 100;
-/** How often a file is written that changes all the time; on a slow disk, writing takes a hundredth of the time. */
+/** The least interval between writes of a file that changes all the time; on a slow disk, writing takes a hundredth of the time. */
 const minGapMs = 1000;
 const gapPerWrite = 100;
 const maxGapMs = 60_000;

@@ -12,7 +12,7 @@ export function u32(b: Uint8Array, at: number): number {
   return u16(b, at) * 0x10000 + u16(b, at + 2);
 }
 
-/** What may carry a further packet: the payload of an IP protocol, an MPLS stack, an I-TAG, an NSH, FabricPath. */
+/** The carriers of a further packet: the payload of an IP protocol, an MPLS stack, an I-TAG, an NSH, FabricPath. */
 export const contents = { ip: 0, labels: 1, backbone: 2, nsh: 3, fabricPath: 4 } as const;
 
 /** Kinds of tunnels, by their number in {@link PacketHeader.tunnel}. */
@@ -44,25 +44,25 @@ export const tunnelKinds = Object.fromEntries(tunnels.map((name, i) => [name, i]
 
 export function createPacketHeader() {
   return {
-    /** Where the MAC addresses are. */
+    /** The offsets of the MAC addresses. */
     destinationMac: -1,
     sourceMac: -1,
-    /** Of the innermost tag; and where it is. */
+    /** The type in the innermost tag; and where it is. */
     etherType: -1,
     typeAt: -1,
     /** Tag control information of the outer and the inner 802.1Q tag: priority in the upper three bits, VLAN in the lower twelve. */
     outerTag: -1,
     innerTag: -1,
-    /** Where the MPLS label stack begins, and how many labels it has. */
+    /** The offset of the MPLS label stack, and how many labels it has. */
     labels: -1,
     labelCount: 0,
     topLabel: -1,
     /** 4 or 6. */
     ipVersion: -1,
-    /** Where the addresses are. */
+    /** The offsets of the addresses. */
     source: -1,
     destination: -1,
-    /** Where the ports are; -1 when there are none. */
+    /** The offset of the ports; -1 when there are none. */
     portsAt: -1,
     /** The byte of DSCP and ECN. */
     trafficClass: -1,
@@ -71,7 +71,7 @@ export function createPacketHeader() {
     /** The IP packet's by its header, with the header. */
     ipLength: -1,
     flowLabel: -1,
-    /** Of a packet that is a fragment. The offset counts units of 8 bytes; flags as IPFIX has them (197). */
+    /** The fields of a packet that is a fragment. The offset counts units of 8 bytes; flags as IPFIX has them (197). */
     fragmentId: -1,
     fragmentOffset: -1,
     fragmentFlags: -1,
@@ -84,7 +84,7 @@ export function createPacketHeader() {
     icmpType: -1,
     icmpCode: -1,
     igmpType: -1,
-    /** What follows the headers at the place that the parser returns: a number of {@link contents}. */
+    /** The content that follows the headers at the offset that the parser returns: a number of {@link contents}. */
     content: contents.ip as number,
     /** The tunnel whose header the packet carries ({@link tunnels}), and its identifier: VNI, key, TEID, I-SID. */
     tunnel: -1,
@@ -95,7 +95,7 @@ export function createPacketHeader() {
 }
 
 /**
- * What the headers of one packet say: offsets into the bytes that were parsed, and numbers; -1 where there is none. It is
+ * The content of the headers of one packet: offsets into the bytes that were parsed, and numbers; -1 where there is none. It is
  * filled again and again, so that parsing makes no objects.
  */
 export type PacketHeader = ReturnType<typeof createPacketHeader>;

@@ -9,7 +9,7 @@ import { type Step, InstructionTable } from "../steps/instruction-table.ts";
 import { tunnels, type PacketHeader } from "./packet-header.ts";
 import type { PacketStart } from "./parse-headers.ts";
 
-/** Which packet is the flow's, where a record says the addresses of one of them; else {@link flowLevelOf}. */
+/** Finds the packet that is the flow's, where a record says the addresses of one of them; else {@link flowLevelOf}. */
 export function levelWithin(packet: ParsedPacket, { bytes }: ByteSource, of: FieldValues): number {
   const last = flowLevelOf(packet);
   if (last === 0) return last;
@@ -75,10 +75,10 @@ const flowNames = {
 } as const;
 type PacketNames = Readonly<Record<keyof typeof flowNames, string>>;
 
-/** What a packet is to the flow: the flow's own, the outermost around it, one between these two, or one within it. */
+/** The role of a packet for the flow: the flow's own, the outermost around it, one between these two, or one within it. */
 type PacketRole = "flow" | "outer" | "middle" | "inner";
 
-/** The names of a packet; of all but the flow's own with `flow.outer.` and so on before them in place of `flow.`. */
+/** The names of a packet; of all but the flow's own with `flow.outer.` and so on before them instead of `flow.`. */
 export function packetNames(role: PacketRole): PacketNames {
   if (role === "flow") return flowNames;
   return Object.fromEntries(
@@ -116,7 +116,7 @@ type LevelSteps = ReturnType<typeof createLevelSteps>;
 
 /** Makes steps of packets. */
 export class PacketSteps {
-  /** Those of the flow's own packet, for who knows the same from elsewhere. */
+  /** The steps of the flow's own packet, for who knows the same from elsewhere. */
   readonly flow: LevelSteps;
   readonly #instructions: InstructionTable;
   /** Most packets are in no tunnel, so the steps of others are made when they are needed. */
@@ -136,12 +136,12 @@ export class PacketSteps {
    */
   add(list: StepSink, packet: ParsedPacket, agentVlan: number, flowLevel = flowLevelOf(packet)): void {
     const { levels, count } = packet;
-    // Of what is within the flow's packet only the innermost has names.
+    // Only the innermost of the packets within the flow's has names.
     for (let i = flowLevel + 1 < count ? count - 1 : flowLevel; i >= 0; i = i > flowLevel ? flowLevel : i - 1) {
       const header = levels[i] as PacketHeader;
       addHeader(list, this.#stepsOf(i, flowLevel), header, i === flowLevel ? agentVlan : -1);
       if (header.tunnel < 0) continue;
-      // What a tunnel's header says is about the packet within, unless the flow's is the outermost.
+      // The header of a tunnel is about the packet within, unless the flow's is the outermost.
       const about = flowLevel === 0 ? i : i + 1;
       if (about < count) addTunnel(list, this.#stepsOf(about, flowLevel), header);
     }
@@ -237,7 +237,7 @@ function createLevelSteps(instructions: InstructionTable, role: PacketRole) {
   };
   return {
     ...steps,
-    /** What lies together in most packets, each from its first byte. */
+    /** The fields that lie together in most packets, each from its first byte. */
     frame: instructions.block([
       [steps.sourceMac, 6, "place"],
       [steps.destinationMac, 0, "place"],
@@ -316,14 +316,14 @@ function addType(list: StepSink, steps: LevelSteps, header: PacketHeader, agentV
   list.add(steps.innerPriority, header.innerTag >> 13);
 }
 
-/** What the switch says of the VLAN comes first. */
+/** Adds the VLAN. What the switch says of it comes first. */
 function addVlan(list: StepSink, steps: LevelSteps, { outerTag }: PacketHeader, agentVlan: number): void {
   const vlan = outerTag & 0xfff;
   if (agentVlan < 0) list.add(steps.vlan, vlan);
   else if (agentVlan !== vlan) list.add(steps.otherVlan, vlan);
 }
 
-/** Where the addresses are in their headers. */
+/** The offsets of the addresses in their headers. */
 const sourceOffset = { 4: 12, 6: 8 } as const;
 
 function addIp(list: StepSink, steps: LevelSteps, header: PacketHeader): void {

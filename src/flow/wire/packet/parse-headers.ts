@@ -22,7 +22,7 @@ export function parseIpv4(b: Uint8Array, at: number, end: number, header: Packet
   header.source = at + 12;
   header.destination = at + 16;
   if (offset !== 0) return -1;
-  // What lies behind a short packet fills up its frame. A length of 0 is that of a packet still to be segmented.
+  // The bytes behind a short packet fill up its frame. A length of 0 is that of a packet still to be segmented.
   const packetEnd = header.ipLength < headerLength ? end : Math.min(end, at + header.ipLength);
   return parseTransport(b, at + headerLength, packetEnd, header);
 }
@@ -146,7 +146,7 @@ export const etherTypes = {
 } as const;
 
 /**
- * How long a tag is that is no VLAN, without the type of what follows it.
+ * Returns how long a tag is that is no VLAN, without the type of what follows it.
  *
  * @returns -1 for a type that is none.
  */
@@ -171,7 +171,7 @@ function tagLength(b: Uint8Array, at: number, end: number, type: number): number
 const longestTag = 16;
 
 /**
- * Where a packet of IP begins behind a tag that is not known: where its type and the beginning of its header are. The checksum of IPv4 has to be
+ * Finds a packet of IP behind a tag that is not known: where its type and the beginning of its header are. The checksum of IPv4 has to be
  * right; IPv6 has none, and its next header has to be a usual one.
  *
  * @returns -1 where there is none.
@@ -283,7 +283,7 @@ export function parseEtherType(
   }
 }
 
-/** What is behind a tag that is not known, where that is IP. */
+/** Parses what is behind a tag that is not known, where that is IP. */
 function parseBehindTag(b: Uint8Array, at: number, end: number, header: PacketHeader): number {
   const ip = findIp(b, at, end);
   if (ip < 0) return -1;
@@ -361,7 +361,7 @@ function parseWireless(b: Uint8Array, at: number, end: number, header: PacketHea
   return position > end ? -1 : parseEtherType(b, position, end, 0, header);
 }
 
-/** What a packet begins with. */
+/** The header that a packet begins with. */
 export type PacketStart = "ethernet" | "wireless" | "ppp" | "ipv4" | "ipv6" | "mpls";
 
 /** @returns where something begins that may be a packet within the packet, what `header.content` says; else -1. */

@@ -26,7 +26,7 @@ const erspan = 0x88be;
 const erspan3 = 0x22eb;
 const wccp = 0x883e;
 const ppp = 0x880b;
-/** Of version 1. */
+/** The flag for an acknowledgement number, of version 1. */
 const hasAcknowledgement = 0x80;
 
 /** RFC 2784 and 2890, with ERSPAN and WCCP; RFC 2637. @returns as {@link parseTunnel}. */
@@ -101,7 +101,7 @@ function parseWccp(b: Uint8Array, at: number, end: number, outer: PacketHeader, 
   return (b[at + 4] as number) >> 4 === 6 ? parseIpv6(b, at + 4, end, inner) : parseIpv4(b, at + 4, end, inner);
 }
 
-/** What GRE and Geneve name by its EtherType. */
+/** Parses what GRE and Geneve name by its EtherType. */
 function parseProtocolType(b: Uint8Array, at: number, end: number, type: number, inner: PacketHeader): number {
   if (at > end) return -1;
   if (type === etherTypes.bridged) return parseFrom(b, at, end, "ethernet", inner);
@@ -130,7 +130,7 @@ function parseNsh(b: Uint8Array, at: number, end: number, outer: PacketHeader, i
   return -1;
 }
 
-/** What NSH and VXLAN-GPE name by the numbers of "NSH Next Protocol". */
+/** Parses what NSH and VXLAN-GPE name by the numbers of "NSH Next Protocol". */
 function parseNamed(
   b: Uint8Array,
   at: number,
@@ -203,7 +203,7 @@ function parseUdpTunnel(b: Uint8Array, at: number, end: number, outer: PacketHea
   }
 }
 
-/** Of "NSH Next Protocol" as {@link parseNamed} reads them. */
+/** The last number of "NSH Next Protocol" as {@link parseNamed} reads them. */
 const lastNextProtocol = 5;
 /** Flags: of a valid VNI; of that and a next protocol. */
 const vxlan = { hasVni: 8, hasNextProtocol: 12 } as const;
@@ -330,7 +330,7 @@ function parseCapwap(b: Uint8Array, at: number, end: number, outer: PacketHeader
   outer.tunnel = tunnelKinds.capwap;
   outer.tunnelId = (u16(b, at + 1) >> 6) & 31;
   if ((bits & capwap.keepAlive) !== 0) return -1;
-  // Of a fragment only the first has headers.
+  // Only the first fragment has headers.
   if ((bits & capwap.fragment) !== 0 && u16(b, at + 6) >> 3 !== 0) return -1;
   const isNative = (bits & capwap.native) !== 0;
   if (!isNative) return parseFrom(b, at + length, end, "ethernet", inner);
@@ -415,7 +415,7 @@ const laterFragment = 0x80;
 function parsePseudowire(b: Uint8Array, at: number, end: number, outer: PacketHeader, inner: PacketHeader): number {
   const isFrame = (from: number): boolean => end - from >= 14 && frameTypes.has(u16(b, from + 12));
   const first = (b[at] as number) >> 4;
-  // What goes along with a pseudowire (RFC 5586) is no frame.
+  // The channel that goes along with a pseudowire (RFC 5586) carries no frame.
   if (first === 1) return -1;
   const hasControlWord = first === 0 && (isFrame(at + 4) || !isFrame(at));
   if (!hasControlWord) {
@@ -434,7 +434,7 @@ const maxLevels = 3;
 /** The headers of a packet, from the outermost on. It is filled again and again. */
 export interface ParsedPacket {
   readonly levels: readonly PacketHeader[];
-  /** How many of the levels are there: at least one, which may be empty. */
+  /** The number of the levels that are there: at least one, which may be empty. */
   count: number;
 }
 
@@ -463,13 +463,13 @@ export function parsePacket(bytes: Uint8Array, at: number, end: number, start: P
   }
 }
 
-/** Whether there is no header that could be read. */
+/** Tells whether there is no header that could be read. */
 export function isUnread({ levels }: ParsedPacket): boolean {
   const { destinationMac, etherType, outerTag, labelCount, ipVersion } = levels[0] as PacketHeader;
   return destinationMac < 0 && etherType < 0 && outerTag < 0 && labelCount === 0 && ipVersion < 0;
 }
 
-/** Which packet is the flow's: the innermost that has addresses of its own, so none that is labels alone. */
+/** Returns which packet is the flow's: the innermost that has addresses of its own, so none that is labels alone. */
 export function flowLevelOf({ levels, count }: ParsedPacket): number {
   const last = count - 1;
   const innermost = levels[last] as PacketHeader;

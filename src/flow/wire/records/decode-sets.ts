@@ -19,7 +19,7 @@ import { isForeignRest, zeroRecords, type SetRange } from "./read-sets.ts";
 import { canonicalAddress, exporterRuns } from "./record-reader.ts";
 import type { RecordReader } from "./record-reader.ts";
 
-/** What decoders of templates are made of. */
+/** The parts that decoders of templates are made of. */
 export interface TemplateDecoderParts {
   readonly times: TimeFormat;
   /** Reads records of options data. */
@@ -40,11 +40,11 @@ export interface Message extends Omit<TemplateDecoderParts, "times"> {
   readonly output: DecodeOutput;
   /** The templates that came with it so far; undefined while none. */
   defined?: Set<number> | undefined;
-  /** How many records more it seems to have than its header counts (NetFlow v9). */
+  /** Returns how many records more it seems to have than its header counts (NetFlow v9). */
   readonly excess?: () => number;
 }
 
-/** What the operator decides of templates. */
+/** The operator's decisions about templates. */
 export interface TemplateSettings {
   /** A template with more fields is refused. */
   readonly maxFields: number;
@@ -114,7 +114,7 @@ export function decodeDataSet(
 }
 
 /**
- * Whether a data set tells that its template is another one by now. By TCP templates come before their data. Where the exporter has
+ * Tells whether a data set shows that its template is another one by now. By TCP templates come before their data. Where the exporter has
  * sent the same template again although its sets are like that, they are.
  */
 function isOfOther({ domain }: Message, { plan, isLoose }: KnownTemplate, { bytes, start, end }: ByteRange): boolean {
@@ -154,7 +154,7 @@ export function replayWaiting(
   }
 }
 
-/** How long the new template of a port may take from the collector that received it. */
+/** The time that the new template of a port may take from the collector that received it. */
 const ownTemplatesMs = 400;
 
 /** The template of a data set. One of another port counts after a while where collectors share exporters. */
@@ -214,7 +214,7 @@ function keepDoubted(message: Message, set: WaitingSet, { plan }: KnownTemplate)
   for (let i = 0; i < dropped; i++) output.problem("no_template", detail);
 }
 
-/** Whether a set whose template is known is held: there is room, and it will be asked about. */
+/** Tells whether a set whose template is known is held: there is room, and it will be asked about. */
 function mayHold(message: Message, { start, end }: ByteRange): boolean {
   if (!isHolding(message) || !message.domain.waiting.hasRoom(end - start)) return false;
   return message.questions?.need(message.exporter, message.datagram.receivedAt) === true;
@@ -290,7 +290,7 @@ function readFlowsOf(message: Message, exporter: Exporter, plan: Plan, range: By
   return { count, isCut: false };
 }
 
-/** Where the options of an exporter are: a relay's say nothing of those that it names. */
+/** Finds the domain that has the options of an exporter: a relay's say nothing of those that it names. */
 function domainOf({ exporter: sender, domain }: Message, exporter: Exporter): Domain {
   return exporter === sender ? domain : exporter.domain(domain.protocol, domain.id, domain.port);
 }
@@ -338,7 +338,7 @@ function namedIn(record: RecordFields): string | undefined {
   return typeof ipv6 === "string" && ipv6 !== "::" ? canonicalAddress(ipv6) : undefined;
 }
 
-/** What lists in records of a plan need; undefined where it has none. */
+/** Returns what lists in records of a plan need; undefined where it has none. */
 function listsOf(message: Message, { template, slowSteps }: Plan): ListSource | undefined {
   if (slowSteps.length === 0) return undefined;
   const { exporter, domain, output } = message;

@@ -18,11 +18,11 @@ export interface ByteRange {
 export interface ReadResult {
   /** Records that were read whole. */
   readonly count: number;
-  /** Whether a record's variable lengths ran past the end of the set; it and what is behind it cannot be read. */
+  /** True if a record's variable lengths ran past the end of the set; it and what is behind it cannot be read. */
   readonly isCut: boolean;
 }
 
-/** What was said before of the exporter and the domain that records are of. */
+/** Holds what was said before of the exporter and the domain that records are of. */
 export interface FlowSources {
   /** The operator's sampling rate, or that of a header which speaks for its datagram. */
   readonly manualRate: number | undefined;
@@ -30,7 +30,7 @@ export interface FlowSources {
   readonly fallbackRate: number | undefined;
   readonly own: DomainOptions | undefined;
   readonly whole: DomainOptions | undefined;
-  /** Whether records of the domain name samplers. Left out: none does. */
+  /** True if records of the domain name samplers. Left out: none does. */
   readonly hasSamplers?: boolean;
   /** Is called with an impossible rate of a record. */
   readonly doubt?: DoubtRate | undefined;
@@ -57,7 +57,7 @@ export function rateSources(sources: FlowSources): RateSources {
   return { manualRate, fallbackRate, own: own?.sampling, whole: whole?.sampling, hasSamplers, doubt };
 }
 
-/** What is known of the records of a plan. */
+/** Returns what is known of the records of a plan. */
 export function recordSampling({ namesSampling, template }: Plan): RecordSampling {
   return { namesSampling, templateId: template.id };
 }
@@ -67,13 +67,13 @@ export function bootTimeOf({ own, whole }: FlowSources): number | undefined {
   return own?.bootTime ?? whole?.bootTime;
 }
 
-/** What the header of a datagram gives to each of its records. */
+/** The fields that the header of a datagram gives to each of its records. */
 interface HeaderFields {
   readonly type: "netflow" | "ipfix" | "sflow";
   readonly version: number;
   /** RFC 3339; undefined when the header's time cannot be written so. */
   readonly timestamp: string | undefined;
-  /** Where the protocol has it. */
+  /** Undefined where the protocol has none. */
   readonly sequence: number | undefined;
   /** Source ID, observation domain or sub-agent, where the protocol has it. */
   readonly domain?: number;
@@ -176,9 +176,9 @@ export type SetKind = (typeof setKinds)[number];
 /** Values for a log line. */
 export type Detail = Readonly<Record<string, string | number>>;
 
-/** What a decoder finds in a datagram, in the order in which it is there. */
+/** Takes what a decoder finds in a datagram, in the order in which it is there. */
 export interface DecodeOutput {
-  /** What follows is of this exporter: the sender, or one that a relay names. */
+  /** Says that what follows is of this exporter: the sender, or one that a relay names. */
   from(exporter: Exporter): void;
   /** Records name another exporter, and their sender is no relay. */
   claimed(records: number): void;
@@ -201,9 +201,9 @@ export interface DecodeOutput {
   held(): void;
   /** Sets that waited for their template have been decoded. */
   replayed(sets: number): void;
-  /** What the sequence numbers of a sample show. */
+  /** Takes what the sequence numbers of a sample show. */
   sample(step: Readonly<SampleStep>): void;
-  /** What the sequence number of a datagram shows. */
+  /** Takes what the sequence number of a datagram shows. */
   sequence(step: SequenceStep): void;
 }
 

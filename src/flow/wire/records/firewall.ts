@@ -3,7 +3,7 @@ import type { FirewallPlan, PlacedField } from "../../exporters/firewall-flows.t
 import type { Plan } from "../../exporters/plan.ts";
 import type { ByteRange } from "./decoder.ts";
 
-/** What the event of a firewall says of a flow (IANA, "firewallEvent"). */
+/** The events of a firewall about a flow (IANA, "firewallEvent"). */
 const events = { created: 1, deleted: 2, updated: 5 } as const;
 
 /** Records that follow one another, and the plan that reads them. */

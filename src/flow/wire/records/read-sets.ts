@@ -3,7 +3,7 @@ import { toHex } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/convert-type.ts";
 import { type Output, type Plan, type Presence, type Step, variableLength } from "../../exporters/plan.ts";
 
-/** Where the fields of one record are, by their position in the template. */
+/** The offsets of the fields of one record, by their position in the template. */
 export interface FieldPlaces {
   readonly offsets: Int32Array;
   readonly lengths: Int32Array;
@@ -54,7 +54,7 @@ export function readStep(
   else putContest(record, source, outputs, places);
 }
 
-/** Whether all of these hold for the record whose fields have been located. */
+/** Tells whether all of these hold for the record whose fields have been located. */
 function holds(bytes: Uint8Array, when: readonly Presence[], { offsets, lengths }: FieldPlaces): boolean {
   return when.every(({ fields, isSet: wanted }) => {
     const isPresent = fields.some((field) => {
@@ -128,7 +128,7 @@ function putContest(record: RecordFields, source: FieldSource, outputs: Step["ou
   }
 }
 
-/** Whether the field has a value that is not all zero bytes. */
+/** Tells whether the field has a value that is not all zero bytes. */
 function isSet(source: FieldSource, { field, convert }: Output, { offsets, lengths }: FieldPlaces): boolean {
   const at = offsets[field] as number;
   const length = lengths[field] as number;
@@ -141,15 +141,15 @@ export interface SetRange {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
-  /** Whether it claims more than is there. */
+  /** True if it claims more than is there. */
   readonly isCut: boolean;
 }
 
 interface SetsRead {
   readonly sets: readonly SetRange[];
-  /** Where the last of them ends. */
+  /** The end of the last of them. */
   readonly end: number;
-  /** Where the walk met a length that cannot be; undefined when all was in order. */
+  /** The length that cannot be, and where the walk met it; undefined when all was in order. */
   readonly problem: { readonly at: number; readonly length: number } | undefined;
 }
 
@@ -182,7 +182,7 @@ export function readSets(view: DataView, start: number, end: number): SetsRead {
   return { sets, end: at, problem: undefined };
 }
 
-/** Whether there are only zeros in a range. */
+/** Tells whether there are only zeros in a range. */
 export function isZero(view: DataView, start: number, end: number): boolean {
   for (let i = start; i < end; i++) if (view.getUint8(i) !== 0) return false;
   return true;
@@ -191,7 +191,7 @@ export function isZero(view: DataView, start: number, end: number): boolean {
 const wordBytes = 4;
 
 /**
- * Whether what is behind the last whole record of a set is no padding (RFC 3954 section 5.3, RFC 7011 section 3.3.1: zeros). Then the
+ * Tells whether what is behind the last whole record of a set is no padding (RFC 3954 section 5.3, RFC 7011 section 3.3.1: zeros). Then the
  * records have another layout than the template that is known. What fills up a set to words is padding, whatever is in it: some exporters
  * leave in it what was there.
  */
@@ -202,8 +202,8 @@ export function isForeignRest(bytes: Uint8Array, start: number, end: number, len
 }
 
 /**
- * How many records at the end of a set are zeros, but for the first of the set. NX-OS fills up sets of NetFlow v9 with so many zeros that
- * these are whole records; as far as the header counts fewer records than there seem to be, they are none.
+ * Returns how many records at the end of a set are zeros, but for the first of the set. NX-OS fills up sets of NetFlow v9 with so many
+ * zeros that these are whole records; as far as the header counts fewer records than there seem to be, they are none.
  */
 export function zeroRecords(bytes: Uint8Array, start: number, end: number, length: number): number {
   if (length < wordBytes) return 0;

@@ -216,7 +216,7 @@ const noLists: ListSource = { plan: () => undefined, problem() {} };
 const alignment = 4;
 
 /**
- * Whether the rest of a set is padding although a record would fit: fewer bytes than sets are aligned to, all zero, behind
+ * Tells whether the rest of a set is padding although a record would fit: fewer bytes than sets are aligned to, all zero, behind
  * at least one record. So it is where an exporter fills up a set of records of one to three bytes (NetFlow v9), or of
  * records that may be empty texts.
  */

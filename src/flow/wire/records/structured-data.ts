@@ -8,8 +8,8 @@ import type { PacketFields } from "../packet/packet-steps.ts";
 import type { PacketStart } from "../packet/parse-headers.ts";
 
 /**
- * What a list of RFC 6313 says of its elements (IANA, "IPFIX Structured Data Types Semantics"), as a segment of a name.
- * What is not assigned counts as undefined.
+ * The relation of a list of RFC 6313 to its elements (IANA, "IPFIX Structured Data Types Semantics"), as a segment of a name.
+ * A value that is not assigned counts as undefined.
  */
 export type ListSemantic = "none_of" | "exactly_one_of" | "one_or_more_of" | "all_of" | "ordered" | "undefined";
 
@@ -19,12 +19,12 @@ export function listSemantic(code: number): ListSemantic {
   return semantics[code] ?? "undefined";
 }
 
-/** Whether all elements are properties of the record that has the list; of the others this is not known, or not so. */
+/** Tells whether all elements are properties of the record that has the list; of the others this is not known, or not so. */
 export function holdsForRecord(semantic: ListSemantic): boolean {
   return semantic === "all_of" || semantic === "ordered" || semantic === "undefined";
 }
 
-/** What the lists of one record hold, by name, until all are read. */
+/** The values that the lists of one record hold, by name, until all are read. */
 interface GatheredValues {
   /** Takes the fields of a record within a list. Returns false when there are too many values by now. */
   add(semantic: ListSemantic, fields: RecordFields): boolean;
@@ -50,7 +50,7 @@ const listNames = "flow.list.";
 const ofEnds: ReadonlySet<string> = new Set(
   ["flow.src", "flow.dst"].flatMap((end) => [`${end}.ip.addr`, `${end}.l4.port.id`]),
 );
-/** Whether a flow has only one value of a name: its addresses and ports. */
+/** Tells whether a flow has only one value of a name: its addresses and ports. */
 export function isOfEnd(name: string): boolean {
   return ofEnds.has(name);
 }
@@ -119,11 +119,11 @@ export function nameInList(semantic: ListSemantic, name: string): string {
   return name.startsWith(listNames) ? name : `${listNames}${semantic}.${name.replace(/^flow\./, "")}`;
 }
 
-/** What the head of a basicList or subTemplateList says (RFC 6313 section 4.5), and where its content is. */
+/** The head of a basicList or subTemplateList (RFC 6313 section 4.5), and where its content is. */
 interface ListHead {
-  /** Of a basicList. */
+  /** The element of a basicList. */
   readonly element: FieldSpecifier | undefined;
-  /** Of a subTemplateList. */
+  /** The template of a subTemplateList. */
   readonly template: number;
   readonly at: number;
   readonly length: number;
@@ -153,7 +153,7 @@ export function readListHead(
   return { element, template: none, at: at + head, length: length - head };
 }
 
-/** Where a field of a record lies, and its name for bytes that are no value. */
+/** The location of a field of a record, and its name for bytes that are no value. */
 export interface FieldSpan {
   readonly at: number;
   readonly length: number;
@@ -211,7 +211,7 @@ const frameTypes: ReadonlyMap<unknown, PacketStart> = new Map([
   [2, "wireless"],
 ]);
 
-/** Finds a section of a packet in the record whose fields have been located at these places, without what fills it up. */
+/** Finds a section of a packet in the record whose fields have been located at these offsets, without what fills it up. */
 export function findSection(
   { field, start, name, offsetField, sizeField }: PacketSection,
   source: FieldSource,
@@ -278,7 +278,7 @@ export function sizeOf(
   return typeof bytes === "number" && bytes > 0 ? { bytes, layer: frame === undefined ? "l3" : "l2" } : undefined;
 }
 
-/** What a section begins with; undefined when it is none that can be parsed. */
+/** Returns what a section begins with; undefined when it is none that can be parsed. */
 export function startOf(
   record: FieldValues,
   view: DataView,
@@ -297,7 +297,7 @@ export function startOf(
 /** Why a list is not decoded. */
 type ListProblem = "list_template" | "bad_list";
 
-/** What lists need in addition to their bytes. */
+/** The source of what lists need in addition to their bytes. */
 export interface ListSource {
   /** The plan of a template of the same exporter and domain; undefined when there is none. */
   plan(templateId: number): Plan | undefined;
@@ -305,18 +305,18 @@ export interface ListSource {
   problem(reason: ListProblem, detail: Readonly<Record<string, string | number>>): void;
 }
 
-/** What reading a list needs of the reader of records. */
+/** The functions of the reader of records that reading a list needs. */
 export interface ListReader {
   /** The plan of records that have this field alone; undefined when they would take no bytes. */
   planOf(field: FieldSpecifier): Plan | undefined;
   /** Reads records that fill a range without padding, until `take` returns false. Returns whether it read them all. */
   readExactly(plan: Plan, start: number, end: number, take: (record: RecordFields) => boolean): boolean;
   readonly lists: ListSource;
-  /** Whether lists are nested too deeply for this one to be read. */
+  /** True if lists are nested too deeply for this one to be read. */
   readonly isTooDeep: boolean;
 }
 
-/** How deeply lists may be nested; RFC 6313 section 9 leaves the limit to the collector. */
+/** The depth to which lists may be nested; RFC 6313 section 9 leaves the limit to the collector. */
 export const maxListDepth = 4;
 
 /** The values of all lists of one record together. Each takes bytes or is an empty text, so this is only for the hostile. */
@@ -325,7 +325,7 @@ export const maxListValues = 65_536;
 /** A field that is a list. */
 interface ListField {
   readonly structure: ListStructure;
-  /** Where the values of a basicList go; undefined is under the name of its elements. */
+  /** The name for the values of a basicList; undefined is under the name of its elements. */
   readonly valuesName: string | undefined;
   readonly hexName: string;
   readonly at: number;

@@ -49,7 +49,7 @@ function groupByNames(): Map<number, number> {
 
 /** The structures of a sample so far, by groups: those of a group have names in common, so that only the first can be fields. */
 class SeenStructures {
-  /** Of each group: the sample that had it last, its format and place there. */
+  /** Holds for each group: the sample that had it last, its format and offset there. */
   readonly #samples: Float64Array;
   readonly #keys: Float64Array;
   readonly #starts: Int32Array;
@@ -159,7 +159,7 @@ const headerHead = 16;
 /** Frames that are segmented later may be so long. */
 const longestUnsegmented = 0x10_0000;
 
-/** Whether a frame can be so long. @param ipLength of the IP packet in it; 0 or less: not known. */
+/** Tells whether a frame can be so long. @param ipLength of the IP packet in it; 0 or less: not known. */
 function isPossible(frameLength: number, ipLength: number): boolean {
   return ipLength > 0
     ? frameLength >= ipLength && frameLength <= layout.longestFrame
@@ -169,14 +169,14 @@ function isPossible(frameLength: number, ipLength: number): boolean {
 const switchBytes = 16;
 const lastVlan = 4095;
 
-/** Whether extended switch data that are too short are not even numbers of four bytes: what seems to be the VLAN is none. */
+/** Tells whether extended switch data that are too short are not even numbers of four bytes: what seems to be the VLAN is none. */
 function isOtherSwitch(view: DataView, at: number, end: number): boolean {
   if (end - at >= switchBytes || end - at < 4) return false;
   const vlan = view.getUint32(at);
   return vlan > lastVlan && vlan !== unknown;
 }
 
-/** Where the source address is in the header of IP. */
+/** Returns where the source address is in the header of IP. */
 const sourceOffset = ({ ipVersion }: PacketHeader): number => (ipVersion === 4 ? 12 : 8);
 
 /** The length of an IP packet by its header; 0 where that is still to be segmented. */
@@ -199,13 +199,13 @@ export class FlowSampleReader implements SampleLister {
   readonly #packet = createParsedPacket();
   readonly #seen = new SeenStructures();
   readonly #hex = new StructureHex();
-  /** Of the datagram at hand. */
+  /** The context of the datagram at hand. */
   #context: SampleContext | undefined;
-  /** Of the sample that is read: whether it has a packet that could be parsed, and its innermost header. */
+  /** True if the sample that is read has a packet that could be parsed; and its innermost header. */
   #hasPacket = false;
   #flowHeader = this.#packet.levels[0] as PacketHeader;
   #agentVlan = -1;
-  /** Of the frame and of the IP packet, by what the agent read in it; -1 when it does not say. */
+  /** The lengths of the frame and of the IP packet, by what the agent read in it; -1 when it does not say. */
   #frameLength = -1;
   #packetLength = -1;
 
@@ -219,7 +219,7 @@ export class FlowSampleReader implements SampleLister {
     this.#own = createFlowSampleSteps(instructions, lines.counters, this.#interfaces.indexes);
     this.#packetSteps = new PacketSteps(instructions);
     this.#structures = this.#makeStructures(instructions);
-    // What the kernel lists by itself has no bytes in hex.
+    // The structures that the kernel lists by itself have no bytes in hex.
     if (!keepsHeaders) this.#leaveToKernel();
   }
 
@@ -336,7 +336,7 @@ export class FlowSampleReader implements SampleLister {
     return isCut;
   }
 
-  /** @returns how many numbers of extended switch data are left out: a VLAN 0 of the source gives its place to that of the packet's tag. */
+  /** @returns how many numbers of extended switch data are left out: a VLAN 0 of the source gives way to that of the packet's tag. */
   #skippedOf({ view }: ByteSource, at: number, end: number): number {
     if (end - at < 4) return 0;
     const vlan = view.getUint32(at);

@@ -7,13 +7,13 @@ import type { CounterNames } from "../../elements/mapping/counter-names.ts";
 import type { Step, InstructionTable } from "../steps/instruction-table.ts";
 import { padded } from "./xdr-reader.ts";
 
-/** What the samples of one datagram have in common. */
+/** The context that the samples of one datagram have in common. */
 export interface SampleContext {
   readonly source: ByteSource;
   readonly exporter: Exporter;
   readonly domain: Domain;
   readonly output: DecodeOutput;
-  /** What the operator says of the exporter's sampling. */
+  /** The operator's rates for the exporter's sampling. */
   readonly rates: ManualRate;
 }
 
@@ -31,27 +31,27 @@ export const maxDatagram = 65_535;
 
 /** Lists the steps of a sample. */
 export interface SampleLister {
-  /** Adds the steps of the sample from one place to another, of a form, and says where its addresses are. */
+  /** Adds the steps of the sample from one offset to another, of a form, and says where its addresses are. */
   list(form: number, at: number, end: number): void;
 }
 
-/** What the kernel lists by itself, by the numbers that its layout has. */
+/** The steps that the kernel lists by itself, by the numbers that its layout has. */
 export interface ListedSteps {
   readonly ofSample: readonly (readonly [number: number, step: Step])[];
   readonly ofPacket: readonly (readonly [number: number, step: Step])[];
   readonly structures: readonly ListedStructure[];
 }
 
-/** A structure whose fields have fixed places. */
+/** A structure whose fields have fixed offsets. */
 export interface ListedStructure {
   readonly format: number;
   readonly length: number;
   readonly step: Step;
   /** All but its first field. */
   readonly rest: Step | undefined;
-  /** What its first 32 bits have to be; undefined: anything. */
+  /** The value that its first 32 bits must have; undefined: anything. */
   readonly start: number | undefined;
-  /** Of one group a sample has one structure. */
+  /** A sample has one structure of a group. */
   readonly group: number;
 }
 
@@ -61,19 +61,19 @@ export interface ListedStructure {
  */
 export interface SampleLines {
   readonly instructions: InstructionTable;
-  /** What the counters are called. */
+  /** The names of the counters. */
   readonly counters: CounterNames;
-  /** Where the steps of the next sample are to be added. */
+  /** The list to which the steps of the next sample are to be added. */
   readonly steps: StepList;
   /**
    * Begins a datagram.
    *
    * @param head the first fields of each of its records.
    * @param exporter its address as records have it. Samples of others have been passed on.
-   * @returns where the bytes are that places of steps are in; they are there until its samples have been passed on.
+   * @returns where the bytes are that offsets of steps are in; they are there until its samples have been passed on.
    */
   begin(datagram: Buffer, head: RecordHead, exporter: string, output: DecodeOutput): ByteSource;
-  /** The place of the first byte of the datagram. */
+  /** The offset of the first byte of the datagram. */
   readonly base: number;
   /** Says what the kernel may list. Until then it lists nothing. */
   useListed(steps: ListedSteps): void;
@@ -99,10 +99,10 @@ const maxRecords = 8192;
 
 /** The records of a sample, located. Filled again and again. */
 export class SampleRecords {
-  /** How many are there, and how many the sample claims. */
+  /** The number of records that are there, and the number that the sample claims. */
   found = 0;
   claimed = 0;
-  /** Whether the last one is shorter than it says, or there is no room for the count. */
+  /** True if the last one is shorter than it says, or there is no room for the count. */
   isCut = false;
   /** Bytes behind them. */
   left = 0;

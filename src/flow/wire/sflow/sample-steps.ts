@@ -107,17 +107,17 @@ function gatewaySteps(instructions: InstructionTable) {
 /** Codes from here on have no name. */
 const dropReasonCount = Math.max(...sflowDropReasons.keys()) + 1;
 
-/** How the interface of a packet is given. */
+/** The formats in which the interface of a packet is given. */
 const interfaceFormats = { index: 0, discarded: 1, multiple: 2 } as const;
 
-/** In place of an index: the packet came from the device itself, or was for it. */
+/** Instead of an index: the packet came from the device itself, or was for it. */
 const internal = 0x3fff_ffff;
-/** Whether a value of the format `index` is one. */
+/** Tells whether a value of the format `index` is one. */
 export function isIndex(format: number, value: number): boolean {
   return format === interfaceFormats.index && value !== internal;
 }
 
-/** What {@link InterfaceSteps.add} returns in place of an index. */
+/** The value that {@link InterfaceSteps.add} returns instead of an index. */
 const none = -1;
 const several = -2;
 
@@ -143,12 +143,12 @@ export class InterfaceSteps {
     this.#egress = instructions.fixed([[direction, "egress"]], direction);
   }
 
-  /** Those of an index, for who knows that there is one: {@link isIndex}. */
+  /** The steps of an index, for who knows that there is one: {@link isIndex}. */
   get indexes(): Readonly<Record<"in" | "out", Step>> {
     return { in: this.#sides.in.index, out: this.#sides.out.index };
   }
 
-  /** Those that the kernel lists by itself, by the numbers that its layout has. */
+  /** The steps that the kernel lists by itself, by the numbers that its layout has. */
   get listed(): readonly (readonly [number: number, step: Step])[] {
     const { in: input, out: output } = this.#sides;
     return [
@@ -220,7 +220,7 @@ type IsKnown = (part: (header: PacketHeader) => number) => boolean;
 
 interface Field {
   readonly width: 4 | 6 | 8 | 16;
-  /** Whether the step takes the place of the value. */
+  /** True if the step takes the offset of the value. */
   readonly isPlace: boolean;
   readonly part: (header: PacketHeader) => number;
   readonly add: (list: StepList, value: number) => void;

@@ -24,7 +24,7 @@ import { canonicalAddress } from "../records/record-reader.ts";
 
 /** A counter record that ends with a list of entries, which become arrays side by side. */
 interface CounterTable {
-  /** What comes before the entries. */
+  /** The fields that come before the entries. */
   readonly once: XdrLayout<CounterType>;
   /** Names of the arrays. */
   readonly columns: readonly string[];
@@ -175,12 +175,12 @@ const oneDatagram = { counted: 1, flows: 1 } as const;
 /** Samples that a datagram has at most where it is not a jumbo frame; for guessing how many may be missing. */
 const samplesInDatagram = 16;
 
-/** Which samples become records. */
+/** Says which samples become records. */
 export interface SflowSamples {
   /** Sampled packets, discarded ones included. */
   readonly flows: boolean;
   readonly counters: boolean;
-  /** Whether flows keep the bytes of their sampled header. Default false. */
+  /** True if flows keep the bytes of their sampled header. Default false. */
   readonly keepsHeaders?: boolean;
 }
 
@@ -194,19 +194,19 @@ export interface SflowDecoderParts {
   readonly sflowSamples?: SflowSamples;
 }
 
-/** What the header of a datagram says. Places are in the datagram. */
+/** The header of a datagram. Offsets are in the datagram. */
 interface Header {
   readonly agent: string | undefined;
   readonly subAgent: number;
   readonly sequence: number;
   readonly uptime: number;
-  /** How many samples it claims. */
+  /** The number of samples that it claims. */
   readonly count: number;
-  /** Where the samples begin. */
+  /** The offset at which the samples begin. */
   readonly end: number;
 }
 
-/** How many fields at the end of the head of flows other records do not have. */
+/** The number of fields at the end of the head of flows that other records do not have. */
 const flowTimes = 2;
 
 /**
@@ -226,7 +226,7 @@ export class SflowDecoder implements Decoder {
   readonly #agentField = createHeadField("flow.export.agent.ip.addr");
   readonly #startField = createHeadField("flow.start.timestamp");
   readonly #endField = createHeadField("flow.end.timestamp");
-  /** Of the datagram before: samples of another domain do not wait together with its. */
+  /** The domain of the datagram before: samples of another domain do not wait together with its. */
   #lastDomain: Domain | undefined;
 
   constructor({ times, samples, sflowSamples = bothKinds }: SflowDecoderParts) {

@@ -16,13 +16,13 @@ export interface StructureSteps {
   readonly wholes: readonly Whole[];
 }
 
-/** A structure whose fields are always at the same places, as one step. */
+/** A structure whose fields are always at the same offsets, as one step. */
 export interface Whole {
   readonly step: Step;
   /** All but its first field; undefined where nobody asks for that. */
   readonly rest: Step | undefined;
   readonly length: number;
-  /** What its first 32 bits have to be; undefined: anything. */
+  /** The value that its first 32 bits must have; undefined: anything. */
   readonly start: number | undefined;
 }
 
@@ -81,13 +81,13 @@ const partReads: Readonly<Partial<Record<FlowType, PartRead>>> = {
   ipv6: "place",
 };
 
-/** Those of a row of fields of fixed lengths; the first may be an address, of either family. None where there are others. */
+/** Returns the steps of a row of fields of fixed lengths; the first may be an address, of either family. None where there are others. */
 function wholesOf(instructions: InstructionTable, fields: readonly Field[], hasRest: boolean): Whole[] {
   if (fields[0]?.type !== "address") return wholeOf(instructions, fields, hasRest, undefined) ?? [];
   return [4, 6].flatMap((family) => wholeOf(instructions, fields, hasRest, family) ?? []);
 }
 
-/** What comes before an address: its type. */
+/** The length of the type that comes before an address. */
 const familyBytes = 4;
 
 /** @param family of the address at the beginning, if there is one. */
@@ -201,6 +201,6 @@ function addText(list: StepList, step: Step, { view }: ByteSource, at: number, e
   const start = at + 4;
   if (length > end - start) return -1;
   list.addLong(step, at, maxPerTextByte * length);
-  // What fills it up may be missing at the very end.
+  // The bytes that fill it up may be missing at the very end.
   return Math.min(end, start + padded(length));
 }

@@ -3,7 +3,7 @@ import type { RecordFields, Value } from "../../../record/index.ts";
 import { formatMac, formatText, shortestSingle } from "../../elements/mapping/convert-type.ts";
 
 /**
- * How a field of a structure is encoded (RFC 4506). `count32`, `count64`: all ones mean that the agent does not know the
+ * The encoding of a field of a structure (RFC 4506). `count32`, `count64`: all ones mean that the agent does not know the
  * value, then there is no field. `mac`: six bytes, padded to eight. `text`: a length and this many bytes.
  */
 type CommonType = "uint32" | "uint64" | "count32" | "mac" | "text";
@@ -25,7 +25,7 @@ export function padded(length: number): number {
   return length + ((4 - (length & 3)) & 3);
 }
 
-/** What a structure is of: each has numbers of its own. */
+/** The kind of a structure: each has numbers of its own. */
 type StructureKind = "sample" | "flow" | "counters";
 
 /** Formats come from the network: names of this many are kept. */
@@ -51,7 +51,7 @@ export class StructureHex {
     else before.push({ at, end });
   }
 
-  /** Whether there are any. */
+  /** Tells whether it has none. */
   isEmpty(): boolean {
     return this.#known.size === 0;
   }
@@ -92,7 +92,7 @@ export class XdrReader {
     this.#isCut = false;
   }
 
-  /** Whether something was refused. */
+  /** True if something was refused. */
   get isCut(): boolean {
     return this.#isCut;
   }
@@ -189,13 +189,13 @@ export class XdrReader {
     const length = this.uint32();
     const start = this.#take(length);
     if (start < 0) return undefined;
-    // What fills it up may be missing at the very end.
+    // The bytes that fill it up may be missing at the very end.
     this.#at = Math.min(this.#end, start + padded(length));
     return formatText(this.#bytes, start, length);
   }
 }
 
-/** How reading a structure went: `more` is behind the last field, or is not in the record; `cut` within one. */
+/** The outcome of reading a structure: `more` is behind the last field, or is not in the record; `cut` within one. */
 export type StructureOutcome = "whole" | "more" | "cut";
 
 /**

@@ -12,19 +12,19 @@ import { readPart, readStepValue, unknown32, type ByteSource, type PartRead, typ
 
 /**
  * One part of a record: a field, or a few that follow from one number. A sample has a list of them, each with a number or with the
- * place of its value: the kernel makes a line of the list, {@link Step.put} makes fields of it.
+ * offset of its value: the kernel makes a line of the list, {@link Step.put} makes fields of it.
  */
 export interface Step {
-  /** Where the kernel finds it. A step that does the same may have this place, too. */
+  /** The offset at which the kernel finds it. A step that does the same may have this offset, too. */
   readonly place: number;
   /** Bytes in a line; for lists and texts those of the values come on top. */
   readonly maxLength: number;
   /** As the kernel has it. */
   readonly program: Buffer;
   readonly put: (record: RecordFields, value: number, source: ByteSource) => void;
-  /** Of the fields that it may make. */
+  /** The names of the fields that it may make. */
   readonly names: readonly string[];
-  /** Of a block. */
+  /** The parts of a block. */
   readonly parts?: readonly Part[];
 }
 
@@ -32,10 +32,10 @@ type Fields = readonly (readonly [name: string, value: Value | undefined])[];
 
 type EntryFields = (number: number) => Fields;
 
-/** A step of a block: how many bytes behind the place of the block its value is, and how it is read. */
+/** A step of a block: how many bytes behind the offset of the block its value is, and how it is read. */
 export type Part = readonly [step: Step, offset: number, read: PartRead];
 
-/** How the kernel writes a number, and an entry, that is read so. */
+/** The codes by which the kernel writes a number, and an entry, that is read so. */
 const numberCodes: Readonly<Partial<Record<PartRead, number>>> = {
   uint8: layout.stepUint8,
   uint16: layout.stepUint16,
@@ -58,10 +58,10 @@ function partCode(code: number, read: PartRead): number {
   return partOf;
 }
 
-/** What a step needs in memory that the kernel reads. */
+/** The memory that a step needs and the kernel reads. */
 interface StepMemory {
   readonly workspace: Workspace;
-  /** Where the kernel keeps values that others of a line follow from, by the names of their fields. */
+  /** The slots in which the kernel keeps values that others of a line follow from, by the names of their fields. */
   readonly slots: ReadonlyMap<string, number>;
 }
 
@@ -135,7 +135,7 @@ export class InstructionTable {
     });
   }
 
-  /** Several steps as one: their values lie together, so the place where they begin is enough. */
+  /** Several steps as one: their values lie together, so the offset where they begin is enough. */
   block(parts: readonly Part[]): Step {
     const programs = parts.map(([{ program }, offset, read], i) => {
       const part = Buffer.from(program);

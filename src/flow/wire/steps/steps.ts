@@ -4,17 +4,18 @@ import { formatMac, formatText } from "../../elements/mapping/convert-type.ts";
 import * as layout from "../../kernel/layout.gen.ts";
 import type { Step, InstructionTable } from "./instruction-table.ts";
 
-/** Where places are. */
+/** The bytes that offsets are in. */
 export interface ByteSource {
   readonly bytes: Buffer;
   readonly view: DataView;
 }
 
 /**
- * What a value is. `number` and `asLabel` (an autonomous system): the number itself; of all others the place: addresses, a number of 64 bits, `text` behind its length,
- * behind their count `labels` (the upper twenty bits of each), `tags` (the lower twelve), `communities` (RFC 1997), and `path`: segments
- * of an AS path, each a type (1: a set), a count and this many numbers. All numbers are 32 bits, unsigned, and in network byte order.
- * `stackLabels` and `stackExperimental` are of a label stack (RFC 3032), whose place goes with the number of its entries: {@link stackAt}.
+ * The kind of a value. `number` and `asLabel` (an autonomous system): the number itself; of all others the offset: addresses, a number of
+ * 64 bits, `text` behind its length, behind their count `labels` (the upper twenty bits of each), `tags` (the lower twelve), `communities`
+ * (RFC 1997), and `path`: segments of an AS path, each a type (1: a set), a count and this many numbers. All numbers are 32 bits,
+ * unsigned, and in network byte order. `stackLabels` and `stackExperimental` are of a label stack (RFC 3032), whose offset goes with the
+ * number of its entries: {@link stackAt}.
  */
 export type StepKind =
   | "number"
@@ -84,7 +85,7 @@ function pathAt(at: number, source: ByteSource): string {
 }
 
 /**
- * How a part of what lies at the place of a step is read. `place`: it is the place itself that is meant; `known32`: there is no such part
+ * Says how a part of what lies at the offset of a step is read. `place`: the offset itself is meant; `known32`: there is no such part
  * where the number is {@link unknown32}.
  */
 export type PartRead = "place" | "uint8" | "uint16" | "uint24" | "uint32" | "known32" | "vlan" | "priority" | "flags";
@@ -92,7 +93,7 @@ export type PartRead = "place" | "uint8" | "uint16" | "uint24" | "uint32" | "kno
 /** All ones: the exporter does not know the value. */
 export const unknown32 = 0xffff_ffff;
 
-/** Reads a part at a place, as the kernel does. */
+/** Reads a part at an offset, as the kernel does. */
 export const readPart: Readonly<Record<PartRead, (view: DataView, at: number) => number>> = {
   place: (_view, at) => at,
   uint8: (view, at) => view.getUint8(at),
@@ -105,7 +106,7 @@ export const readPart: Readonly<Record<PartRead, (view: DataView, at: number) =>
   flags: (view, at) => view.getUint16(at) & 0x1ff,
 };
 
-/** Bytes from one place up to another one. */
+/** Bytes from one offset up to another one. */
 export interface Span {
   readonly at: number;
   readonly end: number;
@@ -113,7 +114,7 @@ export interface Span {
 
 /** Takes steps. */
 export interface StepSink {
-  /** @param value a number, or the place of a value. */
+  /** @param value a number, or the offset of a value. */
   add(step: Step, value: number): void;
 }
 
@@ -128,7 +129,7 @@ const maxLabels = 1024;
 const perHexByte = 2;
 const aroundHex = 5;
 const maxTexts = 8192;
-/** What the kernel may read behind a text, and its length. */
+/** The number of bytes that the kernel may read behind a text, and its length. */
 const aroundText = 20;
 
 type Given = readonly [name: string, value: Value | readonly Span[], isHex: boolean];
@@ -209,7 +210,7 @@ export class StepList implements StepSink {
     return taken;
   }
 
-  /** Whether there is room for the steps of a sample of this many bytes. */
+  /** Tells whether there is room for the steps of a sample of this many bytes. */
   hasRoom(bytes: number): boolean {
     return (
       this.end + 2 * (maxKnownSteps + bytes / minStructure) <= this.#steps.length &&
