@@ -87,13 +87,13 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof ExploreError)) throw error;
     const { code, message, field } = error;
     const violations = field === undefined ? [] : [{ field, description: message }];
-    // Who has gone does not read it.
+    // A client that has gone does not read it.
     const shown = code === "canceled" ? "unavailable" : code;
     throw apiError(shown, "EXPLORE_REFUSED", message, { violations });
   }
 }
 
-/** What the lock is named after, with `.lock` behind it in the directory: it shows people who holds it. */
+/** The name of the lock's file in the directory, before `.lock`: it shows people who holds it. */
 const lockName = "collector";
 
 /**
@@ -145,7 +145,7 @@ export interface CollectorOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
-  /** Where the settings come from, for those who look at them. */
+  /** The origin of the settings, for those who look at them. */
   readonly settingsPlace?: SettingsPlace;
   /** Further takers of records, in addition to the outputs of the settings. */
   readonly sinks?: readonly Sink[];
@@ -153,15 +153,15 @@ export interface CollectorOptions {
 
 /** The whole collector: it joins the rooms by the settings and does nothing else. */
 export interface Collector extends Component {
-  /** What /metrics shows. */
+  /** The metrics that /metrics shows. */
   readonly metrics: Metrics;
-  /** What /readyz shows. */
+  /** The readiness that /readyz shows. */
   readonly health: Health;
   /** The port of the API, once started. */
   apiPort(): number;
   /** The ports on which flows are received by UDP, once started. */
   flowPorts(): readonly number[];
-  /** Those of TCP and TLS. */
+  /** Returns the ports of TCP and TLS. */
   flowStreamPorts(): readonly number[];
   /** SIGHUP: reads the certificates and the SNMP definitions again, and the metadata file unless the collector owns it and could read it. */
   reload(): void;

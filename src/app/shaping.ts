@@ -71,7 +71,7 @@ function anonymizing(settings: PlainSettings, metrics: Metrics): ShapeLines | un
   });
 }
 
-/** What is wrong with the key for anonymising. */
+/** Finds what is wrong with the key for anonymising. */
 function anonymizingProblems(settings: PlainSettings): string[] {
   if (settings.SVC_PROCESSOR_ANONYMIZE_METHOD !== "cryptopan") return [];
   try {
@@ -163,7 +163,7 @@ export function compileTrapCondition(text: string): Matches {
   return compileFilter(parseFilter(text, "", recordVocabulary));
 }
 
-/** What is wrong with the filters of the settings. */
+/** Finds what is wrong with the filters of the settings. */
 function filterProblems(settings: PlainSettings): string[] {
   const all = [
     { name: "SVC_PROCESSOR_FILTER_KEEP", text: settings.SVC_PROCESSOR_FILTER_KEEP },
@@ -203,7 +203,7 @@ function fieldOf(setting: string, name: string): string {
 
 const fault = (setting: string, why: string): Error => new Error(`${setting}: ${why}`);
 
-/** What is wrong with the fields of rollups of the settings. */
+/** Finds what is wrong with the fields of rollups of the settings. */
 function rollupProblems(settings: PlainSettings): string[] {
   return outputsOf(settings).flatMap(({ values, show }) =>
     values.ROLLUP_FIELDS.flatMap((field) => {
@@ -217,7 +217,7 @@ function rollupProblems(settings: PlainSettings): string[] {
   );
 }
 
-/** What is wrong with the fields that Explore is to keep. */
+/** Finds what is wrong with the fields that Explore is to keep. */
 function exploreFieldProblems(settings: PlainSettings): string[] {
   const unknown = settings.SVC_EXPLORE_FIELDS.filter((field) => columnOf(field) === undefined);
   if (unknown.length > 0) {
@@ -230,7 +230,7 @@ function exploreFieldProblems(settings: PlainSettings): string[] {
   );
 }
 
-/** What is wrong with filters, with fields to add records up by or to keep, and with the key for anonymising. */
+/** Finds what is wrong with filters, with fields to add records up by or to keep, and with the key for anonymising. */
 export function shapingProblems(settings: PlainSettings): string[] {
   return [
     ...filterProblems(settings),
@@ -250,7 +250,7 @@ const decimals = { s: 0, ms: 3, us: 6 } as const;
 
 const isTime = (type: string): boolean => type === "date" || type === "date_nanos";
 
-/** What happens to the lines of flows before they go to the outputs; undefined: they stay as they are. */
+/** Makes what shapes the lines of flows before they go to the outputs; undefined: they stay as they are. */
 export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Clock): ShapeLines | undefined {
   const thinned = metrics.counter(
     "netgloss_flow_thinned_records_total",
@@ -285,7 +285,7 @@ export function thinningOf(
   return new Thinning({ ...options, hasScaledCounters, random: Math.random });
 }
 
-/** What happens to fields of all records. */
+/** Returns the edits of fields of all records. */
 export function recordEdits(settings: PlainSettings): ReadonlyMap<string, FieldEdit> {
   const precision = settings.SVC_PROCESSOR_TIMESTAMP_PRECISION;
   if (precision === "ns") return new Map();

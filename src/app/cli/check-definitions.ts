@@ -77,7 +77,7 @@ const folders: { readonly [Kind in keyof DefinitionPaths]: string } = {
 };
 
 /**
- * What to check of a directory. One with all kinds stands for itself. One with some of them, or one that is itself the
+ * Returns what to check of a directory. One with all kinds stands for itself. One with some of them, or one that is itself the
  * folder of a kind, is checked together with the definitions of the program, as it is used.
  *
  * @returns undefined for any other directory.

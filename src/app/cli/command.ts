@@ -26,15 +26,15 @@ export function collect(value: string, previous: readonly string[] = []): readon
   return [...previous, value];
 }
 
-/** Of `source list` and `udm sources`, in the help. */
+/** The description of `source list` and `udm sources` in the help. */
 export const sourceListDescription = "list the sources of metadata with their state and their last run";
 
-/** What a command has of the program. */
+/** The parts of the program that a command uses. */
 export interface CommandContext {
   readonly terminal: Terminal;
   /** For a command that ends with another code than 0. */
   readonly setExitCode: (code: number) => void;
-  /** Whether a command of this name is to be defined whole: the command line has the word, or all are wanted. */
+  /** Tells whether a command of this name is to be defined whole: the command line has the word, or all are wanted. */
   readonly isNamed: (name: string) => boolean;
 }
 

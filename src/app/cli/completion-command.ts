@@ -5,7 +5,7 @@ import { callUdm, readUdmKeys } from "./udm/udm-json.ts";
 import { pathOfProfiles, profileNames } from "./client/profile.ts";
 import type { DefineCommand } from "./command.ts";
 
-/** What stands for the names of files among the candidates. */
+/** The word that stands for the names of files among the candidates. */
 const fileCandidates = ":files";
 
 const bash = String.raw`# netgloss: completion for bash
@@ -113,13 +113,13 @@ async function fieldCandidates(written: string, of: "records" | "udm" = "records
   return Array.from(vocabulary.names(), (name) => ({ text: before + name }));
 }
 
-/** What a word may become. */
+/** One completion of a word. */
 interface Candidate {
   readonly text: string;
   readonly help?: string;
 }
 
-/** Where the word to be completed stands. */
+/** The position of the word to be completed. */
 interface Place {
   readonly command: Command;
   /** The option whose value it is. */
@@ -130,7 +130,7 @@ interface Place {
   readonly rest: readonly string[];
 }
 
-/** What the last of the words may become, by the commands and options of the program and by what the collector has. */
+/** Finds completions of the last word, by the commands and options of the program and by what the collector has. */
 async function candidates(
   program: Command,
   words: readonly string[],

@@ -23,9 +23,9 @@ export interface DiscoverOptions {
 
 type Output = Pick<Terminal, "out" | "err" | "isWatched">;
 
-/** How often it is shown how far a search is. */
+/** The time between two reports of a search's progress, milliseconds. */
 const lookMs = 500;
-/** Of a search without a collector. */
+/** The rate of a search without a collector. */
 const usualRate = 100;
 const maxAddresses = 65_536;
 
@@ -130,7 +130,7 @@ function showReport(
   return report.problem === undefined;
 }
 
-/** What a run found, for people: a line for each difference, and the sums. */
+/** Writes the result of a run for people: a line for each difference, and the sums. */
 function reportText(report: DiscoveryReport): string {
   const { isDryRun, addresses, durationSeconds, networks, known, refused } = report;
   const what = (words: readonly (string | undefined)[]): string => words.filter((word) => word !== undefined).join(" ");

@@ -41,7 +41,7 @@ function formatDiagnosis({ diagnoses, ports, exporters }: Findings): string {
     const all = Object.entries(evidence).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${JSON.stringify(value)}`],
     );
-    // What several findings were found by is printed with the first of them.
+    // Facts that several findings share are printed with the first of them.
     const facts = all.filter((fact) => !printed.has(fact));
     for (const fact of facts) printed.add(fact);
     if (facts.length < all.length) facts.push("(the rest as above)");

@@ -7,7 +7,7 @@ import { throughApi, type DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { collect } from "./command.ts";
 
-/** What went by in some time, of which the lines are a part. */
+/** Counts of all that went by in some time; the lines are a part of it. */
 interface TailCounts {
   readonly seen: number;
   readonly examined: number;
@@ -137,7 +137,7 @@ async function topFlows(connect: () => Promise<ApiClient>, options: TopOptions, 
   if (factor > 1) terminal.err(`estimated from ${total.passed} of some ${Math.round(total.passed * factor)} flows\n`);
 }
 
-/** Whether Explore is on. A collector that cannot say so is watched all the same. */
+/** Tells whether Explore is on. A collector that cannot say so is watched all the same. */
 async function keepsFlows(client: ApiClient): Promise<boolean> {
   return client.ask("GET", "/api/v1/explore/status").then(
     () => true,
@@ -180,7 +180,7 @@ const ratio = (all: number, part: number): number => (part === 0 ? 1 : all / par
 
 const maxFields = 4;
 
-/** What is read of an answer of Explore. */
+/** The part of an answer of Explore that is read. */
 interface Answer {
   readonly rows: readonly { readonly key: readonly unknown[]; readonly value: number; readonly share: number }[];
   readonly from: string;

@@ -29,7 +29,7 @@ export interface GenerateOptions {
   readonly descriptions: boolean;
 }
 
-/** Where programs put MIB modules. */
+/** Returns the directories where programs put MIB modules. */
 export function usualMibDirectories(home: string): readonly string[] {
   const places = [
     join(home, ".snmp/mibs"),
@@ -103,7 +103,7 @@ const nothingKnown: KnownDefinitions = {
 
 interface ReadModules {
   readonly facts: readonly ObjectFacts[];
-  /** Whether every file of the named directories could be used. */
+  /** True if every file of the named directories could be used. */
   readonly isComplete: boolean;
 }
 
@@ -178,7 +178,7 @@ async function programDefinitions(): Promise<KnownDefinitions> {
   };
 }
 
-/** What other modules' files in the output have, as far as a set may have it only once. */
+/** Adds what other modules' files in the output have, as far as a set may have it only once. */
 function withOthersIn(output: string, facts: readonly ObjectFacts[], known: KnownDefinitions): KnownDefinitions {
   const own = new Set(facts.map(({ module }) => `${module.toLowerCase()}.yml`));
   const found = (folder: string, pattern: RegExp): readonly (readonly [string, string])[] =>

@@ -33,7 +33,7 @@ import type { ReplayOptions } from "./replay-command.ts";
 
 /** Datagrams between two looks whether whoever takes the records keeps up. */
 const batch = 64;
-/** How long outputs may take for what waits at the end. */
+/** The longest time that outputs may take for records that wait at the end, milliseconds. */
 const deliverWithinMs = 60_000;
 
 /**
@@ -141,7 +141,7 @@ async function replayFile(
   }
 }
 
-/** Who takes the records. */
+/** A receiver of the records. */
 interface Taker {
   readonly sink: Sink;
   readonly components: readonly Component[];
@@ -191,7 +191,7 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
       return true;
     },
     async finish() {
-      // Who has waited in vain for room has waited enough.
+      // After a vain wait for room, nothing more is waited for.
       const end = systemClock.monotonic() + (isGivenUp ? 0 : deliverWithinMs);
       const isWaiting = async (): Promise<boolean> => {
         if ((await queued()) > 0) return true;

@@ -3,7 +3,7 @@ import type { DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./command.ts";
 
 export interface ReplayOptions {
-  /** Whether records go to the outputs of the settings. */
+  /** True if records go to the outputs of the settings. */
   readonly outputs?: boolean;
   readonly port?: readonly number[];
 }

@@ -46,7 +46,7 @@ export async function runTee(options: TeeCommandOptions, terminal: Terminal): Pr
   return code;
 }
 
-/** What was counted, without what is zero. */
+/** Returns the counts that are not zero. */
 async function totalsOf(metrics: Metrics): Promise<Record<string, number>> {
   const totals: Record<string, number> = {};
   for (const { name, samples } of await metrics.families()) {

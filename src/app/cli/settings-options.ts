@@ -37,7 +37,7 @@ export async function readCommandSettings(command: Command, terminal: Terminal):
 }
 
 /**
- * What a file of settings says, YAML or environment variables.
+ * Reads a file of settings, YAML or environment variables.
  *
  * @param env what fills in the variables of a Compose file.
  * @throws SettingsError

@@ -6,7 +6,7 @@ import { addConfigOption, commandSettings } from "./command.ts";
 import { exitCodes, textTable } from "./terminal.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
 
-/** What is known of a device, with what the document does not describe. */
+/** A device as the API describes it, with fields that the document does not describe. */
 type ExplainedDevice = CollectorAnswer<"getDevice"> & {
   readonly facts?: Readonly<Record<string, string>>;
   readonly why?: {
@@ -154,7 +154,7 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Of a device that another collector polls, which one that is. */
+/** Returns the state of a device; of one that another collector polls, which collector that is. */
 const stateOf = ({ state, polledBy }: ListedDevice): string =>
   state === "elsewhere" && polledBy !== undefined ? `at ${polledBy}` : state;
 

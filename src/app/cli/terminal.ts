@@ -49,7 +49,7 @@ export async function confirm(question: string, terminal: Terminal): Promise<voi
   if (!/^(?:y|yes)$/i.test(answer.trim())) throw new CommandError("failed", "nothing was changed");
 }
 
-/** What a command line program has of its host. Tests pass their own. */
+/** The parts of its host that a command line program uses. Tests pass their own. */
 export interface Terminal {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
@@ -68,14 +68,14 @@ export interface Terminal {
    * @returns the answer without its line end; undefined when nobody is there, or the input has ended.
    */
   ask(question: string, options?: { readonly hidden?: boolean }): Promise<string | undefined>;
-  /** Whether a person reads the standard error: what says how far a command is goes there. */
+  /** True if a person reads the standard error: the progress of a command goes there. */
   readonly isWatched: boolean;
   readonly signals: SignalSource;
   /** Ends the process at once. */
   exit(code: number): void;
 }
 
-/** Where signals and errors that nobody caught come from: `process`. */
+/** The source of signals and of errors that nobody caught: `process`. */
 export interface SignalSource {
   on(event: string, listener: (value: unknown) => void): unknown;
   off(event: string, listener: (value: unknown) => void): unknown;

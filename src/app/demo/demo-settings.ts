@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { readSettings, type Settings } from "../settings/index.ts";
 
-/** Where the definitions of the polled devices are. */
+/** Returns the directory with the definitions of the polled devices. */
 export function devicesDirectory(directory: string): string {
   return join(directory, "devices");
 }

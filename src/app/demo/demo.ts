@@ -25,7 +25,7 @@ import { curlLine } from "../service/quickstart.ts";
 import { type RecentRecords, interfaceTable, recordTable } from "./recent-records.ts";
 
 interface DemoAgent extends Component {
-  /** Where it answers; known once it is started. */
+  /** Returns the address at which it answers; known once it is started. */
   address(): { readonly ip: string; readonly port: number };
 }
 
@@ -214,7 +214,7 @@ export interface DemoOptions {
   readonly defineDevices: (text: string) => void;
   /** Writes to the terminal. */
   readonly out: (text: string) => void;
-  /** How often records are shown. */
+  /** The interval at which records are shown, milliseconds. */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly log: Log;

@@ -46,7 +46,7 @@ function cutTo(cell: FittedCell, width: number): string {
 /** A record as it left the collector. */
 export type DemoRecord = Readonly<Record<string, unknown>>;
 
-/** Of a usual terminal. */
+/** The width of a usual terminal, columns. */
 const terminalWidth = 80;
 
 /** Records as a table for people: who talked to whom by name. Names that are too long for 80 columns are cut, ports and bytes never. */

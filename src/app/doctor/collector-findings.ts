@@ -7,7 +7,7 @@ const patienceMs = 60_000;
 /** Losses below are not worth more than a note. */
 const smallShare = 0.001;
 
-/** What is wrong with the collector or its host, whoever sends. */
+/** Finds what is wrong with the collector or its host, whoever sends. */
 export function collectorFindings(facts: Facts): Diagnosis[] {
   const others = [notInFleet, trapsRefused].flatMap((find) => find(facts) ?? []);
   if (!facts.enabled) return [flowsOff, ...others];

@@ -11,14 +11,14 @@ interface Comparison {
   /** The window, milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
-  /** What flows say, with all that is added up. */
+  /** The sums of the flows. */
   readonly flows: FlowSums;
-  /** Those of them that were seen on the way in, and on the way out. */
+  /** Bytes of those flows that were seen on the way in, and on the way out. */
   readonly ingressBytes: number;
   readonly egressBytes: number;
-  /** Whether all records say where they were seen. */
+  /** True if all records say where they were seen. */
   readonly isDirectionKnown: boolean;
-  /** What SNMP counted, in bytes of frames. */
+  /** The count of SNMP, bytes of frames. */
   readonly counted: number;
   /** The same for the first and the second part of the window. */
   readonly parts: readonly { readonly flows: FlowSums; readonly counted: number }[];
@@ -52,7 +52,7 @@ function compareCounters({ traffic, counters }: MeasuredExporter, now: number): 
   const minutes = traffic.minutes.map(({ start, isPartial, rows }) => ({ start, isPartial, rows: readRows(rows) }));
   const lastEnd = now - (now % trafficMinuteMs);
 
-  /** What flows say of one key between two times; minutes at the edges count in part. */
+  /** Adds up the flows of one key between two times; minutes at the edges count in part. */
   const sums = (key: number, from: number, to: number): FlowSums => {
     const total = { bytes: 0, rawBytes: 0, packets: 0 };
     for (const { start, rows } of minutes) {
@@ -147,7 +147,7 @@ function addSums(sums: readonly FlowSums[]): FlowSums {
   return total;
 }
 
-/** What a ratio of flows to counters looks like. */
+/** An explanation of a ratio of flows to counters. */
 interface Explanation {
   readonly cause: "both-directions" | "bits" | "scaled-twice" | "counted-twice" | "sampling-rate" | "unknown";
   readonly sentence: string;
@@ -160,7 +160,7 @@ type Ratio = Pick<Comparison, "flows" | "counted" | "ingressBytes" | "egressByte
 const near = 0.2;
 /** Nearly every number is near to some usual rate, so those have to be nearer. */
 const nearRate = 0.1;
-/** Of rates below this the same holds. */
+/** The same holds for rates below this. */
 const leastRate = 10;
 const rateSetting = "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF";
 
@@ -172,7 +172,7 @@ const rateSetting = "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF";
 function explainRatio(off: readonly Ratio[]): Explanation {
   const share = sumOf(off, (one) => one.share * one.counted) / sumOf(off, ({ counted }) => counted);
   if (off.every(isTwofold)) return bothDirections;
-  // What is sent on from interface to interface has one factor.
+  // Traffic that is sent on from interface to interface has one factor.
   if (!off.every((one) => isNear(one.share, share, near))) return share > 1 ? tooMany : tooFew;
   const raw = sumOf(off, ({ flows }) => flows.rawBytes);
   const rate = raw > 0 ? sumOf(off, ({ flows }) => flows.bytes) / raw : 1;
@@ -240,7 +240,7 @@ const tooMany: Explanation = {
     "Check the sampling rate on the device, and whether several monitors or directions report the same packets (tunnels, VLAN interfaces).",
 };
 
-/** Whether what was seen on the way in and what was seen on the way out are both about all that was counted. */
+/** Tells whether the bytes seen on the way in and those seen on the way out are each about all that was counted. */
 function isTwofold({ flows, ingressBytes, egressBytes, share }: Ratio): boolean {
   return isNear(share, 2, near) && [ingressBytes, egressBytes].every((part) => isNear(part, flows.bytes / 2, near));
 }
@@ -272,7 +272,7 @@ const leastBytes = 10e6;
 const leastSamples = 400;
 /** Bytes of a packet, where one has to be assumed. */
 const usualPacket = 800;
-/** What a frame of Ethernet has in addition to its IP packet. */
+/** The overhead of an Ethernet frame over its IP packet, bytes. */
 const frameBytes = 18;
 /** Flows from this share on, up to its inverse, agree with counters. */
 const leastShare = 0.7;
@@ -362,7 +362,7 @@ function nameOf({ index, name }: Comparison): string {
   return name ?? `interface ${index}`;
 }
 
-/** Whether there was traffic enough for a judgement: also for the samples that ought to have been taken of it. */
+/** Tells whether there was traffic enough for a judgement: also for the samples that ought to have been taken of it. */
 function isEnough({ counted, flows }: Comparison): boolean {
   return counted >= leastBytes && counted / (rateOf(flows) * usualPacket) >= leastSamples;
 }
@@ -372,7 +372,7 @@ function rateOf({ bytes: estimated, rawBytes }: FlowSums): number {
   return rawBytes > 0 ? estimated / rawBytes : 1;
 }
 
-/** Whether both parts of the window are off, in the same way, be the bytes those of IP packets or of frames. */
+/** Tells whether both parts of the window are off, in the same way, be the bytes those of IP packets or of frames. */
 function disagrees({ flows, counted, parts }: Comparison): boolean {
   const all = [{ flows, counted }, ...parts];
   return (

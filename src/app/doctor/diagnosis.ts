@@ -80,7 +80,7 @@ export function groupBy<T, K extends string>(items: readonly T[], keyOf: (item: 
 }
 
 /**
- * How bad a finding is.
+ * The severity of a finding.
  *
  * - `problem`: flows are missing altogether.
  * - `warning`: flows are incomplete or wrong.
@@ -93,14 +93,14 @@ type Evidence = Readonly<Record<string, unknown>>;
 
 /** Why flows are missing or wrong. */
 export interface Diagnosis {
-  /** Which kind of finding; docs/doctor.md has them all. */
+  /** The kind of finding; docs/doctor.md has them all. */
   readonly id: DiagnosisId;
   readonly severity: Severity;
   /** The exporter that it is about; absent: the collector. */
   readonly exporter?: string;
   readonly sentence: string;
   readonly evidence: Evidence;
-  /** What to do. */
+  /** The action that helps. */
   readonly advice: string;
 }
 

@@ -23,7 +23,7 @@ const usualPorts: ReadonlySet<number> = new Set([2055, 2056, 4432, 4739, 6343, 9
 export interface HostFiles {
   readonly read: (path: string) => string | undefined;
   readonly list: (path: string) => readonly string[];
-  /** Where a symbolic link leads; undefined where that may not be seen. */
+  /** Returns the target of a symbolic link; undefined where that may not be seen. */
   readonly link: (path: string) => string | undefined;
 }
 
@@ -46,7 +46,7 @@ function readHostCounters({ read }: HostFiles): HostCounters | undefined {
   };
 }
 
-/** What was counted since an earlier reading. */
+/** Returns the counts since an earlier reading. */
 function countedSince(before: HostCounters | undefined, now: HostCounters | undefined): HostCounters | undefined {
   if (before === undefined || now === undefined) return undefined;
   return {
@@ -143,7 +143,7 @@ function outputFindings(facts: Facts): Diagnosis[] {
   );
 }
 
-/** What a store says may end like a sentence. */
+/** Ends a text with a full stop, unless it ends like a sentence, as a store's text may. */
 const sentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
 function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
@@ -228,18 +228,18 @@ export function diagnose(facts: Facts, address?: string): readonly Diagnosis[] {
 }
 
 export interface DoctorOptions {
-  /** Whether flows are received. */
+  /** True if flows are received. */
   readonly enabled: boolean;
   /** The flow ports that are open. */
   readonly ports: () => readonly number[];
-  /** Those of TCP and TLS. */
+  /** Returns the ports of TCP and TLS. */
   readonly streamPorts: () => readonly number[];
   readonly exporters: () => Promise<readonly ExporterView[]>;
-  /** What metadata calls the exporter of an address. */
+  /** Returns the name of the exporter of an address by metadata. */
   readonly nameOf?: (address: string) => string | undefined;
-  /** What flows say passed the interfaces of exporters. */
+  /** Returns the traffic through the interfaces of exporters, as flows say. */
   readonly traffic: () => Promise<readonly ExporterTraffic[]>;
-  /** What the device of an address counted; undefined: it is not polled. */
+  /** Returns the counters of the device of an address; undefined: it is not polled. */
   readonly counters: (address: string) => DeviceCounters | undefined;
   readonly metrics: Pick<Metrics, "everything">;
   /** The outputs that are on. */
@@ -251,14 +251,14 @@ export interface DoctorOptions {
   readonly clock: Clock;
 }
 
-/** What the diagnosis of a collector, or of one exporter, is answered with. */
+/** The diagnosis of a collector, or of one exporter, as it is answered. */
 export interface DoctorAnswer {
-  /** Whether neither a problem nor a warning was found. */
+  /** True if neither a problem nor a warning was found. */
   readonly healthy: boolean;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly ports: readonly number[];
-  /** How many exporters were looked at. */
+  /** The number of exporters that were looked at. */
   readonly exporters: number;
   readonly diagnoses: readonly Diagnosis[];
 }

@@ -79,7 +79,7 @@ function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[] {
   ];
 }
 
-/** What of two devices at one address nothing tells apart. */
+/** Says what gets mixed up when nothing tells two devices at one address apart. */
 function mixedUp(protocol: DomainView["protocol"]): string {
   if (protocol === "sflow") return "Their sampling rates and sequence numbers get mixed up.";
   if (protocol === "ipfix") return "Their sampling rates and interface names get mixed up.";
@@ -87,7 +87,7 @@ function mixedUp(protocol: DomainView["protocol"]): string {
   return `Each port has its ${own}, but what SNMP, metadata and files know by the exporter's address is the same for all.`;
 }
 
-/** Whether it sent before and after another one: a device that started again leaves its old port for good. */
+/** Tells whether it sent before and after another one: a device that started again leaves its old port for good. */
 function takesTurns(sender: ActiveSender, all: readonly ActiveSender[]): boolean {
   return all.some(
     (other) =>
@@ -113,7 +113,7 @@ const smallShare = 0.001;
 /** Domains that the evidence shows, those with the greatest gaps. */
 const shownDomains = 5;
 
-/** What the sequence numbers of each protocol count. */
+/** The unit of the sequence numbers of each protocol. */
 const units: Readonly<Record<string, string>> = {
   netflow5: "flow",
   netflow7: "flow",
@@ -214,7 +214,7 @@ function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
 /** Queues and short outages of NTP make less. */
 const toleratedMs = 2 * 60_000;
 const quarterMs = 15 * 60_000;
-/** How exact a clock in the wrong time zone is. */
+/** The tolerance of a clock in the wrong time zone, milliseconds. */
 const zoneExactMs = 90_000;
 const maxZoneMs = 14 * 3_600_000 + zoneExactMs;
 /** A clock that was never set shows a time soon after its epoch. */
@@ -265,10 +265,10 @@ const silentAfterMs = 10 * 60_000;
 const templatePatienceMs = 60_000;
 const noFlowsAfterMs = 5 * 60_000;
 
-/** What is wrong with one exporter. */
+/** Finds what is wrong with one exporter. */
 export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const quiet = silent(exporter, facts);
-  // What an earlier run knew says nothing of today, and what a relay passes on is judged by its own datagrams.
+  // State kept from an earlier run says nothing of today, and data that a relay passes on are judged by its own datagrams.
   if (exporter.datagrams === 0) return [...quiet, ...countersDisagree(exporter, facts)];
   return [
     ...quiet,

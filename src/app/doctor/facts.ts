@@ -13,7 +13,7 @@ export interface Facts {
   readonly now: number;
   /** When the collector began to receive. */
   readonly startedAt: number;
-  /** Whether flows are received. */
+  /** True if flows are received. */
   readonly enabled: boolean;
   /** Traps that were refused for their credentials or their time; undefined: none are received. */
   readonly refusedTraps?: readonly RefusedTraps[] | undefined;
@@ -25,24 +25,24 @@ export interface Facts {
   readonly streamPorts: readonly number[];
   /** Sockets of others at our ports, and at ports that exporters often send to. */
   readonly otherSockets: readonly OtherSocket[];
-  /** What the host counted since the start; undefined where it has no such counters. */
+  /** The counters of the host since the start; undefined where it has none. */
   readonly host: HostCounters | undefined;
   /** Interfaces that drop datagrams whose way back is another one (rp_filter 1). */
   readonly strictInterfaces: readonly string[];
   readonly counts: FlowCounts;
   readonly exporters: readonly ExporterView[];
-  /** What metadata calls exporters, relays and the address that was asked for, by address. */
+  /** The names by metadata of exporters, relays and the address that was asked for, by address. */
   readonly names: ReadonlyMap<string, string>;
   /** The outputs that are on; absent: they are not looked at. */
   readonly outputs?: readonly OutputFacts[];
-  /** Of exporters that are devices polled by SNMP: both sides of what passed their interfaces. */
+  /** Exporters that are devices polled by SNMP: both sides of what passed their interfaces. */
   readonly measured: readonly MeasuredExporter[];
 }
 
-/** What an output says of itself. */
+/** The state of an output as it reports it. */
 export type OutputFacts = OutputView;
 
-/** What flows say passed the interfaces of an exporter, and what the device counted. */
+/** The traffic through the interfaces of an exporter by its flows and by the device's counters. */
 export interface MeasuredExporter {
   readonly traffic: ExporterTraffic;
   readonly counters: DeviceCounters;
@@ -60,7 +60,7 @@ export interface PortFacts {
 /** A UDP socket that is not ours. */
 export interface OtherSocket {
   readonly port: number;
-  /** Whether it takes one address only: at one of our ports it gets what is sent there. */
+  /** True if it takes one address only: at one of our ports it gets what is sent there. */
   readonly isSpecific: boolean;
   /** Process id and name, where the collector may see it. */
   readonly owner: string | undefined;
@@ -77,7 +77,7 @@ export interface HostCounters {
   readonly reversePathFilter: number;
 }
 
-/** What the collector counted since the start. */
+/** The counts of the collector since the start. */
 export interface FlowCounts {
   readonly datagrams: number;
   /** Datagrams that the queues of decoding threads had no room for. */

@@ -6,11 +6,11 @@ import type { Facts } from "./facts.ts";
 const leastCompared = 32;
 const leastShared = 8;
 
-/** What the samples of two exporters have in common. */
+/** The flows that the samples of two exporters have in common. */
 interface Overlap {
   /** The part of the flows of the one that reports fewer which the other reports, too: an estimate, 0 to 1. */
   readonly share: number;
-  /** How many flows of the samples are the same, of how many that could be. */
+  /** The number of flows that are the same in both samples, of those that could be. */
   readonly shared: number;
   readonly compared: number;
   readonly fewer: ExporterView;
@@ -40,7 +40,7 @@ export function overlaps(exporters: readonly ExporterView[], address?: string): 
   return [...best.values()].toSorted((a, b) => b.share - a.share);
 }
 
-/** How many flows of a sample were seen in both directions, of how many whose direction is known. */
+/** Counts the flows of a sample that were seen in both directions, of those whose direction is known. */
 function bothDirections({ sketch }: ExporterView): { window: SketchWindow; both: number; known: number } | undefined {
   const counted = sketch.map((window) => ({
     window,

@@ -87,7 +87,7 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
   return files.filter(([isOn, path]) => isOn && path !== "").map(([, path, read]) => ({ path, read }));
 }
 
-/** What is to be said of a file: one line each, beginning with its name. */
+/** The faults and warnings of a file: one line each, beginning with its name. */
 interface FileJudgement {
   readonly isMissing: boolean;
   readonly problems: readonly string[];

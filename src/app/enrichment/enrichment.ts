@@ -34,14 +34,14 @@ import type { PlainSettings } from "../settings/index.ts";
 
 /** All that adds to records what is known of what they name. */
 export interface Enrichment {
-  /** What an operator's file says of interfaces: before all others that name them. Undefined when there is no such file. */
+  /** Adds what an operator's file says of interfaces: before all others that name them. Undefined when there is no such file. */
   readonly netifs: Enricher | undefined;
-  /** What is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
+  /** Adds what is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
   readonly names: Enricher | undefined;
-  /** What a file says of applications by address and port. */
+  /** Adds what a file says of applications by address and port. */
   readonly apps: Enricher | undefined;
   readonly addresses: Enricher | undefined;
-  /** What a file says of applications by their ids, as it is now. */
+  /** The applications by their ids, as a file has them now. */
   readonly applications: FlowPipelineOptions["applications"];
   /** Sampling rates of a file, as they are now; undefined when there is no such file. */
   readonly samplingFile: FlowPipelineOptions["samplingFile"];
@@ -51,7 +51,7 @@ export interface Enrichment {
   reload(): Promise<void>;
 }
 
-/** How often files are looked at. */
+/** The time between two looks at files, milliseconds. */
 const filePollMs = 60_000;
 /** The same in minutes. */
 const ratesRefresh = 1;
@@ -63,11 +63,11 @@ export interface EnrichmentOptions {
   readonly threads?: number;
   /** Default true. Without it there is metadata alone: nothing else is asked about the records of devices. */
   readonly forFlows?: boolean;
-  /** Where tables are to lie, with room for {@link enrichmentBytes}. Left out: in one of their own. */
+  /** Holds tables, with room for {@link enrichmentBytes}. Left out: they lie in one of their own. */
   readonly workspace?: Workspace;
 }
 
-/** What the enrichers take of a workspace at most. */
+/** Returns the most bytes that the enrichers take of a workspace. */
 export function enrichmentBytes(settings: PlainSettings): number {
   return addressTableBytes(settings.SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE);
 }
@@ -227,7 +227,7 @@ type Follow = <T>(
   use: (value: T) => void,
 ) => MapFile<T>;
 
-/** What gives host names: an operator's file, then name servers, about those addresses that they are asked for. */
+/** Makes the sources of host names: an operator's file, then name servers, about those addresses that they are asked for. */
 function hostNames(
   settings: PlainSettings,
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },

@@ -6,14 +6,14 @@ import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } fro
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
-/** What there is to ask, each in the order in which flows ask it; undefined for what the settings do not ask for. */
+/** Enrichers to ask, each in the order in which flows ask it; undefined for those that the settings do not ask for. */
 export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "apps" | "addresses">> & {
   readonly interfaces?: Enricher | undefined;
 };
 
 type Running = { readonly enrichers: ExplainedEnrichers; stop(): Promise<void> };
 
-/** Where a flow is follows from both its ends. */
+/** The locality of a flow follows from both its ends. */
 const flowLocality = ',"flow.locality":';
 /** Addresses that are remembered. */
 const cached = 1024;
@@ -61,7 +61,7 @@ export class ObjectExplainer implements Component {
   }
 
   async #make(): Promise<Running> {
-    // What is asked for here is not what the collector does: it has metrics of its own, which nobody reads.
+    // A question here is no work of the collector: it has metrics of its own, which nobody reads.
     const reporting = { ...this.#reporting, metrics: createMetrics() };
     const small = { ...this.#settings, SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: cached };
     const enrichment = createEnrichment(small, this.#metadata, reporting);
@@ -79,7 +79,7 @@ export class ObjectExplainer implements Component {
   }
 }
 
-/** What enrichers add to a record that has what the question names and nothing else. */
+/** Explains what enrichers add to a record that has what the question names and nothing else. */
 export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQuestion): ExplainedObject {
   const { object, address, port, netif } = question;
   const asked: RecordFields = new Map([[`${object}.ip.addr`, address]]);
@@ -99,7 +99,7 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
     enricher?.enrich(record);
     for (const [field, value] of record) if (before.get(field) !== value) sources.set(field, source);
   }
-  // Of the exporter nothing else was asked.
+  // Nothing else was asked of the exporter.
   if (netif !== undefined) record.delete(exporterField);
   enrichers.addresses?.enrich(record, rendered);
   record.delete("flow.locality");
@@ -109,5 +109,5 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
 }
 
 const exporterField = "flow.export.ip.addr";
-/** Where records have the interface through which an end's packets come, or leave. */
+/** The interface in records through which an end's packets come, or leave. */
 const netifObjects: Readonly<Record<string, string>> = { "flow.src": "flow.in.netif", "flow.dst": "flow.out.netif" };

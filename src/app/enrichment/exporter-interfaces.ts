@@ -27,7 +27,7 @@ export interface ExporterInterfacesOptions {
   readonly port: number;
   readonly retries: number;
   readonly timeoutMs: number;
-  /** How long names are kept before they are asked again. */
+  /** The time for which names are kept before they are asked again, milliseconds. */
   readonly ttlMs: number;
   /** All exporters heard of. */
   readonly exporters: () => Promise<readonly Pick<ExporterView, "address" | "lastSeen">[]>;
@@ -35,7 +35,7 @@ export interface ExporterInterfacesOptions {
   readonly watchPolled?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
 }
 
-/** How often to look for exporters that are new, or whose names are old. */
+/** The time between two looks for exporters that are new, or whose names are old, milliseconds. */
 const lookEveryMs = 5000;
 /** An exporter that did not answer is asked again no sooner. */
 const failedTtlMs = 15 * 60_000;

@@ -15,7 +15,7 @@ export interface StoreOutput {
   readonly tls: TlsConfig | undefined;
 }
 
-/** What is done to records before they are handed to a store's thread. */
+/** Steps that shape records before they are handed to a store's thread. */
 export interface BeforeStore {
   /** As in the settings. Empty: nothing. */
   readonly rollupFields: readonly string[];

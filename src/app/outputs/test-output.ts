@@ -5,11 +5,11 @@ import type { StoreOutput } from "./store-outputs.ts";
 /** The result of a test, as it is shown. */
 export interface OutputTest {
   readonly ok: boolean;
-  /** How far it came: the store was reached, the record acknowledged. */
+  /** The steps that succeeded: the store was reached, the record acknowledged. */
   readonly steps: readonly ("connected" | "acknowledged")[];
-  /** What the store says that is no fault. */
+  /** Messages of the store that are no fault. */
   readonly warnings: readonly string[];
-  /** What is wrong, in the words of the store where it has some. */
+  /** The fault, in the words of the store where it has some. */
   readonly fault?: string;
   readonly ms: number;
 }

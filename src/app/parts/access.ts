@@ -68,7 +68,7 @@ export function readAuthorities(path: string): Buffer {
   }
 }
 
-/** What the settings say of the sign-in at an issuer; undefined when it is off. */
+/** Reads the settings of the sign-in at an issuer; undefined when it is off. */
 export function oidcConfig(settings: Settings): OidcConfig | undefined {
   if (!settings.SVC_API_OIDC_ENABLE) return undefined;
   const caPath = settings.SVC_API_OIDC_CA_CERT_FILEPATH;

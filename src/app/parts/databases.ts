@@ -31,7 +31,7 @@ export function metadataDatabaseTls(settings: Settings): {
 }
 
 /**
- * How the store on PostgreSQL is set up.
+ * Returns the options of the store on PostgreSQL.
  *
  * @throws SettingsError for a URL or a file that cannot be used.
  */

@@ -7,11 +7,11 @@ import { recordFilter } from "../shaping.ts";
 import { flowShape } from "../shaping.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
-/** What decoding needs that is not in the settings. */
+/** The needs of decoding that are not in the settings. */
 export interface DecodingParts {
   /** The user's information elements. */
   readonly elements: readonly CustomElement[];
-  /** How many threads decode: each has its part of what is limited for all. Default 1. */
+  /** The number of threads that decode: each has its part of what is limited for all. Default 1. */
   readonly threads?: number;
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
@@ -19,14 +19,14 @@ export interface DecodingParts {
   readonly enrichment: Pick<Enrichment, "netifs" | "names" | "apps" | "addresses" | "applications" | "samplingFile">;
   /** Names the interfaces of exporters. */
   readonly interfaces?: Enricher | undefined;
-  /** Whether SNMP knows an exporter by its address: then it is added up what passes its interfaces. */
+  /** Tells whether SNMP knows an exporter by its address: then what passes its interfaces is added up. */
   readonly isMeasured?: ((address: string) => boolean) | undefined;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
 }
 
-/** What one thread needs to turn datagrams into enriched lines, by the settings. */
+/** Returns the options by which one thread turns datagrams into enriched lines, by the settings. */
 export function decodingOptions(settings: PlainSettings, parts: DecodingParts): FlowPipelineOptions {
   const {
     elements,
@@ -83,14 +83,14 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
 /** The datagrams of a busy exporter wait until the others have answered. */
 const heldLimits = { waitingSets: 4096, waitingBytes: 4 * 1024 * 1024 };
 
-/** Whether this collector and the others of its fleet share what exporters say. */
+/** Tells whether this collector and the others of its fleet share what exporters say. */
 export function sharesExporters(
   settings: Pick<PlainSettings, "SVC_FLEET_NAME" | "SVC_FLEET_EXPORTERS_ENABLE">,
 ): boolean {
   return settings.SVC_FLEET_NAME !== "" && settings.SVC_FLEET_EXPORTERS_ENABLE;
 }
 
-/** Whether SNMP names the interfaces of exporters. */
+/** Tells whether SNMP names the interfaces of exporters. */
 export function hasInterfaceNames(settings: PlainSettings): boolean {
   return settings.SVC_INPUT_SNMP_ENABLE || settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE;
 }
@@ -107,7 +107,7 @@ function protocolsOff(settings: PlainSettings): Protocol[] {
   return isOn.filter(([, on]) => !on).map(([protocol]) => protocol);
 }
 
-/** What is said of both ends of a flow together. */
+/** Returns the options for both ends of a flow together. */
 function endsOptions(settings: PlainSettings): FlowPipelineOptions["ends"] {
   const joins = [
     ...(settings.SVC_PROCESSOR_ENRICH_JOIN_ASN ? (["as.label"] as const) : []),

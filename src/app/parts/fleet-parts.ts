@@ -20,7 +20,7 @@ function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...repo
   const shares: Shares = new Shares({
     ...reporting,
     log: limitLog(reporting.log, reporting.clock),
-    // Whether devices are polled on while the database is away.
+    // True if devices are polled on while the database is away.
     keepsWithoutLease: settings.SVC_FLEET_SNMP_WITHOUT_DATABASE === "keep",
     after: runAfter,
     membership,
@@ -100,7 +100,7 @@ export function createFleetPart(settings: Settings, reporting: Reporting): Fleet
   });
 }
 
-/** How SNMP devices are shared with the fleet; undefined: this collector polls all of its own. */
+/** Makes the part that shares SNMP devices with the fleet; undefined: this collector polls all of its own. */
 export function createDeviceSharingPart(
   settings: Settings,
   fleet: Fleet | undefined,

@@ -19,7 +19,7 @@ import type { ExploreOutput } from "../threads/explore-output.ts";
 import { FlowThreads } from "../threads/flow-threads.ts";
 import { SampledSink } from "../threads/explore-feed.ts";
 
-/** What a save that was cut off has left behind. */
+/** Matches the temporary file of a save that was cut off. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
 
 /** For whoever runs the collector, and readers of its group. */
@@ -61,7 +61,7 @@ export function createStateFiles(
 /** Flows, wherever they are decoded. */
 type Flows = Pick<FlowListener, keyof FlowListener> & Partial<Pick<FlowThreads, "reload">>;
 
-/** What exporters say once, kept over a restart; undefined when nothing is to be kept. */
+/** Makes the store of what exporters say once, kept over a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
   if (!receivesFlows(settings)) return undefined;
   const directory = settings.SVC_STATE_DIRECTORY_PATH;
@@ -73,7 +73,7 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
   return new StateStore(createStateFiles(join(directory, "flow"), nodeFileIo, run), reporting);
 }
 
-/** What exporters say, shared with the other collectors of the fleet; undefined where it is not. */
+/** Makes the store that shares what exporters say with the other collectors of the fleet; undefined where it is not shared. */
 export function createSharedExporters(
   settings: Settings,
   fleet: Fleet | undefined,
@@ -84,9 +84,9 @@ export function createSharedExporters(
   return new SharedStore({ ...reporting, table, after: runAfter, random: Math.random });
 }
 
-/** What decoding gets from the other parts, in whichever thread it runs. */
+/** The sources that decoding gets from the other parts, in whichever thread it runs. */
 interface FlowSources {
-  /** Of this thread. */
+  /** The enrichment of this thread. */
   readonly enrichment: Enrichment;
   readonly metadata: CollectorUdmStore | undefined;
   readonly snmp: Snmp | undefined;

@@ -20,11 +20,11 @@ import { createExploreFeed } from "../threads/explore-feed.ts";
 import { ExploreOutput } from "../threads/explore-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
-/** Those to files and pipes, and those to stores, with what is done to records before them. */
+/** Outputs to files and pipes, and outputs to stores, with the steps before them. */
 export interface Outputs {
-  /** Where records go. */
+  /** The receivers of records. */
   readonly sinks: readonly Sink[];
-  /** What is started and stopped: outputs of this host, and those to stores, which are stopped together. */
+  /** Components to start and stop: outputs of this host, and those to stores, which are stopped together. */
   readonly local: readonly Component[];
   readonly toStores: readonly Component[];
   readonly stores: readonly DeliveringOutput[];

@@ -21,7 +21,7 @@ import { receivesFlows } from "../../flow/settings.ts";
 import { recordEdits } from "../shaping.ts";
 import type { Progress, Reporting } from "../../base/report/index.ts";
 
-/** What SNMP is given by other parts. */
+/** The sources that other parts give to SNMP. */
 export interface SnmpSources {
   readonly enricher: Enricher;
   readonly sink: Sink;

@@ -10,11 +10,11 @@ export interface LogFileOptions {
   readonly path: string;
   /** Rotates when the file would be larger. 0 is never. */
   readonly maxBytes: number;
-  /** How many rotated files are kept. 0 is all. */
+  /** The number of rotated files that are kept. 0 is all. */
   readonly maxBackups: number;
   /** Rotated files that are older are removed. 0 is none. */
   readonly maxAgeMs: number;
-  /** Whether rotated files are compressed with gzip. */
+  /** True if rotated files are compressed with gzip. */
   readonly compress: boolean;
   readonly clock: Clock;
   /** Called when the file cannot be written, once until it can be again. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Component, Metrics } from "../../base/report/index.ts";
 
-/** How often the timer is to run. */
+/** The interval of the timer, milliseconds. */
 const resolutionMs = 20;
 /** Names of lags, and the percentile that each is. */
 const lags = [

@@ -19,7 +19,7 @@ export function prepareQuickstart(settings: Settings, samplePath: string): void 
   }
 }
 
-/** What to try next, as commands that work as they stand. */
+/** Returns next steps to try, as commands that work as they stand. */
 export function quickstartHints(settings: Settings, apiBase: string, flowPorts: readonly number[]): string {
   const lines = [
     "",

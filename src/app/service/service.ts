@@ -24,7 +24,7 @@ export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growth}`);
 }
 
-/** How a process says something to systemd: each text is an assignment such as `READY=1`. */
+/** Sends messages of a process to systemd: each text is an assignment such as `READY=1`. */
 type Notify = (assignments: readonly string[]) => Promise<void>;
 
 export interface ServiceManagerOptions {
@@ -74,7 +74,7 @@ export function announceToServiceManager(options: ServiceManagerOptions): () => 
   };
 }
 
-/** What `systemctl status` shows, one line. */
+/** Returns the status that `systemctl status` shows, one line. */
 function statusOf(health: Health): string {
   const checks = health.checks();
   const names = (isMeant: (check: (typeof checks)[number]) => boolean): string =>
@@ -94,7 +94,7 @@ function watchdogMs(env: ServiceManagerOptions["env"], pid: number): number {
   return Number.isFinite(ms) ? ms : 0;
 }
 
-/** How long `systemd-notify` may take, milliseconds. */
+/** The longest time that `systemd-notify` may take, milliseconds. */
 const notifyWithin = 10_000;
 
 function runSystemdNotify(env: ServiceManagerOptions["env"]): Notify {
@@ -191,7 +191,7 @@ export interface RunOptions {
   readonly reopen?: () => void;
 }
 
-/** How long a stop may take before the process ends without it. */
+/** The longest time that a stop may take before the process ends without it, milliseconds. */
 const stopWithinMs = 10_000;
 
 /** On Ctrl-C under npm the signal comes twice: from the terminal and from npm, which passes it on. `timeout` sends its signal twice, too. */

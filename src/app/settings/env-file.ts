@@ -3,7 +3,7 @@ import type { GivenSetting } from "./settings-source.ts";
 
 const assignment = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/;
 
-/** Whether a text is a file of environment variables rather than YAML: by its name, else by its first line. */
+/** Tells whether a text is a file of environment variables rather than YAML: by its name, else by its first line. */
 export function isEnvFile(file: string, source: string): boolean {
   if (/\.ya?ml$/i.test(file)) return false;
   if (/(?:^|[./])env(?:\.[^/]*)?$/i.test(file)) return true;
@@ -16,7 +16,7 @@ type ReadEnvFile = (path: string) => string | undefined;
 
 /**
  * Reads a file of environment variables: `NAME=value` lines as a shell, Docker and systemd's EnvironmentFile take them.
- * Of a systemd unit it takes what `Environment=` and `EnvironmentFile=` say, as systemd does: files count before variables of the unit.
+ * From a systemd unit it takes what `Environment=` and `EnvironmentFile=` say, as systemd does: files count before variables of the unit.
  * Variables that are no settings are left out, as in the environment.
  *
  * @param read reads the files of `EnvironmentFile=`; without it they are left out.
@@ -57,7 +57,7 @@ export function parseEnvFile(file: string, source: string, read?: ReadEnvFile): 
 /** A variable of a file as Compose takes it. */
 export interface FileVariable {
   readonly name: string;
-  /** What a dollar stands before is to be filled in; `$$` is a dollar. */
+  /** The text. A name behind a dollar is to be filled in; `$$` is a dollar. */
   readonly text: string;
   /** Nothing is filled in: it stands in single quotes. */
   readonly isLiteral: boolean;

@@ -2,9 +2,9 @@ import { SettingsError } from "./settings-source.ts";
 
 interface Program {
   readonly name: string;
-  /** What stands in its files, and in no others: all of one list. */
+  /** Patterns of its files, and of no others: all of one list match. */
   readonly marks: readonly (readonly RegExp[])[];
-  /** Where the documentation says what its settings are called here. */
+  /** The page of the documentation with the names that its settings have here. */
   readonly page: string;
 }
 

@@ -9,13 +9,13 @@ import type { GivenSetting } from "./settings-source.ts";
 export const prefixes = { own: "SVC_", old: "EF_" } as const;
 
 export interface NamedSettings {
-  /** What was given, by our names: groups in which none is there twice, weakest first. */
+  /** The given settings, by our names: groups in which none is there twice, weakest first. */
   readonly groups: readonly (readonly GivenSetting[])[];
   /** Names that mean nothing, each with its origin. */
   readonly unknown: readonly string[];
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
-  /** What is worth a line in the log and asks for nothing. */
+  /** Notes that are worth a line in the log and ask for nothing. */
   readonly notes: readonly string[];
 }
 
@@ -44,7 +44,7 @@ interface Input {
   readonly program: "flow" | "trap" | "snmp";
   readonly where: SettingName;
   readonly enable: SettingName;
-  /** Where NetObserv's program finds it when nothing is said; undefined: as we do. */
+  /** The default of NetObserv's program for `where`; undefined: the same as ours. */
   readonly theirs: string | undefined;
   /** Names, without prefix, that only this program knows. */
   readonly known: RegExp;
@@ -97,17 +97,17 @@ export function nameSettings(layers: readonly (readonly GivenSetting[])[]): Name
 }
 
 interface Group {
-  /** Those given by another name than the setting's. */
+  /** Settings that were given by another name than their own. */
   readonly aliases: GivenSetting[];
   readonly plain: GivenSetting[];
 }
 
 const newGroup = (): Group => ({ aliases: [], plain: [] });
 
-/** What a name of either prefix means: a setting, the `_FILE` of a secret, or one of these of an instance. */
+/** The meaning of a name of either prefix: a setting, the `_FILE` of a secret, or one of these of an instance. */
 export interface Meaning {
   readonly name: string;
-  /** Whether the setting has another suffix here. */
+  /** True if the setting has another suffix here. */
   readonly isAlias: boolean;
   /** The text that the setting takes for a given one. */
   readonly toText: (text: string) => string;
@@ -232,7 +232,7 @@ function suffixOf(name: string): string {
   return name.slice(name.indexOf("_") + 1);
 }
 
-/** Whether the value of a switch means that it is off, or nothing was said. */
+/** Tells whether the value of a switch means that it is off, or nothing was said. */
 export function isOff(text: string): boolean {
   return /^(?:false|no|0)?$/i.test(text.trim());
 }
@@ -258,7 +258,7 @@ function createReport() {
     result(fromOld: number): Omit<NamedSettings, "groups"> {
       const notes = [...accepted].map(([why, names]) => `${[...names].join(", ")} without effect: ${why}`);
       if (fromOld > 0) notes.unshift(`${fromOld} ${fromOld === 1 ? "setting" : "settings"} by the prefix EF_`);
-      // What belongs to something that is off is not missed.
+      // Settings of something that is off are not missed.
       const missed = missing.filter((one) => isOn(one.switch));
       const byAdvice = new Map<string, Set<string>>();
       for (const { name, advice } of missed) byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(name));

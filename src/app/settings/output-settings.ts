@@ -47,16 +47,16 @@ export interface OutputInstance {
   readonly name: string;
   /** Its values, by the names that the kind's rows have. */
   readonly values: CommonValues;
-  /** Where each of its values comes from, by the full names of the kind's settings; absent: the default. */
+  /** The origin of each of its values, by the full names of the kind's settings; absent: the default. */
   readonly origins: ReadonlyMap<string, string>;
 }
 
-/** What every output that has a queue is set to. */
+/** The settings of every output that has a queue. */
 type OutputValues = Pick<CommonValues, "ENABLE" | "FILTER" | "ROLLUP_FIELDS" | "QUEUE_SIZE"> & Partial<CommonValues>;
 
 /** An output as the settings have it, on or not. */
 export interface OutputSettings<Values = OutputValues> {
-  /** What it is called: `stdout`, `kafka`, `kafka-edge`. */
+  /** The name of the output: `stdout`, `kafka`, `kafka-edge`. */
   readonly name: string;
   readonly values: Values;
   /** Returns the full name of one of its settings: `SVC_OUTPUT_KAFKA__EDGE__TOPIC` for `TOPIC`. */
@@ -133,7 +133,7 @@ export function kindOf(word: StoreWord): StoreKind {
   return outputKinds.find((kind) => kind.word === word) as StoreKind;
 }
 
-/** What the name of a setting of an instance means. */
+/** The meaning of a setting's name that has an instance. */
 export interface InstanceName {
   readonly word: StoreWord;
   readonly instance: string;

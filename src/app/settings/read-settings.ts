@@ -92,13 +92,13 @@ function idleWarnings(settings: Settings): string[] {
 /** Settings and what is worth saying about them. */
 export interface SettingsReading {
   readonly settings: Settings;
-  /** Where each value comes from; `default` where nothing was given. */
+  /** The origin of each value; `default` where nothing was given. */
   readonly origins: ReadonlyMap<SettingName, string>;
   /** Names that start with `SVC_` or `EF_` and mean nothing, each with its origin. */
   readonly unknown: readonly string[];
-  /** What is allowed and probably not meant. */
+  /** Warnings of what is allowed and probably not meant. */
   readonly warnings: readonly string[];
-  /** What is worth a line in the log and asks for nothing. */
+  /** Notes that are worth a line in the log and ask for nothing. */
   readonly notes: readonly string[];
 }
 
@@ -186,7 +186,7 @@ type InstanceScope = Scope & Pick<OutputInstance, "word" | "name">;
 
 const createScope = (show: Scope["show"]): Scope => ({ values: new Map(), origins: new Map(), show });
 
-/** Where a name belongs, and which setting it is there. */
+/** Finds where a name belongs, and which setting it is there. */
 function scopeOf(
   name: string,
   base: Scope,

@@ -24,9 +24,9 @@ interface ComposeVariable {
   readonly unfilled?: string;
 }
 
-/** What Compose fills variables in with. */
+/** The sources from which Compose fills variables in. */
 interface ComposeSurroundings {
-  /** What the shell has. It counts before the file `.env`. */
+  /** The variables of the shell. They count before the file `.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file; undefined: there is none. */
   readonly read: (path: string) => string | undefined;
@@ -137,7 +137,7 @@ function filledText(filled: Filled | undefined): string | undefined {
 /** A text with its variables filled in, or why it cannot be. */
 type Filled = { readonly text: string; readonly unfilled?: string };
 
-/** How deep variables lie in each other at most: `${A:-${B}}` is two. */
+/** The greatest depth of variables within each other: `${A:-${B}}` is two. */
 const maxDepth = 32;
 
 /**
@@ -197,7 +197,7 @@ function filledIn(text: string, lookUp: LookUp): Filled {
   return reasons.length === 0 ? { text: filled } : { text: "", unfilled: reasons.join("; ") };
 }
 
-/** Where the brace is closed that stands at `open`; -1: nowhere. */
+/** Finds where the brace is closed that stands at `open`; -1: nowhere. */
 function closingBrace(text: string, open: number): number {
   let depth = 0;
   for (let at = open; at < text.length; at++) {
@@ -275,7 +275,7 @@ type TextOf = (value: YamlNode) => string;
 
 const isName = (text: string): boolean => /^(?:SVC|EF)_[A-Z]/.test(text);
 
-/** Whether a mapping is an object of Kubernetes. */
+/** Tells whether a mapping is an object of Kubernetes. */
 function isManifest(root: YamlMapping): boolean {
   return scalarBelow(root, "apiVersion") !== undefined && scalarBelow(root, "kind") !== undefined;
 }

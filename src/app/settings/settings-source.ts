@@ -10,14 +10,14 @@ export class SettingsError extends Error {
   }
 }
 
-/** Where the API listens unless the settings say otherwise. */
+/** The address of the API unless the settings say otherwise. */
 export const defaultApi = { ip: "127.0.0.1", port: 8080 } as const;
 
 /** A setting as someone gave it. */
 export interface GivenSetting {
   readonly name: string;
   readonly text: string;
-  /** Where it stands, for messages: `environment`, `flag --svc-api-port`, `netgloss.yml:3:1`. */
+  /** The position of the setting, for messages: `environment`, `flag --svc-api-port`, `netgloss.yml:3:1`. */
   readonly origin: string;
   /** Why the text is empty although something was given: it could not be filled in. */
   readonly unfilled?: string;

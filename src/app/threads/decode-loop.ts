@@ -3,7 +3,7 @@ import { type RingReader } from "../../flow/index.ts";
 import type { WatchAddresses } from "../../enrich/index.ts";
 import { type AddressIndex, type SharedIndexReader } from "../../metadata/index.ts";
 
-/** What decodes the datagrams of the loop. */
+/** A decoder of the datagrams of the loop. */
 interface DatagramDecoder {
   take(this: void, bytes: Buffer, address: string, port: number, receivedAt: number): void;
   /** The lines of the datagrams taken are with the outbox when the call returns. */
@@ -14,13 +14,13 @@ interface DatagramDecoder {
 const batch = 16;
 /** The same in bytes: messages of TCP are long, and the lines of a few of them fill the room that there is. */
 const batchBytes = 24 * 1024;
-/** How long the event loop of the thread waits at most, for calls and timers. */
+/** The longest time that the event loop of the thread waits, for calls and timers, milliseconds. */
 const turnMs = 8;
-/** How long the ring is looked at each millisecond after it was found empty, before the thread sleeps until it is woken. */
+/** Looks at the ring after it was found empty, one each millisecond, before the thread sleeps until it is woken. */
 const looks = 20;
 /** Lines leave after this many looks at the latest: each time wakes the main thread. */
 const looksBeforeFlush = 8;
-/** How long a drain waits for the outputs, as often as it finds no room. */
+/** The wait of a drain for the outputs, as often as it finds no room, milliseconds. */
 const drainMs = 2;
 
 /**
@@ -89,7 +89,7 @@ export class DecodeLoop {
     else setImmediate(this.#run);
   };
 
-  /** @returns whether the ring is empty; else the turn is over, or there is no room for lines. */
+  /** @returns whether the ring is empty; else the cycle is over, or there is no room for lines. */
   #takeSome(): boolean {
     const { take, handOver } = this.#decoder;
     const until = this.#monotonic() + turnMs;

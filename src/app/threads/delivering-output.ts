@@ -7,26 +7,26 @@ import { startThread, SupervisedThread } from "./thread.ts";
 
 type OwnOutput = Pick<StoreOutput, "context" | "word" | "settings">;
 
-/** What the thread of an output to a store is given. */
+/** The data of the thread of an output to a store. */
 export interface OutputThreadData extends OwnOutput {
   /** Begins the identities of the records that it delivers. */
   readonly instance: string;
   readonly logLevel: LogLevel;
 }
 
-/** What it reports by itself. */
+/** A message that it sends by itself. */
 export type OutputNote =
   /** Leases of lines that it needs no more. */
   | { readonly returned: readonly number[] }
-  /** What is wrong with the store; null: it works. */
+  /** The fault of the store; null: it works. */
   | { readonly fault: string | null };
 
-/** How long lines may wait for others on their way to the thread, milliseconds. */
+/** The longest time that lines wait for others on their way to the thread, milliseconds. */
 const gatherMs = 50;
 /** Small enough that batches become nearly full. */
 const leaseBytes = 1024 * 1024;
 
-/** How long what waits is sent when all ends, and how long the rest may take to be put on disk. */
+/** The time for sending what waits when all ends, and the time for putting the rest on disk, milliseconds. */
 const drainMs = 3000;
 const spoolMs = 2000;
 
@@ -135,7 +135,7 @@ export class DeliveringOutput implements Sink, Component {
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/** What no other run of any collector has: 12 random letters and digits, 62 bits. */
+/** Makes a name that no other run of any collector has: 12 random letters and digits, 62 bits. */
 function newInstance(): string {
   return Array.from({ length: 12 }, () => digits[randomInt(digits.length)]).join("");
 }

@@ -10,10 +10,10 @@ import {
 import { LineOutbox, type LineMemory, type OutputReport, createLineMemory } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 
-/** What the thread of Explore is given. */
+/** The data of the thread of Explore. */
 export interface ExploreThreadData {
   readonly explore: EmbeddedExploreConfig;
-  /** Where it finds records. */
+  /** The feed in which it finds records. */
   readonly feed: ExploreFeed;
   readonly logLevel: LogLevel;
 }
@@ -29,12 +29,12 @@ export type Answered<Answer> =
   | { readonly answer: Answer }
   | { readonly refused: { readonly code: ExploreErrorCode; readonly message: string; readonly field?: string } };
 
-/** What the thread reports by itself: what is wrong with the store; null: it works. */
+/** A message that the thread sends by itself: what is wrong with the store; null: it works. */
 export interface ExploreNote {
   readonly fault: string | null;
 }
 
-/** How long chosen lines wait for others, milliseconds. */
+/** The time that chosen lines wait for others, milliseconds. */
 const gatherMs = 100;
 
 /** A sink that passes on all lines, and copies those that it chooses to where Explore finds them. */
@@ -85,10 +85,10 @@ export class SampledSink implements Sink {
   }
 }
 
-/** What lies between the threads that decode and the one of Explore; plain data that goes through `postMessage`. */
+/** Memory between the threads that decode and the one of Explore; plain data that goes through `postMessage`. */
 export interface ExploreFeed {
   readonly sampling: SamplingMemory;
-  /** Of each thread that decodes: the lines that it has chosen. */
+  /** The lines that each thread that decodes has chosen. */
   readonly lines: readonly LineMemory[];
   readonly rates: SamplingRates;
 }

@@ -14,7 +14,7 @@ import type { Component, Health, Log, LogLevel, MetricFamily, Reporting } from "
 import type { ExploreFeed, Answered, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
 import { startThread, SupervisedThread, systemTimers, type Timers } from "./thread.ts";
 
-/** What can be asked of flow records, wherever they are kept. */
+/** Questions about flow records, wherever they are kept. */
 export interface ExploreQuestions {
   /** @throws ExploreError when there is no store at present. */
   status(signal: AbortSignal): Promise<Omit<ExploreStatus, "droppedRows"> & Partial<ExploreStatus>>;
@@ -28,7 +28,7 @@ export interface ExploreQuestions {
 
 const name = "explore";
 const drainMs = 10_000;
-/** How long to wait before a store that could not be opened is tried again: longer each time, up to the last. */
+/** The waits before a store that could not be opened is tried again, milliseconds: longer each time, up to the last. */
 const reopenMs = [1000, 5000, 15_000, 60_000] as const;
 
 /**

@@ -15,7 +15,7 @@ import { postNote, serveThread, threadLog } from "./thread.ts";
 /** The thread has other work, too. */
 const turnMs = 50;
 
-/** Where the thread of Explore finds the lines that those who decode have chosen. */
+/** Reads the lines that the decoding threads have chosen for the thread of Explore. */
 class ExploreInbox {
   readonly #readers: readonly { readonly memory: LineMemory; readonly notes: NoteReader }[];
   readonly #take: (lines: Buffer, records: number) => void;
@@ -43,7 +43,7 @@ class ExploreInbox {
     return true;
   }
 
-  /** Which part of it is full, 0 to 1. */
+  /** Returns the part of it that is full, 0 to 1. */
   backlog(): number {
     return Math.max(
       ...this.#readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes)),
@@ -56,7 +56,7 @@ class ExploreInbox {
 /** Decoding and outputs come first where all want the processor. */
 const niceness = 10;
 
-/** How soon it looks again for lines, and how soon when there were more than this part of the inbox. Each look finds cold caches. */
+/** The wait before the next look for lines, and that after more than this part of the inbox, milliseconds. Each look finds cold caches. */
 const lookMs = 200;
 const soonMs = 20;
 const muchBacklog = 1 / 16;

@@ -9,7 +9,7 @@ import type { SharedIndexHandle } from "../../metadata/index.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 import { outputsOf, type PlainSettings } from "../settings/index.ts";
 
-/** What the receiving thread is given. */
+/** The data of the receiving thread. */
 export interface ReceiveThreadData {
   readonly ip: string;
   readonly ports: readonly number[];
@@ -21,7 +21,7 @@ export interface ReceiveThreadData {
   readonly logLevel: LogLevel;
 }
 
-/** What the receiving thread answers to its start. */
+/** The receiving thread's answer to its start. */
 export interface OpenPorts {
   readonly ports: readonly number[];
   readonly streamPorts: readonly number[];
@@ -46,7 +46,7 @@ interface RingSwitch {
 const refusals = ["full", "share", "standing"] as const;
 type Refusal = (typeof refusals)[number];
 
-/** How many exporters have their drops counted by address: those first dropped, of whom half at most may be invented. */
+/** The most exporters whose drops are counted by address: those first dropped, of whom half at most may be invented. */
 const maxListed = 1000;
 const maxUnknown = maxListed / 2;
 
@@ -108,15 +108,15 @@ export function createRingSwitch(
 export function threadFor(address: string, count: number): number {
   if (count === 1) return 0;
   const value = hashText(address);
-  // Of the low bits alone, addresses in a row would all be even or odd together.
+  // By the low bits alone, addresses in a row would all be even or odd together.
   return ((value ^ (value >>> 15)) >>> 0) % count;
 }
 
-/** What a decoding thread is given. */
+/** The data of a decoding thread. */
 export interface DecodeThreadData {
   readonly settings: PlainSettings;
   readonly elements: readonly CustomElement[];
-  /** How many threads decode. */
+  /** The number of threads that decode. */
   readonly count: number;
   /** For its look into the metadata; absent: there is none. */
   readonly metadata: SharedIndexHandle | undefined;
@@ -125,9 +125,9 @@ export interface DecodeThreadData {
   readonly memory: WorkspaceMemory;
   /** For its lines. */
   readonly lines: LineMemory;
-  /** Which of the threads it is. */
+  /** The number of this thread. */
   readonly number: number;
-  /** Where records for Explore go; absent: there is none. */
+  /** The feed of records for Explore; absent: there is none. */
   readonly explore: ExploreFeed | undefined;
 }
 
@@ -137,7 +137,7 @@ export const slabBytes = 2 * 1024 * 1024;
 const freeSlabs = 24;
 
 /**
- * How many slabs a thread may have: more than the fullest queue can hold, because an output that is stuck must lose its
+ * Returns the most slabs that a thread may have: more than the fullest queue can hold, because an output that is stuck must lose its
  * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
  */
 function slabCount(settings: PlainSettings): number {

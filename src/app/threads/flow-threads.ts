@@ -32,30 +32,30 @@ import {
 import type { ExploreFeed } from "./explore-feed.ts";
 import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 
-/** What the threads get from other parts of the collector. */
+/** The sources that other parts of the collector give to the threads. */
 interface FlowThreadSources {
   /** The user's information elements. */
   readonly elements: readonly CustomElement[];
-  /** How many threads decode, 1 or more. */
+  /** The number of threads that decode, 1 or more. */
   readonly count: number;
   /** Connections of exporters; absent: none. */
   readonly streams: StreamOptions | undefined;
   /** Gives each thread a look into the metadata; absent: there is none. */
   readonly metadata: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
-  /** Where records for Explore go; absent: there is none. */
+  /** The feed of records for Explore; absent: there is none. */
   readonly explore: ExploreFeed | undefined;
   /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
-  /** Where what exporters say once outlives a restart; absent: it does not. */
+  /** Keeps what exporters say once over a restart; absent: it is lost. */
   readonly state: StateStore | undefined;
-  /** Where the collectors of a fleet share what exporters say; absent: this one is alone. */
+  /** Shares what exporters say with the collectors of a fleet; absent: this one is alone. */
   readonly shared: SharedExporters | undefined;
 }
 
 const nothingChanged: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };
 const checkName = "flow";
-/** How long the decoding threads may take, when all ends, for what is in their rings. */
+/** The longest time that the decoding threads may take, when all ends, for what is in their rings, milliseconds. */
 const drainMs = 4000;
 const closeMs = 1000;
 
@@ -140,7 +140,7 @@ export class FlowThreads implements Component {
     return this.#isOpen ? this.#ports : [];
   }
 
-  /** Those of TCP and TLS. */
+  /** Returns the ports of TCP and TLS. */
   streamPorts(): readonly number[] {
     return this.#isOpen ? (this.#streams?.ports.map(({ port }) => port) ?? []) : [];
   }
@@ -153,13 +153,13 @@ export class FlowThreads implements Component {
     this.#receiver.thread()?.post("credentials", credentials);
   }
 
-  /** Those of a thread that is being started again are missing. */
+  /** Returns the exporters. Those of a thread that is being started again are missing. */
   async exporters(): Promise<readonly ExporterView[]> {
     const views = await askAll<readonly ExporterView[]>(this.#decoders, "exporters");
     return views.flat().toSorted((a, b) => a.lastSeen - b.lastSeen);
   }
 
-  /** What passed the interfaces of those that SNMP polls, by whole minutes. */
+  /** Returns what passed the interfaces of those that SNMP polls, by whole minutes. */
   async traffic(): Promise<readonly ExporterTraffic[]> {
     return (await askAll<readonly ExporterTraffic[]>(this.#decoders, "traffic")).flat();
   }
@@ -307,7 +307,7 @@ async function within(action: Promise<unknown> | undefined, ms: number): Promise
   late.abort();
 }
 
-/** What the threads that are alive answer. */
+/** Returns the answers of the threads that are alive. */
 async function askAll<T>(threads: readonly SupervisedThread[], call: string): Promise<readonly T[]> {
   const asked = threads.flatMap((one) => one.thread()?.call<T>(call) ?? []);
   const answers = await Promise.allSettled(asked);

@@ -19,7 +19,7 @@ type FromThread =
 export interface Timers {
   /** Milliseconds of a clock that never goes back; only differences mean something. */
   now(): number;
-  /** Calls `action` once after `ms` milliseconds, in a later turn of the event loop. @returns what cancels the call. */
+  /** Calls `action` once after `ms` milliseconds, in a later cycle of the event loop. @returns what cancels the call. */
   after(ms: number, action: () => void): () => void;
 }
 
@@ -32,9 +32,9 @@ export const systemTimers: Timers = {
   },
 };
 
-/** How a thread is made, and made again. */
+/** The way a thread is made, and made again. */
 interface Supervision {
-  /** Makes a new thread. It must call `onDeath` in a later turn, once, when it has ended without being asked to. */
+  /** Makes a new thread. It must call `onDeath` in a later cycle, once, when it has ended without being asked to. */
   readonly make: (onDeath: () => void) => Thread;
   /** Has the thread do its work. What it throws at the first start fails that. */
   readonly begin: (thread: Thread) => Promise<void>;
@@ -43,7 +43,7 @@ interface Supervision {
   readonly log: Log;
 }
 
-/** How long to wait before a thread that died is started again: longer each time, up to the last. */
+/** The waits before a thread that died is started again, milliseconds: longer each time, up to the last. */
 const restartMs = [0, 100, 1000, 10_000] as const;
 /** When a thread has worked for longer than this, its death is followed by the shortest wait again. */
 const healthyMs = 60_000;
@@ -70,7 +70,7 @@ type State =
  *                      │  ↓                       ↓      │
  *                      └─ waiting ←───────────────┴──────┘       stop: each → stopped, working → finishing → stopped
  *
- * What arrives for a thread that is not the one of the state (a `begin` that settles late, a death after the end) changes
+ * An event for a thread that is not the one of the state (a `begin` that completes late, a death after the end) changes
  * nothing. At the first start, a failure leads to `stopped`.
  */
 export class SupervisedThread {
@@ -193,7 +193,7 @@ async function finishing(finish: Promise<void>, ms: number, timers: Timers, log:
   }
 }
 
-/** What a thread answers, by name. What a handler returns or throws is copied to the caller. */
+/** The answers of a thread, by name. The result or error of a handler is copied to the caller. */
 type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 /** Serves the calls of the thread that started this one. */
@@ -241,7 +241,7 @@ interface ThreadOptions {
   readonly name: string;
   /** The file that the thread runs; it serves calls by `serveThread`. */
   readonly entry: URL;
-  /** What the thread is given. */
+  /** The data that the thread is given. */
   readonly data: unknown;
   readonly log: Log;
   readonly onNote?: (note: unknown) => void;

@@ -31,13 +31,13 @@ import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
 
-/** Where values come from that no exporter or device has sent. */
+/** Matches the sources of values that no exporter or device has sent. */
 const addedBy =
   /^(?:metadata|MaxMind|derived|interface file|application files|locality|DSCP names|port names|sampling|DNS|rollup|flow\.\w+)\b/;
 
 const isAdded = (source: string): boolean => source.split(/[;,]/).every((part) => addedBy.test(part.trim()));
 
-/** What `GET /api/v1/fields` answers: the names that records have, and those that filters know as well. */
+/** Answers `GET /api/v1/fields`: the names that records have, and those that filters know as well. */
 export function fieldsView(): CollectorAnswer<"listFields"> {
   return {
     fields: recordFields.map(({ name, type, isArray, unit, description, source }) => ({
@@ -60,11 +60,11 @@ export function fieldsView(): CollectorAnswer<"listFields"> {
 }
 
 const maxFollowers = 64;
-/** How often those who follow are sent what has changed, and something at all, milliseconds. */
+/** The time between two messages of changes to those who follow, and between any two messages, milliseconds. */
 const sendMs = 250;
 const aliveMs = 5_000;
 
-/** What `GET /api/v1/progress` answers. */
+/** Answers `GET /api/v1/progress`. */
 function tasksView(progress: Progress): CollectorAnswer<"listTasks"> {
   return { tasks: progress.tasks() };
 }
@@ -110,7 +110,7 @@ async function* lines(
   }
 }
 
-/** What `GET /api/v1/enrich/sources` answers. */
+/** Answers `GET /api/v1/enrich/sources`. */
 function sourcesView(sources: Sources | undefined): CollectorAnswer<"listSources"> {
   return { enabled: sources !== undefined, sources: sources?.states() ?? [] };
 }
@@ -137,7 +137,7 @@ function diffView({ added, changed, removed, ...diff }: SourceDiff): unknown {
   return { ...diff, added: plain(added), changed: plain(changed), removed: plain(removed) };
 }
 
-/** What metadata calls an exporter: the name of the most specific entry that has one and applies to exporters. */
+/** Returns the name of an exporter by metadata: that of the most specific entry that has one and applies to exporters. */
 export function exporterName(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
   const address = parseAddress(text);
   if (metadata === undefined || address === undefined) return undefined;
@@ -177,7 +177,7 @@ function ownAddresses(ip: string): readonly string[] {
   return fitting.length > 0 ? fitting.map(({ address }) => address) : ["127.0.0.1"];
 }
 
-/** What the views show; what is undefined is not part of this collector. */
+/** The parts that the views show; a part that is undefined is not in this collector. */
 interface CollectorViewsParts {
   readonly settings: Settings;
   readonly exporters: Omit<ExportersViewParts, "ip">;

@@ -7,7 +7,7 @@ import type { Clock, Metrics } from "../../base/report/index.ts";
 const maxListeners = 16;
 const maxRate = 10_000;
 const defaultRate = 100;
-/** How often what has come is sent, and how often a listener hears of the counts or gets an empty line, milliseconds. */
+/** The time between two sends of what has come, and between two messages of the counts or two empty lines, milliseconds. */
 const sendMs = 100;
 const noteMs = 1_000;
 

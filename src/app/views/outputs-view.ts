@@ -6,7 +6,7 @@ import type { DeliveringOutput } from "../threads/delivering-output.ts";
 import { storeOutput } from "../outputs/store-outputs.ts";
 import { testOutput } from "../outputs/test-output.ts";
 
-/** What an output has counted in this run. */
+/** The counts of an output in this run. */
 type OutputCounts = Pick<OutputView, "deliveredRecords" | "droppedRecords" | "drops" | "queueBytes">;
 
 /**
@@ -42,7 +42,7 @@ function outputCounts(families: readonly FamilyReading[]): (output: string) => O
 type OutputsView = CollectorAnswer<"listOutputs">;
 export type OutputView = OutputsView["outputs"][number];
 
-/** What `GET /api/v1/outputs` answers: all outputs that are on, those to files and pipes by their readiness and their counts. */
+/** Answers `GET /api/v1/outputs`: all outputs that are on, those to files and pipes by their readiness and their counts. */
 export async function outputsView(
   stores: readonly DeliveringOutput[],
   checks: readonly Check[],
@@ -60,7 +60,7 @@ type CountsOf = ReturnType<typeof outputCounts>;
 async function storeView(store: DeliveringOutput, countsOf: CountsOf): Promise<OutputView> {
   const state = (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const };
   const counts = countsOf(state.name);
-  // What its thread says of the rest is newer.
+  // The answer of its thread about the rest is newer.
   const lost = counts && { droppedRecords: counts.droppedRecords, drops: counts.drops };
   return { ...state, ...lost, canTest: true };
 }

@@ -17,7 +17,7 @@ interface LossRow {
   readonly recovered?: string;
 }
 
-/** What the sequence numbers of a protocol count; sFlow and NetFlow v9 count datagrams. */
+/** The unit of the sequence numbers of a protocol; sFlow and NetFlow v9 count datagrams. */
 const sequenceUnits: Readonly<Record<string, Unit>> = {
   netflow5: "records",
   netflow7: "records",
@@ -64,7 +64,7 @@ const lossRows: readonly LossRow[] = [
 const recordsMetric = "netgloss_flow_records_total";
 const datagramsMetric = "netgloss_flow_datagrams_total";
 
-/** How far rates and recent losses look back, and how close two samples may be, milliseconds. */
+/** The window of rates and recent losses, and the least time between two samples, milliseconds. */
 const windowMs = 300_000;
 const sampleMs = 2_000;
 
@@ -77,7 +77,7 @@ interface Sample {
 }
 
 /**
- * What `GET /api/v1/overview` answers. A request reads the counters, at most every two seconds. Rates and recent losses are computed
+ * Answers `GET /api/v1/overview`. A request reads the counters, at most every two seconds. Rates and recent losses are computed
  * from the readings of the last five minutes, so the first answer has none.
  */
 export function createOverview(metrics: Metrics, clock: Clock): () => Promise<Overview> {

@@ -74,7 +74,7 @@ async function readManifest(path: string): Promise<Manifest | undefined> {
   }
 }
 
-/** What the build put into the pages, as it noted it; nothing where they have not been built. */
+/** Reads the packages that the build put into the pages, as it noted them; nothing where they have not been built. */
 async function readBundled(path: string): Promise<readonly ShippedPackage[]> {
   try {
     const noted = JSON.parse(gunzipSync(await readFile(path)).toString("utf8")) as readonly BundledPackage[];
@@ -84,7 +84,7 @@ async function readBundled(path: string): Promise<readonly ShippedPackage[]> {
   }
 }
 
-/** Where the settings of a collector come from. */
+/** The origin of the settings of a collector. */
 export interface SettingsPlace {
   readonly reading: SettingsReading;
   /** Reads the same places again. @throws SettingsError */

@@ -2,17 +2,17 @@ import type { CollectorAnswer, ListView, SnmpOperations, StreamPage } from "../.
 import { type Snmp, waitFor, type DefinitionsPreview } from "../../snmp/index.ts";
 import type { Progress } from "../../base/report/index.ts";
 
-/** What `GET /api/v1/snmp/discovery` answers. */
+/** Answers `GET /api/v1/snmp/discovery`. */
 export function discoveryView(snmp: Snmp | undefined): CollectorAnswer<"getDiscovery"> {
   return { enabled: snmp?.networks !== undefined, ...snmp?.networks?.view() };
 }
 
-/** What `GET /api/v1/snmp/candidates` answers. */
+/** Answers `GET /api/v1/snmp/candidates`. */
 export async function candidatesView(snmp: Snmp | undefined): Promise<CollectorAnswer<"listCandidates">> {
   return { enabled: snmp?.candidates !== undefined, candidates: (await snmp?.candidates?.view()) ?? [] };
 }
 
-/** What `GET /api/v1/snmp/definitions` answers. */
+/** Answers `GET /api/v1/snmp/definitions`. */
 export async function previewDefinitions(
   snmp: Snmp | undefined,
   progress: Progress,
@@ -55,7 +55,7 @@ async function during<T>(
   }
 }
 
-/** What `GET /api/v1/snmp/devices` answers. */
+/** Answers `GET /api/v1/snmp/devices`. */
 export function devicesView(snmp: Snmp | undefined): ListView {
   return {
     head: () => ({ enabled: snmp !== undefined }),

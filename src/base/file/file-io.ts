@@ -34,7 +34,7 @@ import {
 } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Which content a file has, as far as can be seen without reading it. */
+/** The identity of a file's content, as far as it can be seen without reading it. */
 export interface FileStamp {
   /** Bytes. */
   readonly size: number;
@@ -135,7 +135,7 @@ export function errorCode(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
-/** Whether the error is that of a file that is not there. */
+/** Tells whether the error is that of a file that is not there. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
 }

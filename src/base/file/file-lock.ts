@@ -20,7 +20,7 @@ export interface FileLock {
   release(): Promise<void>;
 }
 
-/** Who holds a lock, as the advisory file in the same folder says. */
+/** The holder of a lock, as the advisory file in the same folder says. */
 interface Holder {
   readonly pid: number;
   readonly host: string;

@@ -10,13 +10,13 @@ export interface KeptFile {
   readonly path: string;
 }
 
-/** What is to happen to the content that a save replaces. */
+/** The plan for the content that a save replaces. */
 interface KeepPlan {
   /** The content that was read or written last; undefined when there was none. Any other is a person's, and is kept. */
   readonly expected: FileStamp | undefined;
-  /** Where the expected content is kept if a person wrote it; undefined when it was written by a save. */
+  /** The path for the expected content if a person wrote it; undefined when it was written by a save. */
   readonly originalPath: string | undefined;
-  /** Where content that is not expected is kept. */
+  /** The path for content that is not expected. */
   readonly editedPath: string;
   /** A name in the same folder that nothing has. */
   readonly asidePath: string;
@@ -105,7 +105,7 @@ export async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void>
   }
 }
 
-/** Whether a name is one of this file's. */
+/** Tells whether a name is one of this file's. */
 export async function isInode(io: FileIo, path: string, { inode, device }: FileStamp): Promise<boolean> {
   const there = await io.linkState(path).catch(() => undefined);
   return there?.inode === inode && there.device === device;
@@ -150,7 +150,7 @@ const newFileMode = 0o644;
 /** Errors that say "not to you" or "not on this file system" about an owner or a mode. */
 const notPermitted: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
-/** What a save was doing. */
+/** The step that a save was at. */
 export type SaveStep =
   | "state"
   | "open_folder"
@@ -210,9 +210,9 @@ interface ReplacePlan {
 
 /** The paths of one save, and what is to happen to the content before it. */
 export interface SavePlan extends ReplacePlan, KeepPlan {
-  /** Where an image of the new content may lie while the file is overwritten; undefined when there is no such place. */
+  /** The path for an image of the new content while the file is overwritten; undefined when there is no such place. */
   readonly imagePath: string | undefined;
-  /** Whether it is known that the file cannot be replaced, only overwritten. */
+  /** True if it is known that the file cannot be replaced, only overwritten. */
   readonly isInPlace: boolean;
 }
 
@@ -221,7 +221,7 @@ export interface SavedFile {
   /** Content of a person's that was replaced, and where it is now. */
   readonly kept: readonly KeptFile[];
   readonly alarms: readonly SaveAlarm[];
-  /** Whether the file was overwritten, because it cannot be replaced. */
+  /** True if the file was overwritten, because it cannot be replaced. */
   readonly isInPlace: boolean;
 }
 

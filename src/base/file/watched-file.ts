@@ -35,7 +35,7 @@ export function runAfter(action: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** What a watched file is handed to. */
+/** A receiver of a watched file. */
 interface FileTaker {
   /** Takes the content; throws when it is of no use, and then what was taken before stays. */
   take(this: void, bytes: Uint8Array): void;

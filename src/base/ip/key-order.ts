@@ -182,7 +182,7 @@ const blankNames: Readonly<Record<string, string>> = {
 export type KeyKind = "ip" | "cidr" | "range";
 
 /**
- * What a metadata entry is keyed by: an address, a prefix or a range. Two keys are the same when kind and value are,
+ * The key of a metadata entry: an address, a prefix or a range. Two keys are the same when kind and value are,
  * so `10.0.0.1`, `10.0.0.1/32` and `10.0.0.1-10.0.0.1` are three keys.
  */
 export interface Key {
@@ -215,7 +215,7 @@ export function parseKey(text: string): Key {
   return addressKey(address);
 }
 
-/** Whether a text that was read as this key spells it by IPv4-mapped addresses: `::ffff:192.0.2.1`. */
+/** Tells whether a text that was read as this key spells it by IPv4-mapped addresses: `::ffff:192.0.2.1`. */
 export function isMappedSpelling(text: string, { family }: Key): boolean {
   return family === 4 && text.includes(":");
 }
@@ -310,7 +310,7 @@ export function compareSpecificity(a: Key, b: Key): number {
   return compareKeys(a, b);
 }
 
-/** Whether `inner` lies within `outer`: same family, first and last address both inside. */
+/** Tells whether `inner` lies within `outer`: same family, first and last address both inside. */
 export function keyContains(outer: Key, inner: Key): boolean {
   return outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last;
 }

@@ -26,14 +26,14 @@ async function endStalledSessions(sql: Sql): Promise<number> {
 const firstMs = 100;
 const mostMs = 5000;
 
-/** How long to wait after this many failures in a row, in milliseconds: longer each time, and never the same for two collectors. */
+/** Returns the wait after this many failures in a row, in milliseconds: longer each time, and never the same for two collectors. */
 export function nextDelay(failures: number, random: () => number): number {
   return Math.min(firstMs * 2 ** Math.min(failures, 10), mostMs) * (0.5 + random() / 2);
 }
 
 export interface FollowerOptions {
   readonly access: DatabaseAccess;
-  /** What the database is called in the log. */
+  /** The name of the database in the log. */
   readonly what: string;
   /** A session was made: what is needed before it is of use. When it fails, the session is given up. */
   readonly connected: (session: Session) => Promise<void>;

@@ -14,14 +14,14 @@ export interface Schema {
   /** The table of that schema which holds the steps that were made. */
   readonly table: string;
   readonly steps: readonly SchemaStep[];
-  /** What a person runs to make them, for a message. */
+  /** The command by which a person makes them, for a message. */
   readonly command: string;
 }
 
 /** For making tables; an index of millions of rows takes a while. */
 export const migrateMs = 600_000;
 
-/** Of the advisory lock under which one of several collectors migrates: "netgloss" as bytes, cut. */
+/** The key of the advisory lock under which one of several collectors migrates: "netgloss" as bytes, cut. */
 const lockKey = 0x6e65_7467;
 
 /** The schema cannot be used; trying again does not help. */

@@ -5,7 +5,7 @@ import type { Sql } from "postgres";
 import type postgres from "postgres";
 import { quote } from "../text/index.ts";
 
-/** How the connection is encrypted, by the names of libpq's `sslmode`. `require` encrypts without knowing the server. */
+/** The encryption of the connection, by the names of libpq's `sslmode`. `require` encrypts without knowing the server. */
 type TlsMode = "disable" | "require" | "verify-ca" | "verify-full";
 
 interface ServerPlace {
@@ -13,7 +13,7 @@ interface ServerPlace {
   readonly port: number;
 }
 
-/** Where a database is and who asks it, as a connection URL says. */
+/** The address of a database and who asks it, as a connection URL says. */
 export interface ServerAddress {
   /** In the order in which they are tried. A host that begins with `/` is the folder of a socket. */
   readonly places: readonly ServerPlace[];
@@ -107,7 +107,7 @@ export function showDatabase({ places, database }: ServerAddress): string {
   return `postgresql://${places.map(showPlace).join(",")}/${database}`;
 }
 
-/** What proves the server, and the collector to it: the contents of PEM files. */
+/** Certificates and keys that prove the server, and the collector to it: the contents of PEM files. */
 export interface TlsFiles {
   /** Undefined: the authorities that Node knows. */
   readonly ca?: string | undefined;
@@ -187,7 +187,7 @@ async function closed(socket: Socket): Promise<never> {
   throw new Error("the server closed the connection");
 }
 
-/** How sessions are opened. */
+/** The way sessions are opened. */
 export interface DatabaseAccess {
   readonly address: ServerAddress;
   readonly files: TlsFiles;
@@ -195,7 +195,7 @@ export interface DatabaseAccess {
   readonly timeoutMs: number;
   /** The longest wait for a lock that another session holds. */
   readonly lockTimeoutMs: number;
-  /** What the server shows as the name of its client. */
+  /** The name of its client that the server shows. */
   readonly applicationName: string;
 }
 
@@ -222,7 +222,7 @@ export interface SessionListeners {
   readonly onEnd?: () => void;
 }
 
-/** What the server keeps to in sessions of ours: how soon it lets go of a collector that is gone. */
+/** Settings of the server for our sessions: how soon it lets go of a collector that is gone. */
 const sessionSettings = {
   /** A transaction in which nothing happens, with its locks. */
   idle_in_transaction_session_timeout: "10s",
@@ -354,7 +354,7 @@ function sessionOn(
     end();
   };
   socket.once("close", () => {
-    // What runs fails by this; what is asked afterwards by the end of the client.
+    // Queries under way fail by this; those asked afterwards fail by the end of the client.
     socket.emit("error", why ?? new Error("the server closed the connection"));
     close(why);
   });

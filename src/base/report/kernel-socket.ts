@@ -14,7 +14,7 @@ export interface KernelSocket {
   readonly inode: number;
 }
 
-/** What the kernel says of the UDP sockets bound to a port. */
+/** The counts of the kernel for the UDP sockets bound to a port. */
 export type KernelPort = Pick<KernelSocket, "drops" | "queued">;
 
 /** The tables of Linux; elsewhere there are none. */

@@ -87,7 +87,7 @@ function* linesOneByOne(family: FamilyReading): Generator<string> {
   for (const sample of family.samples) yield lineOf(nameOf(sample), sample[1]);
 }
 
-/** Of many series most have the value of the one before, and the end of its line. */
+/** Makes a writer of lines. In many series most values equal the one before, as does the end of their lines. */
 function createLineWriter(): (name: string, value: number) => string {
   let last: number | undefined;
   let ending = "";
@@ -98,11 +98,11 @@ function createLineWriter(): (name: string, value: number) => string {
   };
 }
 
-/** A piece is about this long, so that nobody has to put together, or to copy, a long answer at once. */
+/** A chunk is about this long, so that nobody has to put together, or to copy, a long answer at once. */
 const pieceLength = 65_536;
 
 /**
- * Metrics in the Prometheus text format 0.0.4, in pieces.
+ * Metrics in the Prometheus text format 0.0.4, in chunks.
  *
  * @param afterEach is awaited where it gives a promise.
  * @throws Error when a reading has a label that the metric has not.
@@ -293,7 +293,7 @@ export interface Histogram {
 
 /**
  * One value that is read when the metrics are: a plain number, or one for each set of labels. A generator of many is read
- * piece by piece, so that a scrape does not hold the event loop; it gives each set of labels once.
+ * chunk by chunk, so that a scrape does not hold the event loop; it gives each set of labels once.
  */
 export type Reading = number | Iterable<readonly [Labels, number]>;
 
@@ -319,15 +319,15 @@ export interface Metrics {
   /** All metrics in the Prometheus text format 0.0.4. */
   render(): Promise<string>;
   /**
-   * The same in pieces, for an answer: thousands of devices make megabytes. What is a plain number or a list is as it was when the
-   * first piece was asked for; readings by a generator are made with their piece.
+   * The same in chunks, for an answer: thousands of devices make megabytes. What is a plain number or a list is as it was when the
+   * first chunk was asked for; readings by a generator are made with their chunk.
    */
   pieces(): AsyncIterable<string>;
   /** The current value of one time series; undefined when there is none with exactly these labels. */
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
-/** A scrape reads this many series, or writes this many lines, before it gives the event loop its turn. */
+/** A scrape reads this many series, or writes this many lines, before it yields to the event loop. */
 const stepsInOneTurn = 1000;
 
 export function createMetrics(): Metrics {

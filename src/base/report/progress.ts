@@ -1,6 +1,6 @@
 import type { Clock } from "./reporting.ts";
 
-/** What takes a while; a check is a dry run. */
+/** The kinds of work that takes a while; a check is a dry run. */
 type TaskKind =
   | "import"
   | "import-check"
@@ -15,15 +15,15 @@ export interface TaskView {
   /** Unique in this run. */
   readonly id: number;
   readonly kind: TaskKind;
-  /** What it is about, a few words. */
+  /** The subject, a few words. */
   readonly subject: string;
-  /** Who asked for it; absent: nobody is known. */
+  /** The name of who asked for it; absent: nobody is known. */
   readonly by?: string;
-  /** What is being done now: `reading`, `comparing`, `saving`. */
+  /** The work that is done now: `reading`, `comparing`, `saving`. */
   readonly step: string;
-  /** How far the step is, in its units. */
+  /** The progress of the step, in its units. */
   readonly done: number;
-  /** How many there are; absent: not known beforehand. */
+  /** The total number of units; absent: not known beforehand. */
   readonly total?: number;
   readonly unit: string;
   /** Milliseconds since the epoch. */
@@ -34,14 +34,14 @@ export interface TaskView {
 export interface Task {
   /** Begins the next step. */
   step(name: string, unit: string, total?: number): void;
-  /** How far the step is in all. */
+  /** Sets how far the step is in all. */
   reached(done: number): void;
   end(): void;
 }
 
 type Changing = { -readonly [Name in keyof TaskView]: TaskView[Name] };
 
-/** What is under way that takes more than a second now and then. */
+/** Lists work under way that takes more than a second now and then. */
 export class Progress {
   readonly #clock: Pick<Clock, "now">;
   readonly #running = new Map<number, Changing>();

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type * as Pino from "pino";
 import type { Metrics } from "./metrics.ts";
 
-/** Where time comes from. Tests pass their own. */
+/** The source of time. Tests pass their own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -17,11 +17,11 @@ export const systemClock: Clock = {
 
 export interface Check {
   readonly name: string;
-  /** Whether the part does its work. One that is not ready makes `/readyz` answer 503. */
+  /** True if the part does its work. One that is not ready makes `/readyz` answer 503. */
   readonly ready: boolean;
   /** It is ready, but something is lost or missing: `detail` says what. */
   readonly degraded?: boolean;
-  /** What an operator should know, one line. */
+  /** The note for an operator, one line. */
   readonly detail?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Health {
   /** Sets or replaces the check of this name. */
   set(check: Check): void;
   isReady(): boolean;
-  /** Whether it is ready, but not all of it works. */
+  /** Tells whether it is ready, but not all of it works. */
   isDegraded(): boolean;
   /** All checks, in the order in which they were first set. */
   checks(): readonly Check[];
@@ -72,7 +72,7 @@ export function listenFault(error: unknown): string {
 }
 
 /**
- * How many lines a log may get: some at once, and more with each second.
+ * Limits the lines of a log: some at once, and more with each second.
  *
  * @returns takes one from the budget; false when it is used up.
  */
@@ -95,7 +95,7 @@ interface ErrorField {
   /** The message, and those of its causes that it does not repeat. */
   readonly message: string;
   readonly code?: string | number;
-  /** Where it was thrown, for a bug: for what an operator can fix, the message is enough. */
+  /** The position where it was thrown, for a bug: for what an operator can fix, the message is enough. */
   readonly stack?: readonly string[];
 }
 
@@ -103,12 +103,12 @@ interface ErrorField {
 const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
 const maxCauses = 5;
 
-/** Whether an error is no fault of the program, so that its message is enough. */
+/** Tells whether an error is no fault of the program, so that its message is enough. */
 export function isExpected(error: unknown): error is Error {
   return error instanceof Error && !bugs.some((bug) => error instanceof bug);
 }
 
-/** What the log shows of something thrown: every message once. */
+/** Describes something thrown for the log: every message once. */
 export function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
   const { code } = thrown as { code?: unknown };
@@ -275,7 +275,7 @@ export async function stopComponents(components: readonly Component[], log: Log)
   }
 }
 
-/** What every room is given to report by. */
+/** The means by which every room reports. */
 export interface Reporting {
   readonly log: Log;
   readonly metrics: Metrics;

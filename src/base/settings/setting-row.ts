@@ -32,7 +32,7 @@ export interface Need {
   readonly is?: string;
   /** Further conditions: other settings, with the values that they have then. */
   readonly when?: Readonly<Record<string, readonly unknown[]>>;
-  /** What others must be: `set`, or a value. */
+  /** The values that others must have: `set`, or a value. */
   readonly must: Readonly<Record<string, string | boolean>>;
 }
 
@@ -114,7 +114,7 @@ export function oddities(rows: SettingRows, valueOf: ValueOf): string[] {
   });
 }
 
-/** Whether a value is more than nothing: neither false nor empty. */
+/** Tells whether a value is more than nothing: neither false nor empty. */
 export function isSet(value: unknown): boolean {
   if (value instanceof Secret) return value.isSet;
   if (value instanceof Map) return value.size > 0;

@@ -1,8 +1,8 @@
 import { Secret } from "../text/index.ts";
 
-/** How the text of a setting becomes a value. Every source of settings carries text. */
+/** Turns the text of a setting into a value. Every source of settings carries text. */
 export interface SettingType<T> {
-  /** What a value looks like, as a noun: "an integer from 0 to 65535". */
+  /** The form of a value, as a noun: "an integer from 0 to 65535". */
   readonly expected: string;
   /** @returns undefined when the text is not such a value. */
   parse(text: string): T | undefined;
@@ -40,7 +40,7 @@ export function int(min: number, max: number, unit = ""): SettingType<number> {
   };
 }
 
-/** What another type takes, or the one word. */
+/** Takes what another type takes, or the one word. */
 export function orWord<const Word extends string, T>(word: Word, type: SettingType<T>): SettingType<Word | T> {
   return {
     expected: `${word}, or ${type.expected}`,

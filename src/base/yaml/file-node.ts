@@ -16,7 +16,7 @@ export interface ShapeFinding extends TextPosition {
   /** The key of the outermost mapping behind which it stands, as the text has it. */
   readonly outermost: string | number | undefined;
   readonly message: string;
-  /** What was probably meant. */
+  /** The text that was probably meant. */
   readonly suggestion: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export class FileNode {
   readonly #each: string | undefined;
   readonly #keyAt: number;
   readonly #valueAt: number;
-  /** Whether an alias or a merge brought it here: then it has the position of the key that took it. */
+  /** True if an alias or a merge brought it here: then it has the position of the key that took it. */
   readonly #isElsewhere: boolean;
   /** Its fields, once they were asked for. */
   #fields: readonly FileNode[] | undefined;
@@ -116,7 +116,7 @@ export class FileNode {
     return isNullNode(this.node);
   }
 
-  /** Whether it says nothing: null, or an empty text. */
+  /** True if it says nothing: null, or an empty text. */
   get isAbsent(): boolean {
     return this.isNull || (this.node.kind === "scalar" && this.node.text === "");
   }
@@ -154,7 +154,7 @@ export class FileNode {
     this.error(`expected ${what}, found ${describe(this.node)}`, undefined, this.isNull ? "key" : "value");
   }
 
-  /** Whether it stands behind a key of a record, whose messages its parts may do without. */
+  /** True if it stands behind a key of a record, whose messages its parts may do without. */
   get isField(): boolean {
     return typeof this.step === "string" && this.#each === undefined;
   }

@@ -1,7 +1,7 @@
 import { unsupported, type YamlScalar } from "./yaml-node.ts";
 import { hasUnprintable } from "./yaml-writer.ts";
 
-/** What stands between double quotes, with the escapes that are common. @throws UnsupportedYaml for others. */
+/** Reads the text between double quotes, with the escapes that are common. @throws UnsupportedYaml for others. */
 function unescape(raw: string): string {
   return raw.replaceAll(
     /\\(?:(["\\nrt])|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U(000[0-9A-Fa-f]{5}|0010[0-9A-Fa-f]{4})|[^])/g,
@@ -26,9 +26,9 @@ const shortEscapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\
 export interface PlainCursor {
   /** Begins at the start of a text. */
   begin(text: string): void;
-  /** Whether a sign stands here. */
+  /** Tells whether a sign stands here. */
   isAt(sign: number): boolean;
-  /** Whether a dash stands here that begins an item. */
+  /** Tells whether a dash stands here that begins an item. */
   isItem(): boolean;
   /** Offset of the next character. */
   at: number;
@@ -45,7 +45,7 @@ export interface PlainCursor {
   scalar(isInFlow: boolean): YamlScalar;
   /** The key of a mapping here, up to and including its colon. */
   key(isInFlow: boolean): YamlScalar;
-  /** Whether a key stands here. */
+  /** Tells whether a key stands here. */
   isKey(): boolean;
 }
 
@@ -59,7 +59,7 @@ export function createPlainCursor(): PlainCursor {
     if (c === lineFeed) return 1;
     return c === carriageReturn && code(at + 1) === lineFeed ? 2 : 0;
   };
-  /** Whether a line, or the text, ends here. */
+  /** Tells whether a line, or the text, ends here. */
   const isLineEnd = (at: number): boolean => at >= text.length || breakHere(at) > 0;
   const isBlankOrEnd = (at: number): boolean => code(at) === blank || isLineEnd(at);
 
@@ -150,7 +150,7 @@ export function createPlainCursor(): PlainCursor {
     return made(start, found, true);
   };
 
-  /** Whether the key that was looked for last is of ASCII alone. */
+  /** True if the key that was looked for last is of ASCII alone. */
   let isAsciiKey = true;
 
   /** Offset of the colon behind the plain key that starts here; -1 when there is none on this line. */
@@ -273,7 +273,7 @@ const beyondAscii = 0x80;
 /** Behind it the colon of a key must not be looked for (YAML 1.2 section 7.4.2 has 1024). */
 const longestKey = 500;
 
-// What a character of ASCII may be to a plain scalar.
+// Classes of ASCII characters in a plain scalar.
 const harmless = 0;
 const control = 1;
 /** Ends a scalar in flow style. */
@@ -285,7 +285,7 @@ kinds.fill(control, 0, blank);
 kinds[del] = control;
 for (const sign of ",[]{}") kinds[sign.charCodeAt(0)] = flowSign;
 for (const sign of " #:") kinds[sign.charCodeAt(0)] = watched;
-/** What a plain scalar must not begin with. */
+/** Characters that a plain scalar must not begin with. */
 const isIndicator = new Uint8Array(beyondAscii);
 for (const sign of "-?:,[]{}#&*!|>'\"%@` ") isIndicator[sign.charCodeAt(0)] = 1;
 
@@ -293,7 +293,7 @@ function isControl(c: number): boolean {
   return c < blank || c === del;
 }
 
-/** Whether a plain scalar may begin with a character. Of those with a dash, numbers may. */
+/** Tells whether a plain scalar may begin with a character; with a dash only where a digit follows. */
 function isFirst(c: number, next: number): boolean {
   if (c >= beyondAscii) return true;
   if (c === dash) return next >= 0x30 && next <= 0x39;

@@ -9,7 +9,7 @@ import {
   type YamlSequence,
 } from "./yaml-node.ts";
 
-/** What the fast reader found in a text. */
+/** The result of the fast reader for a text. */
 export interface PlainYaml {
   /** Undefined for a text that says nothing. */
   readonly root: YamlNode | undefined;
@@ -145,7 +145,7 @@ function createDocumentReader(): DocumentReader {
     return pairs.mapping(start);
   };
 
-  /** What stands behind a key: a node on its line, or a block on the next ones. */
+  /** Reads the value behind a key: a node on its line, or a block on the next ones. */
   const valueOf = (key: YamlScalar, indent: number): YamlNode => {
     if (cursor.toValue()) {
       const node = inline(false);

@@ -23,13 +23,13 @@ import { createPlainYamlReader, plainYamlSteps } from "./plain-yaml.ts";
 /** Levels of a composed node. Less than the parser allows, so that what is written back can be read again. */
 const maxDepth = 50;
 
-/** How much aliases may add to a text, in units of {@link YamlNode} weight, however small the text is. */
+/** The weight that aliases may always add to a text, in units of {@link YamlNode} weight, however small the text is. */
 const freeAliasWeight = 16 * 1024 * 1024;
 
-/** What aliases of a text, or of its parts that are composed one after the other, refer to. */
+/** The anchors to which aliases of a text, or of its parts that are composed one after the other, refer. */
 interface YamlAnchors {
   readonly nodes: Map<string, YamlNode | "open">;
-  /** What aliases stand for so far, and may. */
+  /** The weight that aliases stand for so far, and may. */
   weight: number;
   readonly maxWeight: number;
 }
@@ -270,7 +270,7 @@ function wholeOf(text: string): Cut {
 }
 
 function cutText(text: string): Iterable<Cut> {
-  // What stands before the first sign of the outermost collection: marks, directives, comments.
+  // The text before the first sign of the outermost collection: marks, directives, comments.
   const head =
     /^(?:\uFEFF|---[ \t]*(?:#.*)?\r?\n|---[ \t]+(?=[[{])|%.*\r?\n|[ \t]*(?:#.*)?\r?\n)*([ \t]*)(?=[^ \t\r\n])/.exec(
       text,
@@ -302,7 +302,7 @@ function* cutFlow(text: string, first: number): Generator<Cut, void> {
   const closing = opening === "{" ? "}" : "]";
   let start = 0;
   let depth = 0;
-  /** Whether a quote that comes now begins a scalar, and is not a sign of one. */
+  /** True if a quote that comes now begins a scalar, and is not a sign of one. */
   let begins = true;
   // A part goes from its comma on, in whose place the bracket is, so that columns stay.
   const cut = (end: number, close: string): Cut => {

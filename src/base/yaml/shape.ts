@@ -24,7 +24,7 @@ export function shapeTable({ rows }: Shape<unknown>): string {
 }
 
 /**
- * What a value of a file must be. `read` gives the typed value; of a list or mapping the parts that are right. It reports what is wrong,
+ * The form of a value of a file. `read` gives the typed value; of a list or mapping the parts that are right. It reports what is wrong,
  * and gives undefined when nothing is left.
  */
 export class Shape<T> {
@@ -60,16 +60,16 @@ export class Shape<T> {
   }
 }
 
-/** What a shape reads. */
+/** The type that a shape reads. */
 export type ShapeValue<S> = S extends Shape<infer T> ? T : never;
 
-/** How a scalar is read. */
+/** Options of how a scalar is read. */
 interface ScalarOptions {
   /** Names of which a near one is suggested. */
   readonly near?: () => Iterable<string>;
-  /** Whether what stands there may be a secret, so that no message repeats it. */
+  /** True if what stands there may be a secret, so that no message repeats it. */
   readonly isHidden?: boolean;
-  /** Whether `null` is a text like others. */
+  /** True if `null` is a text like others. */
   readonly takesNull?: boolean;
 }
 
@@ -149,7 +149,7 @@ export function oneOrList<T>(item: Shape<T>): Shape<T[]> {
   return new Shape(`${item.expected}, or a list of them`, read, item.rows);
 }
 
-/** What is read as one shape when it is a mapping, and as another one when it is none. */
+/** Reads a mapping as one shape, and anything else as another one. */
 export function mappingOr<T, U>(whole: Shape<T>, other: Shape<U>): Shape<T | U> {
   const expected = `${other.expected}, or ${whole.expected}`;
   const read = (at: FileNode): T | U | undefined => {
@@ -161,9 +161,9 @@ export function mappingOr<T, U>(whole: Shape<T>, other: Shape<U>): Shape<T | U> 
 
 /** A mapping of which each pair says the same kind of thing. */
 interface PairsOptions<K> {
-  /** What a pair is called in messages: `user` makes `user alice: …`. */
+  /** The name of a pair in messages: `user` makes `user alice: …`. */
   readonly each?: string;
-  /** What stands for the key in paths of the documentation. */
+  /** The word for the key in paths of the documentation. */
   readonly name?: string;
   /** Keys of which this is the same are the same one. */
   readonly identity?: (key: K) => unknown;
@@ -199,7 +199,7 @@ export interface Field<T, Always extends boolean> {
   readonly shape: Shape<T>;
   readonly isAlways: Always;
   readonly isRequired: boolean;
-  /** What it is when it is not there. */
+  /** The value when it is not there. */
   readonly absent: T | undefined;
   readonly text: string;
   /** Other spellings of the key. */
@@ -225,15 +225,15 @@ type Fields = Readonly<Record<string, Field<unknown, boolean>>>;
 type ValueOf<F> = F extends Field<infer T, boolean> ? T : never;
 type AlwaysOf<F extends Fields> = { [K in keyof F]: F[K]["isAlways"] extends true ? K : never }[keyof F];
 
-/** What a {@link mapping} reads. */
+/** The values that a {@link mapping} reads. */
 export type Values<F extends Fields> = { readonly [K in AlwaysOf<F>]: ValueOf<F[K]> } & {
   readonly [K in Exclude<keyof F, AlwaysOf<F>>]?: ValueOf<F[K]>;
 };
 
 interface RecordOptions<F extends Fields> {
-  /** What an unknown key is; `hint`: an error when it is near a known one, else a warning. */
+  /** The severity of an unknown key; `hint`: an error when it is near a known one, else a warning. */
   readonly unknown?: "error" | "warning" | "hint";
-  /** Whether null and an empty text are errors, and do not count as not given. */
+  /** True if null and an empty text are errors, and do not count as not given. */
   readonly isStrict?: boolean;
   /** Tells which values count as not given, in place of null and the empty text. */
   readonly isAbsent?: (at: FileNode) => boolean;
@@ -301,7 +301,7 @@ function below(step: string, rows: readonly ShapeRow[]): ShapeRow[] {
   return rows.map((row) => ({ ...row, path: row.path.startsWith("[") ? step + row.path : `${step}.${row.path}` }));
 }
 
-/** What was read, and what is wrong with it. */
+/** The value that was read, and what is wrong with it. */
 export interface ShapeResult<T> {
   /** Undefined where the text is no YAML, or another kind of value. With errors it is a part of what the text says. */
   readonly value: T | undefined;

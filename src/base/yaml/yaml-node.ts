@@ -27,7 +27,7 @@ function isMerge({ key }: YamlPair): boolean {
   return key.text === "<<" && (key.tag === "!!merge" || (key.isPlain && key.tag === undefined));
 }
 
-/** A place in a text, both counted from 1; columns count code points. */
+/** A position in a text, both counted from 1; columns count code points. */
 export interface TextPosition {
   readonly line: number;
   readonly column: number;
@@ -48,7 +48,7 @@ export class YamlFault extends Error {
   }
 }
 
-/** Where `offset` (UTF-16 units) lies in the text. Line breaks are LF, CRLF and CR; a byte order mark has no column. */
+/** Finds the line and column of `offset` (UTF-16 units) in the text. Line breaks are LF, CRLF and CR; a byte order mark has no column. */
 export function positionAt(text: string, offset: number): TextPosition {
   return createPositions(text)(offset);
 }
@@ -116,7 +116,7 @@ function firstReplacement(bytes: Uint8Array, text: string): number {
 }
 
 /**
- * What a YAML document says, with aliases already followed (an aliased node appears at each place, as one object) and
+ * The content of a YAML document, with aliases already followed (an aliased node appears at each place, as one object) and
  * scalars as they are spelt: no value is ever resolved to a number, a bool or a date.
  */
 export type YamlNode = YamlScalar | YamlSequence | YamlMapping;
@@ -156,7 +156,7 @@ export interface YamlPair {
 
 const nullTexts: ReadonlySet<string> = new Set(["", "~", "null", "Null", "NULL"]);
 
-/** Whether every reader of YAML takes the node for null. */
+/** Tells whether every reader of YAML takes the node for null. */
 export function isNullNode(node: YamlNode): boolean {
   if (node.kind !== "scalar") return false;
   return node.tag === "!!null" || (node.isPlain && node.tag === undefined && nullTexts.has(node.text));

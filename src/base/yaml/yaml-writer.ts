@@ -6,7 +6,7 @@ import type { YamlMapping, YamlNode, YamlPair, YamlScalar } from "./yaml-node.ts
  */
 const safePlain = /^\.?[\p{L}_](?:[\p{L}\p{M}\p{N}_./@()-]| (?=[\p{L}\p{N}_./@()-]))*$/u;
 
-/** What looks like the above but is a bool, null or a float to some reader (YAML 1.1 floats: `.inf`, `.e+5`, even `e5`). */
+/** Matches text that looks like the above but is a bool, null or a float to some reader (YAML 1.1 floats: `.inf`, `.e+5`, even `e5`). */
 const reserved = /^(?:y|n|yes|no|on|off|true|false|null|\.(?:inf|nan)|(?:\._*)?e-?[0-9]+)$/i;
 
 /** Characters that a YAML reader may refuse, take for a line break, or that a person does not see. */
@@ -31,12 +31,12 @@ export function quotedScalar(text: string): string {
   return `"${text.replace(escaped, escapeCharacter)}"`;
 }
 
-/** Whether the text has a character that is only ever written escaped. */
+/** Tells whether the text has a character that is only ever written escaped. */
 export function hasUnprintable(text: string): boolean {
   return unprintable.test(text);
 }
 
-/** Whether a text that was read as a plain scalar may be written as one on a line of its own and reads back the same. */
+/** Tells whether a text that was read as a plain scalar may be written as one on a line of its own and reads back the same. */
 function canStayPlain(text: string): boolean {
   return !unprintable.test(text);
 }
@@ -68,7 +68,7 @@ export function renderKey(keyText: string, indent: string): string {
   return keyText.length > longestPlainKey || keyText === "" ? `? ${keyText}\n${indent}:` : `${keyText}:`;
 }
 
-/** What follows a key's colon or an item's dash, up to the last line feed. */
+/** Writes what follows a key's colon or an item's dash, up to the last line feed. */
 function renderValue(node: YamlNode, indent: string): string {
   const tag = node.tag === undefined ? "" : ` ${node.tag}`;
   const inner = `${indent}  `;

@@ -24,7 +24,7 @@ export interface ApiPlace {
   readonly key?: string;
 }
 
-/** The place of a URL that may have a user name and a password in it. */
+/** Reads the address from a URL that may have a user name and a password in it. */
 export function placeOfUrl(text: string): ApiPlace {
   const url = new URL(text);
   const { username, password } = url;
@@ -65,7 +65,7 @@ function ownCertificate(settings: Settings): { readonly ca?: string } {
   }
 }
 
-/** How often the collector is asked how far it is. */
+/** The time between two questions to the collector about its progress, milliseconds. */
 const askMs = 500;
 
 /**
@@ -112,7 +112,7 @@ export function progressLine({ step, done, total, unit }: TaskView): string {
     : `${step}: ${Math.min(100, Math.floor((100 * done) / total))} %`;
 }
 
-/** What OpenSSL says of a certificate that is not trusted. */
+/** Matches OpenSSL's codes for a certificate that is not trusted. */
 const untrusted = /^(?:DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/;
 
 /** Why there was no answer from an origin, and what to do. */
@@ -144,7 +144,7 @@ interface ErrorJson {
   }[];
 }
 
-/** What an answer with the status of an error says. */
+/** Makes the error of an answer that has the status of an error. */
 function answerError(status: number, text: string, hasCredentials: boolean): CommandError {
   try {
     const { code, message, details = [] } = JSON.parse(text) as ErrorJson;
@@ -174,15 +174,15 @@ export interface ApiClient {
 
 interface ReadOptions {
   readonly body?: unknown;
-  /** Whether the answer has no end of its own, so that silence is no fault. */
+  /** True if the answer has no end of its own, so that silence is no fault. */
   readonly isEndless?: boolean;
-  /** Of the body; JSON when left out. */
+  /** The media type of the body; JSON when left out. */
   readonly contentType?: string;
   /** A status that is an answer like 200, and no error. */
   readonly answerStatus?: number;
 }
 
-/** How long a connection may take, and how long a collector may be silent after that, milliseconds. */
+/** The longest time for a connection, and for a collector's silence after that, milliseconds. */
 const connectTimeout = 10_000;
 const silenceTimeout = 300_000;
 

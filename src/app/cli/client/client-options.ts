@@ -17,13 +17,13 @@ import { addConfigOption, commandSettings } from "../command.ts";
 interface Sources {
   readonly options: { readonly user?: string; readonly passwordFile?: string; readonly tokenFile?: string };
   readonly profile: Profile;
-  /** What a URL or the settings say. */
+  /** The place that a URL or the settings give. */
   readonly found: ApiPlace;
   readonly readText: (option: string, path: string) => string;
 }
 
 /**
- * Who asks: a token or a user's password by a flag, else by the environment, by the URL, by the profile, by the settings. A user without a
+ * Finds who asks: a token or a user's password by a flag, else by the environment, by the URL, by the profile, by the settings. A user without a
  * password is asked for it at the terminal, without an echo.
  *
  * @throws CommandError `usage` for a password of nobody.
@@ -100,7 +100,7 @@ export async function clientOf(command: Command, terminal: Terminal): Promise<Ap
 }
 
 /**
- * Where the collector is that a command asks, and as whom. What a flag says wins, then the environment, then the profile, then the settings
+ * Finds where the collector is that a command asks, and as whom. A flag wins, then the environment, then the profile, then the settings
  * of a collector on this host. A profile that is only the current one gives way to `--config`.
  *
  * @throws SettingsError; CommandError `usage` for a file that cannot be read or a profile that is not there.
@@ -131,7 +131,7 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
   };
 }
 
-/** The collector on this host. Where nothing is set, the table of settings need not be loaded to know its place. */
+/** The collector on this host. Where nothing is set, the table of settings need not be loaded to know its address. */
 async function localPlace(command: Command, terminal: Terminal): Promise<ApiPlace> {
   const isSet = command.opts<ClientOptions>().config !== undefined || environmentSettings(terminal.env).length > 0;
   if (!isSet) return placeOfUrl(`http://${defaultApi.ip}:${defaultApi.port}`);

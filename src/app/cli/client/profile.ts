@@ -14,7 +14,7 @@ export function homeDirectory(read: () => string = homedir): string {
   }
 }
 
-/** What a profile says of a collector. Paths are absolute. */
+/** The URL of a collector, with the credentials and certificates for it. Paths are absolute. */
 export interface Profile {
   readonly url?: string;
   readonly user?: string;

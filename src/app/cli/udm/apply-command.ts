@@ -45,7 +45,7 @@ async function applyFile(
   return changes.length;
 }
 
-/** What is going to be done. */
+/** The changes that will be made. */
 interface Plan {
   readonly changes: readonly EntryChange[];
   readonly unchanged: number;

@@ -21,7 +21,7 @@ import { makeTables } from "../make-tables.ts";
 import { showChanges } from "./entry-changes.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** What happens to one entry of the target. */
+/** The change of one entry of the target. */
 interface Change {
   readonly before: UdmEntry | undefined;
   readonly after: UdmEntry | undefined;
@@ -118,7 +118,7 @@ function shown<Name extends "before" | "after">(name: Name, entry: UdmEntry | un
   return (entry === undefined ? {} : { [name]: JSON.parse(udmJson(entry)) as UdmJson }) as { [N in Name]?: UdmJson };
 }
 
-/** What makes one state of the other: what the source has, and what only the target has. */
+/** Compares two states: finds what the source has, and what only the target has. */
 function compare(
   source: UdmIndex,
   target: UdmIndex,

@@ -21,7 +21,7 @@ const help = [
   "# Entries as in a metadata file. Save and leave the editor to change them; what is taken out is deleted.",
   "# Leave the text as it is to change nothing.",
 ];
-/** What stands before a fault in the text; such lines are ours. */
+/** The beginning of a line with a fault in the text; such lines are ours. */
 const faultMark = "#! ";
 
 /**

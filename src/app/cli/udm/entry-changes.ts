@@ -91,7 +91,7 @@ function withContexts(entry: UdmJson, contexts: UdmJson["contexts"]): UdmJson {
   return contexts === undefined ? entry : { ...entry, contexts };
 }
 
-/** What happens to one key. Without `before` it is created, without `after` deleted. */
+/** The change of one key. Without `before` it is created, without `after` deleted. */
 export interface EntryChange {
   readonly key: string;
   readonly before?: UdmJson;
@@ -118,7 +118,7 @@ export async function currentEntries(client: ApiClient, keys: Iterable<string>):
   return found;
 }
 
-/** What has to happen so that each of these keys has the entry that is wanted; others are left alone. */
+/** Returns the changes that give each of these keys the entry that is wanted; others are left alone. */
 export function changesTo(wanted: ReadonlyMap<string, UdmJson>, current: ReadonlyMap<string, UdmJson>): EntryChange[] {
   const changes: EntryChange[] = [];
   for (const [key, after] of wanted) {
@@ -129,7 +129,7 @@ export function changesTo(wanted: ReadonlyMap<string, UdmJson>, current: Readonl
   return changes;
 }
 
-/** Whether two entries have the same values and contexts; the order of metadata does not count. */
+/** Tells whether two entries have the same values and contexts; the order of metadata does not count. */
 export function isSameEntry(a: UdmJson, b: UdmJson): boolean {
   return canonical(a) === canonical(b);
 }

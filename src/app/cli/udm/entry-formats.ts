@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { tableWriter } from "../terminal.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** How entries are written. Of each batch the text; at the end what closes it. */
+/** A form in which entries are written: the text of each batch, and the text that closes the whole. */
 export interface EntryFormat {
   readonly batch: (entries: readonly UdmJson[]) => string;
   readonly end: () => string;
@@ -16,7 +16,7 @@ export function outputOption(formats: readonly FormatName[] = formatNames, fallb
   return new Option("-o, --output <format>", "how to write it").choices([...formats]).default(fallback);
 }
 
-/** What else is written of entries. */
+/** Further parts of entries that are written. */
 export interface EntryFormatOptions {
   /** In tables and sheets, too: which source has an entry. */
   readonly layers?: boolean;

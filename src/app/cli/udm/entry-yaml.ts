@@ -12,7 +12,7 @@ import {
 import { parseKey } from "../../../base/ip/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** What a text of entries says, and all that is wrong with it. */
+/** The entries of a text, and all that is wrong with it. */
 export interface EntriesRead {
   /** By canonical key, in the order of the text. */
   readonly entries: ReadonlyMap<string, UdmJson>;
@@ -33,7 +33,7 @@ export interface EntryFault {
  * those of the API.
  */
 export function readEntries(bytes: Uint8Array): EntriesRead {
-  // What is no UTF-8 is a fault of the YAML reader, which names the place.
+  // Text that is no UTF-8 is a fault of the YAML reader, which names the position.
   const text = isUtf8(bytes) ? Buffer.from(bytes).toString("utf8") : undefined;
   const json = text === undefined ? undefined : jsonEntries(text);
   if (text === undefined || json === undefined) return readYamlEntries(bytes);

@@ -10,7 +10,7 @@ import type {
   ExplainedOriginJson,
 } from "../../../server/index.ts";
 
-/** Where records have the fields of a context; without it in front, fields begin with a period as in metadata. */
+/** The objects in which records have the fields of a context; without it in front, fields begin with a period as in metadata. */
 const objects: Readonly<Record<string, string>> = {
   src: "flow.src",
   dst: "flow.dst",
@@ -18,7 +18,7 @@ const objects: Readonly<Record<string, string>> = {
   system: "system",
 };
 
-/** What stands before a value that is not used. */
+/** The prefix of a value that is not used. */
 const lost = "x ";
 
 /**

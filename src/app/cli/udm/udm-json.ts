@@ -82,7 +82,7 @@ const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]
  * @throws CommandError when the answer is no object, or ends before its end.
  */
 async function* jsonElements<T>(answer: AsyncIterable<Uint8Array>): AsyncGenerator<readonly T[]> {
-  /** What has come from the first element on that was not given out. */
+  /** Bytes that have come, from the first element on that was not given out. */
   let bytes: Uint8Array = new Uint8Array(0);
   let at = 0;
   let depth = 0;
@@ -91,7 +91,7 @@ async function* jsonElements<T>(answer: AsyncIterable<Uint8Array>): AsyncGenerat
   for await (const chunk of answer) {
     bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
     let from = 0;
-    /** Where the last complete element ends. */
+    /** The end of the last complete element. */
     let to = 0;
     for (; at < bytes.length; at++) {
       const byte = bytes[at];
@@ -142,7 +142,7 @@ function strange(bytes: Uint8Array): CommandError {
 /** An entry as the API sends it in JSON: what is not set is left out. */
 export type UdmJson = Readonly<FullUdmJson> & { readonly key: string };
 
-/** What a list is of: everything, what is related to a key, or the one entry with it. */
+/** The choice of a list: everything, what is related to a key, or the one entry with it. */
 export interface Selection {
   readonly key?: string;
   readonly exact?: boolean;

@@ -74,7 +74,7 @@ interface SetOptions {
   readonly tag?: readonly string[];
   readonly vlan?: string;
   readonly internal?: string;
-  /** What is to be removed is undefined. */
+  /** Values by key; undefined for a key that is to be removed. */
   readonly meta?: ReadonlyMap<string, string | undefined>;
   readonly context?: readonly string[];
   readonly clear?: readonly string[];

@@ -16,7 +16,7 @@ import { settingOf, type SettingName } from "../settings-table.ts";
 import { netObservNames } from "./netobserv-names.gen.ts";
 import { mappingOf, isSettingName, missingDefaults } from "./netobserv-names.ts";
 
-/** What happened to one given name. */
+/** The outcome of one given name. */
 export interface Migrated {
   readonly given: GivenSetting;
   /**
@@ -26,7 +26,7 @@ export interface Migrated {
   readonly result: "same" | "accepted" | "missing" | "unknown" | "wrong" | "unset" | "overridden" | "unfilled";
   /** The line of a settings file: a setting, or a comment. */
   readonly line: string;
-  /** What changes, or what to do; empty where nothing does. */
+  /** The change, or what to do; empty where nothing changes. */
   readonly comment: string;
 }
 
@@ -98,7 +98,7 @@ function withoutFile(name: string): string {
   return secretOfFileName.has(setting) ? name.replace(/_FILE$/, "") : name;
 }
 
-/** What a name means here. */
+/** Returns the name of the setting here. */
 function targetOf({ name }: GivenSetting): string | undefined {
   return meaningOf(name)?.name;
 }
@@ -164,7 +164,7 @@ function migrateSame(
   return { given, result: "same", line: withComment(`${name}: ${yamlScalar(shown)}`, comment), comment };
 }
 
-/** What is wrong with a name that is no setting, and what to do. */
+/** Explains what is wrong with a name that is no setting, and what to do. */
 function whyUnknown(name: string): string {
   const instance = parseInstanceName(name);
   if (typeof instance === "string") return instance;

@@ -14,12 +14,12 @@ export interface KnownName {
   readonly differs?: string;
 }
 
-/** What happens to a name of NetObserv. */
+/** The mapping of a name of NetObserv. */
 export type NameMapping =
   | {
       readonly kind: "same";
       readonly setting: SettingName;
-      /** Whether the setting has another suffix here. */
+      /** True if the setting has another suffix here. */
       readonly isAlias: boolean;
       /** The text that the setting takes for a given one. */
       readonly toText: (text: string) => string;
@@ -34,7 +34,7 @@ const noLicence = netObservNames["LICENSE_KEY"]?.accepted ?? "";
 const noEffect = "netgloss has no such setting";
 
 /**
- * What happens to a name, without prefix: a setting of ours by the same suffix first, then what the table says.
+ * Maps a name, without prefix: to a setting of ours by the same suffix first, then by the table.
  *
  * @returns undefined for a name that is neither a setting nor in the table.
  */
@@ -63,7 +63,7 @@ export function isSettingName(name: string): name is SettingName {
   return names.has(name);
 }
 
-/** How many of the table's names have each mapping. */
+/** Counts the names of the table by mapping. */
 export function countMappings(): Readonly<Record<NameMapping["kind"], number>> {
   const counts = { same: 0, accepted: 0, missing: 0 };
   for (const suffix of Object.keys(netObservNames)) counts[mappingOf(suffix)?.kind ?? "missing"]++;
@@ -80,7 +80,7 @@ export function defaultOf(setting: SettingName): string | undefined {
 export interface TheirDefault {
   readonly setting: SettingName;
   readonly text: string;
-  /** What has to be on for it to matter: a program of NetObserv's, or a switch. */
+  /** The program of NetObserv's, or the switch, that has to be on for it to matter. */
   readonly of: "flow" | "snmp" | "trap" | SettingName;
   readonly why: string;
 }
