@@ -1,6 +1,6 @@
 import { bool, int, list, nameServer, oneOf, path, row, type SettingType } from "../base/settings/index.ts";
 
-/** What can be said of a place. */
+/** The facts that databases may have of a place. */
 export const geoValues = [
   "city",
   "continent",
@@ -19,7 +19,7 @@ const languageCode: SettingType<string> = {
   format: (value) => value,
 };
 
-/** What addresses, applications and interfaces add to records. */
+/** The settings of what addresses, applications and interfaces add to records. */
 export const enrichSettings = {
   SVC_PROCESSOR_EXPAND_CLISRV: row(
     bool,

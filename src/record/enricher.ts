@@ -78,15 +78,15 @@ export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken 
   };
 }
 
-/** What {@link Workspace.allocate} takes for this many bytes. */
+/** Returns the bytes that {@link Workspace.allocate} takes for this many. */
 export function spaceFor(bytes: number): number {
   return Math.ceil((bytes + slack) / alignment) * alignment;
 }
 
 /**
- * What an enricher adds, for lines that a compiled decoder writes without making a record first: bytes are copied into the
- * line. The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then `apps`,
- * then `addresses`, each in the order of its list.
+ * The additions of an enricher for lines that a compiled decoder writes without making a record first: bytes are copied into the line.
+ * The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then `apps`, then
+ * `addresses`, each in the order of its list.
  */
 export interface LineEnricher {
   /** Called before the records of each datagram: the time to look at the clock. */
@@ -94,16 +94,16 @@ export interface LineEnricher {
   readonly numbers: readonly NumberAdditions[];
   readonly apps?: readonly AppAdditions[];
   readonly addresses: readonly AddressAdditions[];
-  /** Whether what is to be added to records of an exporter may meet other names in them, so that they must become fields. */
+  /** Tells whether additions to records of an exporter may meet other names in them, so that they must become fields. */
   readonly needsFields?: ((exporter: string) => boolean) | undefined;
-  /** Where the tables of its addresses lie; undefined when it has none. */
+  /** The workspace that holds the tables of its addresses; undefined when it has none. */
   readonly workspace?: Workspace | undefined;
 }
 
 /** The position of an object in a record, for {@link AddressAdditions}. */
 export const lineObjects = { src: 0, dst: 1, export: 2 } as const;
 
-/** What is known of addresses, in a table of a workspace that is laid out as {@link addressLayout} says. */
+/** The additions of addresses, in a table of a workspace that is laid out as {@link addressLayout} says. */
 export interface AddressAdditions {
   /** No address adds more bytes than this. */
   readonly maxLength: number;
@@ -127,14 +127,14 @@ export interface AddressAdditions {
    * wait for together.
    *
    * @param at where they are listed in the workspace, as {@link addressLayout} says.
-   * @returns how many were looked up; the others were known, or are to be asked for when their turn comes.
+   * @returns how many were looked up; the others were known, or are to be asked for when their records come.
    */
   readonly locateAll: (at: number, count: number) => number;
   /** Asks for room in front of fragments for where their fields begin, before anything is looked up. */
   keepFields(): void;
 }
 
-/** What is added by a number. */
+/** The fields that each number adds. */
 export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get">;
 
 /** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
@@ -145,7 +145,7 @@ export interface NumberAdditions {
   readonly scope?: string;
   /** The name of what is added; a record that has it already keeps its own, also from additions earlier in the list. */
   readonly adds: string;
-  /** What each number adds in the records of an exporter; undefined when nothing. Asked for once a datagram. */
+  /** Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram. */
   tableFor(exporter: string): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;
@@ -158,7 +158,7 @@ export interface AppAdditions {
   /** A bit for each port that there are applications at; another object after each change, undefined where there are none. Asked for once a datagram. */
   ports(): Uint8Array | undefined;
   /**
-   * What one of the ends adds. An IPv4-mapped address is the IPv4 address.
+   * Returns what one of the ends adds. An IPv4-mapped address is the IPv4 address.
    *
    * @param source, destination where the addresses are, of 4 or 16 bytes.
    * @param sourcePort, destinationPort -1: this end is not asked about.
@@ -176,10 +176,10 @@ export interface AppAdditions {
   added(records: number): void;
 }
 
-/** What an application adds: fields below `app.`. */
+/** The fields that an application adds, below `app.`. */
 export interface AppText {
   readonly text: RenderedFields;
-  /** Whether it adds what may meet other names in the record, which must become fields then. */
+  /** True if it adds names that may meet others in the record, so that they must become fields. */
   readonly needsFields: boolean;
 }
 

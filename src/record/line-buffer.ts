@@ -53,7 +53,7 @@ const slabSize = 256 * 1024;
 /** Names come from the network too (enterprise elements), so the number remembered is limited. */
 const maxNames = 16_384;
 
-/** How many fields at the beginning are compared with those of the line before. */
+/** Most fields at the beginning that are compared with those of the line before. */
 const maxPrefix = 16;
 
 const quote = 0x22;
@@ -65,7 +65,7 @@ export type AllocateSlab = (bytes: number) => Buffer;
 
 const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** Whether a line is wanted that lies from `start` up to `end`. */
+/** Tells whether a line is wanted that lies from `start` up to `end`. */
 export type AcceptLine = (bytes: Buffer, start: number, end: number) => boolean;
 
 /** Renders records as NDJSON into memory and hands the bytes over in chunks. */
@@ -83,7 +83,10 @@ export class LineBuffer {
   readonly #names = new Map<string, Uint8Array>();
   #start = 0;
   #end = 0;
-  /** What all lines of this chunk have begun with so far, and where it ends: records of one datagram share what its header says. */
+  /**
+   * The fields with which all lines of this chunk have begun so far, and their ends: records of one datagram share what its header
+   * says.
+   */
   readonly #prefix: { readonly name: string; readonly value: Value; readonly end: number }[] = [];
   #isFirst = true;
   #isInPrefix = false;
@@ -135,7 +138,7 @@ export class LineBuffer {
 
   /**
    * Makes room for one line of at most this many bytes, to be written by the caller into {@link view} from the
-   * returned place on. Nothing has happened until {@link close}; bytes behind it may be overwritten.
+   * returned offset on. Nothing has happened until {@link close}; bytes behind it may be overwritten.
    */
   open(bytes: number): number {
     this.#reserve(bytes);

@@ -6,7 +6,7 @@ interface Name<Use> {
   /** Its bytes, four each; the last four overlap those before. */
   readonly words: Int32Array;
   readonly use: Use | undefined;
-  /** What followed it last, and before that. */
+  /** The names that followed it last, and before that. */
   next: Name<Use> | undefined;
   other: Name<Use> | undefined;
 }
@@ -20,7 +20,7 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 const slotCount = 1024;
-/** Of metadata of operators and elements of vendors there can be many. Names beyond are looked at each time. */
+/** Most names to keep: metadata of operators and elements of vendors can have many. Names beyond are looked at each time. */
 const maxNames = 8192;
 /** The shortest name that can be compared: `"a":`. */
 const minLength = 4;
@@ -131,7 +131,7 @@ function stands<Use>({ length, words }: Name<Use>, view: DataView, at: number): 
   return true;
 }
 
-/** Where a value ends that begins at `from`: the offset of the comma or brace behind it. */
+/** Returns the end of the value that begins at `from`: the offset of the comma or brace behind it. */
 function endOfValue(lines: Uint8Array, view: DataView, from: number, end: number): number {
   const byte = lines[from];
   if (byte === quote) return Math.min(end, endOfText(lines, view, from + 1, end) + 1);

@@ -11,7 +11,7 @@ export function renderField(name: string, value: Value): string {
   return fieldStart(name) + renderValue(value);
 }
 
-/** What stands before the value of a field: a comma, the name, a colon. */
+/** Returns the text before the value of a field: a comma, the name, a colon. */
 export function fieldStart(name: string): string {
   return `,${JSON.stringify(name)}:`;
 }
@@ -21,7 +21,7 @@ export function renderValue(value: Value): string {
   return typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }
 
-/** Where rendered records go. */
+/** The destination of rendered records. */
 export interface Sink {
   /**
    * Takes whole NDJSON lines (each ends in a line feed) holding `count` records; the bytes are the sink's from then
@@ -44,10 +44,10 @@ export function leaseLines(sink: Sink, lines: Uint8Array, count: number, done: (
 }
 
 /**
- * What may follow directly after an object (`flow.src`, `flow.dst`, `flow.export`) in a name that a decoder gives: a
- * decoder's `flow.src.l4.port.id` needs `l4` here. A name below an object with any other segment there belongs to the
- * operator's metadata alone, so it needs no check against the record. Two names are never one the beginning of the
- * other (`flow.src.l4` and `flow.src.l4.port.id`): Elasticsearch refuses such a line.
+ * The segments that may follow directly after an object (`flow.src`, `flow.dst`, `flow.export`) in a name that a decoder gives: a
+ * decoder's `flow.src.l4.port.id` needs `l4` here. A name below an object with any other segment there belongs to the operator's
+ * metadata alone, so it needs no check against the record. Two names are never one the beginning of the other (`flow.src.l4` and
+ * `flow.src.l4.port.id`): Elasticsearch refuses such a line.
  *
  * Reserved within these for what metadata adds: `ip.subnet.*`, `vlan.tag.id` and `isInternal`; no decoder puts a value
  * at `ip`, `ip.subnet`, `vlan` or `vlan.tag` themselves.
@@ -98,7 +98,7 @@ export type Value = Scalar | readonly Scalar[];
  */
 export type RecordFields = Map<string, Value>;
 
-/** What is asked of a record by those who derive something from it. */
+/** The values of a record, for code that derives something from it. */
 export interface FieldValues {
   get(name: string): Value | undefined;
 }

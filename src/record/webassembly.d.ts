@@ -1,4 +1,4 @@
-// What is used of WebAssembly, which the types of Node leave to those of browsers.
+// The part of WebAssembly that is used. The types of Node leave it to those of browsers.
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum: number; shared: true });

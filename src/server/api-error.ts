@@ -53,8 +53,8 @@ export function apiError(
 }
 
 /**
- * What is wrong with the fields of a request, as an error. Its message is the first, behind its path where a batch or bare text needs
- * one, and how many more there are.
+ * Returns an error for faults in the fields of a request. Its message is the first, behind its path where a batch or plain text needs
+ * one, and the number of further ones.
  *
  * @param violations at least one.
  */
@@ -70,12 +70,12 @@ export function violationsError(
   return apiError(code, reason, `${path}${description}${more}`, { violations });
 }
 
-/** What ends a call that nobody waits for any more. */
+/** Returns the error that ends a call for which nobody waits any more. */
 export function clientGone(): ConnectError {
   return new ConnectError("the client has gone", Code.Canceled);
 }
 
-/** What the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
+/** Most bytes that the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
 const maxTrailerBytes = 4096;
 
 /** The error with as many violations as fit into the trailers of a gRPC answer, and a message of bounded length. */

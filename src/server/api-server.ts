@@ -47,7 +47,7 @@ export class ApiServer implements Component {
   readonly #limits: ApiLimits;
   readonly #log: Log;
   readonly #metrics: ApiMetrics;
-  /** Whether anybody has to prove who they are. */
+  /** True if callers have to prove who they are. */
   readonly #isGuarded: boolean;
   readonly #calls: CallLog;
   readonly #listener: Listener;
@@ -164,5 +164,5 @@ function boundsOfMemory({ maxBodyBytes, maxBatchSize }: ApiServerOptions): Parti
   };
 }
 
-/** What an entry with some tags and metadata takes when it is read, bytes. */
+/** Bytes that an entry with some tags and metadata takes when it is read. */
 const madeOfEntry = 640;

@@ -34,9 +34,9 @@ import { takesGzip } from "./rpc/protocol.ts";
 /** A GET whose answer goes on until the client has enough: lines, or server-sent events for who asks for them. */
 export interface StreamPage {
   readonly summary: string;
-  /** What may stand in the query, with what it means. */
+  /** The parameters that may stand in the query, with what they mean. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
+  /** The type of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
   readonly contentType?: string;
   /**
    * @param signal is aborted when the client has gone, or the server stops.
@@ -83,11 +83,11 @@ const mostKept = 8;
 
 interface PageParts extends Pick<Reporting, "health" | "metrics" | "clock"> {
   readonly openApi: () => unknown;
-  /** Whether those who ask have to prove who they are. */
+  /** True if callers have to prove who they are. */
   readonly isGuarded: boolean;
-  /** Whether /metrics asks for that, too. */
+  /** True if /metrics asks for that, too. */
   readonly authMetrics: boolean;
-  /** How old the metrics that are shown may be, milliseconds. */
+  /** Milliseconds for which rendered metrics are shown. */
   readonly metricsAge: number;
 }
 
@@ -147,7 +147,7 @@ const readiness = openObject({
 
 async function sendReadiness(call: Call, health: Health, isGuarded: boolean): Promise<void> {
   const ready = health.isReady();
-  // What is wrong may name what only some may see: keys, hosts, what a store has answered.
+  // The faults may name what only some may see: keys, hosts, what a store has answered.
   const isTold =
     !isGuarded || (call.principal !== undefined && lacks(call.principal, "viewer", "collector") === undefined);
   const checks = isTold
@@ -232,12 +232,12 @@ function* listChunks(view: ListView): Generator<Uint8Array> {
   yield Buffer.from(`${text}]}`);
 }
 
-/** What was rendered at one time, in chunks. */
+/** The chunks that were rendered at one time. */
 interface Rendering {
   readonly since: number;
   readonly plain: Promise<readonly Uint8Array[]>;
   compressed?: Promise<readonly Uint8Array[]>;
-  /** Those who have not taken all of it. */
+  /** The calls that have not taken all of it. */
   readonly readers: Set<Call>;
 }
 
@@ -250,7 +250,7 @@ class SharedPage {
   readonly #header: HeaderFields;
   readonly #maxAge: number;
   readonly #clock: Pick<Clock, "monotonic">;
-  /** Those that are new enough, or have readers; the newest is the last. */
+  /** The renderings that are new enough, or have readers; the newest is the last. */
   #kept: readonly Rendering[] = [];
 
   /** @param maxAge how old a rendering may be, milliseconds. */

@@ -27,7 +27,7 @@ import type { RpcMethod, RpcService } from "./rpc/method.ts";
 import type { ChangeFeed } from "./tools/watch-udms.ts";
 import { WebPages } from "./web-pages.ts";
 
-/** What is at a path, and who may use it. */
+/** The endpoint at a path, and the callers that may use it. */
 type Route =
   | Endpoint
   | {
@@ -38,11 +38,11 @@ type Route =
       readonly method: RpcMethod;
     };
 
-/** What the port offers besides metadata. */
+/** Holds what the port offers besides metadata. */
 export interface ApiOffer {
-  /** Of the collector, for the OpenAPI document. */
+  /** The version of the collector, for the OpenAPI document. */
   readonly version: string;
-  /** Whether /metrics asks for credentials too. */
+  /** True if /metrics asks for credentials too. */
   readonly authMetrics: boolean;
   readonly unknownFields: UnknownFields;
   /** Further JSON documents to GET, by path; of one that is not in the table of methods, OpenAPI says that it is any JSON. */
@@ -57,7 +57,7 @@ export interface ApiOffer {
   readonly operations?: ReadonlyMap<string, Operation>;
   /** Without it the questions to Explore are answered by 404. */
   readonly explore?: ExploreOperations;
-  /** Where the built pages are; without it `/` answers programs only. */
+  /** The folder of the built pages; without it `/` answers programs only. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
   readonly services?: readonly RpcService[];
@@ -76,11 +76,11 @@ interface RouteParts extends ApiOffer, Pick<Reporting, "health" | "metrics" | "c
   readonly signInAt: SignInEndpoints | undefined;
 }
 
-/** Where the contract has the service; tools that know only host and port find it at the root too. */
+/** The path at which the contract has the service; tools that know only host and port find it at the root too. */
 const contractPrefix = "/api/v1/enrich/ipaddr";
 const prefixes = [contractPrefix, ""];
 
-/** What is at which path: the methods of services, and the rows of all else. */
+/** Finds what is at a path: the methods of services, and the rows of all else. */
 export class Routes {
   /** Below these paths an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
@@ -209,7 +209,7 @@ export class Dispatch {
     const fault = call.hostFault();
     if (fault !== undefined) {
       this.#metrics.reject("host");
-      // What one part of the way takes for another host, a proxy may have taken for another request.
+      // If one party on the way reads another host, a proxy may have read another request.
       sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
       return undefined;
     }

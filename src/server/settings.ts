@@ -43,7 +43,7 @@ const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
 
 const callback = "/login/callback";
 
-/** Whether what is sent to a URL can be read on the way. */
+/** Tells whether others on the way can read what is sent to a URL. */
 function isClear(url: string): boolean {
   if (url === "") return false;
   const { protocol, hostname } = new URL(url);

@@ -132,7 +132,7 @@ const described = describe("collector", "index", "For programs a list of paths, 
 // Without data: whoever may not see any has to see how to sign in.
 const row = (path: string, serve: Endpoint["serve"]): Endpoint => page(path, anybody, serve, undefined, "pages");
 
-/** What the pages consist of: one document at each page's path, and its files. At `/` programs get a list of paths instead. */
+/** Holds what the pages consist of: one document at each page's path, and its files. At `/` programs get a list of paths instead. */
 export class WebPages {
   readonly endpoints: readonly Endpoint[];
   /** The row of `/`. */

@@ -18,19 +18,19 @@ export type WatchAddresses = (listener: (index: AddressIndex, changed?: readonly
 export interface AddressEnricherOptions {
   /** The metadata; undefined when there is none. */
   readonly watch?: WatchAddresses | undefined;
-  /** What else is asked about addresses. */
+  /** Further sources to ask about addresses. */
   readonly sources?: readonly AddressSource[];
-  /** Whether records get where their addresses are: `.locality` of source and destination, `flow.locality`. */
+  /** True if records get the locality of their addresses: `.locality` of source and destination, `flow.locality`. */
   readonly locality?: boolean;
-  /** What the locality of addresses is called that metadata call internal; left out: internal. */
+  /** The locality of addresses that metadata call internal; left out: internal. */
   readonly internal?: "internal" | "private";
-  /** How long what is known of an address is used before it is looked up again. Zero: for one look-up. */
+  /** Milliseconds for which what is known of an address is used before it is looked up again. Zero: for one look-up. */
   readonly ttlMs: number;
-  /** Whether a change of the metadata shows at once. Otherwise it shows when what is cached has reached its age. */
+  /** True if a change of the metadata shows at once. Otherwise it shows when what is cached has reached its age. */
   readonly invalidate: boolean;
   /** Most addresses to keep. */
   readonly maxCached: number;
-  /** Where its table is to lie, with room for {@link addressTableBytes}. Left out: in one of its own. */
+  /** The workspace that holds its table, with room for {@link addressTableBytes}. Left out: one of its own. */
   readonly workspace?: Workspace | undefined;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -86,7 +86,7 @@ export class AddressEnricher implements Enricher, Component {
     if (this.#watch === undefined) return;
     const end = this.#watch((current, changed) => {
       if (current === this.#index) return;
-      // What was made before there was any metadata would else stay without it for as long as it is kept.
+      // Fragments made before there was any metadata would otherwise stay without it for as long as they are kept.
       if (this.#invalidate || this.#index === undefined) this.#noteChange(this.#index && changed);
       this.#index = current;
     });

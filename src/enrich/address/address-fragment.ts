@@ -5,7 +5,7 @@ import { type AddressScope, copyBytes, Literal } from "./address-limbs.ts";
 import { enrichedObjects, localities, localityOf } from "./enriched-object.ts";
 import { type MergedEntries, fieldStart, type MetadataKey } from "./merge-entries.ts";
 
-/** What all sources know of the address under way. The same list is filled again for each address. */
+/** The facts of all sources about the address under way. The same list is filled again for each address. */
 export class FactList implements FoundFacts {
   readonly #renderers: FactRenderer[] = [];
   readonly #facts: number[] = [];
@@ -48,8 +48,8 @@ export class FactList implements FoundFacts {
 }
 
 /**
- * What an address adds below an object, as fields that each begin with a comma. One behind the other: the fields, the VLAN, the
- * number of the autonomous system, its organisation, and metadata that may meet other names (open).
+ * The fields that an address adds below an object, each with a comma before it. One behind the other: the fields, the VLAN, the number
+ * of the autonomous system, its organisation, and metadata that may meet other names (open).
  *
  * Names: `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.isInternal` (only when true), those of facts, `.locality`,
  * `<object>.x` for a metadata key `.x`, `.vlan.tag.id`, `.as.asn`, `.as.org` with `.as.label`, and `x` for a metadata key `x`.
@@ -65,9 +65,9 @@ export interface Fragment {
   readonly system: number;
   /** The position in {@link localities}. */
   readonly locality: number;
-  /** Whether any of it is metadata. */
+  /** True if any of it is metadata. */
   readonly hasMetadata: boolean;
-  /** Whether it was more than there was room for; nothing else counts then. */
+  /** True if it was more than there was room for; nothing else counts then. */
   readonly isCut: boolean;
 }
 

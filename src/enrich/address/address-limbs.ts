@@ -45,7 +45,7 @@ export function setWords(words: Int32Array, { family, value }: Address): void {
   for (let i = 0; i < 4; i++) words[i] = Number(BigInt.asUintN(32, value >> BigInt(96 - 32 * i)));
 }
 
-/** How far an address means the same host. */
+/** The scope in which an address means the same host. */
 export type AddressScope = "private" | "public" | "multicast";
 
 /**

@@ -50,7 +50,7 @@ function isIn([firsts, lasts]: Intervals, address: number | bigint): boolean {
   return low > 0 && address <= (lasts[low - 1] as number | bigint);
 }
 
-/** What is known of an address, rendered below an object: its fields, each with a comma before it. */
+/** Facts about an address, rendered below an object: its fields, each with a comma before it. */
 export interface RenderedFacts {
   readonly from: DataView;
   readonly start: number;
@@ -65,8 +65,8 @@ export interface RenderedFacts {
 /** Renders facts when they are written, which for addresses that share a text is once. */
 export interface FactRenderer {
   /**
-   * Where facts follow from their number: a number that no other renderer of the source ever has. Addresses with the same facts may
-   * then share a text. Undefined where each address is one of its own.
+   * A number that no other renderer of the source ever has, where facts follow from their number. Addresses with the same facts may
+   * then share a text. Undefined where each address has a text of its own.
    */
   readonly generation: number | undefined;
   /**
@@ -150,7 +150,7 @@ export class SelectedSource implements AddressSource {
 /** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
 export type Fact = readonly [suffix: string, value: Value];
 
-/** What one source knows of an address. */
+/** The facts of one source about an address. */
 export interface AddressFacts {
   readonly fields: readonly Fact[];
   readonly as?: { readonly number: number; readonly organisation: string | undefined } | undefined;
@@ -190,7 +190,7 @@ function renderFacts({ fields, as, label }: AddressFacts, object: EnrichedObject
   };
 }
 
-/** What names a system: its organisation, where that is known, and its label. */
+/** Renders the names of a system: its organisation, where that is known, and its label. */
 function renderSystem(
   { number, organisation }: NonNullable<AddressFacts["as"]>,
   object: EnrichedObject,

@@ -22,13 +22,13 @@ function slotsFor(addresses: number): number {
 
 /** A hash table of addresses below objects, by open addressing, where the kernel of flows reads it, too. */
 class AddressSlots {
-  /** Where it lies. */
+  /** The offset of the slots. */
   readonly at: number;
   /** Less one: how many slots there are, a power of two. */
   readonly mask: number;
   /** All slots; one begins at an offset. */
   readonly words: Int32Array;
-  /** How many are in use. */
+  /** The number of slots in use. */
   used = 0;
 
   constructor(workspace: Workspace, addresses: number) {
@@ -111,7 +111,7 @@ class AddressSlots {
 /** Room for the text of a flow's locality. */
 const textBytes = 32;
 
-/** What the kernel of flows reads to find addresses by itself, laid out as {@link addressLayout} says, and what it counts. */
+/** Holds what the kernel of flows reads to find addresses by itself, laid out as {@link addressLayout} says, and what it counts. */
 class ControlBlock {
   static readonly bytes = spaceFor(controlBytes) + 3 * spaceFor(textBytes);
   readonly at: number;
@@ -180,8 +180,8 @@ const epochMs = 2 ** 29;
 const expired = -1;
 
 /**
- * What addresses add below objects, by address: fragments in memory of fixed size that the garbage collector does not look at. All
- * that is enriched by address is so by this table.
+ * Holds what addresses add below objects, by address: fragments in memory of fixed size that the garbage collector does not look at.
+ * All enrichment by address uses this table.
  *
  * Two generations: what is used is kept in the young one; when that is full, or its fragments are, it becomes the old one, and what
  * the old one still holds is dropped.
@@ -206,15 +206,15 @@ export class AddressTable implements AddressAdditions {
   #matches = 0;
   #misses = 0;
   #evictions = 0;
-  /** How many of the old generation the young one has, too. */
+  /** The number of entries of the old generation that the young one has, too. */
   #takenOver = 0;
   readonly #ofForgotten = new Int32Array(4);
-  /** Those that are looked up. */
+  /** The addresses to look up. */
   readonly #list = new AddressList(maxListed);
   readonly #given: Int32Array;
   /** The offset of the one made last, and that for one alone. */
   #made = 0;
-  /** What is read ahead is read only if something follows from it. */
+  /** The sum of what is read ahead: the engine may drop a read without a use. */
   readonly #reads = { sum: 0 };
 
   /**
@@ -265,7 +265,7 @@ export class AddressTable implements AddressAdditions {
   };
 
   readonly locateAll = (at: number, count: number): number => {
-    // What is not kept, or would push the first ones out, is looked up when its turn comes, and so is one alone.
+    // An address that is not kept, or would push the first ones out, is looked up when its record comes, and so is one alone.
     if (this.#ttlMs === 0 || 2 * count > this.#half) return 0;
     const list = this.#list;
     const given = this.#given;
@@ -301,7 +301,7 @@ export class AddressTable implements AddressAdditions {
     );
     const { words } = this.#young;
     const lengths = words[at + lengthsWord] as number;
-    // What is open has to be placed among the fields of a record.
+    // Open metadata has to be placed among the fields of a record.
     if (lengths <= 0) return lengths === 0 ? 0 : -1;
     if ((lengths & metadataBit) !== 0) this.#matches++;
     return this.#store.copy(words[at + startWord] as number, into);

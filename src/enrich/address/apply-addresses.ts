@@ -142,7 +142,7 @@ export class RecordAddresses {
   }
 }
 
-/** What an address adds to the record under way. */
+/** The fields that an address adds to the record under way. */
 class AddedFragment {
   readonly object: EnrichedObject;
   readonly fragment: Fragment;
@@ -168,7 +168,7 @@ class AddedFragment {
     if (own === 0) record.set(object.asNumberName, fragment.system);
   }
 
-  /** What the exporter says of the system counts, unless it says 0; the organisation is named where both mean one number. */
+  /** Adds the system: that of the exporter counts, unless it is 0; the organisation is named where both mean one number. */
   addSystem(record: RecordFields): void {
     const { object, fragment } = this;
     if (fragment.organisation === 0) return;

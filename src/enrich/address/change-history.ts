@@ -48,9 +48,9 @@ class Segments {
     const rest = stamps[at] as number;
     const isEnd = next >> BigInt(32 * width) > 0n;
     const after = wordsOf(next, width);
-    // What is behind the change keeps its stamp, unless its segment ends there too.
+    // The rest of the segment behind the change keeps its stamp, unless the segment ends there too.
     const hasRest = !isEnd && (at + 1 === this.#count || this.#compare(at + 1, after) !== 0);
-    // What is before it keeps its stamp, unless its segment begins here too.
+    // The part of the segment before the change keeps its stamp, unless the segment begins here too.
     if (this.#compare(from, start) < 0) from++;
     const isJoined = from > 0 && stamps[from - 1] === stamp;
     this.#move(at + 1, from + (isJoined ? 0 : 1) + (hasRest ? 1 : 0));

@@ -2,12 +2,12 @@ import { renderFields, lineObjects } from "../../record/index.ts";
 import type { AddressScope } from "./address-limbs.ts";
 import { udmContexts, type UdmContext } from "../../metadata/index.ts";
 
-/** What people read of an autonomous system: its organisation and its number, or the number alone. */
+/** Returns the label of an autonomous system for people: its organisation and its number, or the number alone. */
 export function asLabel(number: number, organisation?: string): string {
   return organisation === undefined ? `AS${number}` : `${organisation} (${number})`;
 }
 
-/** Where an address is: `internal` when metadata calls it so, else by its range. */
+/** The locality of an address: `internal` when metadata calls it so, else by its range. */
 type Locality = "internal" | AddressScope;
 
 /** All of them, by the numbers under which they are kept; 0 for none. */
@@ -19,8 +19,8 @@ export function localityOf(scope: AddressScope, internal: "internal" | "private"
 }
 
 /**
- * Where a flow is by its ends: `public` as soon as one of them is, else `private` as soon as one is that, else `internal`.
- * Multicast groups do not count; a flow between such, or with no known end, is nowhere.
+ * Returns the locality of a flow by its ends: `public` as soon as one of them is, else `private` as soon as one is that, else
+ * `internal`. Multicast groups do not count; a flow between such, or with no known end, has none.
  */
 export function flowLocality(
   source: Locality | undefined,
@@ -49,9 +49,9 @@ export interface EnrichedObject {
   readonly asNumberName: string;
   readonly asOrganisationName: string;
   readonly asLabelName: string;
-  /** What the address is, for entries that are limited to a context: its bit, in the order of {@link udmContexts}. */
+  /** The context of the address, for entries that are limited to one: its bit, in the order of {@link udmContexts}. */
   readonly contextBit: number;
-  /** Whether the object's other names are a decoder's, and so known; those of SNMP objects come from definition files. */
+  /** True if the object's other names are a decoder's, and so known; those of SNMP objects come from definition files. */
   readonly hasKnownNames: boolean;
 }
 

@@ -7,18 +7,18 @@ import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
 import { EntryMerger, type MergedEntries } from "./merge-entries.ts";
 import { FragmentKey, maxKeyWords, maxFragment, notKept, type FragmentStore } from "./fragment-store.ts";
 
-/** What is asked about addresses. */
+/** The sources of facts about addresses. */
 export interface AddressKnowledge {
   /** The metadata of now; undefined before there is any. */
   readonly index: () => AddressIndex | undefined;
   readonly sources: readonly AddressSource[];
-  /** Whether flows and their ends get their locality. */
+  /** True if flows and their ends get their locality. */
   readonly locality: boolean;
-  /** What the locality of internal addresses is called. */
+  /** The locality of internal addresses. */
   readonly internal: "internal" | "private";
 }
 
-/** What is known of an address beyond the metadata, and the key of its fragment. */
+/** Holds what is known of an address beyond the metadata, and the key of its fragment. */
 class Part {
   readonly key = new FragmentKey();
   readonly facts = new FactList();
@@ -44,7 +44,7 @@ const firstScratch = 65_536;
 
 /** Looks up what addresses add, wherever it is to be known. */
 export class FragmentFinder {
-  /** Of the address found last: where its fragment begins in the young arena, and its lengths as a slot has them. */
+  /** The offset of the fragment of the address found last in the young arena, and its lengths as a slot has them. */
   start = 0;
   lengths = 0;
   /** For how many milliseconds it may be used at most. */
@@ -63,7 +63,7 @@ export class FragmentFinder {
   readonly #parts = Array.from({ length: addressLayout.maxListed }, () => new Part());
   readonly #keys = this.#parts.map(({ key }) => key);
   readonly #alone = new AddressList(1);
-  // What is being found: functions that are made for each address cost more than it is worth.
+  // The state of the search under way: functions that are made for each address cost more than it is worth.
   #listed = this.#alone;
   #readTexts: (i: number) => CoveringEntryTexts = readNothing;
   #useFound: (find: (i: number) => void) => void = () => {};

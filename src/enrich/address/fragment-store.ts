@@ -54,9 +54,9 @@ export const notKept = -1;
 
 class Arena {
   readonly at: number;
-  /** Where the next fragment's key begins. */
+  /** The offset at which the next fragment's key begins. */
   end = 0;
-  /** Where fragments begin, by the hash of their keys; of two with one hash the later. */
+  /** The offsets of fragments, by the hash of their keys; of two with one hash the later. */
   readonly byKey: Int32Array;
 
   constructor(at: number, slots: number) {
@@ -87,7 +87,7 @@ export class FragmentStore {
   /** Words of a fragment before its first byte, but for its key. */
   #ahead = headWords;
   readonly #starts: number[] = [];
-  /** What is read ahead is read only if something follows from it. */
+  /** The sum of what is read ahead: the engine may drop a read without a use. */
   readonly #reads = { sum: 0 };
 
   /** @param maxFragments how many there are at most in an arena. */
@@ -101,7 +101,7 @@ export class FragmentStore {
     this.#old = new Arena(workspace.allocate(arenaBytes), this.#slots);
   }
 
-  /** Where the young arena lies. */
+  /** Returns the offset of the young arena. */
   get arenaAt(): number {
     return this.#young.at;
   }
@@ -245,7 +245,7 @@ export function fragmentStoreBytes(arenaBytes: number): number {
   return 2 * spaceFor(arenaBytes);
 }
 
-/** What one arena has to hold at least. */
+/** Bytes that one arena has to hold at least. */
 export const leastArena = 4 * maxStored;
 
 function packLengths({ fields, vlan, organisation, locality, hasMetadata, open }: Fragment): number {

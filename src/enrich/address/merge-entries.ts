@@ -7,18 +7,18 @@ import type { CoveringEntryTexts } from "../../metadata/index.ts";
 /** A metadata key, and how it goes out. */
 export interface MetadataKey {
   readonly text: string;
-  /** How the texts of keys below it begin. */
+  /** The text with which the texts of keys below it begin. */
   readonly group: string;
-  /** Of two keys the one with the lower number is before the other; where both have the same, their texts are to be compared. */
+  /** The order of keys: the lower number is first; where two keys have the same, their texts are to be compared. */
   readonly order: number;
   /** As JSON has it, without quotes. */
   readonly bytes: Uint8Array;
   /**
-   * Whether its name may meet others of a record: it does not begin with a dot, so that it is a name of the record itself, or
-   * decoders have names below its first segment.
+   * True if its name may meet others of a record: it does not begin with a dot, so that it is a name of the record itself, or decoders
+   * have names below its first segment.
    */
   readonly isOpen: boolean;
-  /** Whether it has segments enough to lie below another key: `.site.name` below `.site`. */
+  /** True if it has segments enough to lie below another key: `.site.name` below `.site`. */
   readonly isDeep: boolean;
   /** A comma, the name of the field, a colon, by the position of the object. */
   readonly starts: readonly Literal[];
@@ -112,8 +112,8 @@ function isSameKey(known: Uint8Array, bytes: Uint8Array, start: number, end: num
 }
 
 /**
- * What entries say of an address together, as positions in their texts: values go out as JSON has them, because that is how they were
- * put in. What ends at 0 is not there. Of what entries say, the most specific first, what is there already stays.
+ * Holds what entries say of an address together, as positions in their texts: values go out as JSON has them, because that is how they
+ * were put in. A range that ends at 0 is absent. Entries come the most specific first, and a value that is there already stays.
  */
 export class MergedEntries {
   /** The texts of all entries. */
@@ -132,7 +132,7 @@ export class MergedEntries {
   readonly keys: MetadataKey[] = [];
   readonly valueStarts: number[] = [];
   readonly valueEnds: number[] = [];
-  /** Whether a pair may meet other names: of the record, or of another pair. */
+  /** True if a pair may meet other names: of the record, or of another pair. */
   readonly isOpen: boolean[] = [];
   hasOpen = false;
 

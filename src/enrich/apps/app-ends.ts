@@ -24,7 +24,7 @@ import { gatherValues, placeFields } from "../place-fields.ts";
 /** The application at an end, as records and as lines have it. */
 interface FoundApp extends AppText {
   readonly app: App;
-  /** Of the address's key among all: the most specific is first. */
+  /** The rank of the address's key among all: the most specific is first. */
   readonly rank: number;
 }
 
@@ -33,7 +33,7 @@ interface RankedHost {
   readonly ports: readonly { readonly first: number; readonly last: number; readonly found: FoundApp }[];
 }
 
-/** What was found lately, by address and port: words of the address, port and position of what was found, each one more. */
+/** The results found lately that are kept, by address and port: words of the address, port and position of the result, each one more. */
 const kept = 8192;
 const keptWords = 6;
 const maxHosts = 16_384;

@@ -3,7 +3,7 @@ import { checkValues } from "../../metadata/index.ts";
 import { renderFields, type Value } from "../../record/index.ts";
 import { byAddresses, mostSpecificFirst, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 
-/** What a file says of an application. */
+/** An application, as a file describes it. */
 export interface App {
   /** Names of fields and their values: `app.name`, `app.category.name`, `app.subcategory.name`, `app.x` for a metadata key `.x`. */
   readonly fields: readonly (readonly [name: string, value: string])[];
@@ -95,8 +95,8 @@ const maxEngine = 0xff;
 const selectorBits = 2 ** 24;
 
 /**
- * What `app.id` has: engine, colon, selector, or engine, enterprise number, selector; or the same as one number, of which the
- * upper eight of 32 bits are the engine.
+ * The value of `app.id`: engine, colon, selector, or engine, enterprise number, selector; or the same as one number, of which the upper
+ * eight of 32 bits are the engine.
  */
 const appId = scalar("an application id engine:selector, as in 13:495", (given) => {
   if (/^\d{1,10}$/.test(given)) {

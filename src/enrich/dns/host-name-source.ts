@@ -89,15 +89,15 @@ export interface HostNameOptions {
   readonly resolver: Resolver;
   readonly resolvePrivate: boolean;
   readonly resolvePublic: boolean;
-  /** How many queries are under way at most. */
+  /** Most queries under way at a time. */
   readonly concurrency: number;
-  /** How many addresses wait for that at most, fewer than 65 000; those beyond are asked for when they are seen again. */
+  /** Most addresses that wait for a query, fewer than 65 000; those beyond are asked for when they are seen again. */
   readonly maxQueued: number;
-  /** How many answers are kept. */
+  /** Most answers to keep. */
   readonly maxCached: number;
-  /** How long a name is used; after that the old one goes on until the new one is known. */
+  /** Milliseconds for which a name is used; after that the old one goes on until the new one is known. */
   readonly ttlMs: number;
-  /** How long it counts that an address has no name. */
+  /** Milliseconds for which it counts that an address has no name. */
   readonly negativeTtlMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -108,10 +108,10 @@ export interface HostNameOptions {
 const retryMs = 60_000;
 const queueFullMs = 5000;
 
-/** What name servers say of an address that has no name. */
+/** The codes of name servers for an address that has no name. */
 const noNameCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
-/** What a name server said of an address, with no facts when it has no name, and until when that counts. */
+/** The answer of a name server for an address, with no facts when it has no name, and the time until which it counts. */
 type KnownName = readonly [facts: FactRenderer | undefined, expires: number];
 
 /**
@@ -129,7 +129,7 @@ export class HostNameSource implements AddressSource, Component {
   /** In the order in which they came. */
   readonly #queued = new Set<AddressNumber>();
   readonly #running = new Map<AddressNumber, Promise<void>>();
-  /** Of what is queued or running. */
+  /** The filter of addresses that are queued or running. */
   readonly #filter = new CountingFilter();
   #isRunning = false;
   #isFull = false;

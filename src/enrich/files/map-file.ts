@@ -2,14 +2,14 @@ import type { Component, Log, Metrics } from "../../base/report/index.ts";
 import { isMissing, type FileIo, WatchedFile } from "../../base/file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./operator-file.ts";
 
-/** How many findings a log line lists. */
+/** Most findings that a log line lists. */
 const maxShown = 10;
 
 /** A YAML file of an operator that is followed: a broken one leaves what was read before. */
 export class MapFile<T> implements Component {
   readonly name: string;
   readonly counts = { loads: 0, loadFailures: 0, warnings: 0 };
-  /** What it is, as a label of metrics. */
+  /** Names the kind of file, as a label of metrics. */
   readonly label: string;
   readonly #path: string;
   readonly #log: Log;
@@ -81,7 +81,7 @@ export class MapFile<T> implements Component {
     this.counts.loadFailures++;
     const what = this.#current === undefined ? "records go without it" : "what was read before stays";
     const message = `the file of ${this.label} cannot be used: ${what}`;
-    // Who watches all files reports a missing one, once.
+    // The watcher of all files reports a missing one, once.
     if (isMissing(error)) this.#log.debug({ path: this.#path }, message);
     else if (!(error instanceof FileFindings)) this.#log.error({ path: this.#path, error }, message);
     else {

@@ -87,7 +87,7 @@ export const selectionShape = mapping({
   exclude: defaulted(list(addresses), [], "Addresses that are not."),
 });
 
-/** Which addresses a look-up is for, as an operator lists them. */
+/** The addresses that a look-up is for, as an operator lists them. */
 export type SelectionLists = ShapeValue<typeof selectionShape>;
 
 export const readSelection: (bytes: Uint8Array) => ReadFile<SelectionLists> = fileReader(selectionShape);

@@ -1,6 +1,6 @@
-/** What is wanted of a value: of a map some of its keys; the value itself where it has a slot. Slots count from 0. */
+/** The parts of a value to read: some keys of a map; the value itself where it has a slot. Slots count from 0. */
 export interface Wanted {
-  /** Where what was found is put down; absent where only keys are wanted. */
+  /** The slot that takes what was found; absent where only keys are wanted. */
   readonly slot?: number;
   /** The same for a text or a number where a map with `keys` is expected. */
   readonly scalar?: number;
@@ -17,7 +17,7 @@ const firstLongSize = 29;
 const sizeBases = [29, 285, 65_821];
 /** A damaged file may claim maps and lists of any size. */
 const maxValues = 65_536;
-/** Of texts that are numbers or codes, bytes. */
+/** The longest text that is a number or a code, bytes. */
 const longestText = 32;
 const nothing: NonNullable<Wanted["keys"]> = [];
 
@@ -26,7 +26,7 @@ const nothing: NonNullable<Wanted["keys"]> = [];
  * slot and read where it lies.
  */
 export class DataReader {
-  /** Where the bytes of texts lie, in UTF-8. */
+  /** The bytes that hold texts, in UTF-8. */
   readonly bytes: Buffer;
   readonly #wanted: Wanted;
   readonly #types: Uint8Array;

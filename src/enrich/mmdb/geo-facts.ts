@@ -25,7 +25,7 @@ const suffixes: Readonly<Record<GeoValue, string>> = {
 /** Letters of the code of a country or continent; no name is that short. */
 const codeLength = 2;
 
-/** Where a name is found: in the language asked for, and in English. */
+/** The slots of a name: in the language asked for, and in English. */
 type NameSlots = readonly [own: number, english: number];
 const citySlots: NameSlots = [0, 1];
 const continentCode = 2;
@@ -37,7 +37,7 @@ const [countrySlots, registeredSlots]: readonly [NameSlots, NameSlots] = [
   [10, 11],
 ];
 const [latitude, longitude, timeZone] = [12, 13, 14];
-/** Of the flat layouts of IPinfo and others, where `country` and `continent` are a code or a name. */
+/** The slots of the flat layouts of IPinfo and others, where `country` and `continent` are a code or a name. */
 const flat = {
   city: 15,
   continent: 16,
@@ -52,7 +52,10 @@ const flat = {
 } as const;
 export const placeSlots = 25;
 
-/** What is read of the data of a database of places: of MaxMind's City and Country and DB-IP's, which are like them, and of IPinfo's. */
+/**
+ * Returns what to read of the data of a database of places: of MaxMind's City and Country and DB-IP's, which are like them, and of
+ * IPinfo's.
+ */
 export function wantedOfPlaces(language: string): Wanted {
   const names = ([own, english]: NameSlots) =>
     [
@@ -108,7 +111,7 @@ export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
   const nameIn = (found: DataReader, own: number, either: number): number =>
     isName(found, own) || found.length(either) === codeLength ? own : either;
 
-  /** Where the text of a value is found. */
+  /** Returns the slot that holds the text of a value. */
   const slotOf = (value: Exclude<GeoValue, "location">, found: DataReader): number => {
     const hasCountry = found.has(country);
     if (value === "city") return first(found, ...citySlots, flat.city);

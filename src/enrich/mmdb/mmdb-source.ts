@@ -26,9 +26,9 @@ import {
 import { geoValues, type GeoValue } from "../settings.ts";
 import { createWritePlaces, placeSlots, wantedOfPlaces } from "./geo-facts.ts";
 
-/** How many bits of an IPv4 address are walked beforehand. */
+/** Bits of an IPv4 address that are walked beforehand. */
 const firstBits = 16;
-/** Where the walks of this many /24 came to is remembered; addresses that come for the first time often have neighbours that came before. */
+/** Most /24 whose walks' ends are remembered; addresses that come for the first time often have neighbours that came before. */
 const knownNetworks = 65_536;
 const networkBits = 24;
 const knownShift = 16;
@@ -40,9 +40,9 @@ class SearchTree {
   readonly #nodeBytes: number;
   readonly #nodeCount: number;
   readonly #isIpv4: boolean;
-  /** Where the walks by the first bits of IPv4 addresses come to. */
+  /** The ends of the walks by the first bits of IPv4 addresses. */
   readonly #firsts = new Uint32Array(1 << firstBits);
-  /** Of each of the /24: the network + 1, where its walk came to. */
+  /** Two words for each of the /24: the network + 1, and the end of its walk. */
   readonly #known = new Uint32Array(2 * knownNetworks);
 
   /**
@@ -53,7 +53,7 @@ class SearchTree {
     if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
       throw new Error("has records of a size that is not of the MaxMind DB format");
     }
-    // What is read at a time is four bytes; behind the tree there are more than that.
+    // A read takes four bytes; behind the tree there are more than that.
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#recordSize = recordSize;
     this.#nodeBytes = recordSize / 4;
@@ -142,7 +142,7 @@ const maxmind = (number: number, organisation: number): NonNullable<Wanted["keys
   ["autonomous_system_organization", { slot: organisation }],
 ];
 
-/** What is read of the data of an ASN database (or of one that contains its fields). */
+/** The fields to read of the data of an ASN database (or of one that contains its fields). */
 const wantedOfSystems: Wanted = {
   keys: [
     ...maxmind(numberSlots[0], organisationSlots[0]),
@@ -200,17 +200,17 @@ function createWriteSystems(): WriteFacts {
 /** Zeros between the tree and the data. */
 const separatorBytes = 16;
 
-/** What stands before the metadata, within the last bytes of each database. */
+/** The mark before the metadata, within the last bytes of each database. */
 const metadataMaxBytes = 128 * 1024;
 const metadataMark = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
 
 /** A MaxMind database (MaxMind DB File Format 2.0) in memory. */
 export class Database {
-  /** Of its metadata: `GeoLite2-City`, … */
+  /** The type in its metadata: `GeoLite2-City`, … */
   readonly type: string;
   readonly builtAt: Date;
   readonly tree: SearchTree;
-  /** What the tree's records are more than the offsets of their data. */
+  /** The excess of the tree's records over the offsets of their data. */
   readonly base: number;
   readonly #data: Buffer;
 
@@ -247,11 +247,11 @@ export interface MmdbOptions {
         readonly path: string;
         readonly values: readonly GeoValue[];
         readonly language: string;
-        /** Which addresses it is asked about; undefined for all. */
+        /** The addresses it is asked about; undefined for all. */
         readonly selection?: (() => AddressSelection | undefined) | undefined;
       }
     | undefined;
-  /** How often to look whether a file has changed, in milliseconds. */
+  /** Milliseconds between two looks whether a file has changed. */
   readonly pollMs: number;
   readonly io?: Pick<FileIo, "state" | "read">;
   readonly clock: Clock;
@@ -259,7 +259,7 @@ export interface MmdbOptions {
   readonly log: Log;
 }
 
-/** What is made of one kind of database. */
+/** One kind of database, with what is read of it. */
 interface Kind {
   readonly name: "asn" | "geoip";
   readonly wanted: Wanted;

@@ -8,7 +8,7 @@ const [firstPrintable, firstBeyond] = [0x20, 0x80];
 /** Writes fields as they stand in a line, one behind the other, into memory of its own. */
 export class FieldWriter {
   readonly view: DataView;
-  /** Where the next byte goes. */
+  /** The offset of the next byte to write. */
   end = 0;
   readonly #bytes: Buffer;
 
@@ -111,7 +111,8 @@ const slots = 65_536;
 /** A fact is in the slot of its hash or in one of those behind it. */
 const maxProbes = 4;
 const memoryBytes = 8 * 1024 * 1024;
-// Of a slot: the data, the position + 1, where its fields begin and end, then the ends of the number and the organisation, the system.
+// The words of a slot: the data, the position + 1, start and end of its fields, then the ends of the number and the organisation, the
+// system.
 const slotWords = 8;
 
 /**

@@ -21,7 +21,7 @@ type ProtocolName = keyof typeof protocolNumbers;
 
 const protocolLetters: Readonly<Record<string, number>> = { t: 6, u: 17, s: 132, d: 33 };
 
-/** What is known without a file: IANA's registry of services below 32768, read again with each call. */
+/** Returns the names that are known without a file: IANA's registry of services below 32768, read again with each call. */
 export function knownPortNames(): PortNames {
   const names = new Map<number, Map<number, string>>();
   for (const number of Object.values(protocolNumbers)) names.set(number, new Map());
@@ -172,7 +172,7 @@ export class NameEnricher implements Enricher {
 }
 
 const ends = ["flow.src", "flow.dst"] as const;
-/** What names a code point, of which the first decides whether a record has that already. */
+/** The fields that name a code point. The first decides whether a record has the name already. */
 const dscpField = "ip.dscp.name";
 const inDscpField = "flow.in.ip.dscp.name";
 const dscpFields = [dscpField, inDscpField] as const;

@@ -16,7 +16,7 @@ import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 
-/** What the file says of one interface. */
+/** An interface, as the file describes it. */
 interface Netif {
   /** Below `flow.in.netif` or `flow.out.netif`. */
   readonly fields: readonly Fact[];
@@ -104,7 +104,7 @@ export const readNetifs: (bytes: Uint8Array) => ReadFile<readonly NetifExporter[
 
 type Netifs = ReadonlyMap<number, Netif>;
 
-/** How many exporters' interfaces are kept, put together. */
+/** Most exporters whose interfaces are kept rendered. */
 const maxKept = 65_536;
 const none: Netifs = new Map();
 const objects = ["flow.in.netif", "flow.out.netif"] as const;
@@ -207,7 +207,7 @@ export class NetifEnricher implements Enricher {
 
   #numberAdditions(object: string, suffix: string): NumberAdditions {
     const adds = object + suffix;
-    // What is put together for an exporter stays until the file changes.
+    // Interfaces rendered for an exporter stay until the file changes.
     const rendered = new WeakMap<Netifs, ReadonlyMap<number, RenderedFields>>();
     return {
       field: `${object}.index`,

@@ -159,8 +159,8 @@ export const fieldPatterns: readonly FieldPattern[] = [
 const byName: ReadonlyMap<string, RecordField> = new Map(recordFields.map((field) => [field.name, field]));
 
 /**
- * What a name of a record is: a field of the table, else that which an `inner` pattern makes of one (`flow.reverse.bytes`), else the
- * pattern that covers it.
+ * Finds the field or pattern of a record's name: a field of the table, else that which an `inner` pattern makes of one
+ * (`flow.reverse.bytes`), else the pattern that covers it.
  */
 export function findField(name: string): RecordField | FieldPattern | undefined {
   const own = byName.get(name);
@@ -174,7 +174,7 @@ export function findField(name: string): RecordField | FieldPattern | undefined 
   return inner === undefined || "pattern" in inner ? inner : { ...inner, name };
 }
 
-/** How a further name stands to the names that records have. */
+/** The conflict of a further name with the names that records have. */
 export interface FieldConflict {
   /** It is a field's name, fields lie below it, or it lies below a field. */
   readonly kind: "same" | "above" | "below";

@@ -1,7 +1,7 @@
 /**
- * How a field is stored and searched, in the terms of Elasticsearch. Whole numbers are `long` where 63 bits hold each of them, else
- * `unsigned_long`. `date` has at most milliseconds, `date_nanos` up to nanoseconds; both are RFC 3339 in UTC. A `geo_point` is
- * `latitude,longitude`. A MAC address is a `keyword`.
+ * The types by which fields are stored and searched, in the terms of Elasticsearch. Whole numbers are `long` where 63 bits hold each of
+ * them, else `unsigned_long`. `date` has at most milliseconds, `date_nanos` up to nanoseconds; both are RFC 3339 in UTC. A `geo_point`
+ * is `latitude,longitude`. A MAC address is a `keyword`.
  */
 const fieldTypes = [
   "keyword",
@@ -24,7 +24,7 @@ export type FieldGroup = (typeof groups)[number];
 export interface RecordField {
   readonly group: FieldGroup;
   readonly name: string;
-  /** Of the value, or of each value of an array. */
+  /** The type of the value, or of each value of an array. */
   readonly type: FieldType;
   readonly isArray: boolean;
   /** Such as `bytes`; empty where there is none. */
@@ -40,9 +40,9 @@ export interface RecordField {
   readonly isLowerInEcs: boolean;
   /** Nearly each record has a text of its own, so that a dictionary of texts does not help a store. */
   readonly isDistinct: boolean;
-  /** What people call the rest of the name, behind `flow.src.` and the like; empty: the rest itself. */
+  /** The label for people of the rest of the name, behind `flow.src.` and the like; empty: the rest itself. */
   readonly label: string;
-  /** Place in the list of fields that Explore keeps by default; undefined: only where a setting asks for it. */
+  /** Position in the list of fields that Explore keeps by default; undefined: only where a setting asks for it. */
   readonly exploreRank: number | undefined;
   /** Rollups of Explore keep it: it has few values. */
   readonly isRolledUp: boolean;
@@ -53,7 +53,7 @@ export interface RecordField {
   /** As it stands in a line. */
   readonly example: string | number | boolean | readonly (string | number | boolean)[];
   readonly description: string;
-  /** Where the value comes from: elements (`IE 8`: IANA's, and those of NetFlow v9), structures of sFlow, headers, settings. */
+  /** The source of the value: elements (`IE 8`: IANA's, and those of NetFlow v9), structures of sFlow, headers, settings. */
   readonly source: string;
 }
 
@@ -62,8 +62,8 @@ export interface FieldPattern {
   /** `*` stands for the rest of the name. */
   readonly pattern: string;
   /**
-   * Of the value; `inner`: that of the field whose name remains, with `flow.` or without, when the beginning is taken away; `any`: a text, a
-   * number, a boolean or an array of them.
+   * The type of the value; `inner`: that of the field whose name remains, with `flow.` or without, when the beginning is taken away;
+   * `any`: a text, a number, a boolean or an array of them.
    */
   readonly type: FieldType | "inner" | "any";
   readonly example: string;

@@ -6,9 +6,9 @@ import type { Key } from "../../base/ip/index.ts";
  */
 export class FilterError extends Error {
   readonly code = "bad_filter";
-  /** Where in the text something is wrong: columns and lines count from 1, columns in UTF-16 units. */
+  /** The position of the fault in the text: columns and lines count from 1, columns in UTF-16 units. */
   readonly location: { readonly line: number; readonly column: number };
-  /** What is wrong, without the location and the line. */
+  /** The text of the fault, without the location and the line. */
   readonly fault: string;
 
   /** @param at, length of the fault in the text, in UTF-16 units. */
@@ -57,7 +57,7 @@ export type Filter =
   | { readonly kind: "not"; readonly filter: Filter }
   | FilterTerm;
 
-/** What is asked of fields: names as records have them, one, or both ends of a flow. */
+/** A condition on fields: names as records have them, one, or both ends of a flow. */
 export type FilterTerm = { readonly fields: readonly string[] } & (
   | { readonly kind: "exists" }
   | {

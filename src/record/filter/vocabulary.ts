@@ -29,11 +29,11 @@ export const udmVocabulary: Vocabulary = {
 };
 
 /**
- * What a field's values are, as far as a filter is concerned. `any`: nobody knows beforehand. `protocol` is a number that has names.
+ * The type of a field's values, as far as a filter is concerned. `any`: nobody knows beforehand. `protocol` is a number that has names.
  */
 export type ValueType = "address" | "number" | "time" | "text" | "boolean" | "protocol" | "any";
 
-/** What a name in a filter stands for. */
+/** The meaning of a name in a filter. */
 export interface KnownField {
   /** Names as records have them; several when one of them is enough. */
   readonly fields: readonly string[];
@@ -67,7 +67,7 @@ export const shortNames: readonly {
   }),
 );
 
-/** What a name may begin with in place of the beginning of a field's name. */
+/** The short beginnings that a name may have in place of the beginning of a field's name. */
 const shortBeginnings: readonly (readonly [short: string, full: string])[] = [
   ["src.", "flow.src."],
   ["dst.", "flow.dst."],

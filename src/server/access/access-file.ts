@@ -27,7 +27,7 @@ const secretBytes = 32;
 const form = /^ngt_([A-Za-z0-9._-]{1,64})_([A-Za-z0-9_-]{43})$/;
 const nameForm = /^[A-Za-z0-9.-]{1,64}$/;
 
-/** What may be the name of a token: no underscore, which ends it in the token. */
+/** Tells whether a text may be the name of a token: no underscore, which ends it in the token. */
 export function isTokenName(name: string): boolean {
   return nameForm.test(name);
 }
@@ -60,7 +60,7 @@ function digest(secret: string): Buffer {
 
 /** Cost 2^15, 32 MiB of memory: some 0.1 s of a core. */
 const cost = { ln: 15, r: 8, p: 1 };
-/** What a file may ask for: 2^17 with r = 8 takes 128 MiB. */
+/** The most memory that a file may ask for: 2^17 with r = 8 takes 128 MiB. */
 const maxMemory = 2 ** 27;
 const hashLength = 32;
 
@@ -128,7 +128,7 @@ function single<T>(shape: Shape<T>): Shape<T> {
   return new Shape(shape.expected, read, shape.rows);
 }
 
-/** What limits somebody must not be left out by a key without a value. */
+/** A key without a value must not remove a limit of somebody. */
 const strict = { isStrict: true };
 const hidden = { isHidden: true };
 
@@ -199,7 +199,7 @@ export function parseAccessFile(path: string, source: string): AccessList {
   return value;
 }
 
-/** Which list of the file. */
+/** Names a list of the file. */
 export type AccessSection = "users" | "tokens";
 
 /** A field's texts by its name; undefined takes the field out. */

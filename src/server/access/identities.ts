@@ -16,7 +16,7 @@ import type { Principal } from "./role.ts";
 /** Passwords that are hashed at a time, and those that wait for it. */
 const maxRunning = 2;
 const maxWaiting = 32;
-/** How long a password that was right need not be hashed again, milliseconds; and how many are remembered. */
+/** Milliseconds for which a password that was right need not be hashed again; and how many are remembered. */
 const rememberedMs = 600_000;
 const maxRemembered = 1_000;
 
@@ -50,7 +50,7 @@ async function isPasswordOf(
   return isRight;
 }
 
-/** Who is known, by what they prove it with. */
+/** Holds the known users and tokens, by what they prove it with. */
 export class Identities {
   readonly #clock: Clock;
   #list: AccessList = { users: new Map(), tokens: new Map() };
@@ -60,7 +60,7 @@ export class Identities {
   #remembered = new Map<string, { readonly user: AccessUser; readonly until: number }>();
   #running = 0;
   readonly #waiting: (() => void)[] = [];
-  /** What of the file proved each principal. */
+  /** The user or token of the file that proved each principal. */
   readonly #proofs = new WeakMap<Principal, AccessUser | AccessToken>();
 
   constructor(clock: Clock) {
@@ -74,7 +74,7 @@ export class Identities {
     this.#remembered = new Map();
   }
 
-  /** Whether there is anybody who can sign in. */
+  /** Tells whether nobody can sign in. */
   isEmpty(): boolean {
     return this.#list.users.size === 0 && this.#list.tokens.size === 0;
   }
@@ -110,8 +110,8 @@ export class Identities {
   }
 
   /**
-   * Who a principal that was found before is now: with the role of now, or undefined when what proved it would prove it no more. One that
-   * was found elsewhere is returned as it is.
+   * Returns the present form of a principal that was found before: with the role of now, or undefined when what proved it would prove
+   * it no more. One that was found elsewhere is returned as it is.
    */
   current(principal: Principal): Principal | undefined {
     const proof = this.#proofs.get(principal);

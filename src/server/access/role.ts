@@ -1,24 +1,24 @@
-/** What a user may do; each role may do what those before it may. */
+/** The roles of users; each role may do what those before it may. */
 export const roles = ["viewer", "editor", "admin"] as const;
 export type Role = (typeof roles)[number];
 
-/** Whether a role suffices where another is needed. */
+/** Tells whether a role suffices where another is needed. */
 export function suffices(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
 
-/** What the port serves, by subject: a token may be for some of it alone. */
+/** The subjects of what the port serves: a token may be for some of them alone. */
 export const areas = ["metadata", "flow", "snmp", "collector"] as const;
 export type Area = (typeof areas)[number];
 
-/** Who asks, once that is proven. */
+/** The proven identity of a caller. */
 export interface Principal {
   /** Name of the user, or of the token. */
   readonly name: string;
   readonly role: Role;
   /** Undefined: all. */
   readonly areas?: readonly Area[];
-  /** How it was proven. */
+  /** The means of the proof. */
   readonly by: "basic" | "token" | "certificate" | "session";
 }
 

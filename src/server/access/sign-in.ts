@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { type Role, roles as allRoles, type Principal } from "./role.ts";
 import type { Clock } from "../../base/report/index.ts";
 
-/** How users sign in at an issuer by OpenID Connect. */
+/** The settings for sign-in at an issuer by OpenID Connect. */
 export interface OidcConfig {
   /** URL whose `.well-known/openid-configuration` describes the issuer. By http only on a loopback address. */
   readonly issuer: string;
@@ -20,9 +20,9 @@ export interface OidcConfig {
   readonly clientId: string;
   /** Empty: a public client, for which PKCE stands alone. */
   readonly clientSecret: string;
-  /** How the secret is sent (RFC 6749, 2.3.1): as HTTP basic authentication, or in the body. */
+  /** The way in which the secret is sent (RFC 6749, 2.3.1): as HTTP basic authentication, or in the body. */
   readonly clientAuth: "basic" | "post";
-  /** Where the issuer sends the browser back to. */
+  /** The URL to which the issuer sends the browser back. */
   readonly redirectUrl: string;
   readonly scopes: readonly string[];
   /** Claim with the name of the user. Without a usable one, `sub` is the name. */
@@ -133,15 +133,15 @@ function responseOf(message: IncomingMessage): Response {
   return new Response(body, { status: statusCode, headers });
 }
 
-/** How long the description of an issuer is used, milliseconds. */
+/** Milliseconds for which the description of an issuer is used. */
 const descriptionMs = 3_600_000;
-/** How long one request to an issuer may take, seconds. */
+/** Seconds that one request to an issuer may take. */
 const requestSeconds = 10;
 
-/** What only the collector knows of a sign-in that is under way. */
+/** The secrets of a sign-in under way that only the collector knows. */
 interface Challenge {
   readonly nonce: string;
-  /** Of PKCE (RFC 7636). */
+  /** The verifier of PKCE (RFC 7636). */
   readonly verifier: string;
 }
 
@@ -166,7 +166,7 @@ class Issuer {
     return { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() };
   }
 
-  /** Where the browser has to go. @throws SignInError `unavailable` */
+  /** Returns the URL to which the browser has to go. @throws SignInError `unavailable` */
   async begin(state: string, { nonce, verifier }: Challenge): Promise<string> {
     const client = await import("openid-client");
     const url = client.buildAuthorizationUrl(await this.#describe(), {
@@ -181,8 +181,8 @@ class Issuer {
   }
 
   /**
-   * What the issuer says of the user, once its answer to the browser has proven right: state, nonce, PKCE, and signature, issuer,
-   * audience and time of the ID token.
+   * Returns what the issuer says of the user, once its answer to the browser has proven right: state, nonce, PKCE, and signature,
+   * issuer, audience and time of the ID token.
    *
    * @throws SignInError
    */
@@ -347,7 +347,7 @@ class ExpiringMap<Value> {
   }
 }
 
-/** How long a person may take at the issuer, milliseconds. */
+/** Milliseconds that a person may take at the issuer. */
 const pendingMs = 600_000;
 const maxPending = 10_000;
 const maxSessions = 10_000;
@@ -379,7 +379,7 @@ export class SignIn {
     this.#sessions = new ExpiringMap(config.sessionMs, maxSessions, clock);
   }
 
-  /** How many sessions there are. */
+  /** Returns the number of sessions. */
   sessions(): number {
     return this.#sessions.size;
   }
@@ -437,7 +437,7 @@ export class SignIn {
     return this.#sessions.get(session);
   }
 
-  /** Whether a principal that was returned before still has its session. */
+  /** Tells whether a principal that was returned before still has its session. */
   isSignedIn(principal: Principal): boolean {
     return this.#sessions.get(this.#keys.get(principal) ?? "") === principal;
   }

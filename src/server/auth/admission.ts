@@ -33,7 +33,7 @@ function foreignSite(
   return `a request from another site is refused (Origin: ${origin.slice(0, 64)})`;
 }
 
-/** Whether an address to listen on reaches only this machine: 127.0.0.0/8 or `::1`. */
+/** Tells whether an address to listen on reaches only this machine: 127.0.0.0/8 or `::1`. */
 export function isLoopback(ip: string): boolean {
   const address = parseAddress(ip);
   if (address === undefined) return ip === "localhost";
@@ -41,9 +41,8 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
- * Whether a Host header may be answered on a loopback address: an address, `localhost` or a name below it, or one of
- * `allowed`. Any other name was made by someone else to point here (DNS rebinding). A request without one passes, for
- * browsers always send it.
+ * Tells whether a Host header may be answered on a loopback address: an address, `localhost` or a name below it, or one of `allowed`.
+ * Any other name was made by someone else to point here (DNS rebinding). A request without one passes, for browsers always send it.
  */
 function isKnownHost(host: string | undefined, allowed: readonly string[]): boolean {
   if (host === undefined || host === "") return true;
@@ -96,7 +95,7 @@ export interface Refusal {
   readonly error: ConnectError;
 }
 
-/** What of a call is looked at. */
+/** The part of a call that admission looks at. */
 type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal" | "access">;
 
 type MaybeRefusal = Refusal | undefined;
@@ -180,7 +179,7 @@ export class Admission {
 function judge(call: Applicant, access: RouteAccess, found: Principal): MaybeRefusal {
   call.principal = found;
   call.access = access;
-  // What a path takes may be known to who may not use it.
+  // A caller who may not use a path may still know what it takes.
   return refuseRole(found, call.method === "OPTIONS" ? "viewer" : access.role, access.area) ?? refuseSite(call);
 }
 

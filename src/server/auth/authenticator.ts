@@ -11,7 +11,7 @@ export interface BasicCredentials {
   readonly password: string;
 }
 
-/** What `WWW-Authenticate` says to a client without the right credentials (RFC 7617). */
+/** The value of `WWW-Authenticate` for a client without the right credentials (RFC 7617). */
 export const basicChallenge = 'Basic realm="netgloss", charset="UTF-8"';
 
 /** The same for tokens (RFC 6750), to which no browser has a dialog. */

@@ -36,12 +36,12 @@ function certificateSubject(socket: Socket | undefined): readonly string[] | und
   return parts.length === 0 ? undefined : parts;
 }
 
-/** What an active call needs besides the request. */
+/** The surroundings that an active call needs besides the request. */
 export interface CallSurroundings {
   readonly clock: Clock;
   readonly clientAddress: ClientAddress;
   readonly turns: Turns;
-  /** How long an answer may wait for the client to take a further byte, milliseconds. */
+  /** Milliseconds that an answer may wait for the client to take a further byte. */
   readonly stallTimeout: number;
   /** Called when an answer has waited for longer. */
   readonly onStall: () => void;
@@ -73,7 +73,7 @@ export abstract class ActiveCall implements Call {
   extraHeader: Headers | undefined = undefined;
   extraTrailer: Headers | undefined = undefined;
   protected readonly surroundings: CallSurroundings;
-  /** Whether the client waits for `100 Continue`. */
+  /** True if the client waits for `100 Continue`. */
   protected expectsContinue: boolean;
   readonly #queryText: string;
   #peer: string | undefined;
@@ -94,7 +94,7 @@ export abstract class ActiveCall implements Call {
   }
 
   abstract readonly body: Readable;
-  /** What it shares with the other calls of its connection. */
+  /** The object that it shares with the other calls of its connection. */
   abstract readonly shared: object;
   /** The connection of its own that it has by HTTP/1. */
   abstract readonly ownSocket: Socket | undefined;
@@ -114,9 +114,9 @@ export abstract class ActiveCall implements Call {
   protected abstract sendContinue(): void;
   /** Registers what happens when the call is over. */
   abstract onClose(listener: () => void): void;
-  /** Whether the call was over before its answer was. */
+  /** Tells whether the call was over before its answer was. */
   abstract hasBrokenOff(): boolean;
-  /** Whether the client is still sending the body, where Node has no time-out for that. */
+  /** Tells whether the client is still sending the body, where Node has no time-out for that. */
   abstract isReceiving(): boolean;
   /** Ends it at once. */
   abstract cut(): void;
@@ -201,8 +201,8 @@ function splitTarget(target: string): Target {
 const hostSyntax = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?$/;
 
 /**
- * What is wrong with the Host header of a request of HTTP/1 (RFC 9112 section 3.2), or undefined: HTTP/1.1 needs exactly one, HTTP/1.0
- * at most one, and it must be a host with an optional port.
+ * Returns what is wrong with the Host header of a request of HTTP/1 (RFC 9112 section 3.2), or undefined: HTTP/1.1 needs exactly one,
+ * HTTP/1.0 at most one, and it must be a host with an optional port.
  */
 function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
   const { host } = headers;
@@ -216,7 +216,7 @@ function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): 
   return hostSyntax.test(host) ? undefined : `the Host header ${quote(host)} is not a host with an optional port`;
 }
 
-/** How long the rest of a body that nobody wants is taken, so that its sender gets to read the answer. */
+/** Milliseconds for which the rest of a body that nobody wants is taken, so that its sender gets to read the answer. */
 const lingerTime = 1_000;
 
 /** A request of HTTP/1.0 or 1.1. */
@@ -368,7 +368,7 @@ export class Http1Call extends ActiveCall {
 
 function ignore(): void {}
 
-/** How long requests may be begun before all else of the event loop gets its turn, milliseconds. */
+/** Milliseconds for which requests may be begun before the rest of the event loop runs. */
 const turnMs = 5;
 
 type Work = () => void;
@@ -383,14 +383,14 @@ export class Turns {
   /** By client, then by connection. What comes first is next. */
   readonly #clients = new Map<string, Map<object, Work[]>>();
   #isRunning = false;
-  /** Whether the turn of the event loop is over. */
+  /** True if the cycle of the event loop is over. */
   #isOver = false;
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
   }
 
-  /** Resolves when it is the turn of this connection; nothing else is worked on in the same turn of the event loop. */
+  /** Resolves when it is the turn of this connection; nothing else is worked on in the same cycle of the event loop. */
   next(client: string, connection: object): Promise<void> {
     return new Promise((resolve) => {
       this.add(client, connection, () => {

@@ -123,7 +123,7 @@ class Http2Call extends ActiveCall {
   readonly ownSocket = undefined;
   readonly shared: object;
   readonly #stream: ServerHttp2Stream;
-  /** Whether all of the answer was handed over. Node ends a stream that its peer has reset, too. */
+  /** True if all of the answer was handed over. Node ends a stream that its peer has reset, too. */
   #isWhole = false;
   #trailers: HeaderFields | undefined;
   #isStallWatched = false;
@@ -134,7 +134,7 @@ class Http2Call extends ActiveCall {
     this.#stream = stream;
     this.shared = stream.session ?? stream;
     this.expectsContinue = headers["expect"] === "100-continue";
-    // What failed is reported by `close`.
+    // The listener of `close` reports the failure.
     stream.on("error", ignore);
   }
 
@@ -274,7 +274,7 @@ export class CallLog {
   readonly #ended: (call: Call) => void;
   readonly #pending = new Set<ActiveCall>();
   readonly #busy = new WeakMap<Socket, number>();
-  /** Those that were asked to end because of whom they serve. */
+  /** The calls that were asked to end because of whom they serve. */
   readonly #ending = new WeakSet<ActiveCall>();
   #heldBytes = 0;
   #madeBytes = 0;

@@ -24,10 +24,10 @@ export function headerOf(headers: RequestHeaders, name: string): string | undefi
   return typeof value === "string" || value === undefined ? value : value[0];
 }
 
-/** How the client speaks: plain HTTP, Connect unary JSON (REST-style), other Connect, gRPC-Web, or gRPC. */
+/** The protocol that the client speaks: plain HTTP, Connect unary JSON (REST-style), other Connect, gRPC-Web, or gRPC. */
 export type Wire = "http" | "json" | "connect" | "grpc-web" | "grpc";
 
-/** What a content type says of how the client speaks. */
+/** Returns the protocol that a content type stands for. */
 export function wireOf(contentType: string | undefined): Wire {
   if (contentType === undefined) return "http";
   if (contentType === "application/json") return "json";
@@ -45,7 +45,7 @@ export function mediaType(contentType: string): string {
   return contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** How much of an answer is handed over at a time. */
+/** Bytes of an answer that are handed over at a time. */
 const chunkLength = 65_536;
 
 /** Answers with a body that is at hand. Does nothing when the client has gone. */
@@ -82,7 +82,7 @@ export async function writeChunks(call: Call, chunks: Iterable<Uint8Array> | Asy
   for await (const chunk of chunks) {
     if (call.isGone()) return;
     if (!call.write(chunk)) await call.drained();
-    // A client that takes all at once drains a socket within the same turn.
+    // A client that takes all at once drains a socket within the same cycle of the event loop.
     await call.turn();
   }
 }
@@ -94,7 +94,7 @@ export async function sendJson(call: Call, status: number, value: unknown, heade
 }
 
 interface RefusalOptions {
-  /** Where it is not the one that belongs to the code. */
+  /** The status, where it is not the one that belongs to the code. */
   readonly status?: number;
   readonly headers?: HeaderFields;
 }
@@ -158,21 +158,21 @@ function withoutPort(text: string): string {
 /** Says whether somebody still waits for an answer, by throwing when not. */
 export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 
-/** Who may use a route. */
+/** The callers that may use a route. */
 export interface RouteAccess {
   /** Undefined: anybody, without a proof of who it is. */
   readonly role: Role | undefined;
-  /** Whether who asks is found out where anybody may: some get to see more. */
+  /** True if the caller is identified even where anybody may call: some get to see more. */
   readonly isPersonal?: boolean;
   /** Undefined: of every area. */
   readonly area: Area | undefined;
 }
 
-/** Who waits for an answer. */
+/** A caller that waits for an answer. */
 interface Caller extends Waiting {
   /** Address of the client, also behind a trusted proxy; undefined when its connection is gone. */
   readonly peer: string | undefined;
-  /** Who asks; undefined where nobody has to prove it. */
+  /** The identity of the caller; undefined where nobody has to prove it. */
   readonly principal?: Principal | undefined;
 }
 
@@ -191,7 +191,7 @@ export interface Call extends Caller {
   throwIfAborted(): void;
   /** For how long from its header on the client waits, milliseconds; Infinity until it is known, and without a bound. */
   timeout: number;
-  /** What is left of `timeout`; not below 0. */
+  /** Returns what is left of `timeout`; not below 0. */
   remaining(): number;
   /** Ends the waiting: the first reason stays. */
   abort(reason: ConnectError): void;
@@ -205,22 +205,22 @@ export interface Call extends Caller {
   code: string;
   /** A stream of messages, which has no bound on its time in all. */
   isEndless: boolean;
-  /** Who counts as one client with others: an IPv4 address, or the /64 of an IPv6 address. */
+  /** The client that this call counts for: an IPv4 address, or the /64 of an IPv6 address. */
   client: string;
   /** Bytes of the body counted against the memory of all. */
   heldBytes: number;
   /** The same of what was made of it. */
   madeBytes: number;
   principal: Principal | undefined;
-  /** What its route asks of the principal; undefined before that is known. */
+  /** The access that its route asks of the principal; undefined before that is known. */
   access: RouteAccess | undefined;
-  /** What is logged of it: only its failure, because its writes have lines of their own; or every result. */
+  /** The results that are logged: only its failure, because its writes have lines of their own; or every result. */
   audit: "nothing" | "failure" | "outcome";
-  /** What was refused, for the log. */
+  /** The reason of a refusal, for the log. */
   failure: string | undefined;
   /** Parts of the subject of the client's certificate, if the connection has one that was verified: `CN=alice`. */
   clientCertificate(): readonly string[] | undefined;
-  /** What is wrong with the Host header of HTTP/1, or undefined. */
+  /** Returns what is wrong with the Host header of HTTP/1, or undefined. */
   hostFault(): string | undefined;
 
   /** The body as it was sent. */
@@ -231,11 +231,11 @@ export interface Call extends Caller {
   /** Resolves when it is this call's turn to be worked on for some milliseconds. */
   turn(): Promise<void>;
 
-  /** Whether nobody is there to take an answer. */
+  /** Tells whether nobody is there to take an answer. */
   isGone(): boolean;
-  /** Whether nobody is there to take an answer, or it has been begun. */
+  /** Tells whether nobody is there to take an answer, or it has been begun. */
   isAnswered(): boolean;
-  /** Whether a part of the answer has been sent. */
+  /** Tells whether a part of the answer has been sent. */
   isBegun(): boolean;
   /** Answers as a whole. Does nothing when the call is answered. */
   answer(status: number, fields: HeaderFields, body: Uint8Array | string): void;

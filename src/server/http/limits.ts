@@ -2,7 +2,7 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import type { Clock } from "../../base/report/index.ts";
 import type { Rejection } from "./call-log.ts";
 
-/** How many failures are free, and after how many milliseconds there is one more. A user has more, whom several clients may mistype. */
+/** Failures that are free, and milliseconds after which there is one more. A user has more, whom several clients may mistype. */
 const freeOfClient = 10;
 const freeOfUser = 30;
 const refillMs = 6_000;
@@ -93,7 +93,7 @@ function pairOf(peer: string | undefined, user: string): string {
   return `${sourceOf(peer)} ${shortened(user)}`;
 }
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
+/** Returns what counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
 export function sourceOf(peer = ""): string {
   const address = peer.replace(/^::ffff:(?=\d+\.)/, "");
   if (!address.includes(":")) return address;
@@ -114,7 +114,7 @@ interface ClientUse {
   controlFrames: number;
 }
 
-/** What each client takes, by all of its connections together: more connections are no way around a bound. */
+/** Limits what each client takes, by all of its connections together: more connections are no way around a bound. */
 export class ClientLimits {
   readonly #limits: Pick<ApiLimits, "maxClientRequests" | "maxClientControlFrames">;
   readonly #clock: Pick<Clock, "monotonic">;
@@ -169,7 +169,7 @@ export class ClientLimits {
 interface SessionState {
   readonly opened: number;
   readonly client: string;
-  /** Whether the client's settings have come, the first frame that it has to send. */
+  /** True if the client's settings have come, the first frame that it has to send. */
   hasSettings: boolean;
   /** Bytes received when the last PING was answered. */
   answeredBytes: number;
@@ -310,7 +310,7 @@ export class Http2Guard {
     if (isSent) state.askedAt = this.#time;
   }
 
-  /** Whether the client has been in the middle of a frame, or has owed its settings, for too long. */
+  /** Tells whether the client has been in the middle of a frame, or has owed its settings, for too long. */
   #isDripping(session: ServerHttp2Session, state: SessionState): boolean {
     if (!state.hasSettings) return this.#time - state.opened > this.#limits.headersTimeout;
     // With a stream, an answer may be on its way that the client takes slowly, and the PING behind it.
@@ -327,13 +327,13 @@ export interface ApiLimits {
   readonly headersTimeout: number;
   /** From the first byte of a request to the end of its body. */
   readonly requestTimeout: number;
-  /** How long a connection without a request is kept. */
+  /** Milliseconds for which a connection without a request is kept. */
   readonly idleTimeout: number;
-  /** How long an answer may wait for the client to take a further byte. */
+  /** Milliseconds that an answer may wait for the client to take a further byte. */
   readonly stallTimeout: number;
-  /** How long a request may take in all; the watching of health is free of it. */
+  /** Milliseconds that a request may take in all; the watching of health is free of it. */
   readonly lifetime: number;
-  /** How long `stop` waits for what runs before it cuts connections. */
+  /** Milliseconds that `stop` waits for what runs before it cuts connections. */
   readonly stopTimeout: number;
   readonly maxConnections: number;
   /** Requests at a time on one HTTP/2 connection. */
@@ -347,11 +347,14 @@ export interface ApiLimits {
   readonly maxClientControlFrames: number;
   /** Request bodies held in memory at a time, as they were sent and unpacked, all clients together; two of the longest in any case. */
   readonly maxHeldBytes: number;
-  /** What is made of the lists in them, about: five times the longest body in any case, and room for the largest batch. */
+  /**
+   * Bytes that the lists in them may take once they are read, about: five times the longest body in any case, and room for the largest
+   * batch.
+   */
   readonly maxMadeBytes: number;
   /** The longest message of gRPC and gRPC-Web; more than the length in an envelope cannot say. */
   readonly maxMessageBytes: number;
-  /** How old the metrics may be that are shown: they are rendered no more often, whoever asks. */
+  /** Milliseconds for which rendered metrics are shown: they are rendered no more often, whoever asks. */
   readonly metricsAge: number;
   /** Clients that watch health at a time. */
   readonly maxWatchers: number;

@@ -15,7 +15,7 @@ import { sourceOf, Http2Guard, type ApiLimits } from "./limits.ts";
 import { limitLog, listenFault, type Clock, type Log, type Reporting } from "../../base/report/index.ts";
 import type { ApiMetrics, CallLog } from "./call-log.ts";
 
-/** Where the certificate (chain) and its key are, both PEM. */
+/** The paths of the certificate (chain) and its key, both PEM. */
 export interface TlsFiles {
   readonly certPath: string;
   readonly keyPath: string;
@@ -60,7 +60,7 @@ function naming<T>(path: string, read: () => T): T {
   }
 }
 
-/** What every HTTP/2 connection begins with (RFC 9113 section 3.4). */
+/** The bytes with which every HTTP/2 connection begins (RFC 9113 section 3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /**
@@ -92,7 +92,7 @@ function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") 
   socket.on("end", give);
 }
 
-/** Where to listen. */
+/** The address, the port and the TLS files to listen with. */
 export interface ListenerOptions {
   readonly ip: string;
   /** 0 takes any free port. */
@@ -122,7 +122,7 @@ export class Listener {
   #credentials: TlsCredentials | undefined;
   #sweeper: NodeJS.Timeout | undefined;
   #stopped: Promise<void> | undefined;
-  /** Of each connection its last request, and how many wait for one before them. */
+  /** The last request of each connection, and the number of those that wait for one before them. */
   readonly #pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
 
   /** @param onSweep called several times a second at most: for time-outs that are not worth a timer each. */
@@ -243,7 +243,7 @@ export class Listener {
     if (pipeline === undefined) {
       const begun = { client: sourceOf(socket.remoteAddress), last: response, waiting: 0 };
       this.#pipelines.set(socket, begun);
-      // Of responses whose turn has not come Node says nothing when their connection ends.
+      // Node reports no end of the connection for responses that still wait for one before them.
       socket.once("close", () => {
         for (; begun.waiting > 0; begun.waiting--) this.#calls.clients.end(begun.client);
       });
@@ -282,7 +282,7 @@ export class Listener {
     server1.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
-      // Of a TLS connection this is the socket below, whose failure no one else hears.
+      // This is the socket below a TLS connection, whose failure no one else hears.
       socket.on("error", () => {});
     });
     server1.on("timeout", (socket: Socket) => {
@@ -295,7 +295,7 @@ export class Listener {
       socket.destroy();
     });
     server1.on("clientError", (error: NodeJS.ErrnoException, stream) => {
-      // What follows a part that could not be read cannot be read either.
+      // The rest behind a part that could not be read cannot be read either.
       if (stream.destroyed || stream.writableEnded) return;
       const answer = clientErrors[error.code ?? ""] ?? clientErrors["default"];
       this.#metrics.reject(answer?.reason ?? "protocol");
@@ -319,7 +319,7 @@ export class Listener {
     server1.on(event, (socket: Socket) => {
       socket.on("error", (error) => this.#log.debug({ error }, "connection failed"));
       if (event === "secureConnection") {
-        // By TLS the handshake has settled the protocol (RFC 9113 section 3.2).
+        // By TLS the handshake has chosen the protocol (RFC 9113 section 3.2).
         if ((socket as TLSSocket).alpnProtocol === "h2") this.#http2.emit("connection", socket);
         else serveAsHttp1.call(server1, socket);
         return;

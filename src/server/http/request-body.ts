@@ -18,9 +18,9 @@ export interface BodyTaker {
 const emptyBody = Buffer.alloc(0);
 /** A header, an empty block and a trailer. */
 const shortestGzip = 20;
-/** How much is unpacked at a time. */
+/** Bytes that are unpacked at a time. */
 const unpackedAtOnce = 65_536;
-/** What the envelopes of a stream of messages may add to its length. */
+/** Bytes that the envelopes of a stream of messages may add to its length. */
 const envelopesBytes = 1024;
 
 /** Reads request bodies within the bounds of one and of all. */
@@ -57,7 +57,7 @@ export class BodyReader {
   collect(call: Call, framing: number, taker: BodyTaker): void {
     const { body } = call;
     let first: Buffer | undefined;
-    /** What follows the first chunk; most bodies come in one. */
+    /** The chunks that follow the first; most bodies come in one. */
     let rest: Buffer[] | undefined;
     let size = 0;
     const take = (chunk: Buffer): void => {
@@ -97,7 +97,8 @@ export class BodyReader {
   }
 
   /**
-   * What gzip made, within the bound of one and, as it is unpacked, of all. It is counted until the call is over, or until it is released.
+   * Returns what gzip made, within the bound of one and, as it is unpacked, of all. It is counted until the call is over, or until it
+   * is released.
    *
    * @throws ConnectError `resource_exhausted` or `invalid_argument`
    */
@@ -182,7 +183,7 @@ export class BodyReader {
 function ignore(): void {}
 
 /**
- * Whether what a header of compression names is gzip; names are in any case (RFC 9110 section 8.4.1).
+ * Tells whether a header of compression names gzip; names are in any case (RFC 9110 section 8.4.1).
  *
  * @throws ConnectError `unimplemented` for one that is not known here.
  */

@@ -149,8 +149,8 @@ function readDouble(node: JsonNode, path: string): number {
 }
 
 /**
- * Reads a field mask in either form: `"name,tags"`, blanks around commas allowed, or `{"paths": ["name", "tags"]}`.
- * Whether the paths name fields is for the service to say.
+ * Reads a field mask in either form: `"name,tags"`, blanks around commas allowed, or `{"paths": ["name", "tags"]}`. The service decides
+ * whether the paths name fields.
  *
  * @throws JsonFieldError
  */
@@ -175,7 +175,7 @@ function readFieldMask(node: JsonNode, field: string): FieldMask {
   });
 }
 
-/** What to do with a name that is not a field of the message. */
+/** The way to treat a name that is not a field of the message. */
 export type UnknownFields = "reject" | "ignore";
 
 /**
@@ -188,7 +188,6 @@ class MessageReader<Desc extends DescMessage> {
   readonly #desc: Desc;
   readonly #unknownFields: UnknownFields;
   readonly #maxFaults: number;
-  /** What has been found wrong. */
   readonly #faults: JsonFault[] = [];
   readonly #lists: { readonly field: DescField; readonly items: unknown[] }[] = [];
 
@@ -307,7 +306,7 @@ class MessageReader<Desc extends DescMessage> {
   }
 }
 
-/** Whether an object has both names, `one` before `other`. */
+/** Tells whether an object has both names, `one` before `other`. */
 function isBefore(node: ReadonlyMap<string, JsonNode>, one: string, other: string): boolean {
   if (!node.has(one)) return false;
   for (const name of node.keys()) if (name === one || name === other) return name === one;

@@ -100,7 +100,7 @@ export function parseJsonInTurns(
 /** Takes a value of an array. */
 export type TakeItem = (item: JsonNode, index: number) => void;
 
-/** How many items of an array are read in a turn, and how many characters of them. */
+/** Items of an array that are read before the parser yields, and characters of them. */
 const itemsPerTurn = 100;
 const charactersPerTurn = 65_536;
 /** The longest value that is read at once, and most blanks in a row, characters. Only a string right below the top may be longer. */
@@ -110,7 +110,7 @@ const tooLong = `a value is longer than ${longestValue} characters`;
 const enough = 4 * longestValue;
 /** As many characters as are looked at to see what comes next, and an escape of a pair of surrogates. */
 const longestToken = 12;
-/** What a value of an array below the top, a member and an item of any other array take in memory, bytes, about. */
+/** Bytes of memory that a value of an array below the top, a member and an item of any other array take, about. */
 const madeOfValue = 240;
 const madeOfMember = 40;
 const madeOfItem = 16;
@@ -122,16 +122,16 @@ class Parser {
   #at = 0;
   /** The name that was read last. */
   #name = "";
-  /** What follows; undefined when nothing does. */
+  /** The chunks that follow; undefined when none do. */
   #chunks: Iterator<string> | undefined;
   /** Line ends in what stood before, and characters behind the last of them. */
   #linesBefore = 0;
   #columnsBefore = 0;
   /** The same of what stands before a long string, while it is read. */
   #stringStart: readonly [number, number] | undefined;
-  /** Where the value that is read at once has to be over. */
+  /** The offset by which the value that is read at once has to be over. */
   #valueEnd = Infinity;
-  /** What has been made since the last turn, bytes. */
+  /** Bytes that have been made since the last yield. */
   #made = 0;
 
   constructor(text: string, chunks?: Iterator<string>) {
@@ -200,7 +200,7 @@ class Parser {
   }
 
   #fail(what: string, offset = this.#at): never {
-    // Where there is more of the text, what is read at once has come to the end of what there is enough of.
+    // If there is more of the text, the value that is read at once is longer than what may be read at once.
     const isCut =
       this.#chunks !== undefined && this.#stringStart === undefined && this.#text.length - this.#at < longestToken;
     const [lines, columns] = (offset === 0 && this.#stringStart) || [this.#linesBefore, this.#columnsBefore];
@@ -320,7 +320,7 @@ class Parser {
     }
   }
 
-  /** Whether an array or object ends here, before its first item; the opening bracket is skipped. */
+  /** Tells whether an array or object ends here, before its first item; skips the opening bracket. */
   #isEmpty(close: string): boolean {
     this.#at++;
     this.#skipBlanks();
@@ -329,7 +329,7 @@ class Parser {
     return true;
   }
 
-  /** Whether there is a further item; what stands behind one is skipped. */
+  /** Tells whether there is a further item; skips what stands behind one. */
   #hasNext(close: string): boolean {
     this.#skipBlanks();
     const next = this.#text[this.#at];
@@ -435,14 +435,14 @@ class Parser {
   }
 }
 
-/** Where the string that begins at `start` ends; negative when it does not. */
+/** Returns the end of the string that begins at `start`; negative when it does not end. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** The last place behind `start` that is in no escape and in no pair of surrogates; `start` when there is none near the end. */
+/** Returns the last offset behind `start` that is in no escape and in no pair of surrogates; `start` when there is none near the end. */
 function whereToCut(text: string, start: number): number {
   const first = Math.max(start, text.length - charactersPerTurn);
   for (let cut = text.length; cut > first; cut--) {
@@ -453,7 +453,7 @@ function whereToCut(text: string, start: number): number {
   return start;
 }
 
-/** Whether a backslash that counts stands before this place. */
+/** Tells whether a backslash that counts stands before this offset. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text[first - 1] === "\\") first--;

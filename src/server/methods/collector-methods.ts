@@ -96,7 +96,7 @@ export const collectorMethods = {
 
 type CollectorMethodName = keyof typeof collectorMethods;
 
-/** What a method answers, as the table says. */
+/** The answer of a method, as the table says. */
 export type CollectorAnswer<Name extends CollectorMethodName> = Value<(typeof collectorMethods)[Name]["answer"]>;
 
 /** The work of each method: it returns or promises the answer; undefined when the id of the path stands for nothing. */

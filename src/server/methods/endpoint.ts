@@ -14,7 +14,7 @@ export interface Endpoint {
   /** For the metrics. */
   readonly label: string;
   readonly access: RouteAccess;
-  /** Whether an operation has a JSON body. */
+  /** True if an operation has a JSON body. */
   readonly takesBody: boolean;
   readonly serve: (call: Call) => Promise<void>;
   /** Its entry in the OpenAPI document; undefined: it is not in there. */
@@ -66,7 +66,7 @@ export function describe(
 /** The answer that a request was refused, or has failed. */
 export const failure: JsonSchema = { $ref: "#/components/responses/Error" };
 
-/** What any method may answer with. */
+/** The refusals that any method may answer with. */
 export const refusals: JsonSchema = { "401": { $ref: "#/components/responses/Unauthenticated" }, default: failure };
 
 export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
@@ -97,7 +97,7 @@ export function pathsWithId(path: string): readonly [string, string] {
   return [path.slice(0, last) + idSegment, path.slice(0, Math.max(0, before)) + idSegment + path.slice(last)];
 }
 
-/** Returns the id in a path whose row has `{id}` in this place; undefined when its escapes are broken. */
+/** Returns the id in a path whose row has `{id}` in this position; undefined when its escapes are broken. */
 export function idIn(template: string, path: string): string | undefined {
   try {
     return decodeURIComponent(path.split("/").at(template.endsWith(idSegment) ? -1 : -2) ?? "");

@@ -81,7 +81,7 @@ const missingPart = openObject({
   lacking: list(text(), "Fields of the question that rollups of this time lack."),
 });
 
-/** What is answered to a question for the largest. */
+/** The answer to a question for the largest rows. */
 const exploreAnswer = openObject(
   {
     from: instant,
@@ -185,13 +185,13 @@ export type ExploreFormat = (typeof exploreFormats)[number];
 const statusPath = "/api/v1/explore/status";
 const questionPath = (name: "query" | "flows"): string => `/api/v1/explore/${name}`;
 
-/** What the pages ask, with what is answered: their types are made of it. */
+/** The answers to the questions of the pages: their types are made of it. */
 export const exploreAnswers = {
   exploreStatus: { call: `GET ${statusPath}`, answer: exploreStatus },
   exploreQuery: { call: `POST ${questionPath("query")}`, answer: exploreAnswer },
 } as const;
 
-/** What can be asked of stored flow records. Questions are JSON; each rejects with an error fit to be answered. */
+/** The questions that stored flow records can answer. Questions are JSON; each rejects with an error fit to be answered. */
 export interface ExploreOperations {
   status(signal: AbortSignal): Promise<unknown>;
   /** @returns JSON; of the other formats, bytes. */

@@ -23,7 +23,7 @@ import {
   ServerReflectionResponseSchema as AlphaResponseSchema,
 } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 
-/** How often a watched state is looked at, milliseconds. */
+/** Milliseconds between two looks at a watched state. */
 const interval = 500;
 
 /**

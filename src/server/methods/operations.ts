@@ -82,7 +82,7 @@ export function badField(field: string, description: string): Error {
   return apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
 }
 
-/** What can be done with sources of metadata, besides looking at them, with its summary. */
+/** The operations on sources of metadata, besides looking at them, with their summaries. */
 const sourceOperations = {
   run: "Reads a source of metadata now",
   diff: "Says what a source of metadata would change now",

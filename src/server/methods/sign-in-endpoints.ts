@@ -17,7 +17,7 @@ import {
 } from "./endpoint.ts";
 import type { JsonSchema } from "./shape.ts";
 
-/** Where a browser goes after a sign-in that names no other place: the Overview. */
+/** The path of a browser after a sign-in that names no other: the Overview. */
 const overviewPath = "/";
 
 const results = ["ok", "refused", "unavailable", "busy"] as const;
@@ -35,7 +35,7 @@ export class SignInEndpoints {
   readonly #signIn: SignIn;
   readonly #log: Log;
   readonly #cookies: SessionCookies;
-  /** What a proxy puts in front of every path. */
+  /** The prefix that a proxy puts in front of every path. */
   readonly #prefix: string;
   readonly #ended: Counter;
 
@@ -67,7 +67,7 @@ export class SignInEndpoints {
     call.answer(302, { ...fresh, location: url, "set-cookie": this.#cookies.keepState(state) }, "");
   }
 
-  /** Where the issuer sends it back. */
+  /** Serves the path to which the issuer sends the browser back. */
   async callback(call: Call): Promise<void> {
     const kept = this.#cookies.state(headerOf(call.headers, "cookie"));
     const { principal, session, target } = await this.#refusing(call, this.#signIn.finish(call.query, kept));
@@ -103,7 +103,7 @@ export class SignInEndpoints {
   }
 }
 
-/** How somebody may prove who they are, besides a session. */
+/** The ways to prove who one is, besides a session. */
 export type Proof = "password" | "token";
 
 const uncached = { "cache-control": "no-store" };

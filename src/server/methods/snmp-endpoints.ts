@@ -68,16 +68,16 @@ export interface SnmpDeviceId {
 export type SnmpApplied =
   | {
       readonly ok: true;
-      /** What changed, as it is shown to the client. */
+      /** The changes, as they are shown to the client. */
       readonly report: Readonly<Record<string, unknown>>;
     }
   | {
       readonly ok: false;
-      /** What is wrong with the definition files, each at its `file:line:column`. Never holds a secret. */
+      /** The faults of the definition files, each at its `file:line:column`. Never holds a secret. */
       readonly findings: readonly { readonly place: string; readonly id: string; readonly message: string }[];
     };
 
-/** How long a client may wait for the outcome of a discovery, seconds. */
+/** Seconds that a client may wait for the outcome of a discovery. */
 const maxWait = 600;
 const waitSchema = { type: "integer", minimum: 0, maximum: maxWait };
 const flagSchema = { type: "boolean", default: false };

@@ -15,7 +15,7 @@ interface ListMessage {
 }
 
 const itemsTag = 0x0a;
-/** What is made at once, in bytes of JSON. */
+/** Bytes of JSON of a list that is made at once. */
 const shortSize = 32_768;
 
 /**
@@ -39,7 +39,7 @@ export function shortListBytes(
   return made ?? Buffer.allocUnsafe(reserved);
 }
 
-/** Bytes of the message, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
+/** Bytes of the message, counted in several event-loop cycles; undefined when `isWanted` says that nobody waits for them any more. */
 export async function listSize({ list, items }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
   const sizeOf = itemSizes[items](new UdmTranscoder());
   let size = 0;

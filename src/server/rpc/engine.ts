@@ -139,7 +139,7 @@ class BareReply implements Reply {
     sendError(this.#call, error, { headers: this.#fields() });
   }
 
-  /** What is too long to be made at once is so for compressing at once. */
+  /** Sends a message in chunks: one too long to be made at once is also too long to be compressed at once. */
   async #sendChunks(message: LongMessage): Promise<void> {
     const isCounted = message.needsSize !== true || (await message.size(() => !this.#call.isGone())) !== undefined;
     if (!isCounted) return;
@@ -168,7 +168,7 @@ const maxTimer = 2_147_483_647;
 
 /**
  * One call on its way: header, body, message, method, answer. Each step goes on at once when the one before has not left a promise,
- * because most calls can be answered in the turn in which their body came. A class, because closures of their own cost too much for
+ * because most calls can be answered in the cycle in which their body came. A class, because closures of their own cost too much for
  * each call.
  */
 class RpcCall implements BodyTaker, Pace {
@@ -232,7 +232,7 @@ class RpcCall implements BodyTaker, Pace {
     }
   }
 
-  /** What the framing may add to the bytes of a message. */
+  /** Returns the bytes that the framing may add to a message. */
   #framingBytes(): number {
     const { framing, isText } = this.#protocol;
     if (framing === "bare") return 0;
@@ -272,7 +272,7 @@ class RpcCall implements BodyTaker, Pace {
   }
 
   #answer(answer: Answer<DescMessage>): void | Promise<void> {
-    // What nobody takes is not made.
+    // An answer that nobody takes is not made.
     if (this.#call.isGone()) return undefined;
     return this.#reply.unary(encode(this.#protocol.codec, this.#method.schema.output, answer));
   }

@@ -16,9 +16,9 @@ import {
 import { apiError, grpcErrorTrailer } from "../api-error.ts";
 import { type Call, type HeaderFields, writeBytes, writeChunks } from "../http/call.ts";
 
-/** How an answer is written, by the framing of the protocol. */
+/** Writes an answer, by the framing of the protocol. */
 export interface Reply {
-  /** What the header of the request says of compression, once it has been read. */
+  /** The metadata of compression in the header of the request, once it has been read. */
   callMetadata: CallMetadata;
   /** Answers with one message, and ends. */
   unary(encoded: Encoded): void | Promise<void>;
@@ -30,10 +30,10 @@ export interface Reply {
   refuse(error: ConnectError): void;
 }
 
-/** Of a request whose header could not be read. */
+/** The metadata of a request whose header could not be read. */
 export const noCallMetadata: CallMetadata = { isGzip: false, acceptsGzip: false };
 
-/** What is smaller is not worth compressing, in bytes. */
+/** The size from which a message is worth compressing, bytes. */
 export const compressFrom = 1024;
 
 /** Decodes base64 that may be padded in between, as each side encodes in chunks. @throws ConnectError `invalid_argument` */
@@ -68,7 +68,7 @@ function badText(): ConnectError {
 
 const gzipBytes = promisify(gzip);
 const compressedFlag = 1;
-/** Of the envelope that ends a stream: by Connect, and by gRPC-Web. */
+/** The flag of the envelope that ends a stream: by Connect, and by gRPC-Web. */
 const endStreamFlag = 2;
 const trailerFlag = 0x80;
 const okTrailer: Readonly<Record<string, string>> = { "grpc-status": "0" };
@@ -196,7 +196,7 @@ export class EnvelopeReply implements Reply {
     call.end(bytes === undefined ? last : Buffer.concat([this.#text(bytes), last]));
   }
 
-  /** What follows the messages, where that is no trailer of HTTP. */
+  /** Returns the bytes that follow the messages, where they are no trailer of HTTP. */
   #last(error: ConnectError | undefined): Buffer {
     return this.#protocol.framing === "connect" ? this.#endOfStream(error) : this.#webTrailer(error);
   }

@@ -10,7 +10,7 @@ import type { Area, Role } from "../access/role.ts";
 import type { Call } from "../http/call.ts";
 import type { Encodable } from "./protocol.ts";
 
-/** What a method gets to know of its call. */
+/** The part of its call that a method gets to know. */
 export type CallContext = Pick<
   Call,
   "headers" | "peer" | "principal" | "signal" | "throwIfAborted" | "remaining" | "extraHeader" | "extraTrailer"
@@ -22,7 +22,7 @@ export type Answer<O extends DescMessage> = MessageShape<O> | Encodable;
 /** A request, an answer. */
 export interface UnaryMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "unary";
-  /** Whether its request may be as long as any body may, because it is a list or has a text to import. */
+  /** True if its request may be as long as any body may, because it is a list or has a text to import. */
   readonly isBulk?: boolean;
   readonly role: Role;
   readonly schema: DescMethodUnary<I, O>;

@@ -20,7 +20,7 @@ import type { RpcMethod } from "./method.ts";
 
 export type CodecName = "json" | "proto";
 
-/** How many bytes are left free before a message, for the head of its envelope: flags, and the length as 32 bits. */
+/** Bytes that are left free before a message, for the head of its envelope: flags, and the length as 32 bits. */
 export const envelopeSize = 5;
 
 /** A message as JSON text, as bytes behind {@link envelopeSize} free ones, or too long to be made at once. */
@@ -28,9 +28,9 @@ export type Encoded = string | Buffer | LongMessage;
 
 /** A message that is made in chunks while it is sent. */
 export interface LongMessage {
-  /** Whether the bytes begin with how many there are: {@link LongMessage.size} comes before {@link LongMessage.chunks} then. */
+  /** True if the bytes begin with their number: {@link LongMessage.size} comes before {@link LongMessage.chunks} then. */
   readonly needsSize?: boolean;
-  /** Its bytes, counted in turns; undefined when `isWanted` says that nobody waits for them any more. */
+  /** Its bytes, counted in several cycles of the event loop; undefined when `isWanted` says that nobody waits for them any more. */
   size(isWanted: () => boolean): Promise<number | undefined>;
   /** From the start, each time. */
   chunks(): Iterable<Uint8Array>;
@@ -88,10 +88,10 @@ export function envelopeHead(flags: number, length: number): Buffer {
   return head;
 }
 
-/** How many elements are read before other requests get a turn, and about how many bytes. */
+/** Elements that are read before the reader yields to other requests, and about how many bytes. */
 const elementsPerTurn = 100;
 const bytesPerTurn = 65_536;
-/** What an element takes in memory, bytes, about, beside so many for each of its bytes. */
+/** Bytes of memory that an element takes, about, beside so many for each of its bytes. */
 const madeOfElement = 240;
 const madeOfByte = 6;
 /** Texts of a list that are read at once: as many as take some tenths of a second. */
@@ -196,10 +196,10 @@ function tooLong(): Error {
   return apiError("invalid_argument", "MALFORMED_MESSAGE", `an element is longer than ${longestElement} bytes`);
 }
 
-/** From how many bytes on a request is read in turns; of protobuf one that holds a list. */
+/** Bytes from which a request is read in several cycles of the event loop; of protobuf one that holds a list. */
 const longRequest = 65_536;
 
-/** How a long request is read. */
+/** The pace at which a long request is read. */
 export interface Pace {
   turn: ReadingTurn;
 }
@@ -274,9 +274,9 @@ function badTimeout(message: string): Error {
   return apiError("invalid_argument", "INVALID_TIMEOUT", message);
 }
 
-/** What the header of a request says of compression. */
+/** Holds what the header of a request says of compression. */
 export interface CallMetadata {
-  /** Whether messages of the request are, or may be, compressed by gzip. */
+  /** True if messages of the request are, or may be, compressed by gzip. */
   readonly isGzip: boolean;
   readonly acceptsGzip: boolean;
 }
@@ -302,7 +302,7 @@ export function readCallMetadata(call: Call, { framing, encodingName, acceptsNam
 /** Most calls say what the one before said. */
 let last = { accepted: "", takes: false };
 
-/** Whether a client takes what is compressed by gzip. */
+/** Tells whether a client takes answers that are compressed by gzip. */
 export function takesGzip(accepted: string | undefined): boolean {
   if (accepted === undefined) return false;
   if (accepted !== last.accepted) last = { accepted, takes: namesGzip(accepted) };
@@ -322,8 +322,8 @@ function unknownVersion(version: string): Error {
 }
 
 /**
- * How messages are put into a body. `bare`: the body is the message (Connect, unary; REST-style JSON). The others have each message in
- * an envelope; what follows the last one are trailers (gRPC), or an envelope of its own (gRPC-Web; Connect, streams).
+ * The ways to put messages into a body. `bare`: the body is the message (Connect, unary; REST-style JSON). The others have each message
+ * in an envelope; trailers (gRPC), or an envelope of its own (gRPC-Web; Connect, streams), follow the last one.
  */
 type Framing = "bare" | "connect" | "grpc" | "grpc-web";
 
@@ -336,7 +336,7 @@ export interface Protocol {
   readonly encodingName: string;
   /** The header that says which compressions the client takes. */
   readonly acceptsName: string;
-  /** Of the answer. Built once, because all calls have the same. */
+  /** The header of the answer. Built once, because all calls have the same. */
   readonly header: HeaderFields;
   /** The same where messages in envelopes may be compressed. */
   readonly gzipHeader: HeaderFields;
@@ -382,13 +382,13 @@ function createProtocol(codec: CodecName, framing: Framing, isText: boolean, con
   };
 }
 
-/** What the method can be called by. */
+/** The content types by which a method can be called. */
 export const acceptedTypes: Readonly<Record<"unary" | "stream", string>> = {
   unary: "application/json, application/proto, application/grpc-web, application/grpc",
   stream: "application/connect+json, application/connect+proto, application/grpc-web, application/grpc",
 };
 
-/** How a request is to be served; undefined when its content type is not one of {@link acceptedTypes}. */
+/** Returns the protocol by which to serve a request; undefined when its content type is not one of {@link acceptedTypes}. */
 export function protocolOf(headers: RequestHeaders, kind: RpcMethod["kind"]): Protocol | undefined {
   const contentType = headerOf(headers, "content-type") ?? "";
   const protocol = protocols.get(contentType) ?? protocols.get(mediaType(contentType));

@@ -75,7 +75,7 @@ export async function batchDeleteUdms(
 
 type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 
-/** Which values an element takes; undefined for all. */
+/** The values that an element takes; undefined for all. */
 interface Mask {
   readonly fields: readonly UdmField[] | undefined;
   readonly hasContexts: boolean;
@@ -145,7 +145,7 @@ function readUpsert(
   return { violations: [...below("udm", requested.violations), ...faults] };
 }
 
-/** What is wrong with tags and metadata that are added singly. */
+/** Returns what is wrong with tags and metadata that are added singly. */
 function singleFaults({
   udm,
   addTags,
@@ -188,7 +188,7 @@ function editOf(upsert: Upsert, i: number, done: EntryChange[]): EditWrite {
   };
 }
 
-/** Whether an entry is still what a client has seen of it. */
+/** Tells whether an entry is still what a client has seen of it. */
 function saysTheSame(found: UdmEntry | undefined, expected: FullUdm): boolean {
   if (found === undefined || expected.key === "") return found === undefined && expected.key === "";
   const { name, tags, vlan, internal, metadata, contexts } = fullUdm(found);

@@ -19,11 +19,11 @@ import { badRequest } from "../udm/udm-service.ts";
 import type { ObjectQuestion, ExplainObject, ToolsContext, ToolsStore } from "./tools-context.ts";
 import { fullUdm } from "./full-udm.ts";
 
-/** What entries say of one field. */
+/** Holds what entries say of one field. */
 interface Claim {
   readonly origins: readonly ExplainedOrigin[];
   readonly losers: readonly ExplainedLoser[];
-  /** What it says, as a value that is not used. */
+  /** Returns the claim as a value that is not used. */
   readonly loserAs: (field: string, reason: string) => ExplainedLoser;
 }
 
@@ -115,7 +115,7 @@ function loser(field: string, value: string, origin: ExplainedOrigin, reason: st
   return create(ExplainedLoserSchema, { field, value, origin, reason });
 }
 
-/** Where records have an address, and as what. */
+/** An object at which records have an address, with its context. */
 interface ContextPlace {
   readonly object: string;
   readonly applies: UdmContext;
@@ -132,9 +132,9 @@ const contexts: Readonly<Record<string, ContextPlace>> = {
 /** A request, checked. */
 interface ExplainQuestion {
   readonly address: Address;
-  /** Of contexts. */
+  /** The names of contexts. */
   readonly names: readonly string[];
-  /** What is said of ends of flows alone. */
+  /** The part of the question that is about ends of flows alone. */
   readonly end: Pick<ObjectQuestion, "port" | "netif">;
 }
 
@@ -184,7 +184,7 @@ export function rawFields(json: string): readonly (readonly [name: string, value
   return Array.from(json.matchAll(pair), ([, name = "", value = ""]) => [JSON.parse(name) as string, value] as const);
 }
 
-/** What gives fields that are no metadata, by what follows the object in their names. */
+/** The sources of fields that are no metadata, by what follows the object in their names. */
 const sources: readonly (readonly [suffix: string, source: string])[] = [
   ["geo.", "mmdb"],
   ["as.", "mmdb"],
@@ -213,7 +213,7 @@ export async function explainAddress(
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
 }
 
-/** What a record gets in a context. */
+/** The fields that a record gets in a context. */
 interface AskedObject {
   readonly name: string;
   readonly given: ReturnType<ExplainObject>;
@@ -244,7 +244,7 @@ function explainContext(
   return create(ExplainedContextSchema, { context: name, object: given.json, fields, ignored });
 }
 
-/** What metadata says under names that other names are in the way of. */
+/** Returns what metadata says under names that other names are in the way of. */
 function unplaced({ claims }: Merged, shown: ReadonlySet<string>): readonly ExplainedLoser[] {
   return [...claims].flatMap(([field, { loserAs }]) =>
     shown.has(field)

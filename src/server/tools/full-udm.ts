@@ -27,7 +27,7 @@ import {
   type FullUdm,
 } from "../gen/udm/v1/tools_pb.ts";
 
-/** How many elements are made at once. */
+/** Elements that are made at once. */
 const elementsAtOnce = 100;
 
 /** A message with a list that may be long. */
@@ -65,7 +65,7 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
 }
 
 /**
- * A message that is made in chunks, in turns.
+ * A message that is made in chunks, in several cycles of the event loop.
  *
  * @param chunks may be empty, where something was made that only comes with a later one.
  * @param isShared whether several clients get it: it is made once for all of them then, whoever has gone.
@@ -134,7 +134,7 @@ function protoChunks<D extends DescMessage, E extends DescMessage>(
   };
 }
 
-/** Changes compared between turns of the event loop. */
+/** Changes compared in one cycle of the event loop. */
 const changesPerTurn = 2000;
 
 /** The message of an entry. @param layer "" for what people write. */
@@ -185,12 +185,12 @@ export function entryChange({ before, after }: EntryChange, layer = ""): EntryCh
   });
 }
 
-/** What a request says of an entry. */
+/** An entry, as a request describes it. */
 export interface RequestedEntry {
   readonly entry: UdmEntry;
   /** As the request has them, where it names any. */
   readonly contexts: readonly UdmContext[];
-  /** Of an import, where it says any. */
+  /** The other fields of an import, where it has any. */
   readonly otherFields?: string;
 }
 
@@ -222,7 +222,7 @@ export function readFullUdm(
   return { entry: { key: checked.key, ...checked.values }, contexts: udm.contexts.filter(isContext) };
 }
 
-/** What is wrong with a list of a request that has more items than an entry may have. */
+/** Returns what is wrong with a list of a request that has more items than an entry may have. */
 export function tooManyItems(field: string, items: readonly unknown[]): readonly FieldViolation[] {
   if (items.length <= maxItems) return [];
   return [{ field, description: `${field} has ${items.length} items, more than ${maxItems}` }];
@@ -248,7 +248,7 @@ export function afterReplacement(
   return contexts.length === 0 ? whole : withContexts(whole, contexts);
 }
 
-/** What happened to how many entries. */
+/** The numbers of entries, by what happened to them. */
 interface ChangeCounts {
   readonly created: number;
   readonly updated: number;
@@ -256,7 +256,7 @@ interface ChangeCounts {
   readonly unchanged: number;
 }
 
-/** Takes several turns of the event loop when there are many. */
+/** Counts entries by what changes do to them. Takes several cycles of the event loop when there are many. */
 export async function countChanges(changes: readonly EntryChange[]): Promise<ChangeCounts> {
   const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
   for (const [i, change] of changes.entries()) {
@@ -269,7 +269,7 @@ export async function countChanges(changes: readonly EntryChange[]): Promise<Cha
   return counts;
 }
 
-/** Those that make a difference. Takes several turns of the event loop when there are many. */
+/** Returns the changes that make a difference. Takes several cycles of the event loop when there are many. */
 export async function realChanges(changes: readonly EntryChange[]): Promise<readonly EntryChange[]> {
   const real: EntryChange[] = [];
   for (const [i, change] of changes.entries()) {

@@ -127,7 +127,7 @@ const messages: Readonly<Record<CodecName, (texts: () => Iterable<string>, count
   },
 };
 
-// Of ExportUdmsResponse: number and wire type of its fields.
+// The tags of the fields of ExportUdmsResponse: number and wire type.
 const textTag = 0x0a;
 const entriesTag = 0x10;
 
@@ -153,9 +153,9 @@ type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 type ImportCaller = ToolsCaller & Pick<CallContext, "signal">;
 
 const method = "ImportUdms";
-/** Text is handed over in chunks of this many characters, between turns of the event loop. */
+/** Characters of a chunk of text; chunks are handed over between cycles of the event loop. */
 const chunkLength = 32_768;
-/** Entries that are only handed on, between turns of the event loop. */
+/** Entries that are only handed on, in one cycle of the event loop. */
 const entriesPerTurn = 5000;
 
 /** @throws ConnectError `invalid_argument` for a text with faults, and all that ReplaceUdms throws. */

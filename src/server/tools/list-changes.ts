@@ -61,7 +61,7 @@ const noBytes = Buffer.alloc(0);
 /** Entries that are encoded at once. */
 const entriesAtOnce = 100;
 
-/** Whether a change takes longer to encode than others should wait. */
+/** Tells whether a change takes longer to encode than others should wait. */
 export function isLongChange({ changes }: UdmChange): boolean {
   return changes.length > entriesAtOnce;
 }
@@ -229,7 +229,7 @@ function keyOf(before: UdmEntry | undefined, after: UdmEntry | undefined): Key {
 
 /**
  * @param last the last change of the entry, when the undoing began.
- * @param undone gets what the write does, at the same place.
+ * @param undone gets what the write does, at the same position.
  */
 function undoOf(
   change: EntryChange,

@@ -34,11 +34,11 @@ import {
 } from "./full-udm.ts";
 import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./tools-context.ts";
 
-/** Which entries a replacement is about. */
+/** The entries that a replacement is about. */
 export interface Scope {
   /** They lie within this key. */
   readonly within: Key | undefined;
-  /** Of each, one has to be found in the JSON of an entry. */
+  /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf: readonly (readonly FindBytes[])[];
   has(entry: UdmEntry): boolean;
   /** For messages: `within 10.0.0.0/8`. */
@@ -75,7 +75,7 @@ export function readScope(scope: UdmScope | undefined): Scope {
   };
 }
 
-/** What is wrong with a key whose entry is not in the scope. */
+/** Returns what is wrong with a key whose entry is not in the scope. */
 function outsideOf(scope: Scope, key: string): string {
   return `the entry of ${quote(key)} is not in the scope: ${scope.description}`;
 }
@@ -111,10 +111,10 @@ function readKey(text: string): Key {
   }
 }
 
-/** How often a difference is made before it is saved: the last time while the others' writes wait. */
+/** Most times that a difference is made before it is saved: the last time while the others' writes wait. */
 const attempts = 3;
 const defaultMaxDeletes = "20%";
-/** Writes made between turns of the event loop. */
+/** Writes made in one cycle of the event loop. */
 const writesPerTurn = 5000;
 
 /** @throws ConnectError `invalid_argument`; `failed_precondition` for more deletions than are allowed, or entries that are not in the scope. */
@@ -148,18 +148,18 @@ type PathOf = (key: string, index: number) => string;
 
 interface Replacement {
   readonly method: string;
-  /** What is to be in the scope, by key. */
+  /** The entries that are to be in the scope, by key. */
   readonly wanted: ReadonlyMap<string, RequestedEntry>;
   readonly scope: Scope;
   readonly dryRun: boolean;
   readonly maxDeletes: string;
   readonly caller: ToolsCaller;
-  /** Where a key was given, for errors; `index` is the one that it has in `wanted`. */
+  /** Returns the path at which a key was given, for errors; `index` is the one that it has in `wanted`. */
   readonly pathOf: PathOf;
   readonly task: Task;
 }
 
-/** What a replacement did, or would do. */
+/** The result of a replacement, done or only tried. */
 interface Replaced extends Difference {
   /** The number of the change; 0 for none. */
   readonly change: number;
@@ -199,7 +199,7 @@ export async function replaceEntries(context: ToolsContext, replacement: Replace
 interface Difference {
   readonly changes: readonly EntryChange[];
   readonly unchanged: number;
-  /** How many entries there were in the scope. */
+  /** The number of entries that were in the scope before. */
   readonly before: number;
 }
 
@@ -245,7 +245,7 @@ async function differenceOf(
     before++;
     const requested = wanted.get(entry.key.text);
     if (requested !== undefined) met.add(entry.key.text);
-    // What is alike in all that the API shows differs in what the file alone knows at most.
+    // Entries that are alike in all that the API shows differ at most in what the file alone knows.
     const isOfFile = requested !== undefined && (requested.contexts.length > 0 || requested.otherFields !== undefined);
     if (requested !== undefined && !isOfFile && !isChange({ before: entry, after: requested.entry })) return true;
     const found = index.get(entry.key) as UdmEntry;
@@ -258,7 +258,7 @@ async function differenceOf(
   return { changes, unchanged, before };
 }
 
-/** What is wanted and was not met in the scope. @throws ConnectError when it is there all the same, outside of the scope. */
+/** Adds the wanted entries that were not met in the scope. @throws ConnectError when one is there all the same, outside of the scope. */
 async function addNew(
   index: UdmIndex,
   wanted: ReadonlyMap<string, RequestedEntry>,
@@ -287,7 +287,7 @@ async function addNew(
   throw apiError("failed_precondition", "NOT_IN_SCOPE", `${first.description}${more}`, { violations: strangers });
 }
 
-/** How many of this many entries may be deleted. */
+/** Returns how many of this many entries may be deleted. */
 type MayDelete = (entries: number) => { readonly count: number; readonly text: string };
 
 /** @throws ConnectError `invalid_argument` */

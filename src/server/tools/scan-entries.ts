@@ -9,7 +9,7 @@ import {
 } from "../../metadata/index.ts";
 import { turn } from "./tools-context.ts";
 
-/** Where a text begins within some bytes, the case of ASCII letters not counting; -1 when it is not there. */
+/** Finds the offset at which a text begins within some bytes, the case of ASCII letters not counting; -1 when it is not there. */
 export type FindBytes = (bytes: Uint8Array, start: number, end: number) => number;
 
 /** @param text of ASCII characters, at least one. */
@@ -17,7 +17,7 @@ export function createFindBytes(text: string): FindBytes {
   const lower = Buffer.from(text.toLowerCase(), "latin1");
   const upper = Buffer.from(text.toUpperCase(), "latin1");
   const last = lower.length - 1;
-  // How far the place can move on by the byte at its end (Horspool); 0 where it is the last one of the text.
+  // The bytes that the offset can move on by the byte at its end (Horspool); 0 where it is the last one of the text.
   const shifts = new Uint8Array(256).fill(Math.min(lower.length, 255));
   for (let i = Math.max(0, lower.length - 255); i < last; i++) {
     shifts[lower[i] as number] = last - i;
@@ -53,21 +53,21 @@ export function findInJson(text: string): FindBytes | undefined {
   return longest === "" ? undefined : createFindBytes(longest);
 }
 
-/** What can be known of the entries that match a filter before they are looked into. */
+/** The facts about the entries that match a filter that are known before they are looked into. */
 export interface Narrowed {
-  /** Of each, one has to be found in the JSON of an entry. */
+  /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf: readonly (readonly FindBytes[])[];
   /** They lie within this key. */
   readonly within: Key | undefined;
   /** They are in one of these layers. */
   readonly layers: readonly string[] | undefined;
-  /** Whether the filter asks which layer an entry is in. */
+  /** True if the filter asks which layer an entry is in. */
   readonly asksForLayers: boolean;
   /** They have this tag. */
   readonly tag: string | undefined;
-  /** Whether they all say where they apply. */
+  /** True if they all have contexts in which they apply. */
   readonly haveContexts: boolean;
-  /** Whether the filter asks for what the JSON of entries does not have. */
+  /** True if the filter asks for fields that the JSON of entries does not have. */
   readonly asksForContexts: boolean;
 }
 
@@ -117,7 +117,7 @@ function alternatives(filter: Filter): readonly FindBytes[] | undefined {
 }
 
 function textsOf(filter: Filter): readonly string[] | undefined {
-  // What contexts and layers say is not in the JSON, and numbers may be written in other ways.
+  // The JSON does not have the values of contexts and layers, and numbers may be written in other ways.
   if (!("fields" in filter) || filter.fields.includes("contexts") || filter.fields.includes("layer")) return undefined;
   if (filter.kind === "texts") return filter.values;
   return filter.kind === "pattern" && !/[*?^$\\]/.test(filter.pattern) ? [filter.pattern] : undefined;
@@ -134,21 +134,21 @@ interface ScanOptions {
   readonly within?: Key | undefined;
   /** Only the entry with this key and those behind it in the order of lists. */
   readonly from?: Key | undefined;
-  /** Of each, one has to be found in the JSON of an entry. */
+  /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf?: readonly (readonly FindBytes[])[];
-  /** Called between turns of the event loop. @throws to end the scan. */
+  /** Called between cycles of the event loop. @throws to end the scan. */
   readonly check?: () => void;
 }
 
 /** JSON taken at a time, in bytes. */
 const portionBytes = 262_144;
-/** After how many milliseconds other requests get a turn. */
+/** Milliseconds after which the scan yields to other requests. */
 const turnMs = 5;
 /** After how many entries that were taken the clock is looked at. */
 const entriesByClock = 64;
 
 /**
- * Entries in the order of lists, without what the file alone knows of them. Takes many turns of the event loop; the state stays
+ * Entries in the order of lists, without what the file alone knows of them. Takes many cycles of the event loop; the state stays
  * the same meanwhile.
  *
  * @param take @returns whether to go on.
@@ -280,7 +280,7 @@ export class TagKeys {
   }
 }
 
-/** The place of a key, or where it would be. */
+/** Returns the index of a key, or where it would be. */
 export function indexOfKey(keys: readonly Key[], key: Key): number {
   let low = 0;
   let high = keys.length;

@@ -26,7 +26,7 @@ import type { Encodable } from "../rpc/protocol.ts";
 import { fullUdm, fullUdmJson, listedAnswer } from "./full-udm.ts";
 import { findInJson, narrowFilter, type Narrowed, scanEntries, indexOfKey, type TagKeys } from "./scan-entries.ts";
 
-/** A place in an order: behind the entry with this value and key, whether it is still there or not. */
+/** A position in an order: behind the entry with this value and key, whether it is still there or not. */
 interface Position {
   readonly value: string;
   readonly key: Key;
@@ -43,7 +43,7 @@ interface FoundEntry {
 const values: Readonly<Record<string, (entry: UdmEntry) => string>> = {
   key: () => "",
   name: ({ name }) => name,
-  // Of one length, so that texts are in the order of numbers.
+  // All have one length, so that texts are in the order of numbers.
   vlan: ({ vlan }) => vlan.toString().padStart(20, "0"),
 };
 
@@ -120,11 +120,11 @@ class FoundPage {
   }
 }
 
-/** What stands in the text of every entry that has the field; quoted or not. */
+/** The bytes that stand in the text of every entry that has contexts; quoted or not. */
 const contextsBytes = Buffer.from("contexts");
 const lineFeed = 0x0a;
 const blank = 0x20;
-/** Text looked through before other requests get a turn. */
+/** Bytes of text looked through before the search yields to other requests. */
 const portionBytes = 262_144;
 
 /**
@@ -225,7 +225,7 @@ export async function searchUdms(
   });
 }
 
-/** What is searched: what people write, and layers if they are asked for. */
+/** Returns the states to search: what people write, and layers if they are asked for. */
 function statesOf(context: ToolsContext, { asksForLayers, layers: wanted }: Narrowed, all: boolean): readonly State[] {
   const own = { layer: "", index: context.current() };
   if (!all && !asksForLayers) return [own];
@@ -247,7 +247,7 @@ export function readFilter(text: string, field = "filter"): Filter | undefined {
   }
 }
 
-/** Whether an entry is one of those asked for. */
+/** Returns a function that tells whether an entry is one of those asked for. */
 export function matcherOf(filter: Filter | undefined, text: string): (entry: UdmEntry, layer?: string) => boolean {
   const matches = filter && compileFilter(filter);
   const wanted = text.toLowerCase();
@@ -317,7 +317,7 @@ async function takeKeys(
   check: () => void,
   take: (entry: UdmEntry) => boolean,
 ): Promise<void> {
-  // The list may change between turns.
+  // The list may change between cycles of the event loop.
   const rest = keys.slice(from === undefined ? 0 : indexOfKey(keys, from));
   for (const [i, key] of rest.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) {

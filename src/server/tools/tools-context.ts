@@ -31,7 +31,7 @@ export function readPageToken(token: string, question: readonly unknown[]): read
   throw badRequest([{ field: "page_token", description }]);
 }
 
-/** How long a page is. @throws ConnectError `invalid_argument` */
+/** Returns the length of a page. @throws ConnectError `invalid_argument` */
 export function pageSize(given: number, most: number, byDefault: number): number {
   if (given > most) throw badRequest([{ field: "page_size", description: `page_size ${given} is more than ${most}` }]);
   return given === 0 ? byDefault : given;
@@ -51,32 +51,32 @@ function parse(token: string): string[] | undefined {
   }
 }
 
-/** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
+/** The store of the metadata, or why there is none: a sentence that says which setting is missing. */
 export type ToolsSource = ToolsStore | { readonly disabled: string };
 export type ToolsStore = UdmStoreWithHistory & Pick<CollectorUdmStore, "layers" | "places">;
 
-/** What is asked of an address that records have. */
+/** A question about an address that records have. */
 export interface ObjectQuestion {
-  /** Where records have the address: at `<object>.ip.addr`. */
+  /** The object at which records have the address: at `<object>.ip.addr`. */
   readonly object: string;
   readonly address: string;
-  /** Of an end of a flow. */
+  /** The port and protocol of an end of a flow. */
   readonly port?: { readonly number: number; readonly protocol: number } | undefined;
-  /** Of an end of a flow: the interface through which it comes, or leaves. */
+  /** The interface of an end of a flow, through which it comes, or leaves. */
   readonly netif?: { readonly exporter: string; readonly index: number } | undefined;
 }
 
-/** What records get of an address, its port and its interface. */
+/** The fields that records get of an address, its port and its interface. */
 export interface ExplainedObject {
   /** A JSON object of fields: the address first, then the port and the interface. */
   readonly json: string;
   /** The fields that only say what was asked. */
   readonly asked: ReadonlySet<string>;
-  /** What gave fields that the address alone does not have: a word for each. */
+  /** The sources of fields that the address alone does not have: a word for each. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
-/** What records get of an address now, as the enrichment of records makes it. */
+/** Returns what records get of an address now, as the enrichment of records makes it. */
 export type ExplainObject = (question: ObjectQuestion) => ExplainedObject;
 
 export interface ToolsOptions {
@@ -86,14 +86,14 @@ export interface ToolsOptions {
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
   /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
   readonly select?: Select | undefined;
-  /** Where is shown how far an import or a replacement is. */
+  /** Shows how far an import or a replacement is. */
   readonly progress?: Progress | undefined;
 }
 
-/** Who calls a method. */
+/** The caller of a method. */
 export type ToolsCaller = Waiting & WriteCaller;
 
-/** What every method of the service needs. */
+/** Holds what every method of the service needs. */
 export class ToolsContext implements ToolsOptions {
   readonly maxBatchSize: number;
   readonly explainObject: ToolsOptions["explainObject"];
@@ -156,7 +156,7 @@ export function below(path: string, violations: readonly FieldViolation[]): read
   return violations.map(({ field, description }) => ({ field: field === "" ? path : `${path}.${field}`, description }));
 }
 
-/** How many elements are worked on before other requests get a turn. */
+/** Elements that are worked on before a method yields to other requests. */
 export const elementsPerTurn = 100;
 
 /** Lets other requests go first. */

@@ -71,7 +71,7 @@ function* responseChunks(codec: CodecName, change: UdmChange, last: number): Gen
   yield Buffer.from(`,"last":${last}}`);
 }
 
-/** How often a line is sent while nothing changes, so that nothing on the way takes the connection for dead. Milliseconds. */
+/** Milliseconds between the lines that are sent while nothing changes, so that nothing on the way takes the connection for dead. */
 const keepAliveMs = 15_000;
 
 /**
@@ -91,7 +91,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   call.code = "ok";
   const withoutLayers = readFlag(call.query.get("without_layers"));
   const changes = feed.follow({ ...from, filter, filterText, withoutLayers, signal: call.signal });
-  // What is refused at once is refused with its status.
+  // A request that is refused at once is refused with its status.
   let next = await changes.next();
   call.begin(200, header, { hasTrailers: false });
   if (call.method === "HEAD") {
@@ -154,12 +154,12 @@ const mostShared = 256;
 const mostSharedEntries = 1000;
 /** Changes read from the history at a time; big ones one by one. */
 const changesAtOnce = 50;
-/** Entries narrowed between two turns of the event loop. */
+/** Entries narrowed in one cycle of the event loop. */
 const entriesPerTurn = 1000;
-/** Who has followed and is further behind is ended. */
+/** Most changes that a follower may be behind; one that is further behind is ended. */
 const mostBehind = 5000;
 
-/** What somebody who follows gets: a change, or how far all is that was passed over. */
+/** An item that a follower gets: a change, or how far all is that was passed over. */
 export interface FollowedChange {
   readonly change: UdmChange | undefined;
   readonly last: number;
@@ -188,7 +188,7 @@ export class ChangeFeed {
   readonly #metrics: Pick<ApiMetrics, "reject">;
   readonly #held = new HeldChanges();
   readonly #narrowings = new WeakMap<UdmChange, Map<string, Promise<UdmChange | undefined>>>();
-  /** What is being read from the history, by the position before it. */
+  /** The reads of the history under way, by the position before what they read. */
   readonly #readings = new Map<string, Promise<readonly UdmChange[]>>();
   readonly #shared = new Map<number, UdmChange>();
   #sharedBytes = 0;
@@ -269,7 +269,7 @@ export class ChangeFeed {
         const isBig = changes.some(({ entries }) => entries > mostSharedEntries);
         most = isBig ? 1 : Math.min(2 * most, changesAtOnce);
         for (const change of changes) {
-          // Who has gone is not worked for.
+          // Nothing is done for a follower that has gone.
           signal.throwIfAborted();
           const before = position;
           position = change.number;

@@ -75,18 +75,18 @@ function describe(name: string, more: readonly string[]): string {
   return `${quote(name)} is not a field: expected ${[...udmFields, ...more].join(", ")}`;
 }
 
-/** What each entry is in an answer: itself, or its key. */
+/** The form of each entry in an answer: itself, or its key. */
 export type ListItems = "udms" | "keys";
 
 /** Entries of one snapshot in list order, as the texts that they are kept as. Each call begins at the first entry; what it gives is gone through once. */
 export interface EntryList {
-  /** Where the JSON texts lie, up to {@link portionBytes} at a time. */
+  /** Yields the JSON texts, up to {@link portionBytes} at a time. */
   texts(): Iterable<EntryTexts>;
   /** The texts as JSON with commas between them, in chunks of up to {@link portionBytes}. */
   rendered(items: ListItems): Iterable<Uint8Array>;
 }
 
-/** How much JSON is taken at a time: some hundred entries, less than a millisecond. */
+/** Bytes of JSON that are taken at a time: some hundred entries, less than a millisecond. */
 export const portionBytes = 32_768;
 
 /** Entries of an index. */
@@ -146,10 +146,10 @@ function* renderedOf(entries: readonly UdmEntry[], items: ListItems): Generator<
   }
 }
 
-/** Who calls: what is needed of a call to say where a write came from. */
+/** The caller: what is needed of a call to say where a write came from. */
 export type WriteCaller = Pick<CallContext, "headers" | "peer" | "principal">;
 
-/** What a write of a method is logged with, and what the history says of it. */
+/** Returns what a write of a method is logged with, and what the history says of it. */
 export function originOf(method: string, { headers, peer, principal }: WriteCaller): WriteOrigin {
   return {
     method,
@@ -199,13 +199,13 @@ export function toApiError(error: unknown, fieldPath: (index: number) => string)
   return violationsError(code, reasons[code], violations);
 }
 
-/** Where the metadata is, or why there is none: a sentence that says which setting is missing. */
+/** The store of the metadata, or why there is none: a sentence that says which setting is missing. */
 export type UdmSource = UdmStore | { readonly disabled: string };
 
-/** What a list is of: everything, one entry, or what is related to a key. */
+/** The selection of a list: everything, one entry, or what is related to a key. */
 type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
 
-/** Who waits for a write. */
+/** A caller that waits for a write. */
 type Caller = Waiting & WriteCaller;
 
 /** Path of the n-th write of a request: empty, or `requests[n].`. */
@@ -214,7 +214,7 @@ type PathOf = (index: number) => string;
 const single: PathOf = () => "";
 const batch: PathOf = (index) => `requests[${index}].`;
 
-/** How many writes of a batch are checked before other requests get a turn. */
+/** Writes of a batch that are checked before the service yields to other requests. */
 const checkedPerTurn = 100;
 
 /**
@@ -347,7 +347,7 @@ export class UdmService {
   }
 }
 
-/** Which entries a list is of. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */
+/** Returns which entries a list is of. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */
 function selectionOf({ key: text, exact }: ListSelector): UdmSelection {
   if (text === "") return "all";
   const key = requestKey(text);

@@ -14,7 +14,10 @@ export function varintSize(value: number): number {
   return value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5;
 }
 
-/** What writing the messages of texts of this many bytes may need. A message is shorter than its text, unless it is full of long strings. */
+/**
+ * Returns the bytes that the messages of texts of this many bytes may need. A message is shorter than its text, unless it is full of
+ * long strings.
+ */
 export function mostMessageBytes(jsonBytes: number): number {
   return jsonBytes + (jsonBytes >>> 5) + 64;
 }
@@ -37,7 +40,7 @@ const closingBracket = 0x5d;
 const closingBrace = 0x7d;
 const letter = (text: string): number => text.charCodeAt(0);
 
-// How far the value's first character is from the comma before the field's name; strings begin behind their quote.
+// The distance of the value's first character from the comma before the field's name; strings begin behind their quote.
 const keyAt = '{"key":"'.length;
 const nameAt = ',"name":"'.length;
 const tagsAt = ',"tags":["'.length;

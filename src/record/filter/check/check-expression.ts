@@ -101,7 +101,7 @@ const typeNames: Readonly<Record<ValueType, string>> = {
   any: "a value",
 };
 
-/** Which operators a field's type has. */
+/** The operators of each type of field. */
 const operatorsOf: Readonly<Record<ValueType, readonly Operator[]>> = {
   address: ["=", "!=", "in", "exists"],
   number: ["=", "!=", "<", "<=", ">", ">=", "in", "exists"],

@@ -145,7 +145,7 @@ function readPattern(pattern: string): { readonly parts: readonly Part[]; readon
 function matchesParts(text: readonly string[], parts: readonly Part[]): boolean {
   let at = 0;
   let part = 0;
-  /** Where to go on after a mismatch: behind the last `*`, which then takes one character more. */
+  /** The part to go on with after a mismatch: behind the last `*`, which then takes one character more. */
   let retryPart = -1;
   let retryAt = 0;
   while (at < text.length) {
@@ -165,7 +165,7 @@ function matchesParts(text: readonly string[], parts: readonly Part[]): boolean 
   return part === parts.length;
 }
 
-/** Whether something with fields matches a filter. Never throws. */
+/** Tells whether something with fields matches a filter. Never throws. */
 export type Matches = (of: FieldValues) => boolean;
 
 /** Compiles a filter, once for all that it is asked of. */
@@ -280,7 +280,7 @@ function rangesJudge({ of, ranges }: TermOf<"quantities">): Judge {
   };
 }
 
-/** Whether the line of a record matches a filter, from its brace at `start` up to `end`. */
+/** Tells whether the line of a record matches a filter, from its brace at `start` up to `end`. */
 export type MatchesLine = (bytes: Buffer, start: number, end: number) => boolean;
 
 /** Compiles a filter for lines as the collector writes them. */

@@ -6,7 +6,7 @@ export type TokenKind = "word" | "text" | "name" | "operator" | "open" | "close"
 export interface Token {
   readonly kind: TokenKind;
   readonly text: string;
-  /** Where it begins in the filter, and how long it is there. */
+  /** The offset of the token in the filter, and its length there. */
   readonly at: number;
   readonly length: number;
 }
