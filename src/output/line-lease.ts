@@ -30,7 +30,7 @@ interface LeaseLimits {
   readonly maxBytes: number;
   /** Lines one behind the other are one lease up to this many bytes. */
   readonly maxLeaseBytes: number;
-  /** How long lines wait at most for others that go in the same message, milliseconds. */
+  /** The time that lines wait at most for others that go in the same message, milliseconds. */
   readonly gatherMs: number;
   /** A message with this many bytes of lines does not wait for more. */
   readonly gatherBytes: number;
@@ -52,7 +52,7 @@ export class LineLessor implements Sink {
   #nextLease = 0;
   #nextMemory = 0;
   #byteLength = 0;
-  /** What no message has brought to the other thread. */
+  /** Lines that no message has brought to the other thread. */
   #pending: LeasedLines[] = [];
   #pendingBytes = 0;
   /** The last of them, where it is of shared memory: lines right behind it join it. */

@@ -16,7 +16,7 @@ type LineNote = { readonly slab: number; readonly from: number; readonly to: num
  */
 export interface LineMemory {
   readonly lines: SharedArrayBuffer;
-  /** Where the first slab begins. */
+  /** The offset of the first slab. */
   readonly at: number;
   readonly slabBytes: number;
   readonly slabs: number;
@@ -31,7 +31,7 @@ const noteWords = 4;
 const ringNotes = 4096;
 
 /**
- * What is not used of it takes no memory.
+ * Creates the memory of lines. Unused parts of it take none.
  *
  * @param within memory that has room for the slabs, from `at` on; left out: memory of their own.
  */
@@ -74,12 +74,12 @@ class NoteWriter {
     return true;
   }
 
-  /** How many notes the ring takes before the other side has dealt with some. */
+  /** Returns how many notes the ring takes before the other side has dealt with some. */
   room(): number {
     return ringNotes - ((this.#written - Atomics.load(this.#words, readWord)) >>> 0);
   }
 
-  /** Of how many notes of a slab the lines are not needed any more, modulo 2^32. */
+  /** Returns the number of notes of a slab whose lines are not needed any more, modulo 2^32. */
   returned(slab: number): number {
     return Atomics.load(this.#words, headWords + slab);
   }
@@ -147,11 +147,11 @@ export class NoteReader {
   }
 }
 
-/** How often lines are looked for, in milliseconds, and how often in vain before it waits to be woken. */
+/** The interval of looking for lines, in milliseconds, and how often it looks in vain before it waits to be woken. */
 const lookMs = 4;
 const looks = 10;
 
-/** The other end of a line outbox: lends its lines to a sink. */
+/** The other end of a line outbox: leases its lines to a sink. */
 export class LineInbox {
   readonly #memory: LineMemory;
   readonly #sink: Sink;
@@ -220,7 +220,7 @@ interface LineOutboxOptions {
 /** Lines are noted in chunks of about this size, so that they become large writes. */
 const noteBytes = 1024 * 1024;
 
-/** What must be free for {@link LineOutbox.hasRoom}: as much as some datagrams can take. */
+/** Slabs and notes that must be free for {@link LineOutbox.hasRoom}: as much as some datagrams can take. */
 const slabsInReserve = 2;
 const notesInReserve = 64;
 
@@ -284,7 +284,7 @@ export class LineOutbox implements Sink {
     if (this.#to - this.#from >= noteBytes) this.flush();
   }
 
-  /** Whether some memory is free. Who goes on without it loses lines. */
+  /** Tells whether some memory is free. Who goes on without it loses lines. */
   hasRoom(): boolean {
     if (this.#notes.room() < notesInReserve) return false;
     let free = 0;

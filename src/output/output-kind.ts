@@ -5,7 +5,7 @@ import type { OutputAdapter } from "./delivery/output-adapter.ts";
 import type { CommonRows } from "./delivery/settings.ts";
 import type { TlsConfig } from "./delivery/tls-options.ts";
 
-/** What an adapter may use besides its settings. */
+/** Holds what an adapter may use besides its settings. */
 export interface AdapterContext {
   readonly clock: Clock;
   /** Gives the name under which a field is in the lines of the output. */
@@ -19,7 +19,7 @@ export type OwnSettings<Rows> = Revealed<ValuesOf<Rows>>;
 export interface OutputKind<Word extends string, Rows extends SettingRows> {
   /** Its word in the names of settings: `SVC_OUTPUT_<WORD>_…`. */
   readonly word: Word;
-  /** What it is called everywhere else. */
+  /** Its name everywhere else. */
   readonly name: string;
   /** All of its settings, without the beginning of their names, in the order of the page of settings. */
   readonly rows: Rows;

@@ -4,9 +4,9 @@ import type { Clock, Counter, Histogram, Metrics } from "../base/report/index.ts
 export const dropReasons = ["queue_full", "closed", "stopped", "spool_full", "spool_damaged", "thread_died"] as const;
 export type DropReason = (typeof dropReasons)[number];
 
-/** What one output counts. */
+/** Counts what one output does. */
 export type OutputReport = ReturnType<OutputMetrics["output"]>;
-/** What is counted of the records that are added up for an output. */
+/** Counts the records that are added up for an output. */
 export type RollupReport = ReturnType<OutputMetrics["rollup"]>;
 
 /** The metrics of all outputs of one collector. The label `output` is an output's name. */
@@ -115,7 +115,7 @@ export class OutputMetrics {
       overflowed: (records: number): void => this.#overflowed.add(records, name),
       /** Records that were made of groups. */
       written: (records: number): void => this.#sums.add(records, name),
-      /** How many groups there are is read when metrics are. */
+      /** Sets how the number of groups is read; it is read when metrics are. */
       groups: (read: () => number): void => void this.#groups.set(output, read),
     };
   }
@@ -134,7 +134,7 @@ const requestsKept = 64;
 const reasonsKept = 8;
 const maxReason = 500;
 
-/** What people want to know of a store at a glance. */
+/** Holds what people want to know of a store at a glance. */
 export class RecentDelivery {
   readonly #clock: Pick<Clock, "now">;
   readonly #seconds: number[] = [];
@@ -159,7 +159,7 @@ export class RecentDelivery {
     if (this.#byReason.size > reasonsKept && oldest !== undefined) this.#byReason.delete(oldest);
   }
 
-  /** Of the last requests, milliseconds; undefined before there was one. */
+  /** Returns the latency of the last requests, milliseconds; undefined before there was one. */
   latency(): { readonly medianMs: number; readonly slowestMs: number } | undefined {
     const sorted = this.#seconds.toSorted((a, b) => a - b);
     const slowest = sorted.at(-1);
@@ -176,7 +176,7 @@ export class RecentDelivery {
 
 const latencyBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** What one output to a store counts, on top of what all outputs count. */
+/** Counts what one output to a store does, on top of what all outputs count. */
 export class DeliveryReport {
   /** Since the start. */
   readonly totals = { delivered: 0, dropped: 0, refused: 0, retried: 0, requests: 0 };
@@ -194,7 +194,7 @@ export class DeliveryReport {
     this.recent = new RecentDelivery(clock);
     this.#name = { output };
     this.#shared = new OutputMetrics(metrics);
-    // What waits in memory is counted by the thread that leases it.
+    // The thread that leases lines counts those that wait in memory.
     this.#own = this.#shared.output(output, () => 0);
     const counter = (name: string, help: string, ...labels: string[]): Counter =>
       metrics.counter(name, help, ["output", ...labels]);

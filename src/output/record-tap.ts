@@ -29,18 +29,18 @@ export interface TapOptions {
   readonly clock: Clock;
 }
 
-/** What happened to the records since the last time. */
+/** Counts what happened to the records since the last time. */
 export interface TapCounts {
   /** All that went by, of whatever kind. */
   readonly seen: number;
-  /** Those that were looked at; the others went by too fast. */
+  /** Records that were looked at; the others went by too fast. */
   readonly examined: number;
   /** Flows that match the filter. */
   readonly matched: number;
   readonly passed: number;
 }
 
-/** How many records a second are looked at, and how many bytes may wait for a listener; more is left out. */
+/** The number of records a second that are looked at, and the bytes that may wait for a listener; more is left out. */
 const examinedRate = 20_000;
 const maxWaiting = 4 * 2 ** 20;
 
@@ -69,7 +69,7 @@ export class RecordTap implements Sink {
     return listener;
   }
 
-  /** How many there are. */
+  /** The number of listeners. */
   get listeners(): number {
     return this.#listeners.size;
   }
@@ -104,7 +104,7 @@ export class TapListener {
       counts.matched++;
       if (this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) continue;
       counts.passed++;
-      // What is lent is somebody else's again soon.
+      // Leased bytes are somebody else's again soon.
       this.#waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
       this.#waitingBytes += end - at;
     }

@@ -23,29 +23,29 @@ export interface ImportOptions {
   readonly format: ExchangeFormat;
   /** Left out: our own form, as {@link exportEntries} writes it. */
   readonly map?: ColumnMap | undefined;
-  /** Of CSV. */
+  /** Options of CSV. */
   readonly csv?: CsvOptions | undefined;
-  /** Of JSON: gives the rows of the text, as JSON, one on each line. */
+  /** Selects from JSON: gives the rows of the text, as JSON, one on each line. */
   readonly select?: ((text: string) => AsyncIterable<string>) | undefined;
-  /** How many faults are kept; all are counted. 1000 when left out. */
+  /** The number of faults that are kept; all are counted. 1000 when left out. */
   readonly mostFaults?: number | undefined;
   /** Bytes of text that are read at most; 1 GiB when left out. */
   readonly mostBytes?: number | undefined;
 }
 
 export interface ImportResult {
-  /** Of the rows without a fault, in their order. */
+  /** Entries of the rows without a fault, in their order. */
   readonly entries: readonly ExchangeEntry[];
   /** Rows that were read, those with faults and those left out included. */
   readonly rows: number;
   /** The first that were found, in the order of the rows. */
   readonly faults: readonly ImportFault[];
-  /** Of all faults, those that are not kept included. */
+  /** The number of all faults, those that are not kept included. */
   readonly faultCount: number;
 }
 
 /**
- * Makes entries of a text. Bad rows are faults of the result; the others become entries. It takes a turn of the event loop every
+ * Makes entries of a text. Bad rows are faults of the result; the others become entries. It yields to the event loop every
  * few hundred rows.
  *
  * @throws ExchangeError when nothing can be read: a wrong selection, no UTF-8, a JSON text that breaks.
@@ -138,7 +138,7 @@ export function* exportEntries(
   let count = 0;
   for (const part of parts[format](entries)) {
     chunk += part;
-    // Work that gives no text yet must end a turn of the event loop, too.
+    // Work that gives no text yet must end a cycle of the event loop, too.
     if (chunk.length < chunkLength && ++count < partsOfAChunk) continue;
     yield chunk;
     chunk = "";

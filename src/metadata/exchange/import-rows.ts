@@ -3,7 +3,7 @@ import { otherFields, withOtherFields, type UdmContext, type UdmEntry, type UdmV
 
 /** A request that cannot be begun: a map that says nothing sensible, an unknown format, a text without rows. */
 export class ExchangeError extends Error {
-  /** What was wrong, as a path: `map.columns["Prefix"].take`. */
+  /** The path of the faulty setting: `map.columns["Prefix"].take`. */
   readonly field: string;
 
   constructor(field: string, message: string) {
@@ -49,7 +49,7 @@ export class FaultList {
   }
 }
 
-/** What one entry is made of: a record of a sheet, or an object. */
+/** A record of a sheet, or an object, that becomes one entry. */
 export interface Row {
   /** As {@link ImportFault.row}. */
   readonly number: number;
@@ -57,7 +57,7 @@ export interface Row {
   readonly line: number;
   /** The names of the columns of a sheet, the same object for all rows below one header; undefined: `values` is an object. */
   readonly header: readonly string[] | undefined;
-  /** Of a sheet its cells, as many as the header has; else the object. */
+  /** The cells of a sheet's record, as many as the header has; else the object. */
   readonly values: unknown;
 }
 
@@ -131,7 +131,7 @@ export async function wholeText(chunks: AsyncIterable<string>): Promise<string> 
 /** An entry on its way in or out. */
 export interface ExchangeEntry extends UdmValues {
   readonly key: Key;
-  /** Where it applies; undefined: everywhere. */
+  /** Contexts where it applies; undefined: everywhere. */
   readonly contexts?: readonly UdmContext[] | undefined;
   /** Fields of the file that mean nothing here, as YAML; undefined: none are said. */
   readonly otherFields?: string | undefined;

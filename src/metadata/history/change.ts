@@ -4,7 +4,7 @@ import { type EntryChange, itemsPerYield, yieldToEventLoop } from "../model/appl
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
 
-/** What is known of a change without its entries. */
+/** A change without its entries. */
 export interface ChangeHead {
   /** Grows by one with each change; the first one is 1. */
   readonly number: number;
@@ -14,11 +14,11 @@ export interface ChangeHead {
   readonly author: string;
   /** The method that was called: `UpdateUdm`. */
   readonly method: string;
-  /** How many entries differ. */
+  /** The number of entries that differ. */
   readonly entries: number;
   /** The layer whose entries they are; undefined: those that people write. */
   readonly layer?: string | undefined;
-  /** Which collector has made the change, where several share the metadata. */
+  /** The collector that has made the change, where several share the metadata. */
   readonly collector?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ChangeHead {
 export interface UdmChange extends ChangeHead {
   readonly changes: readonly EntryChange[];
   /**
-   * Whether the change was too big to be kept with its entries, so that it cannot be undone: there are none, or of a layer some.
+   * True if the change was too big to be kept with its entries, so that it cannot be undone: there are none, or of a layer some.
    */
   readonly isCut: boolean;
 }
@@ -115,9 +115,9 @@ export async function encodeLine(
   return { bytes: Buffer.concat([Buffer.from(checksum(...rest)), ...rest, Buffer.from("\n")]), isCut };
 }
 
-/** What a line says at a stop: all changes before it are in the file. */
+/** A line written at a stop: all changes before it are in the file. */
 export interface SavedMark {
-  /** Of the file. */
+  /** The stamp of the file. */
   readonly stamp: string;
   /** The last change in the file of the whole state; -1 when there is none that can be used. */
   readonly base: number;
@@ -164,7 +164,7 @@ export function readHead(line: Buffer): LineHead | undefined {
   return JSON.parse(line.toString("utf8", checksumDigits + 1, end < 0 ? line.length : end)) as LineHead;
 }
 
-/** Reads a change, a big one in turns. @param line as {@link readHead} takes it, found good. */
+/** Reads a change, a big one in several cycles of the event loop. @param line as {@link readHead} takes it, found good. */
 export async function readChange(line: Buffer): Promise<UdmChange> {
   let at = line.indexOf(tab) + 1;
   const column = (): string => {
@@ -193,7 +193,7 @@ export function* keysOf(line: Buffer): Iterable<string> {
   }
 }
 
-/** What a line has in it when the entry with this key is among those that changed. */
+/** Returns the bytes that a line contains when the entry with this key is among those that changed. */
 export function keyPattern(key: string): Buffer {
   return Buffer.from(`{"key":"${key}"`);
 }

@@ -6,7 +6,7 @@ import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import type { UdmChange } from "./change.ts";
 
-/** What happened to each key in all of the changes. */
+/** Returns what happened to each key in all of the changes. */
 function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
   const byKey = new Map<string, EntryChange>();
   for (const { changes: entries } of changes) {
@@ -31,7 +31,7 @@ export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolea
   return !isBefore;
 }
 
-/** What happened to entries since changes, the last of which is the last one at all. */
+/** Finds what happened to entries since changes, the last of which is the last one at all. */
 export function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
   const edits: EntryChange[] = [];
   for (const [key, { after: before }] of collapse(changes)) {
@@ -49,7 +49,7 @@ const chunkBytes = 64 * 1024;
 const entriesPerYield = 1000;
 
 /**
- * Finds the entries that are other ones in a state than in a base, a metadata file behind a first line. Most are byte for byte the same and are not read. Takes turns of the event loop.
+ * Finds the entries that are other ones in a state than in a base, a metadata file behind a first line. Most are byte for byte the same and are not read. Yields to the event loop.
  *
  * @returns of each key, what the base has of it.
  * @throws YamlFault for a base that was damaged.

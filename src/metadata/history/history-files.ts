@@ -107,7 +107,7 @@ export class HistoryFiles {
       for (let at = 0; at < lines.length;) at += await opened.write(lines.subarray(at));
       await opened.sync();
     } catch (error) {
-      // What cannot be taken back now is before the next lines, or at the next start: no one was answered it.
+      // Lines that cannot be taken back now are before the next lines, or at the next start: no one got an answer for them.
       await this.cut(start).catch(() => this.close().catch(() => {}));
       throw error;
     }

@@ -32,18 +32,18 @@ interface NewChange {
   readonly changes: readonly EntryChange[];
 }
 
-/** What a source has made of its layer. */
+/** A change that a source has made to its layer. */
 export interface NewLayerChange extends NewChange {
   readonly layer: string;
-  /** How many entries differ; `changes` may have fewer. */
+  /** The number of entries that differ; `changes` may have fewer. */
   readonly entries: number;
 }
 
 interface HistoryOptions extends Reporting {
   readonly io: FileIo;
-  /** Of the paths of its files; a number is added. */
+  /** The start of the paths of its files; a number is added. */
   readonly path: string;
-  /** Of all files together; 0 for no history. */
+  /** The limit of all files together, bytes; 0 for no history. */
   readonly maxBytes: number;
   /** The state with all changes that are kept; undefined before there is one. */
   readonly current: () => UdmIndex | undefined;
@@ -52,11 +52,11 @@ interface HistoryOptions extends Reporting {
 const cannotWrite = "the history of the metadata cannot be written";
 const checkName = "metadata history";
 const baseMark = "# netgloss metadata as of change ";
-/** How many files the history has. */
+/** The number of files of the history. */
 const parts = 16;
-/** How far back a start compares the history with the file, in bytes. */
+/** The part of the history that a start compares with the file, counted back from its end, in bytes. */
 const comparedBytes = 4 * 1024 * 1024;
-/** Keys noted between two turns of the event loop: a millisecond or two of it. */
+/** Keys noted between two cycles of the event loop: a millisecond or two of it. */
 const keysPerYield = 5000;
 
 /** The history of a store, which writes it. Calls that change it follow one another. */
@@ -82,7 +82,7 @@ export class MetadataHistory implements UdmHistory {
   #pending: { readonly kept: readonly KeptChange[]; readonly changes: readonly UdmChange[] } | undefined;
   readonly #metrics: HistoryMetrics;
   readonly #baseFile: StateFile;
-  /** Of the last change in the file of the whole state; -1: there is none that can be used. */
+  /** The number of the last change in the file of the whole state; -1: there is none that can be used. */
   #baseNumber = -1;
   #baseWrite: Promise<void> | undefined;
 
@@ -100,7 +100,7 @@ export class MetadataHistory implements UdmHistory {
     this.#baseFile = new StateFile(io, `${options.path}base`, baseMark, Math.floor(clock.now()).toString(36), fileMode);
   }
 
-  /** The file is saved: what was appended counts. A big change takes several turns of the event loop. */
+  /** The file is saved: what was appended counts. A big change takes several cycles of the event loop. */
   async keep(): Promise<void> {
     if (this.#pending === undefined) return;
     const { kept: appended, changes } = this.#pending;
@@ -210,7 +210,7 @@ export class MetadataHistory implements UdmHistory {
   async takeBack(): Promise<void> {
     const taken = this.#pending?.kept[0];
     this.#pending = undefined;
-    // What stays is found at the next start not to be in the file.
+    // The next start finds that lines which stay are not in the file.
     if (taken !== undefined)
       await this.#files
         .cut(taken.start)
@@ -302,7 +302,7 @@ export class MetadataHistory implements UdmHistory {
       .finally(() => (this.#baseWrite = undefined));
   }
 
-  /** What differs between the file and the state that all kept changes lead to; undefined when that is not known. */
+  /** Finds the differences between the file and the state that all kept changes lead to; undefined when they are not known. */
   async #editsSinceBase(index: UdmIndex): Promise<readonly EntryChange[] | undefined> {
     const base = await this.#baseFile.read().catch(() => undefined);
     const baseNumber = Number(base?.head);
@@ -348,7 +348,7 @@ export class MetadataHistory implements UdmHistory {
   async #dropUnsaved(index: UdmIndex): Promise<void> {
     const all = this.#kept.all();
     const last = all.at(-1);
-    // What is before a change of a layer was saved before that was noted.
+    // Everything before a change of a layer was saved before that was noted.
     if (last === undefined || this.#isSaved || last.layer !== undefined) return;
     let position = all.length - 1;
     while (position > 0 && all[position - 1]?.group === last.group) position--;

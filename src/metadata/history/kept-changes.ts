@@ -50,7 +50,7 @@ export class KeyTable {
     this.#high = b >>> 0;
   }
 
-  /** Where the text of the hashes is, or would be. */
+  /** Returns the position of the text of the hashes, or the one where it would be. */
   #find(table: Uint32Array): number {
     const mask = table.length / slotWords - 1;
     for (let slot = this.#low & mask; ; slot = (slot + 1) & mask) {
@@ -150,7 +150,7 @@ export interface KeptChange extends LineHead {
   readonly end: number;
 }
 
-/** What is known of the changes that the files have. */
+/** Holds what is known of the changes that the files have. */
 export class KeptChanges {
   readonly #files: HistoryFiles;
   #kept: KeptChange[] = [];
@@ -181,7 +181,7 @@ export class KeptChanges {
     this.#kept = this.#kept.slice(this.#positionOf(number));
   }
 
-  /** Those from a position on, with their entries. @throws the errors of the system */
+  /** Reads the changes from a position on, with their entries. @throws the errors of the system */
   async readFrom(position: number): Promise<readonly UdmChange[]> {
     const changes: UdmChange[] = [];
     let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;

@@ -14,8 +14,8 @@ import type { Family } from "../../base/ip/index.ts";
 import { rootOf } from "./snapshots.ts";
 
 // Written out for each family, without objects or loops over the words of an address: these run for every address of a
-// flow that no cache knows. A processor guesses badly where an address lies among others; so places are counted with
-// few branches, and of what lies before a place only that is looked at which may reach it.
+// flow that no cache knows. A processor guesses badly where an address lies among others; so positions are counted with
+// few branches, and of what lies before a position only that is looked at which may reach it.
 
 const highest = 0x7fff_ffff;
 
@@ -125,7 +125,7 @@ function listLeaves6(
 }
 
 /**
- * How many items of a node start at or before an address.
+ * Counts the items of a node that start at or before an address.
  *
  * @param order how the common words compare with those of the address.
  * @param further where the further words of the first one are, and how far from there to those of the next.
@@ -176,7 +176,7 @@ function findInLeaf6(
   const order = common === 0 ? 0 : compareSome(words, node + headWords, common, p0, p1, p2);
   const isOther = order !== 0;
   const starts = countStarts6(words, order, firsts, count, common, rows + leafRowHead, rowSize, p0, p1, p2, p3);
-  // Of how many bits the common words and the address are the same.
+  // The number of bits in which the common words and the address are the same.
   const same = isOther ? sameBits(words, node + headWords, p0, p1, p2) : 32 * common;
   let n = found;
   for (let next = starts; next > 0;) {
@@ -199,7 +199,7 @@ function findInLeaf6(
   return n - found < 2 ? n : reverse(out, found, n);
 }
 
-/** How many words of an ascending column are not greater than another. */
+/** Counts the words of an ascending column that are not greater than another. */
 function countUpTo(words: Int32Array, column: number, count: number, p: number): number {
   if (count < 8) {
     let some = 0;
@@ -308,16 +308,16 @@ export class CoveringSearch {
   readonly #words: Int32Array;
   /** The items found last, in list order; those beyond the end are left over from before. */
   items = new Int32Array(firstLength);
-  /** Of each search of the batch: where its items end. */
+  /** The end of the items of each search of the batch. */
   readonly ends: number[] = [];
   #leaves = new Int32Array(firstLength);
   #count = 0;
   #leavesEnd = 0;
-  /** Of each search: where its leaves end, its family, and four words of its address. */
+  /** The end of the leaves of each search, its family, and four words of its address. */
   readonly #leafEnds: number[] = [];
   readonly #families: Family[] = [];
   readonly #asked: number[] = [];
-  /** What is read ahead is read only if something follows from it. */
+  /** Words are read ahead only if something follows from them. */
   readSum = 0;
 
   constructor(words: Int32Array) {

@@ -78,7 +78,7 @@ export class EntryWriter {
     this.#last = serial;
   }
 
-  /** Of the block that was written last. */
+  /** Returns the serial number of the block that was written last. */
   serial(): number {
     return this.#last;
   }

@@ -5,7 +5,7 @@ import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord }
 import { setPlainWords } from "./key-limbs.ts";
 import { blockOf } from "./tree-nodes.ts";
 
-/** What covers one address; it is read when it is asked for. */
+/** The texts that cover one address; they are read when they are asked for. */
 class FoundTexts implements CoveringEntryTexts {
   readonly bytes: Uint8Array;
   readonly starts: number[] = [];
@@ -22,7 +22,7 @@ class FoundTexts implements CoveringEntryTexts {
 }
 
 const quote = 0x22;
-/** Where the text of a key begins in JSON. */
+/** The offset of the text of a key in JSON. */
 const keyStart = '{"key":"'.length;
 const rankOfRange = 1;
 const rankOfIp = 2;
@@ -39,17 +39,17 @@ export class CoveringTexts {
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #bytes: Uint8Array<SharedArrayBuffer>;
   readonly #search: CoveringSearch;
-  /** Of each address: what covers it, once it was read. */
+  /** The texts that cover each address, once they were read. */
   readonly #found: FoundTexts[];
   #texts: FoundTexts;
-  /** Of each text found: the length of its prefix, -1 for a range. */
+  /** The length of the prefix of each text found, -1 for a range. */
   readonly #lengths: number[] = [];
-  /** Of each text found: the number of its layer. */
+  /** The number of the layer of each text found. */
   readonly #layers: number[] = [];
-  /** Of each text found: how many addresses its key has, less one; undefined until it is asked for. */
+  /** The number of addresses of the key of each text found, less one; undefined until it is asked for. */
   readonly #sizes: (bigint | undefined)[] = [];
   readonly #scratch = new Int32Array(4);
-  /** Of each address: the bits of its family, and how many searches there were up to its last. */
+  /** The bits of the family of each address, and the number of searches up to its last. */
   readonly #addressBits: number[] = [];
   readonly #addressRuns: number[] = [];
   readonly #rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
@@ -89,7 +89,7 @@ export class CoveringTexts {
     if (count > 1) readAhead(this.#words, this.#search.items, 0, end);
   }
 
-  /** What covers the address at a position. @returns what may be read until `find` is called, while the states are held. */
+  /** Reads the texts that cover the address at a position. @returns what may be read until `find` is called, while the states are held. */
   readonly read = (i: number): CoveringEntryTexts => {
     const texts = this.#found[i] as FoundTexts;
     if (texts.isRead) return texts;
@@ -155,7 +155,7 @@ export class CoveringTexts {
   #isBefore(i: number, other: number, bits: number): boolean {
     const length = this.#lengths[i] as number;
     const otherLength = this.#lengths[other] as number;
-    // Of prefixes the longer one.
+    // The longer one of two prefixes takes precedence.
     if (length >= 0 && otherLength >= 0) {
       return length === otherLength ? this.#isWrittenBefore(i, other, bits) : length > otherLength;
     }

@@ -35,7 +35,7 @@ function makeClassTable(): Uint8Array {
 /** Generous for an entry of address plans, and for two states that differ in all of them. */
 const bytesAnEntry = 1024;
 const leastBytes = 16 * 1024 * 1024;
-/** What one view of a buffer may cover in every supported version of Node, less a slab. */
+/** The bytes that one view of a buffer may cover in every supported version of Node, less a slab. */
 const mostBytes = 2 ** 32 - slabBytes;
 
 /**
@@ -62,10 +62,10 @@ export function reserveHeap(
   throw new Error(`the system gives no memory for metadata, not even ${leastBytes / 1024 / 1024} MB`);
 }
 
-/** What is said when there is no room for an entry. */
+/** Limits for the error when there is no room for an entry. */
 export interface IndexLimits {
   readonly maxEntries: number;
-  /** What a message says of how to raise it. */
+  /** Names the limit in a message that says how to raise it. */
   readonly limitName: string;
 }
 
@@ -83,13 +83,13 @@ export function tooManyError({ maxEntries, limitName }: IndexLimits): UdmError {
 /** Slabs in which another thread may allocate meanwhile; goes through `postMessage`. */
 export interface HeapLease {
   readonly buffer: SharedArrayBuffer;
-  /** Of each slab: 1 when it is leased. */
+  /** Holds 1 for each slab that is leased. */
   readonly leased: Uint8Array;
   /** The first slab that was never used. */
   readonly top: number;
 }
 
-/** What a thread made of the slabs that were leased to it. */
+/** The result of a thread for the slabs that were leased to it. */
 export interface HeapReturn {
   readonly slabClass: Int16Array;
   readonly slabUsed: Int32Array;
@@ -132,7 +132,7 @@ export class Heap {
   /** The whole buffer. A block is named by the index of its first word, a multiple of 4 other than 0. */
   readonly words: Int32Array<SharedArrayBuffer>;
   readonly #slabs: number;
-  /** Of each slab: its size class, or that it is unused, or that it is a later one of a big block or another thread's. */
+  /** The size class of each slab, or that it is unused, or that it is a later one of a big block or another thread's. */
   readonly #slabClass: Int16Array<ArrayBuffer>;
   readonly #slabUsed: Int32Array<ArrayBuffer>;
   readonly #slabFree: Int32Array<ArrayBuffer>;
@@ -319,7 +319,7 @@ export class Heap {
       run = this.#slabClass[slab] === unused ? run + 1 : 0;
       if (run === count) return slab - count + 1;
     }
-    // What is unused just below the top counts too.
+    // Unused slabs just below the top count too.
     if (this.#top - run + count > this.#slabs) throw new HeapFullError();
     const first = this.#top - run;
     while (this.#top < first + count) {

@@ -130,18 +130,18 @@ class TreeBuilder {
   }
 }
 
-/** What a thread needs to build a state of an index; goes through `postMessage`. */
+/** Holds what a thread needs to build a state of an index; goes through `postMessage`. */
 export interface IndexLease {
   readonly heap: HeapLease;
   readonly limits: IndexLimits;
   /** The state before, which stays as it is meanwhile; 0 for none. */
   readonly before: number;
   readonly version: number;
-  /** Of the last block that was written. */
+  /** The serial number of the last block that was written. */
   readonly serial: number;
 }
 
-/** What the thread made of it. */
+/** The result of the thread. */
 export interface IndexReturn {
   /** A state with one holder. */
   readonly snapshot: number;

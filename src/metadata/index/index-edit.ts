@@ -258,7 +258,7 @@ class TreeEditor {
 
 /** About what a small change leaves behind. */
 export const snapshotWeight = 8 * 1024;
-/** Of an entry of a big change. */
+/** The weight of an entry of a big change. */
 const entryWeight = 64;
 
 interface IndexEditParts {
@@ -267,7 +267,7 @@ interface IndexEditParts {
   readonly reader: EntryReader;
   readonly writer: () => EntryWriter;
   readonly releaser: Releaser;
-  /** Frees some of what was given up, the rest in later turns. */
+  /** Frees some of what was given up, the rest in later cycles. */
   readonly freeSome: () => void;
   /** Frees all that was given up. */
   readonly freeAll: () => void;
@@ -335,7 +335,7 @@ class IndexEdit implements UdmEdit {
   #size: number;
   #puts = 0;
   #isDone = false;
-  /** Of entries that may have changed; undefined when there are too many. */
+  /** Keys of entries that may have changed; undefined when there are too many. */
   #keys: Key[] | undefined = [];
 
   constructor(edits: IndexEdits, before: IndexState) {

@@ -5,7 +5,7 @@ export interface KeyWords {
   readonly first: Int32Array;
   readonly last: Int32Array;
   readonly written: Int32Array;
-  /** Its place among kinds in lists: CIDR 0, range 1, IP 2. */
+  /** Its position among kinds in lists: CIDR 0, range 1, IP 2. */
   rank: number;
 }
 
@@ -30,7 +30,7 @@ export function addressWords({ family, value }: Address): Int32Array {
   return words;
 }
 
-/** Of IPv4 only the first word is set. */
+/** Sets the words of an address; of IPv4 only the first word is set. */
 export function setAddressWords(words: Int32Array, family: Family, value: bigint): void {
   if (family === 4) {
     words[0] = Number(value) ^ flip;
@@ -89,7 +89,7 @@ export class KeyScanner {
     this.#bytes = bytes;
   }
 
-  /** What was read last. */
+  /** The family of the key that was read last. */
   get family(): Family {
     return this.#family;
   }

@@ -33,7 +33,7 @@ export class NodeItems {
   /** Words of one item. */
   stride = 0;
   readonly words: Int32Array;
-  /** What a leaf that is being made says of each item. */
+  /** The prefix length of each item of a leaf that is being made. */
   readonly lengths = new Uint8Array(maxLeafItems);
   readonly links = new Uint8Array(maxLeafItems);
 
@@ -171,7 +171,7 @@ function measureItems(items: NodeItems, from: number, to: number): boolean {
         areAllPrefixes = false;
       for (w++; w < width; w++) if (words[first + w] !== lowest || words[last + w] !== highest) areAllPrefixes = false;
     }
-    // What does not reach the item before this one does not reach this one.
+    // An address range that does not reach the item before this one does not reach this one.
     let link = i;
     while (link !== 0) {
       const before = (from + link - 1) * stride + width;

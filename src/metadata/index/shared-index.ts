@@ -35,7 +35,7 @@ export interface UdmLayer {
 export interface SharedIndexOptions {
   /** Most entries of one state. Memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries: number;
-  /** What a message about a limit says of how to raise it. */
+  /** Names the limit in a message that says how to raise it. */
   readonly limitName?: string;
   /** Most readers at a time. */
   readonly maxReaders?: number;
@@ -48,7 +48,7 @@ export interface SharedIndexStats {
   readonly reserved: number;
   readonly tree: number;
   readonly entries: number;
-  /** What was in use once and waits to be used again. */
+  /** Bytes that were in use once and wait to be used again. */
   readonly free: number;
   /** States that objects of this thread keep. */
   readonly heldSnapshots: number;
@@ -59,7 +59,7 @@ export interface SharedIndexStats {
 const cachedEntries = 4096;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
-/** Nodes freed in a turn of the event loop that is taken for it: about a millisecond. */
+/** Nodes freed in a cycle of the event loop that is taken for it: about a millisecond. */
 const freedPerYield = 2000;
 
 /**
@@ -88,7 +88,7 @@ export class SharedIndex {
   /** The state of the entries of people that is published; 0 before there is any. */
   #published = 0;
   #publishedSerial = 0;
-  /** Those of the other layers, in their order. */
+  /** States of the other layers, in their order. */
   #layers: readonly number[] = [];
   #layerBits: readonly number[] = [];
   #layerChanges = 0;
@@ -210,7 +210,7 @@ export class SharedIndex {
     this.#giveUp(snapshot);
   }
 
-  /** What a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */
+  /** Returns the handle that a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */
   handle(): SharedIndexHandle {
     const slot = this.#publisher.takeSlot();
     if (slot === undefined) throw new Error(`an index has ${this.#maxReaders} readers at most`);
@@ -245,7 +245,7 @@ export class SharedIndex {
     };
   }
 
-  /** Frees what was given up, a little in each turn. */
+  /** Frees what was given up, a little in each cycle. */
   #work(): void {
     if (!this.#releaser.work(freedAtOnce) || this.#isWorking) return;
     this.#isWorking = true;

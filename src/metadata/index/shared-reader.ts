@@ -18,7 +18,7 @@ import {
   stateCount,
 } from "./snapshots.ts";
 
-/** What another thread needs to read an index; goes through `postMessage`. For one reader. */
+/** Holds what another thread needs to read an index; goes through `postMessage`. For one reader. */
 export interface SharedIndexHandle extends ReaderSlot {
   readonly heap: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
@@ -68,7 +68,7 @@ export class SharedIndexReader implements AddressIndex {
   }
 
   /**
-   * What may have changed since the last call. What is looked up after this is of that version or a later one, whose
+   * Returns what may have changed since the last call. A look-up after this is of that version or a later one, whose
    * changes come with the next call.
    */
   changes(): Changes {

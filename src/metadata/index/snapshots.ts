@@ -56,7 +56,7 @@ export class Releaser {
   }
 }
 
-// What the threads exchange about views, in words of one small shared buffer. Word 0: the published view. Word 1: the
+// The threads exchange views in words of one small shared buffer. Word 0: the published view. Word 1: the
 // low 32 bits of its version, written after it, so that a thread never takes an old view for the new version. Then a
 // slot for each reader, on a line of the processor's cache of its own.
 const publishedWord = 0;
@@ -174,7 +174,7 @@ export class SnapshotPin {
   }
 }
 
-// What readers see at a time, in words of one small shared buffer: a row for each view, which says how many states it has and
+// The views that readers see, in words of one small shared buffer: a row for each view, which says how many states it has and
 // which, the entries of people first, then the bits of {@link LayerPlaces} of each; 0 for one that is always searched. A row is written before it is published, and again only when no reader is at it.
 // Views are numbered from 1; 0 is none.
 /** States of a view: that of the person's entries and those of other layers. */
@@ -186,7 +186,7 @@ export function createViewBuffer(maxReaders: number): SharedArrayBuffer {
   return new SharedArrayBuffer((maxReaders + 3) * rowWords * 4);
 }
 
-/** Where a view has its states: this many words from a word on. */
+/** Returns the offset of the first state of a view, behind the word with their number. */
 export function firstState(view: number): number {
   return view * rowWords + 1;
 }
@@ -195,7 +195,7 @@ export function stateCount(words: Int32Array, view: number): number {
   return words[view * rowWords] as number;
 }
 
-/** The bit of a state of a view by its place. */
+/** The bit of a state of a view by its position. */
 export function placesBit(words: Int32Array, view: number, state: number): number {
   return words[view * rowWords + 1 + mostStates + state] as number;
 }
@@ -229,7 +229,7 @@ export class ViewTable {
   }
 }
 
-// Where layers have entries, for all threads: words with a bit for each layer. A bit once set stays, so that a layer may be searched in vain,
+// These words tell all threads where layers have entries: a bit for each layer. A bit once set stays, so that a layer may be searched in vain,
 // but is never passed over wrongly. Of a key that lies in one /24 (IPv6: /48) the word is found by a hash of that, of wider ones by
 // each /16 (/32) that they touch; the widest set the bit for all addresses of their family.
 const narrowWords = 2 ** 20;
@@ -246,7 +246,7 @@ export function createPlacesBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((everywhere + 7) * 4);
 }
 
-/** Where one layer has entries. */
+/** Tells where one layer has entries. */
 export class LayerPlaces {
   readonly #words: Int32Array;
   readonly #keyWords = createKeyWords();
@@ -338,7 +338,7 @@ export function versionOf(words: Int32Array, snapshot: number): number {
   return (words[snapshot + 6] as number) * 2 ** 32 + ((words[snapshot + 5] as number) >>> 0);
 }
 
-// What each publication changed, for readers in other threads: a ring of rows behind two words, how many rows were
+// The changes of each publication, for readers in other threads: a ring of rows behind two words, how many rows were
 // written and how many were begun, which both only grow. A row is
 //   0      low 32 bits of the version that the change came with
 //   1      4 or 6; 0 when anything may have changed
@@ -387,7 +387,7 @@ export class ChangeWriter {
   }
 }
 
-/** What changed up to a version. */
+/** The changes up to a version. */
 export interface Changes {
   /** Low 32 bits. */
   readonly version: number;
@@ -428,7 +428,7 @@ export class ChangeReader {
     }
   }
 
-  /** What is overwritten meanwhile may be of two changes, which `isLost` then shows. */
+  /** Reads rows. Rows that are overwritten meanwhile may be of two changes, which `isLost` then shows. */
   #readRows(version: number): AddressRange[] | undefined {
     const words = this.#words;
     const start = this.#read;

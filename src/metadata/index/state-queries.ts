@@ -8,7 +8,7 @@ import { addressWords, createKeyWords, setKeyWords } from "./key-limbs.ts";
 import { rootOf, sizeOf, versionOf, type ChangesOf } from "./snapshots.ts";
 import { blockOf, layouts, TreeCursor, findKey } from "./tree-nodes.ts";
 
-/** Where a text of an entry is, in bytes of the heap. */
+/** The location of a text of an entry, in bytes of the heap. */
 interface TextLocation {
   start: number;
   length: number;
@@ -17,10 +17,10 @@ interface TextLocation {
 /** Below this a loop is faster than asking the system. */
 const manyBytes = 512;
 const quote = 0x22;
-/** Where the quotes of the key begin in every entry's JSON. */
+/** The offset of the quotes of the key in every entry's JSON. */
 const keyStart = '{"key":'.length;
 
-/** What states of one heap are read with, in the thread that holds them. */
+/** Reads states of one heap, in the thread that holds them. */
 export class StateReading {
   readonly words: Int32Array;
   readonly bytes: Buffer;

@@ -3,7 +3,7 @@ import { writtenWord } from "./entry-block.ts";
 import type { KeyWords } from "./key-limbs.ts";
 
 /**
- * How the nodes of the tree of one family lie in the words of a heap. Keys are intervals, ordered as lists are; every
+ * The layout of the nodes of the tree of one family in the words of a heap. Keys are intervals, ordered as lists are; every
  * branch knows the least and the greatest last address of each of its children, so that a search passes by whatever holds
  * no answer:
  *
@@ -13,7 +13,7 @@ import type { KeyWords } from "./key-limbs.ts";
  *     what covers 10.200.0.1?  into the first child (greatest last ≥ 10.200.0.1), past the second (greatest last is
  *     less), and no further than the third, which starts after it
  *
- * What a search costs is mostly waiting for memory. So what decides lies side by side at the start of a node, and what
+ * The cost of a search is mostly waiting for memory. So what decides lies side by side at the start of a node, and what
  * is rarely asked for behind it:
  *
  *     word 0   size class, part, 1 for a leaf in bit 9, c in bits 10 and 11, 1 for last addresses in bit 12, n from bit 16
@@ -22,7 +22,7 @@ import type { KeyWords } from "./key-limbs.ts";
  *     n words  the next word of the first addresses
  *
  *     a leaf   n half words: the length of the prefix that first and last address have in common (bits 0 to 7); the link,
- *              1 + the place of the nearest item before this one that reaches its first address, 0 for none (bits 8 to 15)
+ *              1 + the position of the nearest item before this one that reaches its first address, 0 for none (bits 8 to 15)
  *              n rows: the item, the further words of the first address
  *              n rows, unless all keys are as large as those prefixes: the last address
  *     a branch n rows: the item, the greatest last below it, how far the children before it reach; both in the word of
@@ -39,7 +39,7 @@ export interface NodeLayout {
   readonly width: 1 | 4;
   /** Words of an item that was taken out of a leaf ({@link NodeItems}): first and last address, item. */
   readonly leafStride: number;
-  /** Of a branch: the same, the last one being the greatest below, and the least last address below. */
+  /** The stride of a branch: the same, the last one being the greatest below, and the least last address below. */
   readonly branchStride: number;
 }
 
@@ -57,7 +57,7 @@ export const maxLeafItems = 24;
 export const maxBranchItems = 48;
 /** More than a tree of 2^31 entries has. */
 export const maxLevels = 12;
-/** What precedes the further words in a row of a leaf, and all of the first rows of a branch. */
+/** Words that precede the further words in a row of a leaf, and all of the first rows of a branch. */
 export const leafRowHead = 1;
 export const branchRow = 3;
 
@@ -191,7 +191,7 @@ export function prefixLength(words: Int32Array, node: number, i: number): number
   return ((words[infos + (i >>> 1)] as number) >>> ((i & 1) << 4)) & 255;
 }
 
-/** Where the words of a first address are that come after the one in the column. */
+/** Returns the offset of the words of a first address that come after the one in the column. */
 export function furtherWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
   const head = words[node] as number;
   const rows = rowsOf(words, node);
@@ -199,13 +199,13 @@ export function furtherWords(words: Int32Array, layout: NodeLayout, node: number
   return rows + (head >>> 16) * branchRow + i * boundsWords(layout, head);
 }
 
-/** Where a row of last addresses of a leaf is. */
+/** Returns the offset of a row of last addresses of a leaf. */
 export function lastWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
   const head = words[node] as number;
   return rowsOf(words, node) + (head >>> 16) * rowWords(layout, head) + i * layout.width;
 }
 
-/** Where the greatest last address below an item of a branch is; the least one follows. */
+/** Returns the offset of the greatest last address below an item of a branch; the least one follows. */
 export function greatestWords(words: Int32Array, layout: NodeLayout, node: number, i: number): number {
   return furtherWords(words, layout, node, i) + layout.width - 1 - commonWords(words[node] as number);
 }
@@ -232,7 +232,7 @@ export function childFor(words: Int32Array, layout: NodeLayout, node: number, ke
   return low;
 }
 
-/** Where the key is in a leaf, or would be put. */
+/** Returns the position of the key in a leaf, or the one where it would be put. */
 export function placeInLeaf(words: Int32Array, layout: NodeLayout, node: number, key: KeyWords): number {
   let low = 0;
   let high = itemCount(words, node);
@@ -274,7 +274,7 @@ export class TreeCursor {
   readonly #words: Int32Array;
   readonly #layout: NodeLayout;
   readonly #bounds: Bounds | undefined;
-  // The way from the root down, and in each of its nodes the next place.
+  // The way from the root down, and in each of its nodes the next position.
   readonly #nodes: number[];
   readonly #places: number[];
   #level: number;
@@ -358,10 +358,10 @@ export class TreeCursor {
   }
 }
 
-/** Of entries to read: those whose first and last address lie within these words. */
+/** Bounds of entries to read: those whose first and last address lie within these words. */
 type Bounds = Pick<KeyWords, "first" | "last">;
 
-/** Where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
+/** Finds where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
 function startIn(words: Int32Array, layout: NodeLayout, node: number, first: Int32Array): number {
   const head = words[node] as number;
   const common = commonWords(head);

@@ -14,7 +14,7 @@ import type { Key } from "../../base/ip/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { renderEntry } from "./render-entry.ts";
 
-/** Items worked on between two turns of the event loop: a millisecond or two of it. */
+/** Items worked on between two cycles of the event loop: a millisecond or two of it. */
 export const itemsPerYield = 100;
 
 /** Lets other work of the event loop go first. */
@@ -22,14 +22,14 @@ export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What a write did to its key; undefined is no entry. */
+/** The effect of a write on its key; undefined is no entry. */
 export interface EntryChange {
   readonly before: UdmEntry | undefined;
   readonly after: UdmEntry | undefined;
 }
 
 /**
- * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several turns of the event
+ * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several cycles of the event
  * loop; nothing else may use the edit meanwhile.
  *
  * @param note takes what is done to the file: the entry's YAML, undefined when it is gone. It counts only if nothing is thrown.
@@ -134,7 +134,7 @@ function onlyValues({ name, tags, vlan, internal, metadata }: UdmValues): UdmVal
   return { name, tags, vlan, internal, metadata };
 }
 
-/** Those who are told of changes. One that fails is logged, and the others are told all the same. */
+/** Tells watchers of changes. One that fails is logged, and the others are told all the same. */
 export class Watchers<T extends readonly unknown[]> {
   readonly #listeners = new Set<(...told: T) => void>();
   readonly #log: Log;

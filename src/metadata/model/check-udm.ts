@@ -9,7 +9,7 @@ export interface UdmInput extends Omit<UdmValues, "metadata"> {
   readonly metadata: Iterable<readonly [string, string]>;
 }
 
-/** A violation that does not yet know its place in a batch. */
+/** A violation that does not yet know its position in a batch. */
 export type FieldViolation = Omit<UdmViolation, "index">;
 
 export type UdmCheck =
@@ -69,7 +69,7 @@ export function checkValues(
     metadata: isWhole || fields.includes("metadata") ? values.metadata : [],
     ...(values.fileOnly !== undefined && { fileOnly: values.fileOnly }),
   });
-  // What holds too much is not looked into: that would take long.
+  // An entry that holds too much is not looked into: that would take long.
   const excess = excessOf(amounts, key);
   if (excess !== undefined) return [excess];
   const violations: FieldViolation[] = [];
@@ -80,11 +80,11 @@ export function checkValues(
   return violations;
 }
 
-/** How much an entry holds. */
+/** The amounts that an entry holds. */
 export interface EntryAmounts {
   readonly tags: number;
   readonly metadata: number;
-  /** Of its texts in UTF-8. */
+  /** Bytes of its texts in UTF-8. */
   readonly bytes: number;
 }
 

@@ -15,7 +15,7 @@ export function sameEntry(a: UdmEntry, b: UdmEntry): boolean {
   );
 }
 
-/** Where an entry applies: to the address of an exporter or device, or to the end points of flows. */
+/** Names where an entry applies: to the address of an exporter or device, or to the end points of flows. */
 export type UdmContext = (typeof udmContexts)[number];
 export const udmContexts = ["exporter", "endpoint"] as const;
 
@@ -33,7 +33,7 @@ export interface UdmValues {
 /** One entry of user-defined metadata. Immutable. */
 export interface UdmEntry extends UdmValues {
   readonly key: Key;
-  /** What the file says of the entry beyond the schema. Survives every update, goes with the entry. */
+  /** The part of the entry in the file that is beyond the schema. Survives every update, goes with the entry. */
   readonly fileOnly?: UdmFileOnly;
 }
 
@@ -63,7 +63,7 @@ function fieldsOf(yaml: string): readonly FieldLines[] {
   return texts.map((text) => ({ name: /^ {2}([^:\s]*)/.exec(text)?.[1] ?? "", text }));
 }
 
-/** What the file says of an entry beyond the fields that are known, as YAML that is not indented. */
+/** Returns the fields of an entry in the file that are not known, as YAML that is not indented. */
 export function otherFields({ fileOnly }: UdmEntry): string {
   if (fileOnly === undefined) return "";
   const others = fieldsOf(fileOnly.yaml).filter(({ name }) => name !== "contexts");

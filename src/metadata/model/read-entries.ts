@@ -76,7 +76,7 @@ function readContexts(node: YamlNode, fail: Fail): readonly UdmContext[] | undef
 }
 
 /**
- * What the value of a key in a metadata file says. Rules on length and characters are not checked here.
+ * Reads the value of a key in a metadata file. Rules on length and characters are not checked here.
  *
  * @param unknownFields counts fields that are kept but mean nothing here.
  */
@@ -123,7 +123,7 @@ export function readEntry(key: Key, node: YamlNode, fail: Fail, unknownFields: M
   return { ...values, fileOnly: contexts === undefined ? { yaml } : { yaml, contexts } };
 }
 
-/** What a metadata file says. */
+/** The content of a metadata file. */
 interface UdmFileContent {
   /** In the order of the file. */
   readonly entries: readonly UdmEntry[];
@@ -176,7 +176,7 @@ export function readEntries(text: string): UdmFileContent {
 }
 
 /**
- * Judges a key that a file has at two places.
+ * Judges a key that a file has at two positions.
  *
  * @returns why the file is refused; or, where one of the two is spelt by IPv4-mapped addresses, the other one, which is used.
  */

@@ -113,7 +113,7 @@ export function renderEntry(entry: UdmEntry): string {
   return body === "" ? `${key}: {}\n` : `${key}:\n${body}`;
 }
 
-/** What stands in the file when there are no entries: an empty file would be null to a reader. */
+/** The text of the file when there are no entries: an empty file would be null to a reader. */
 export const emptyFileText = "{}\n";
 
 /** IPv6 needs quotes: `1:2:3:4:5:6:7:8` is a number in base 60 to YAML 1.1, and a key may end in a colon. */

@@ -33,7 +33,7 @@ export interface EntryTexts {
 export interface CoveringEntryTexts extends EntryTexts {
   /** Two numbers for each text: while {@link EntryTexts.bytes} is the same object, the same two numbers mean the same text. */
   readonly ids: readonly number[];
-  /** Where each entry applies: a bit for each of {@link udmContexts}, in their order. */
+  /** Tells where each entry applies: a bit for each of {@link udmContexts}, in their order. */
   readonly contexts: readonly number[];
   /** Tells whether the most specific entry is an IP, so that no other address has the same entries. */
   readonly isOfOneAddress: boolean;
@@ -75,12 +75,12 @@ export interface UdmIndex extends AddressIndex {
 /** Entries as the questions of a {@link UdmIndex} find them: all, the one of a key, and so on. */
 export type UdmSelection = "all" | { readonly key: Key } | { readonly within: Key } | { readonly covering: Address };
 
-/** Of an entry: `json` as {@link udmJson} has it, `key` its key as a JSON string, `yaml` its lines in the file. */
+/** Names a text of an entry: `json` as {@link udmJson} has it, `key` its key as a JSON string, `yaml` its lines in the file. */
 export type UdmText = "json" | "key" | "yaml";
 
 /** Changes on top of an index. One that is dropped, or forgotten, leaves no trace. */
 export interface UdmEdit {
-  /** How many entries there are with the changes. */
+  /** The number of entries with the changes. */
   readonly size: number;
   get(key: Key): UdmEntry | undefined;
   /**
@@ -146,7 +146,7 @@ export class UdmError extends Error {
   }
 }
 
-/** How many violations an error lists at most. */
+/** The most violations that an error lists. */
 export const maxViolations = 100;
 
 /** One change. Keys and values have been checked by the rules of `checkUdm`. */
@@ -155,7 +155,7 @@ export type UdmWrite =
   /** Without `fields` all values are replaced, else only those named; file-only fields always stay. */
   | { readonly op: "update"; readonly key: Key; readonly values: UdmValues; readonly fields?: readonly UdmField[] }
   | { readonly op: "delete"; readonly key: Key }
-  /** What happens to the entry is decided when its turn comes, by what is there then. Fields known in the file only are its matter, too. */
+  /** The edit decides about the entry when it is applied, by what is there then. Fields known in the file only are its matter, too. */
   | { readonly op: "edit"; readonly key: Key; readonly edit: (found: UdmEntry | undefined) => EditedEntry };
 
 /**
@@ -164,24 +164,24 @@ export type UdmWrite =
  */
 export type PlanWrites = (state: UdmIndex) => Promise<readonly UdmWrite[]>;
 
-/** What an edit makes of an entry: undefined is none; or why it refuses. */
+/** The result of an edit of an entry: undefined is none; or why it refuses. */
 export type EditedEntry =
   | { readonly entry: UdmEntry | undefined }
   | { readonly refused: UdmErrorCode; readonly field: string; readonly description: string };
 
-/** Where a write came from, for the log. */
+/** The origin of a write, for the log. */
 export interface WriteOrigin {
   /** Name of the method that was called: `UpdateUdm`. */
   readonly method?: string;
-  /** Who was authenticated. */
+  /** The user who was authenticated. */
   readonly user?: string;
   /** Address of the client. */
   readonly peer?: string;
-  /** Who the history names where nobody was authenticated: `cli`, the name of a source. */
+  /** The author that the history names where nobody was authenticated: `cli`, the name of a source. */
   readonly author?: string;
 }
 
-/** What happened to a batch that is saved. */
+/** The outcome of a batch that is saved. */
 export interface UdmCommit {
   /** One for each write: as it now is, or as it was for one that is gone; without those that an edit left as missing as it found them. */
   readonly entries: readonly UdmEntry[];

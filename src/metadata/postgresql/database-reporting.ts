@@ -71,7 +71,7 @@ export class DatabaseHealth {
     return this.#heardAt;
   }
 
-  /** What is the matter, for people. */
+  /** Says what is wrong, for people. */
   detail(reason: string): string {
     const change = this.#at();
     const base = `the database of the metadata, ${this.#location}, is away: ${reason}`;
@@ -88,7 +88,7 @@ const failures = ["connect", "follow", "load", "commit", "copy", "export", "prun
 export type FailureStep = (typeof failures)[number];
 const outcomes = ["committed", "not_committed", "unknown"] as const;
 
-/** What is counted of the database. */
+/** Counts what happens with the database. */
 export class PostgresqlMetrics {
   readonly #connections: Counter;
   readonly #failed: Counter;

@@ -93,7 +93,7 @@ export class DivergenceError extends Error {
 
 /** A row of the log. */
 interface LogRow extends ChangeColumns {
-  /** Of the commit. */
+  /** The number of the commit. */
   readonly number: number;
   readonly position: number;
 }
@@ -183,12 +183,12 @@ export interface NewCommit {
   readonly author: string;
   readonly method: string;
   readonly layer: string | undefined;
-  /** How many entries differ; `changes` may have fewer, of a layer. */
+  /** The number of entries that differ; `changes` may have fewer, of a layer. */
   readonly entries: number;
   readonly changes: readonly EntryChange[];
 }
 
-/** What one transaction adds. */
+/** Holds what one transaction adds. */
 interface NewCommits {
   /** An id that nothing else has. */
   readonly save: string;
@@ -200,7 +200,7 @@ interface NewCommits {
   readonly commits: readonly NewCommit[];
 }
 
-/** Rows that are made into texts at a time, between two turns of the event loop. */
+/** Rows that are made into texts at a time, between two cycles of the event loop. */
 const rowsOfPart = 2500;
 
 /**
@@ -277,7 +277,7 @@ function rememberColumns(): (change: EntryChange) => ChangeColumns {
   };
 }
 
-/** What all changes together do to each key; what layers say is in no entry. */
+/** Returns what all changes together do to each key; what layers say is in no entry. */
 function netChanges(commits: readonly NewCommit[]): readonly EntryChange[] {
   const own = commits.filter(({ layer }) => layer === undefined);
   // A commit has each key once.

@@ -7,22 +7,22 @@ import { readChangeColumns, type ChangeColumns, arrayLiteral } from "./entry-row
 import type { Log } from "../../base/report/index.ts";
 import { UdmError } from "../model/udm-store.ts";
 
-/** How far a copy of the metadata is, and of which database. */
+/** Tells how far a copy of the metadata is, and of which database. */
 export interface Position {
   readonly store: string;
-  /** Of the last commit. */
+  /** The number of the last commit. */
   readonly number: number;
   /** The id that the commit's transaction got: a database that was set back gives its numbers a second time. */
   readonly save: string;
 }
 
-/** What the database says of itself. */
+/** The state that the database reports of itself. */
 export interface DatabaseState {
   readonly store: string;
   readonly last: number;
   /** The oldest commit that is kept. */
   readonly first: number;
-  /** Of the commit with the number that was asked for; undefined when it is not kept. */
+  /** The save of the commit with the number that was asked for; undefined when it is not kept. */
   readonly save: string | undefined;
   /** About what the log takes. */
   readonly logBytes: number;

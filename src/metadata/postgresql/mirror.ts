@@ -17,7 +17,7 @@ import type { PublishedState } from "../store/collector-store.ts";
 import type { FullLoadReason, PostgresqlMetrics, DatabaseHealth } from "./database-reporting.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 
-/** Rows that come at a time, and are worked on between two turns of the event loop. */
+/** Rows that come at a time, and are worked on between two cycles of the event loop. */
 const rowsAtOnce = 500;
 
 /**
@@ -90,7 +90,7 @@ interface MirrorOptions {
   readonly log: Log;
 }
 
-/** Entries applied between two turns of the event loop. */
+/** Entries applied between two cycles of the event loop. */
 const entriesPerYield = 200;
 
 /** The entries of the database in memory, as of one commit. Calls that change it follow one another. */
@@ -116,7 +116,7 @@ export class Mirror {
     return this.#position?.number ?? 0;
   }
 
-  /** How many commits are known of that are not seen here yet. */
+  /** Returns how many commits are known of that are not seen here yet. */
   behind(): number {
     return Math.max(0, this.#known - this.number());
   }
@@ -240,7 +240,7 @@ const reloadWarnings: Readonly<Partial<Record<FullLoadReason, string>>> = {
 
 /** @returns how many entries have changed. */
 async function apply(edit: UdmEdit, { layer, isCut, changes }: FetchedCommit): Promise<number> {
-  // What a source of another collector says is in the layers of that one.
+  // A source of another collector has its entries in the layers of that one.
   if (layer !== undefined) return 0;
   if (isCut) throw new ReloadNeeded("big_commit");
   for (const [i, { before, after }] of changes.entries()) {

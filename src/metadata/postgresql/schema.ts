@@ -102,7 +102,7 @@ const steps: readonly SchemaStep[] = [
   },
 ];
 
-/** What a trial writes, and rolls back. */
+/** Rows that a trial writes, and rolls back. */
 export const trialRows = `insert into netgloss.udm_entry (key, entry) values ('', '{}');
   insert into netgloss.udm_change (number, position, key) values (0, 0, '')`;
 
@@ -133,9 +133,9 @@ export interface UdmPostgresqlStoreOptions extends StoreOptions {
   readonly tls: TlsFiles;
   /** The longest that connecting, or an answer, may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** What the history calls this collector. */
+  /** The name of this collector in the history. */
   readonly collector: string;
-  /** Where the last copy of all entries is kept; "" for nowhere. */
+  /** The directory of the last copy of all entries; "" for nowhere. */
   readonly stateDirectory: string;
   /** A metadata file that is written after each change; "" for none. Nothing reads it. */
   readonly exportPath: string;

@@ -8,7 +8,7 @@ import type { FailureStep, PostgresqlMetrics } from "./database-reporting.ts";
 import type { Position } from "./fetch-commits.ts";
 import type { UdmPostgresqlStoreOptions } from "./schema.ts";
 
-/** What the first line of a copy says, as JSON. */
+/** The first line of a copy, as JSON. */
 interface CopyHead extends Position {
   readonly format: 1;
   readonly entries: number;
@@ -18,7 +18,7 @@ interface CopyHead extends Position {
 
 const headMark = "# netgloss copy ";
 
-/** Of all time, writing may take this share. */
+/** The least pause after writing, in times of its duration: it limits the share of all time that writing takes. */
 const timeShare = 20;
 
 /**
@@ -100,7 +100,7 @@ const copyMode = 0o600;
 /** Copies of this many bytes are read in a thread. */
 const threadBytes = 256 * 1024;
 
-/** What is on disk of a database: the last copy, for starts without it; the export, for other programs. */
+/** Holds what is on disk of a database: the last copy, for starts without it; the export, for other programs. */
 export class StateCopies {
   readonly #options: StateCopiesOptions;
   readonly #run: string;

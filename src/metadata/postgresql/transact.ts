@@ -19,7 +19,7 @@ import { ReloadNeeded, type Mirror } from "./mirror.ts";
 import type { PostgresqlMetrics } from "./database-reporting.ts";
 import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";
 
-/** What a transaction whose answer was lost has become. */
+/** The outcome of a transaction whose answer was lost. */
 type LostAnswer = "committed" | "not_committed" | "unknown";
 
 /** The session through which is written. */
@@ -104,7 +104,7 @@ export async function rollBack(session: Session | undefined): Promise<void> {
   }
 }
 
-/** What a transaction is to save. */
+/** Holds what a transaction is to save. */
 interface Plan {
   readonly commits: readonly NewCommit[];
   /** The state with them. */
@@ -118,7 +118,7 @@ interface CommitterOptions {
   readonly access: DatabaseAccess;
   /** The database, for messages. */
   readonly location: string;
-  /** What the history calls this collector. */
+  /** The name of this collector in the history. */
   readonly collector: string;
   readonly writer: Writer;
   /** @throws UdmError while the database is away. */
@@ -130,9 +130,9 @@ interface CommitterOptions {
   readonly report: PostgresqlMetrics;
 }
 
-/** How long a write waits to learn what happened to a commit whose answer was lost. */
+/** The time that a write waits to learn what happened to a commit whose answer was lost. */
 const lostAnswerMs = 60_000;
-/** What an answer may take longer for each entry that is written. */
+/** The time that an answer may take longer for each entry that is written. */
 const msForAnEntry = 0.5;
 
 /** Makes commits of batches. Calls follow one another. */

@@ -245,7 +245,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   }
 
   protected async tryWrite(): Promise<void> {
-    // Of a server that is away the other check speaks.
+    // The other check speaks of a server that is away.
     if (this.#follower.session() === undefined) return;
     const session = await this.#writer.session();
     try {
@@ -258,7 +258,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
 
   protected async noteLayer(change: NewLayerChange): Promise<void> {
     if (!this.#options.owned || this.#follower.session() === undefined) return;
-    // What fails is logged and counted.
+    // Failures are logged and counted.
     await this.#committer.note(change).catch(() => {});
   }
 

@@ -24,7 +24,7 @@ type SourceFaultCode = Exclude<RunFaultCode, "no_room" | "other">;
  */
 export class SourceFault extends Error {
   readonly code: SourceFaultCode;
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** The time that the server asks to be left alone, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: SourceFaultCode, message: string, retryAfterMs?: number) {
@@ -35,10 +35,10 @@ export class SourceFault extends Error {
   }
 }
 
-/** Where a secret is: it is read at each run, so that it can be changed without a restart. */
+/** Names where a secret is: it is read at each run, so that it can be changed without a restart. */
 export type SecretSource = { readonly file: string } | { readonly env: string };
 
-/** What keeps a broken answer from replacing a good one. */
+/** Keeps a broken answer from replacing a good one. */
 export interface SourceGuard {
   /** The part of the entries that may be missing afterwards, 0 to 1. */
   readonly maxShrink: number;
@@ -49,7 +49,7 @@ export interface SourceGuard {
 
 /** One source as its file says; plain data. */
 export interface SourceConfig {
-  /** Of letters, digits, `-` and `_`; also the name of its layer. */
+  /** A name of letters, digits, `-` and `_`; also the name of its layer. */
   readonly name: string;
   readonly kind: string;
   /** Lower comes first. Of equal ones the order of the file decides. */
@@ -57,9 +57,9 @@ export interface SourceConfig {
   readonly url: string | undefined;
   readonly path: string | undefined;
   readonly intervalMs: number;
-  /** Of silence. */
+  /** The longest silence, milliseconds. */
   readonly timeoutMs: number;
-  /** Of a run in all. */
+  /** The longest time of a run in all, milliseconds. */
   readonly maxTimeMs: number;
   /** Names of hosts to which it may be redirected besides its own; `*` is any. */
   readonly redirectHosts: readonly string[];

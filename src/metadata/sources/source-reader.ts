@@ -14,7 +14,7 @@ interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** PEM. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
-  /** Of silence. */
+  /** The longest silence, milliseconds. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
   /** Names of hosts to which it may be redirected besides its own; `*` is any. */
@@ -132,7 +132,7 @@ export function placeOf(url: string): string {
 export interface Validators {
   readonly etag?: string;
   readonly lastModified?: string;
-  /** Of a file: size and time. */
+  /** The size and time of a file. */
   readonly stamp?: string;
 }
 
@@ -145,7 +145,7 @@ interface JsonOptions {
 
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** What a reader asks with. */
+/** Holds what a reader asks with. */
 interface ReaderOptions {
   readonly io: FileIo;
   readonly agentFor: AgentFor;
@@ -153,10 +153,10 @@ interface ReaderOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How often an interface may ask for patience in one run, and for how long at a time. */
+/** The number of times that an interface may ask for patience in one run, and for how long at a time. */
 const mostWaits = 10;
 const longestWaitMs = 120_000;
-/** How long a page may take in all, in times of the silence that is allowed. */
+/** The time that a page may take in all, in times of the silence that is allowed. */
 const timeoutsOfAnswer = 10;
 
 /** Reads what a source has, for the kinds. */
@@ -190,7 +190,7 @@ export class SourceReader {
     this.#signal = signal;
   }
 
-  /** What the document is known by, once it was read. */
+  /** The validators of the document, once it was read. */
   get validators(): Validators {
     return this.#validators;
   }

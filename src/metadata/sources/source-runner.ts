@@ -20,7 +20,7 @@ import {
   type SourceState,
 } from "./source-state.ts";
 
-/** What was read of a source. */
+/** Holds what was read of a source. */
 interface SourceReading {
   /** Undefined: the same as at the last run that was used. */
   readonly entries: readonly UdmEntry[] | undefined;
@@ -31,7 +31,7 @@ interface SourceReading {
   readonly faultCount: number;
 }
 
-/** What sources are read with. */
+/** Holds what sources are read with. */
 export interface SourcesOptions extends Reporting {
   /** Path of the file that lists them. */
   readonly path: string;
@@ -48,7 +48,7 @@ export interface SourcesOptions extends Reporting {
   readonly random: () => number;
 }
 
-/** What all runners share. */
+/** Holds what all runners share. */
 export interface SharedByRunners {
   /** Runs few actions at a time, the others wait. */
   readonly limit: <A>(action: () => Promise<A>) => Promise<A>;
@@ -158,7 +158,7 @@ export class SourceRunner {
       await this.#options.layers.replace(this.#name, copy.entries);
       this.#isRestored = true;
       this.#lastGood = copy.at;
-      // What is read by other rules must be read whole.
+      // A copy that was read by other rules must be read whole.
       if (copy.fingerprint === this.config.fingerprint) ({ validators: this.#validators } = copy);
     } catch (error) {
       this.#shared.metrics.copyFailed(this.#name);
@@ -189,7 +189,7 @@ export class SourceRunner {
       });
       return this.#working;
     }
-    // What is under way may have read before what its caller knows of.
+    // A run that is under way may have read before the change that its caller knows of.
     this.#waiting ??= this.#working.then(() => {
       this.#waiting = undefined;
       return this.run();
@@ -197,7 +197,7 @@ export class SourceRunner {
     return this.#waiting;
   }
 
-  /** What a run would change now. @throws SourceFault */
+  /** Returns what a run would change now. @throws SourceFault */
   async diff(): Promise<SourceDiff> {
     const reading = this.#held ?? (await this.#read(undefined, new Map()));
     const changes = await this.#options.layers.compare(this.#name, reading.entries ?? []);
@@ -302,7 +302,7 @@ export class SourceRunner {
       const calledOff = this.#options.after(() => late.abort(tooSlow), this.config.maxTimeMs);
       const signal = AbortSignal.any([this.#ending.signal, late.signal]);
       try {
-        // What does not look at the signal is not waited for.
+        // A reader that does not look at the signal is not waited for.
         return await Promise.race([this.#readAll(known, using, signal), rejected(signal)]);
       } catch (error) {
         throw late.signal.aborted ? tooSlow : error;

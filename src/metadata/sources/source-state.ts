@@ -11,7 +11,7 @@ import type { LayerChanges } from "../store/udm-layers.ts";
 import { type RunFaultCode, sourceFaults } from "./source-config.ts";
 import type { Counter, Gauge, Metrics } from "../../base/report/index.ts";
 
-/** What a source had at the last run that was used. */
+/** Holds what a source had at the last run that was used. */
 interface LastCopy {
   /** When that was, in milliseconds since the epoch. */
   readonly at: number;
@@ -76,11 +76,11 @@ export class LastCopies {
   }
 }
 
-/** How a run ended: `held` waits for a person's yes. */
+/** The results of a run: `held` waits for a person's yes. */
 const runResults = ["updated", "unchanged", "held", "failed"] as const;
 type RunResult = (typeof runResults)[number];
 
-/** How many entries a run changes. */
+/** Counts the entries that a run changes. */
 interface ChangeCounts {
   readonly added: number;
   readonly changed: number;
@@ -95,7 +95,7 @@ export interface RunState {
   readonly result: RunResult;
   /** Why it failed or is held; may have parts of what was read. */
   readonly reason?: string;
-  /** Which kind of failure it was. */
+  /** The kind of failure. */
   readonly code?: RunFaultCode;
   readonly rows: number;
   /** Rows that were left out. */
@@ -104,7 +104,7 @@ export interface RunState {
   readonly changes?: ChangeCounts;
 }
 
-/** What is known of a source. */
+/** The state of a source. */
 export interface SourceState {
   readonly name: string;
   readonly kind: string;
@@ -119,7 +119,7 @@ export interface SourceState {
   readonly run?: RunState;
 }
 
-/** What a run would change, in words for people: keys. */
+/** The changes that a run would make, in words for people: keys. */
 export interface SourceDiff {
   readonly name: string;
   readonly result: Exclude<RunResult, "failed">;
@@ -134,7 +134,7 @@ export function countsOf({ added, changed, removed, unchanged }: LayerChanges): 
   return { added: added.length, changed: changed.length, removed: removed.length, unchanged };
 }
 
-/** What is counted of sources; there are few, so each has its own series. */
+/** Counts what sources do; there are few, so each has its own series. */
 export class SourceMetrics {
   readonly #runs: Counter;
   readonly #failures: Counter;

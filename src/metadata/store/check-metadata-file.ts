@@ -20,11 +20,11 @@ import {
 /** Entries whose warnings are logged one by one; the rest is a number. */
 const maxWarnings = 20;
 
-/** What a file has in entries that a request could not have made (a long name, odd characters), or that apply nowhere. */
+/** Warns of entries of a file that a request could not have made (a long name, odd characters), or that apply nowhere. */
 export interface EntryWarnings {
-  /** How many such entries there are. */
+  /** The number of such entries. */
   readonly count: number;
-  /** Of the first ones. */
+  /** The keys and problems of the first ones. */
   readonly shown: readonly { readonly key: string; readonly problems: readonly string[] }[];
   /** Prefixes with host bits. */
   readonly hostBits: {
@@ -115,7 +115,7 @@ export interface MetadataFinding extends TextPosition {
 }
 
 export interface MetadataCheck {
-  /** Those without an error, in the order of the file. */
+  /** The entries without an error, in the order of the file. */
   readonly entries: readonly UdmEntry[];
   /** In the order of the file; after an error of syntax nothing more is looked at. */
   readonly findings: readonly MetadataFinding[];

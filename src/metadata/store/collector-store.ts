@@ -23,7 +23,7 @@ import type { UdmEntry } from "../model/entry.ts";
 import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
 import { UdmLayers } from "./udm-layers.ts";
 
-/** Who made a batch, and by which method, as the history has it. */
+/** Returns who made a batch, and by which method, as the history has it. */
 export function originOf({ writes, origin }: Batch): { readonly author: string; readonly method: string } {
   return { author: origin.user ?? origin.author ?? "", method: origin.method ?? writes[0]?.op ?? "" };
 }
@@ -43,18 +43,18 @@ export function committed(
 
 /** One call of `submit`: writes that are applied as one. */
 export interface Batch {
-  /** Those of a plan are put here when it has been made. */
+  /** The writes; those of a plan are put here when it has been made. */
   writes: readonly UdmWrite[];
   readonly origin: WriteOrigin;
-  /** Of a batch that is the only one of its group. */
+  /** The plan of a batch that is the only one of its group. */
   readonly plan?: PlanWrites | undefined;
   /** The version of the state that they were made for, where they are good for no other one. */
   readonly onVersion?: number | undefined;
 }
 
-/** What happened to the batches of a group. */
+/** The outcomes of the batches of a group. */
 interface AppliedBatches {
-  /** What the writes of each did, in their order. */
+  /** The effects of the writes of each, in their order. */
   readonly outcomes: readonly Outcome<readonly EntryChange[]>[];
   /** Undefined when no batch changed anything. */
   readonly changed: { readonly next: UdmIndex; readonly changes: Uint8Array } | undefined;
@@ -102,7 +102,7 @@ function overtaken(): UdmError {
   return new UdmError("failed_precondition", "others have changed the metadata meanwhile: try again");
 }
 
-/** What happened to one item of a group: its own outcome, whatever that of the others. */
+/** The outcome of one item of a group: its own, whatever that of the others. */
 export type Outcome<R> = { readonly result: R } | { readonly error: unknown };
 
 interface Waiting<T, R> {
@@ -167,7 +167,7 @@ class CommitQueue<T, R> {
   }
 
   async #work(): Promise<void> {
-    // The first write of a burst waits for the others that are made in the same turn.
+    // The first write of a burst waits for the others that are made in the same cycle.
     await Promise.resolve();
     for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) {
       await (typeof step === "function" ? step() : this.#runGroup(step.items));
@@ -201,7 +201,7 @@ export class PublishedState {
     return this.#index;
   }
 
-  /** Shows another state: to threads, then to listeners in the same turn. */
+  /** Shows another state: to threads, then to listeners in the same cycle. */
   makeCurrent(next: UdmIndex): void {
     if (next === this.#index) return;
     const ranges = this.#shared.publish(next);
@@ -234,13 +234,13 @@ export class PublishedState {
   }
 }
 
-/** What both stores are made with. */
+/** Holds what both stores are made with. */
 export interface StoreOptions extends Reporting {
   /** Tells whether writes are taken: a file is then ours alone, locked, rewritten, and not read again once it was read. */
   readonly owned: boolean;
   /** Most entries; memory is reserved for this many, which costs address space until it is used. */
   readonly maxEntries?: number;
-  /** What a message about a limit says of how to raise it. */
+  /** Names the limit in a message that says how to raise it. */
   readonly limitName?: string;
   readonly io?: FileIo;
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
@@ -276,7 +276,7 @@ export interface UdmStoreWithHistory extends UdmStore {
   submit(writes: readonly UdmWrite[] | PlanWrites, origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
 }
 
-/** Where entries are in the file. */
+/** Tells where entries are in the file. */
 export interface UdmPlaces {
   /** Its path as it is set. */
   readonly file: string;
@@ -294,9 +294,9 @@ const defaultMaxEntries = 2_000_000;
 export abstract class CollectorUdmStore implements UdmStoreWithHistory, Component {
   readonly name = "metadata";
   abstract readonly history: UdmHistory;
-  /** Where entries are in the file. */
+  /** Locations of entries in the file. */
   abstract readonly places: UdmPlaces;
-  /** What sources add, apart from what people wrote; look-ups see all of it. */
+  /** Holds what sources add, apart from what people wrote; look-ups see all of it. */
   readonly layers: UdmLayers;
   protected readonly shared: SharedIndex;
   protected readonly published: PublishedState;
@@ -387,7 +387,7 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
     this.published.watchAddresses(listener, this.published.index() !== undefined || this.layers.list().length > 0);
 
   /**
-   * What a reader in another thread needs to see each state as soon as its commit is answered; each reader
+   * Returns the handle that a reader in another thread needs to see each state as soon as its commit is answered; each reader
    * needs its own. It sees no entries while no state could be read.
    */
   readerHandle(): SharedIndexHandle {

@@ -2,7 +2,7 @@ import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/in
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
 import { KeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
 
-/** Where the entries of a file begin, whoever wrote it. */
+/** Tells where the entries of a file begin, whoever wrote it. */
 export interface EntryLines {
   readonly size: number;
   /** @returns the line, from 1 on; undefined when there is no such entry. */
@@ -142,5 +142,5 @@ function digestOf(family: number, { first, last, written, rank }: KeyWords): Dig
 const lineFeed = 0x0a;
 const quote = 0x22;
 const colon = 0x3a;
-/** How lines begin that have no key: indented ones, empty ones, comments, list items and marks of documents. */
+/** First signs of lines that have no key: indented ones, empty ones, comments, list items and marks of documents. */
 const insignificant: ReadonlySet<number> = new Set(Array.from(" \t\r\n#-.%", (sign) => sign.charCodeAt(0)));

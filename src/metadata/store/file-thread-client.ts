@@ -19,14 +19,14 @@ import { PageFile, type LineQuestion, type PageWriter } from "./udm-pages.ts";
 import type { IndexLease } from "../index/index-builder.ts";
 import { limitLog, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 
-/** What a file says. */
+/** The state that a file holds. */
 interface FileState extends Omit<LoadedState, "built"> {
   readonly index: UdmIndex;
   /** Tells whether the thread has kept the bytes. */
   readonly isInThread: boolean;
 }
 
-/** Of a file of this part of the size of a big one a load could hold the event loop for tens of milliseconds, before the code is compiled. */
+/** The load of a file that has this part of a big one's size could hold the event loop for tens of milliseconds, before the code is compiled. */
 const loadShare = 8;
 
 /**
@@ -63,7 +63,7 @@ export async function loadBytes(
   return { ...rest, index, isInThread };
 }
 
-/** What the thread is asked; each request is answered before the next is taken. */
+/** A request to the thread; each is answered before the next is taken. */
 type ThreadRequest =
   /** Text of whole entries, in list order; `isFirst` replaces what the thread held, `isLast` puts it in force. */
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
@@ -83,12 +83,12 @@ type ThreadAnswer =
       readonly kind: "failed";
       readonly message: string;
       readonly code: string;
-      /** Of a {@link SaveError}. */
+      /** The step of a {@link SaveError}. */
       readonly step?: SaveStep;
       readonly remark?: string;
-      /** Of a {@link YamlFault}. */
+      /** The position of a {@link YamlFault}. */
       readonly position?: TextPosition;
-      /** Of a {@link UdmError}. */
+      /** The code of a {@link UdmError}. */
       readonly udmCode?: UdmErrorCode;
     };
 
@@ -155,7 +155,7 @@ function failure(error: unknown): ThreadAnswer {
 
 type Call = Readonly<{ resolve: (answer: ThreadAnswer) => void; reject: (error: unknown) => void }>;
 
-/** What a call ends in when the thread ends before it has answered. */
+/** The error of a call when the thread ends before it has answered. */
 class ThreadDeath extends Error {
   readonly code = "thread_died";
 }
@@ -169,7 +169,7 @@ export class FileThread implements PageWriter {
   #worker: Worker | undefined;
   #call: Call | undefined;
   #isFilled = false;
-  /** Of the save that runs: what the target is after its rename. */
+  /** The stamp of the target after the rename of the save that runs. */
   #written: FileStamp | undefined;
 
   /**

@@ -14,7 +14,7 @@ import { PlainEntryScanner } from "./plain-entry-scanner.ts";
 /** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
 export class LoadError extends Error {
   readonly code: "io" | "content";
-  /** Of the content that could not be used. */
+  /** The stamp of the content that could not be used. */
   readonly stamp: FileStamp | undefined;
 
   constructor(code: "io" | "content", message: string, stamp?: FileStamp, options?: ErrorOptions) {
@@ -48,7 +48,7 @@ export async function readMetadataFile(
   }
 }
 
-/** What is wrong with the content of a file, as its name and the place in it. */
+/** Returns the error in the content of a file, with its name and the position in it. */
 export function contentError(error: unknown, shownPath: string, stamp: FileStamp | undefined): unknown {
   if (error instanceof UdmError) return error;
   if (!(error instanceof YamlFault)) {
@@ -72,7 +72,7 @@ async function stateOrMissing(io: FileIo, path: string): Promise<FileState | und
   }
 }
 
-/** What happened to a file. */
+/** The result of loading a file. */
 export interface LoadedState {
   /** Undefined when the state before has the same entries. */
   readonly built: IndexReturn | undefined;
@@ -116,7 +116,7 @@ function loadPlain(lease: IndexLease, bytes: Buffer): LoadedState | undefined {
       continue;
     }
     const end = entryEnd(bytes, at);
-    // What begins a document may stand before all entries only.
+    // A line that begins a document may stand before all entries only.
     if (isBegun && bytes[at] === dash) return undefined;
     const text = bytes.toString("utf8", at, end);
     const found = readOne(text, readYaml(text), unknownFields);
@@ -173,7 +173,7 @@ function loadByLibrary(lease: IndexLease, bytes: Buffer): LoadedState {
   const builder = new StateBuilder(lease);
   const warnings = new WarningsGatherer();
   warnings.notUsed(mappedTwice);
-  /** How much of the text is as it would be written; -1 when some is not. */
+  /** The length of the text that is as it would be written, in UTF-16 units; -1 when some is not. */
   let written = 0;
   for (const entry of entries) {
     const yaml = renderEntry(entry);

@@ -3,7 +3,7 @@ import { KeyScanner, type KeyWords } from "../index/key-limbs.ts";
 import type { RenderedTexts } from "../index/entry-block.ts";
 import { stringScalar } from "../../base/yaml/index.ts";
 
-// What entries of the file are made of, for the reader of bytes.
+// These are the parts of entries of the file, for the reader of bytes.
 
 const lineFeed = 0x0a;
 const blank = 0x20;
@@ -24,7 +24,7 @@ const longestEntry = 8 * 1024;
 const yamlRoom = 64 * 1024;
 const jsonRoom = 128 * 1024;
 const maxPairs = 32;
-/** Of names and tags, of names of metadata (short enough to be written plain), of their values. */
+/** The longest text of names and tags, of names of metadata (short enough to be written plain), of their values. */
 const maxText = 255;
 const maxName = 255;
 const maxValue = 4096;
@@ -54,7 +54,7 @@ const itemStart = encode("    - ");
 const pairStart = encode("    ");
 const emptyEntry = encode(" {}\n");
 
-/** What a sign may be in a plain scalar: not its first, any, and one that it stays plain with as its first. */
+/** Kinds of signs in a plain scalar: not its first, any, and one that it stays plain with as its first. */
 const inner = 1;
 const safe = 2;
 const letter = 3;
@@ -71,7 +71,7 @@ export class PlainEntryScanner implements RenderedTexts {
   readonly words = new Int32Array(this.#json.buffer, this.#json.byteOffset, jsonRoom / 4);
   /** As {@link renderEntry} writes it. */
   readonly #yaml = Buffer.alloc(yamlRoom);
-  /** Where the names of metadata of this entry lie in the JSON. */
+  /** Offsets of the names of metadata of this entry in the JSON. */
   readonly #nameStarts = new Int32Array(maxPairs);
   readonly #nameEnds = new Int32Array(maxPairs);
   #at = 0;
@@ -104,7 +104,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return parseKey(this.#bytes.toString("latin1", this.#keyStart, this.#keyEnd));
   }
 
-  /** Of what was read last. */
+  /** The family of the key that was read last. */
   get family(): Family {
     return this.#keys.family;
   }
@@ -149,7 +149,7 @@ export class PlainEntryScanner implements RenderedTexts {
       }
     }
     this.#json[this.#out++] = closingBrace;
-    // What follows could still belong to this entry, or mean something to the text before it.
+    // The following text could still belong to this entry, or mean something to the text before it.
     const next = this.#bytes[this.#at];
     if (next === lineFeed || next === hash || next === blank) return -1;
     this.#end(start);
@@ -312,7 +312,7 @@ export class PlainEntryScanner implements RenderedTexts {
   #vlan(): boolean {
     const start = this.#at;
     while ((this.#bytes[this.#at] as number) >= zero && (this.#bytes[this.#at] as number) <= nine) this.#at++;
-    // Those of 20 digits may be too great.
+    // Numbers of 20 digits may be too great.
     if (this.#at === start || this.#at - start > 19 || this.#bytes[start] === zero) return false;
     this.#put(vlanJson);
     this.#putYaml(vlanField);
@@ -379,7 +379,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return count > 0;
   }
 
-  /** The field on this line. @returns its place among the fields; 0 for one that is not known here. */
+  /** The field on this line. @returns its position among the fields; 0 for one that is not known here. */
   #field(): number {
     switch (this.#bytes[this.#at + 2] ?? 0) {
       case 0x6e:

@@ -33,7 +33,7 @@ export const hostBitsWarning = "a prefix with host bits covers its whole network
 
 /** Name of the readiness check. */
 const checkName = "metadata writes";
-/** How often is tried whether writes would be possible again, milliseconds. */
+/** The interval of trials whether writes would be possible again, milliseconds. */
 const tryMs = 10_000;
 
 /**
@@ -104,7 +104,7 @@ export class WriteHealth {
   }
 }
 
-/** What a trial writes at most, bytes. */
+/** The most that a trial writes, bytes. */
 const mostTried = 8 * 1024 * 1024;
 const oneWrite = 1024 * 1024;
 
@@ -157,7 +157,7 @@ const commitResults = [
 ] as const satisfies readonly CommitResult[];
 type CommitResult = "ok" | "error" | UdmErrorCode;
 
-/** What a store reports of its loads and commits. */
+/** Reports the loads and commits of a store. */
 export class StoreMetrics {
   readonly #loads: Counter;
   readonly #warnings: Counter;

@@ -30,7 +30,7 @@ import { FileThread, loadBytes } from "./file-thread-client.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { MetadataHistory, type NewLayerChange } from "../history/history.ts";
 
-/** Which file the metadata is in, behind links, and the lock on it when it is ours. */
+/** Holds the file that the metadata is in, behind links, and the lock on it when it is ours. */
 class OwnedFile {
   readonly #options: UdmFileStoreOptions;
   readonly #io: FileIo;
@@ -108,7 +108,7 @@ class OwnedFile {
 
 /** Name of the readiness check. */
 const checkName = "metadata";
-/** How many names a log line lists. */
+/** The most names that a log line lists. */
 const maxShown = 10;
 
 /** Without {@link UdmFileStoreOptions.historyBytes}. */
@@ -142,7 +142,7 @@ export class UdmFileStore extends CollectorUdmStore {
   #isLoaded = false;
   /** Why it does not. */
   #fault = new UdmError("unavailable", "the metadata store has not been started");
-  /** Of the content that was read or written last; undefined also when there was none. */
+  /** The stamp of the content that was read or written last; undefined also when there was none. */
   #seen: FileStamp | undefined;
   #cancelRefresh = (): void => {};
 

@@ -13,7 +13,7 @@ export interface LayeredEntry {
   readonly entry: UdmEntry;
 }
 
-/** What would make the entries of a layer others. */
+/** The changes that would make the entries of a layer others. */
 export interface LayerChanges {
   readonly added: readonly UdmEntry[];
   /** As they become. */
@@ -22,7 +22,7 @@ export interface LayerChanges {
   readonly unchanged: number;
 }
 
-/** Entries compared or changed between two turns of the event loop: a few milliseconds. */
+/** Entries compared or changed between two cycles of the event loop: a few milliseconds. */
 const entriesPerYield = 500;
 /** Entries of a change of a layer that the history has, before and after. */
 const mostNoted = 1000;
@@ -79,7 +79,7 @@ export class UdmLayers {
     for (const layer of gone) void this.#noteGone(layer);
   }
 
-  /** What {@link replace} would change. Takes turns of the event loop. @throws UdmError `not_found` for an unknown layer. */
+  /** Returns what {@link replace} would change. Yields to the event loop. @throws UdmError `not_found` for an unknown layer. */
   async compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> {
     const { index } = this.#find(name);
     // The first load of a layer.

@@ -60,7 +60,7 @@ export class ChangeLog {
   }
 }
 
-/** What a {@link ChangeLog} has kept. The texts stay where they are. */
+/** Reads the changes that a {@link ChangeLog} has kept. The texts are not copied. */
 export function readChanges(taken: Uint8Array): UdmChange[] {
   const bytes = Buffer.from(taken.buffer, taken.byteOffset, taken.length);
   const changes: UdmChange[] = [];
@@ -74,7 +74,7 @@ export function readChanges(taken: Uint8Array): UdmChange[] {
   return changes;
 }
 
-/** What a write did to one entry: its text as {@link renderEntry} has it, undefined when it is gone. */
+/** The effect of a write on one entry: its text as {@link renderEntry} has it, undefined when it is gone. */
 interface UdmChange {
   readonly key: Key;
   readonly yaml: Uint8Array | undefined;
@@ -154,7 +154,7 @@ function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uin
   if (gatheredLength > 0) yield Buffer.concat(gathered);
 }
 
-/** How many lines the pages have up to each of them, and in all. */
+/** Counts the lines of the pages up to each of them, and in all. */
 function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): Uint32Array {
   const sums = new Uint32Array(pages.length + 1);
   for (const [i, page] of pages.entries()) {
@@ -178,7 +178,7 @@ function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number 
   return start < 0 ? undefined : (sums[n] as number) + countLines(page.bytes, start) + 1;
 }
 
-/** Where the entry of a key starts that is not the first one; -1 when there is none. Only keys begin a line. */
+/** Finds where the entry of a key starts that is not the first one; -1 when there is none. Only keys begin a line. */
 function startIn({ buffer, byteOffset, length }: Uint8Array, { family, text }: Key): number {
   const line = family === 6 ? `\n"${text}":` : `\n${text}:`;
   return Buffer.from(buffer, byteOffset, length).indexOf(line, 0, "latin1") + 1 || -1;
@@ -273,9 +273,9 @@ function keyAt(bytes: Uint8Array, start: number): Key {
 /** Asks for the lines of entries in a file. */
 export interface LineQuestion {
   readonly path: string;
-  /** Of the content that is meant. */
+  /** The stamp of the content that is meant. */
   readonly stamp: FileStamp;
-  /** How many entries it has. */
+  /** The number of its entries. */
   readonly size: number;
   readonly keys: readonly string[];
 }
@@ -304,7 +304,7 @@ export interface PageWriter {
   linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
 }
 
-/** How many chunks of memory are gathered into one after a save. */
+/** The number of chunks of memory that are gathered into one after a save. */
 const maxRuns = 4096;
 
 /** @param maxWrite bytes given to the system at once. */
@@ -349,7 +349,7 @@ export class PageFile implements PageWriter {
   }
 
   async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
-    // Where the bytes are held: a thread asks the system without making the other one wait for it.
+    // The check runs where the bytes are held: a thread asks the system without making the other one wait for it.
     if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
     const keys = question.keys.map(parseKey);
     if (this.#pages === undefined) {

@@ -28,7 +28,7 @@ import { yieldToEventLoop } from "../model/apply-writes.ts";
 import { PageFile, type PageWriter } from "./udm-pages.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
-/** What a saver reports. */
+/** Counts and reports what a saver does. */
 class SaverMetrics {
   readonly #saves: Counter;
   readonly #failures: Counter;
@@ -89,7 +89,7 @@ const filledAtOnce = 1024 * 1024;
 interface SaverOptions extends Omit<Reporting, "health"> {
   /** A file of this many bytes is a big one. */
   readonly threadBytes: number;
-  /** Where an image of a file may lie that cannot be replaced but overwritten; "" when there is no such place. */
+  /** The directory for an image of a file that cannot be replaced but overwritten; "" when there is no such directory. */
   readonly stateDirectory: string;
 }
 
@@ -135,7 +135,7 @@ export class UdmSaver {
     }
   }
 
-  /** Where the next save keeps what a person has written to the file since it was read or saved. */
+  /** Returns the path where the next save keeps what a person has written to the file since it was read or saved. */
   editedPath(target: string): string {
     this.#editedName ??= `${basename(target)}.edited-${new Date(this.#options.clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
     return join(dirname(target), this.#editedName);
@@ -229,7 +229,7 @@ export class UdmSaver {
       const saved = await chosen.save(this.#plan(target), isFirst ? new Uint8Array(0) : changes);
       return this.#hasImage && !saved.isInPlace ? await this.#withoutImage(target, saved) : saved;
     } catch (error) {
-      // What it was filled with is a state that is given up.
+      // The pages were filled with a state that is given up.
       if (isFirst) chosen.clear();
       throw error;
     }
@@ -281,12 +281,12 @@ function imagePathOf(stateDirectory: string, target: string): string {
   return join(stateDirectory, `${fileNameOf(target)}.image`);
 }
 
-/** How files in the state directory that belong to a metadata file begin: with a digest of its path. */
+/** Returns how files in the state directory that belong to a metadata file begin: with a digest of its path. */
 export function fileNameOf(target: string): string {
   return `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}`;
 }
 
-/** The text of all entries, with a turn of the event loop between its chunks. */
+/** The text of all entries, with a yield to the event loop between its chunks. */
 async function* renderAll(index: UdmIndex): AsyncGenerator<Uint8Array> {
   for (const chunk of index.render("all", "yaml", "", filledAtOnce)) {
     yield chunk;

@@ -29,7 +29,7 @@ function tableName({ DATABASE, TABLE_PREFIX }: Names, layout: TableLayout): stri
 
 const definition = ({ name, type }: Pick<Column, "name" | "type">): string => `${quotedName(name)} ${type}`;
 
-/** How many of the last inserts a table knows again. */
+/** The number of the last inserts that a table knows again. */
 const deduplicationWindow = 10_000;
 
 function createTable(settings: Names & Pick<ClickHouseSettings, "TABLE_TTL">, layout: TableLayout): string {
@@ -100,7 +100,7 @@ function exceptionCode({ headers, body, status }: HttpAnswer): number {
 }
 
 /**
- * What an answer that is no success means. Of rows that the server cannot read it names the first at best, so they are
+ * Returns the error for an answer that is no success. Of rows that the server cannot read it names the first at best, so they are
  * found by halves.
  */
 function clickHouseFailure(answer: HttpAnswer, clock: Clock): DeliveryError {

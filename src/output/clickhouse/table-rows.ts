@@ -9,7 +9,7 @@ import { BodyWriter } from "../delivery/line-fields.ts";
 export const otherColumn = { name: "other", type: "Map(LowCardinality(String), String)" } as const;
 
 export interface Column {
-  /** Of the record. */
+  /** The name of the record's field. */
   readonly field: string;
   /** A dot in the name of an array would make it part of a nested table, so there are none. */
   readonly name: string;
@@ -101,7 +101,7 @@ export function createLayouts(nameOf: NameOf): readonly TableLayout[] {
   ];
 }
 
-/** Those whose columns have the records' own names. */
+/** Layouts whose columns have the records' own names. */
 const tableLayouts = createLayouts((field) => field);
 
 /** The columns of the table of flows, by the names of their fields. */
@@ -110,7 +110,7 @@ export function clickHouseColumns(): ReadonlyMap<string, Column> {
   return new Map(flows?.columns.map((column) => [column.field, column]));
 }
 
-/** Which table records of a type go to, as an index of the layouts. */
+/** The table that records of a type go to, as an index of the layouts. */
 const tableOfType: Readonly<Record<RecordType, number>> = {
   flow: 0,
   flow_option: 1,
@@ -118,7 +118,7 @@ const tableOfType: Readonly<Record<RecordType, number>> = {
   as_path_hop: 0,
 };
 
-/** What the types of ClickHouse begin with that take values of a field as JSON has them. */
+/** Patterns of the types of ClickHouse that take values of a field as JSON has them: how they begin. */
 const holders: Readonly<Record<FieldType, RegExp>> = {
   keyword: /^(String|FixedString)/,
   geo_point: /^(String|FixedString)/,
@@ -131,7 +131,7 @@ const holders: Readonly<Record<FieldType, RegExp>> = {
   date_nanos: /^(DateTime|String)/,
 };
 
-/** Whether a column of a type, which an operator may have chosen, takes the values of a field. */
+/** Tells whether a column of a type, which an operator may have chosen, takes the values of a field. */
 export function canHold({ fieldType, isArray }: Column, type: string): boolean {
   const [, item = type] = /^Array\((.*)\)$/.exec(type) ?? [];
   return isArray === (item !== type) && holders[fieldType].test(item.replaceAll(/Nullable\(|LowCardinality\(/g, ""));
@@ -143,7 +143,7 @@ export interface TableRows {
   readonly table: number;
   /** JSON objects, each on a line. */
   readonly body: Uint8Array;
-  /** Of its records in the batch, ascending. */
+  /** The positions of its records in the batch, ascending. */
   readonly indexes: readonly number[];
   /** The same for the same records of the same batch: by it the server knows rows that it has. */
   readonly token: string;
@@ -152,12 +152,12 @@ export interface TableRows {
 /** The columns that a table has, by the names of their fields. */
 export type ColumnsByField = ReadonlyMap<string, Column>;
 
-/** What reads the fields of a table's lines; it remembers their names, so that it is made once. */
+/** Reads the fields of a table's lines; it remembers their names, so that it is made once. */
 export type RowReader = LineWalker<PlacedColumn | typeof withoutColumn>;
 
 interface PlacedColumn {
   readonly column: Column;
-  /** What begins its value in a row: `,"name":`. */
+  /** The text before its value in a row: `,"name":`. */
   readonly start: Buffer;
 }
 
@@ -226,7 +226,7 @@ function writeRow(out: BodyWriter, reader: RowReader, line: Buffer, from: number
   out.text(others.length > 0 ? "}}\n" : "}\n");
 }
 
-/** What the value of a field begins with, by its type. */
+/** Tells for each type of field whether a value may begin with a byte. */
 const beginsAs: Readonly<Record<FieldType, (first: number) => boolean>> = {
   keyword: isQuote,
   ip: isQuote,
@@ -247,7 +247,7 @@ function isOfNumber(first: number): boolean {
   return first === 0x2d || (first >= 0x30 && first <= 0x39);
 }
 
-/** Whether a value is one of its column's kind; in records with lists any field may be an array. */
+/** Tells whether a value is one of its column's kind; in records with lists any field may be an array. */
 function fits({ fieldType, isArray }: Column, line: Buffer, from: number, to: number): boolean {
   const first = line[from] ?? 0;
   if (isArray) return first === bracket && line[from + 1] !== bracket;

@@ -100,7 +100,7 @@ const awayAfter = 2;
 type Enter = (leave: () => void) => void;
 
 /**
- * Who may try a store. While it works, all may. While it is away, one batch at a time tries, waits after a failure and lets
+ * Decides who may try a store. While it works, all may. While it is away, one batch at a time tries, waits after a failure and lets
  * the next one try: the store is not pressed, few batches are encoded in vain, and a batch that always fails does not keep
  * the others back.
  */

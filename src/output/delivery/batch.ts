@@ -4,9 +4,9 @@ import type { CommonSettings } from "./settings.ts";
 
 const lineFeed = 0x0a;
 
-/** Which batch this is, made before the first try: a batch that is sent again, even by a later run, has the same. */
+/** The identity of a batch, made before the first try: a batch that is sent again, even by a later run, has the same. */
 export interface BatchId {
-  /** Of the run of the collector and the output that made the batch: lower-case letters and digits, unique. */
+  /** Names the run of the collector and the output that made the batch: lower-case letters and digits, unique. */
   readonly instance: string;
   /** Counts the batches of an instance, from 0. */
   readonly number: number;

@@ -10,7 +10,7 @@ import { reasonOf, type Refusal } from "./output-adapter.ts";
 
 /** Dead letters of one kind of reason. Times are milliseconds since the epoch. */
 export interface DeadLetterReason {
-  /** What the server says, without what it says of single records. */
+  /** The server's reason, without what it says of single records. */
   readonly reason: string;
   readonly records: number;
   readonly firstAt: number;
@@ -23,7 +23,7 @@ export interface DeadLetterList {
   readonly bytes: number;
   /** The most frequent first; more than {@link maxReasons} are one. */
   readonly reasons: readonly DeadLetterReason[];
-  /** Whether they are being sent again. */
+  /** True if they are being sent again. */
   readonly isResending: boolean;
 }
 
@@ -59,7 +59,7 @@ export class DeadLetters {
   #file: FileHandle | undefined;
   readonly #current: LetterFile;
   readonly #rotated: LetterFile;
-  /** What is being sent again, or was when an earlier run ended. */
+  /** Holds the letters that are being sent again, or were when an earlier run ended. */
   readonly #resent: LetterFile;
   #resending: Promise<void> | undefined;
   #isClosed = false;
@@ -113,7 +113,7 @@ export class DeadLetters {
     });
   }
 
-  /** What is kept. */
+  /** Lists the letters that are kept. */
   list(): DeadLetterList {
     const all: Tally = new Map();
     for (const { tally: one } of this.#files()) {
@@ -174,7 +174,7 @@ export class DeadLetters {
       this.#file = await open(this.#path, "a+", 0o640);
       const { size } = await this.#file.stat();
       this.#current.bytes = size;
-      // What a crash has cut off must not take the next letter with it.
+      // A line that a crash has cut off must not take the next letter with it.
       const end = Buffer.from("\n");
       if (size > 0) await this.#file.read(end, 0, 1, size - 1);
       if (end[0] !== 0x0a) await this.#file.appendFile("\n");
@@ -196,7 +196,7 @@ export class DeadLetters {
   }
 
   async #resendAll(take: TakeLines): Promise<void> {
-    // What an earlier run left comes first: it has the place of the others.
+    // Letters that an earlier run left come first: they are where the others go.
     for (const from of this.#files()) {
       let isThere = false;
       await this.#alone(async () => {
@@ -284,7 +284,7 @@ function recordOf(line: Buffer): Buffer | undefined {
   }
 }
 
-/** What a server says, without what it says of one record only: its identity, its values, where in it. */
+/** Returns the server's reason without what it says of one record only: its identity, its values, where in it. */
 function kindOf(reason: string): string {
   const text = reason
     // The apostrophe of "field's" begins no value.

@@ -13,7 +13,7 @@ interface WaitingBatch {
   readonly batch: Batch;
   /** Gives its memory back; to be called once. */
   readonly release: () => void;
-  /** What of it is not delivered. */
+  /** The size of the part that is not delivered. */
   readonly left: Size;
 }
 
@@ -41,7 +41,7 @@ export class DeliveryQueue {
   readonly #onSpoolFault: (fault: string | undefined) => void;
 
   #memory: WaitingBatch[] = [];
-  /** Those that are to go to the disk; the first of them may be on their way. */
+  /** Batches that are to go to the disk; the first of them may be on their way. */
   #spilling: WaitingBatch[] = [];
   #spillEnd: Promise<void> | undefined;
   #memoryBytes = 0;
@@ -77,7 +77,7 @@ export class DeliveryQueue {
     this.#onSpoolFault = onSpoolFault;
   }
 
-  /** Whether what an earlier run left on disk is known, and counted. */
+  /** True if what an earlier run left on disk is known, and counted. */
   get isOpen(): boolean {
     return this.#isSpoolOpen || this.#spool === undefined;
   }
@@ -133,7 +133,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** Whether the store is away: then what waits in memory goes to the disk. */
+  /** Notes whether the store is away: then what waits in memory goes to the disk. */
   setAway(isAway: boolean): void {
     this.#isAway = isAway;
     if (isAway) this.#moveToDisk();

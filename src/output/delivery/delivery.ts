@@ -40,9 +40,9 @@ export interface DeliveryOptions {
 export interface DeliveryState {
   readonly name: string;
   readonly state: "connecting" | "working" | "failing";
-  /** What is wrong, a sentence. */
+  /** Says what is wrong, in a sentence. */
   readonly fault?: string;
-  /** Who is to mend what is wrong with the store: the operator of the collector, or nobody but the store itself. */
+  /** Names who is to mend what is wrong with the store: the operator of the collector, or nobody but the store itself. */
   readonly blame?: "operator" | "store";
   readonly faultSince?: number;
   readonly queueBytes: number;
@@ -56,7 +56,7 @@ export interface DeliveryState {
   readonly retriedRecords: number;
   readonly refusedRecords: number;
   readonly droppedRecords: number;
-  /** How long the last requests took. */
+  /** The latency of the last requests. */
   readonly latency?: { readonly medianMs: number; readonly slowestMs: number };
   /** The last reasons for refusals, the newest first. */
   readonly refusals: readonly RefusalReason[];
@@ -64,7 +64,7 @@ export interface DeliveryState {
   readonly deadLetters?: DeadLetterList;
 }
 
-/** What of an output may fail. */
+/** The parts of an output that may fail. */
 const parts = ["store", "spool", "records"] as const;
 type Part = (typeof parts)[number];
 
@@ -192,7 +192,7 @@ export class Delivery {
     const hasSpool = this.#spool !== undefined;
     // A store that is away would only keep the collector from stopping.
     const ms = this.#faults.store !== undefined && hasSpool ? 0 : drainMs;
-    // What is not begun is dropped where there is no spool: then it is better begun.
+    // A batch that is not begun is dropped where there is no spool: then it is better begun.
     await this.#sender.stop(ms, hasSpool ? ms * beginPart : ms);
     await this.#queue.close();
     await this.#deadLetters.close();

@@ -15,7 +15,7 @@ import { DeliveryError, type Blame, connectionFailure } from "./output-adapter.t
 import { Endpoints } from "./backoff.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
 
-/** Who is at fault by the status of a request, and what the status says. Others: the store from 500 on, the operator below. */
+/** Names who is at fault by the status of a request, and what the status says. Others: the store from 500 on, the operator below. */
 const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
   400: ["record", "refuses the content"],
   401: ["operator", "refuses the credentials"],
@@ -32,16 +32,16 @@ const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
   500: ["unclear", "has a fault"],
 };
 
-/** What web servers say to plain HTTP at a port of TLS, with status 400. */
+/** Matches what web servers say to plain HTTP at a port of TLS, with status 400. */
 const wantsTls =
   /\bHTTP request\b.*\bHTTPS (port|server)\b|\bspeaking plain HTTP to an SSL-enabled\b|\brequires TLS\b/i;
 
-/** Who is at fault by a status, of a request or of a record. */
+/** Returns who is at fault by a status, of a request or of a record. */
 export function blameOfStatus(status: number): Blame {
   return statuses[status]?.[0] ?? (status >= 500 ? "store" : "operator");
 }
 
-/** What an answer other than success means for a batch. */
+/** Returns the error that an answer other than success means for a batch. */
 export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   const { status, url } = answer;
   const place = new URL(url).host;
@@ -56,7 +56,7 @@ export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   });
 }
 
-/** Whether an answer is a page for people: that of a proxy, a sign-in, a web server at a wrong path. */
+/** Tells whether an answer is a page for people: that of a proxy, a sign-in, a web server at a wrong path. */
 export function isPage({ headers }: Pick<HttpAnswer, "headers">): boolean {
   return headers["content-type"]?.startsWith("text/html") === true;
 }
@@ -96,11 +96,11 @@ export function agentFor(url: string, options: AgentOptions): HttpAgent {
   return isTls ? new HttpsAgent(shared) : new HttpAgent(shared);
 }
 
-/** How a store over HTTP is reached; plain data. */
+/** Tells how a store over HTTP is reached; plain data. */
 export interface HttpStore {
   /** Each `http://host:port/path` or `https://…`, without credentials; one or more. */
   readonly urls: readonly string[];
-  /** Of every request. */
+  /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsConfig;
   readonly maxConnections: number;
@@ -120,7 +120,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Which of the URLs answered. */
+  /** The one of the URLs that answered. */
   readonly url: string;
 }
 
@@ -183,7 +183,7 @@ export class HttpClient {
   }
 }
 
-/** Where requests to a URL go. Parsing it again for each of them would be most of what a request costs here. */
+/** The target of requests to a URL. Parsing it again for each of them would be most of what a request costs here. */
 class Target {
   readonly agent: Agent;
   readonly send: typeof httpRequest;

@@ -2,37 +2,37 @@ import { selectRecords, splitBatch, type Batch } from "./batch.ts";
 import { DeliveryError } from "./output-adapter.ts";
 import type { Outcome, Refusal } from "./output-adapter.ts";
 
-/** What is left of a batch and sent by itself, with what is known against its records. */
+/** A part of a batch that is left and sent by itself, with what is known against its records. */
 export interface Part {
   readonly batch: Batch;
-  /** How often it failed though the store had taken other records since its failure before; a part for what seems the store's fault. */
+  /** Counts its failures though the store had taken other records since its failure before; a part for what seems the store's fault. */
   readonly strikes: number;
-  /** How many records the store had taken when it failed last; undefined: it has not failed. */
+  /** The number of records that the store had taken when it failed last; undefined: it has not failed. */
   readonly takenBefore: number | undefined;
 }
 
 export const newPart = (batch: Batch): Part => ({ batch, strikes: 0, takenBefore: undefined });
 
-/** What an answer means for a part. */
+/** Says what an answer means for a part. */
 export interface Judgement {
   /** Records that are with the store now. */
   readonly taken: number;
-  /** Those that become dead letters, by their indexes in the part. */
+  /** Records that become dead letters, by their indexes in the part. */
   readonly letters: readonly Refusal[];
-  /** What is to be sent again, in this order. */
+  /** Parts that are to be sent again, in this order. */
   readonly left: readonly Part[];
   /** Why it has to wait; undefined: it need not. */
   readonly fault: DeliveryError | undefined;
-  /** Whether it waits because its records are suspected: others go first, which may clear the store. */
+  /** True if it waits because its records are suspected: others go first, which may clear the store. */
   readonly isSuspect: boolean;
-  /** Whether the store seems to take nothing, or what an operator must mend keeps records from it. */
+  /** True if the store seems to take nothing, or what an operator must mend keeps records from it. */
   readonly isHeld: boolean;
 }
 
 /** So many strikes have a batch halved of which one record may bring the store's fault about, and a single record set aside. */
 const strikesToHalve = 2;
 const strikesToSetAside = 3;
-/** What a fault that is called the store's counts as a strike: a proxy says 502, and a crash cuts the connection, over a record, too. */
+/** The strike for a fault that is called the store's: a proxy says 502, and a crash cuts the connection, over a record, too. */
 const strikeOfStore = 0.3;
 
 /**
@@ -121,7 +121,7 @@ function judgeOutcome(part: Part, outcome: Outcome, takenSoFar: number, hasWaite
 const busy = new DeliveryError("store", "busy", "the store takes no records at present");
 const ascending = (a: number, b: number): number => a - b;
 
-/** Whether the store has taken something since the last failure. */
+/** Tells whether the store has taken something since the last failure. */
 function hasTakenOthers({ takenBefore }: Part, taken: number): boolean {
   return takenBefore !== undefined && taken > takenBefore;
 }

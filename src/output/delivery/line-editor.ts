@@ -3,13 +3,13 @@ import { LineWalker, copyBytes, copyLines } from "../../record/index.ts";
 /** Renames fields of whole lines. @returns lines in memory of their own. */
 type LineRenamer = (lines: Uint8Array) => Uint8Array;
 
-/** What takes the place of a name, from its first quote to the colon. */
+/** The replacement of a name, from its first quote to the colon. */
 interface NewName {
   readonly bytes: DataView;
   readonly length: number;
   /** The line in which it was last used; shared by all names that it replaces. */
   readonly use: { line: number };
-  /** Whether capital letters (ASCII) of its values become small ones. */
+  /** True if capital letters (ASCII) of its values become small ones. */
   readonly isLowered: boolean;
 }
 
@@ -45,7 +45,7 @@ export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: 
   let out: Uint8Array = new Uint8Array();
   let to = viewOf(out);
   let line = 0;
-  /** What was copied, and where the copy ends. */
+  /** The offset up to which the line was copied, and where the copy ends. */
   let copied = 0;
   let at = 0;
 
@@ -80,7 +80,7 @@ export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: 
       walker.walk(bytes, start, end, visit);
     }
     at = copyBytes(from, copied, bytes.length, to, at);
-    // Who keeps the lines is to keep no more memory than they take.
+    // The copy has memory of its own: who keeps the lines is to keep no more than they take.
     return Uint8Array.prototype.slice.call(out, 0, at);
   };
 }
@@ -89,7 +89,7 @@ function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
-/** What happens to a field of a line. */
+/** The edit of a field of a line. */
 export interface FieldEdit {
   /**
    * Writes the value that lies from `value` up to `end` as it is to be, at `at`.

@@ -17,7 +17,7 @@ export function fieldKey(name: string): Buffer {
 }
 
 /**
- * Where the value of a field begins in the line at `from` … `to`; -1 where it has none.
+ * Finds where the value of a field begins in the line at `from` … `to`; -1 where it has none.
  *
  * @param key of {@link fieldKey}.
  */
@@ -27,7 +27,7 @@ export function findValue(line: Buffer, from: number, to: number, key: Buffer): 
   return at < 0 ? -1 : from + at;
 }
 
-/** Where the value of a field begins in a line, or the beginning of one, that is all of a buffer; -1 where it has none. */
+/** Finds where the value of a field begins in a line, or the beginning of one, that is all of a buffer; -1 where it has none. */
 export function findIn(line: Buffer, key: Buffer): number {
   for (let at = line.indexOf(key); at >= 0; at = line.indexOf(key, at + 1)) {
     if (beginsField(line, 0, at)) return at + key.length;
@@ -35,7 +35,7 @@ export function findIn(line: Buffer, key: Buffer): number {
   return -1;
 }
 
-/** Where the value of a field begins in the line at `from` … `to`; -1 where it has none. */
+/** Finds where the value of a field begins in the line at `from` … `to`; -1 where it has none. */
 type FieldFinder = (line: Buffer, from: number, to: number) => number;
 
 /** Finds a field as {@link findValue} does. Most lines have it where the one before had it: there it looks first. */
@@ -50,7 +50,7 @@ function createFieldFinder(name: string): FieldFinder {
   };
 }
 
-/** Whether the name of a field of the line at `from` … `to` stands at `at`. */
+/** Tells whether the name of a field of the line at `from` … `to` stands at `at`. */
 export function isFieldAt(line: Buffer, from: number, at: number, to: number, key: Buffer): boolean {
   if (at + key.length > to || !beginsField(line, from, at)) return false;
   for (let i = 0; i < key.length; i++) if (line[at + i] !== key[i]) return false;
@@ -61,7 +61,7 @@ function beginsField(line: Buffer, from: number, at: number): boolean {
   return at > from && (line[at - 1] === comma || (line[at - 1] === brace && at === from + 1));
 }
 
-/** Where a value ends that begins at `from`: the place of the comma or brace behind it. */
+/** Finds where a value ends that begins at `from`: the offset of the comma or brace behind it. */
 export function endOfValue(line: Uint8Array, from: number, to: number): number {
   let depth = 0;
   for (let at = from; at < to; at++) {
@@ -74,7 +74,7 @@ export function endOfValue(line: Uint8Array, from: number, to: number): number {
   return to;
 }
 
-/** The place of the quote that ends a text, whose first quote is at `at`. */
+/** The offset of the quote that ends a text, whose first quote is at `at`. */
 function endOfText(line: Uint8Array, from: number, to: number): number {
   for (let at = from + 1; at < to; at++) {
     if (line[at] === backslash) at++;
@@ -104,7 +104,7 @@ export function createTimeOf(): TimeOf {
   };
 }
 
-/** Where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
+/** Finds where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
 export type KeyFinder = (line: Buffer, from: number, to: number) => number;
 
 /** Makes the function that finds the key of a line: the value of the first of these fields that the line has. */
@@ -119,7 +119,7 @@ export function createKeyFinder(fields: readonly string[]): KeyFinder {
   };
 }
 
-/** Where a key ends that begins at `at`. */
+/** Finds where a key ends that begins at `at`. */
 export function endOfKey(line: Buffer, at: number, to: number): number {
   return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
 }
@@ -136,7 +136,7 @@ const rollupLetter = 0x72;
 /** Fields of the head stand within this many bytes. */
 const headBytes = 512;
 
-/** Where the exporter stands in most lines: behind `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */
+/** The offset of the exporter in most lines: behind `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */
 const exporterAt = 42;
 
 /**
@@ -236,7 +236,7 @@ export class BodyWriter {
 
   /** Writes bytes of JSON as a JSON string: in quotes, with those in it escaped. They have no control characters. */
   quoted(source: Buffer, from: number, to: number): void {
-    // Of ASCII that is in lines JSON escapes only quotes and backslashes.
+    // JSON escapes only quotes and backslashes of the ASCII that is in lines.
     const out = this.#reserve(2 * (to - from) + 2);
     let end = this.#at;
     out[end++] = quote;

@@ -8,7 +8,7 @@ interface LineFilterOptions {
   /** Left out: all. */
   readonly types?: readonly RecordType[];
   readonly dropFields?: readonly string[];
-  /** What happens to fields, by their names; fields to drop come before it. */
+  /** Edits of fields, by their names; fields to drop come before it. */
   readonly edits?: ReadonlyMap<string, FieldEdit>;
   /** Leaves out some of too many records; left out: none. */
   readonly thinning?: Thinning | undefined;
@@ -63,7 +63,7 @@ export function createLineFilter(options: LineFilterOptions): ShapeLines | undef
     }
     thinning?.end();
     if (others > 0) filtered?.(others);
-    // Who keeps the lines is to keep no more memory than they take.
+    // The copy has memory of its own: who keeps the lines is to keep no more than they take.
     return count === 0
       ? undefined
       : { lines: Buffer.from(Uint8Array.prototype.slice.call(to, 0, length).buffer), count };
@@ -104,14 +104,14 @@ export function createTimestampSource(field: string): (lines: Uint8Array) => Uin
       if (valueEnd < 0 || !isNear(line, lineStart.length, rest, found + name.length, valueEnd)) parts.push(line);
       else parts.push(lineStart, line.subarray(found + name.length, valueEnd), line.subarray(rest));
     }
-    // Who keeps the lines is to keep no more memory than they take.
+    // The copy has memory of its own: who keeps the lines is to keep no more than they take.
     return new Uint8Array(Buffer.concat(parts));
   };
 }
 
-/** Whether two times of a line, from here to there, are at most a day apart. */
+/** Tells whether two times of a line, from here to there, are at most a day apart. */
 function isNear(line: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
-  // Those of one date are, and need no parsing.
+  // Times of one date are, and need no parsing.
   const dateEnd = from + dateLength;
   if (to > dateEnd && otherTo > otherFrom + dateLength) {
     if (line.compare(line, from, dateEnd, otherFrom, otherFrom + dateLength) === 0) return true;
@@ -144,9 +144,9 @@ export function filteredSink(sink: Sink, filter: ShapeLines): Sink {
 export interface ThinningOptions {
   /** Records a second. */
   readonly maxRate: number;
-  /** Whether each exporter may send this many, or all together. */
+  /** True if each exporter may send this many, false if all together. */
   readonly byExporter: boolean;
-  /** Whether `flow.bytes` and its kin are estimates by the sampling rate; else those are below `flow.scaled`. */
+  /** True if `flow.bytes` and its kin are estimates by the sampling rate; else those are below `flow.scaled`. */
   readonly hasScaledCounters: boolean;
   readonly clock: Pick<Clock, "monotonic">;
   /** From 0 up to 1. */
@@ -160,7 +160,7 @@ interface Stream {
   size: number;
   position: number;
   pick: number;
-  /** Of the groups to come. */
+  /** The size of the groups to come. */
   nextSize: number;
   since: number;
   seen: number;
@@ -169,7 +169,7 @@ interface Stream {
 
 const rateKey = fieldKey("flow.sample_rate");
 const exporterKey = fieldKey("flow.export.ip.addr");
-/** What grows with the sampling rate. */
+/** Fields that grow with the sampling rate. */
 const estimates = ["flow.bytes", "flow.packets", "flow.reverse.bytes", "flow.reverse.packets"];
 const estimatesAside = [
   "flow.scaled.bytes",
@@ -186,7 +186,7 @@ const maxStreams = 16_384;
  * for n. A second's records decide on the n of the next; within a second n doubles each time that as many were kept as may be.
  */
 export class Thinning {
-  /** What happens to the fields of a record that stands for several: the last one weighed. */
+  /** Edits of the fields of a record that stands for several: the last one weighed. */
   readonly edits: ReadonlyMap<string, FieldEdit>;
   readonly #options: ThinningOptions;
   readonly #streams = new Map<string, Stream>();
@@ -211,7 +211,7 @@ export class Thinning {
     this.#leftOut = 0;
   }
 
-  /** How many records one stands for; 0: it is left out. Records without a sampling rate stand for themselves. */
+  /** Returns how many records one stands for; 0: it is left out. Records without a sampling rate stand for themselves. */
   weigh(line: Buffer, start: number, end: number): number {
     const record = line.subarray(start, end);
     this.#weight = 1;

@@ -5,24 +5,24 @@ import type { Batch } from "./batch.ts";
 export interface Refusal {
   /** Its index in the batch that was sent. */
   readonly index: number;
-  /** What the server says of it, one line. */
+  /** The server's reason, one line. */
   readonly reason: string;
 }
 
 /** The result of a batch of which the server says what happened to each record; those that are in neither list are with it. */
 export interface Outcome {
-  /** Those that the server calls the record's own fault. */
+  /** Records that the server calls at fault by themselves. */
   readonly refused: readonly Refusal[];
   /** Indexes in the batch that was sent, ascending: those that are to be tried again. */
   readonly retry: readonly number[];
-  /** Of `retry`: those for which the server has a fault that the record may bring about. */
+  /** Records of `retry` for which the server has a fault that they may bring about. */
   readonly unclear?: readonly Refusal[];
   /** Why the others of `retry` were not taken; absent: the server is busy. */
   readonly fault?: DeliveryError | undefined;
   /** The server has taken some of `refused`, and does not say which. */
   readonly tookOthers?: true;
   readonly retryAfterMs?: number | undefined;
-  /** Where a part of the store lacks the records that it took, a sentence. */
+  /** Says where a part of the store lacks the records that it took, in a sentence. */
   readonly lack?: DeliveryError | undefined;
 }
 
@@ -64,7 +64,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Who is at fault when a store does not take records. Every adapter says it in these words, and the core alone decides what
+ * Names who is at fault when a store does not take records. Every adapter says it in these words, and the core alone decides what
  * follows ({@link judge}):
  *
  * - `record`: the content. Of a batch it is found by halves, and a record that is refused alone becomes a dead letter.
@@ -81,10 +81,10 @@ export class DeliveryError extends Error {
   readonly blame: Blame;
   /** A word for metrics: `unreachable`, `timeout`, `http_503`. */
   readonly code: string;
-  /** How long the server asked to be left alone. */
+  /** The time that the server asked to be left alone, milliseconds. */
   readonly retryAfterMs: number | undefined;
   /**
-   * Whether the batch is to be sent as it is for ever, though its records are suspected: the store may have it under its
+   * True if the batch is to be sent as it is for ever, though its records are suspected: the store may have it under its
    * identity, which halves would not have. Then the adapter itself puts an end to it.
    */
   readonly isWhole: boolean;
@@ -116,7 +116,7 @@ const untrusted: ReadonlySet<string> = new Set([
   "CERT_UNTRUSTED",
 ]);
 
-/** What somebody must mend; all else may pass by itself. */
+/** Faults that somebody must mend; all else may pass by itself. */
 const ofOperator: ReadonlySet<string> = new Set(["certificate", "tls"]);
 
 /** Sentences for what the system and TLS say; `%s` is the place. */

@@ -61,7 +61,7 @@ function stopped(): DeliveryError {
   return new DeliveryError("store", "stopped", "the output stops");
 }
 
-/** What a sender works with, and whom it tells of the store. */
+/** Holds what a sender works with, and whom it tells of the store. */
 export interface SenderParts {
   readonly output: string;
   readonly adapter: OutputAdapter;
@@ -78,7 +78,7 @@ export interface SenderParts {
 
 /** A batch that is being brought to the store, or the first contact. */
 interface UnderWay {
-  /** Of its batch. */
+  /** The size of its batch. */
   readonly byteLength: number;
   /** It has failed and waits for a sign that the store takes others: it needs no place among those that are sent. */
   isParked: boolean;
@@ -110,7 +110,7 @@ export class Sender {
   readonly #log: Log;
   readonly #limitedLog: Log;
   readonly #idle = new Pause();
-  /** Those who wait before another try. */
+  /** Pauses of those who wait before another try. */
   readonly #waits = new Set<Pause>();
   readonly #backoff: Backoff;
   readonly #calls: TimedCalls;
@@ -311,7 +311,7 @@ export class Sender {
     this.#taken += taken;
     if (taken > 0) {
       this.#circuit.worked();
-      // What holds others may hold only some records: they tell themselves when it is mended.
+      // A fault that holds others may hold only some records: they tell themselves when it is mended.
       for (const [held, { blame }] of this.#faults) if (held === own || blame !== "operator") this.#mended(held);
       const leftBytes = left.reduce((sum, part) => sum + part.batch.byteLength, 0);
       report.delivered(taken, batch.byteLength - leftBytes - bytesOf(batch, letters));

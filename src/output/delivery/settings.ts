@@ -114,13 +114,13 @@ export type CommonRows = ReturnType<typeof commonRows>;
 /** The values of the settings that all outputs to stores have, as the thread of one has them: plain data. */
 export type CommonSettings = Revealed<ValuesOf<CommonRows>>;
 
-/** What an output to a store is given of the collector besides its settings; plain data. */
+/** Holds what an output to a store is given of the collector besides its settings; plain data. */
 export interface DeliveryContext {
   /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
   readonly name: string;
-  /** Where the spool and the dead letters are; empty: there are none. */
+  /** The directory of the spool and the dead letters; empty: there are none. */
   readonly stateDirectory: string;
   readonly maxBatchRecords: number;
-  /** Whether `flow.bytes` and its kin are estimates by the sampling rate. */
+  /** True if `flow.bytes` and its kin are estimates by the sampling rate. */
   readonly hasScaledCounters: boolean;
 }

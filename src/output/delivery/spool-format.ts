@@ -38,7 +38,7 @@ export interface SpoolOptions {
   readonly maxBytes: number;
   /** A segment that has reached this size is left for another. */
   readonly segmentBytes: number;
-  /** What happens to a batch for which there is no room: the oldest segment goes, or the batch. */
+  /** Names what is dropped when there is no room for a batch: the oldest segment, or the batch. */
   readonly whenFull: "drop_oldest" | "drop_newest";
   readonly report: Pick<DeliveryReport, "dropped" | "setAside" | "failed">;
   readonly log: Log;
@@ -148,13 +148,13 @@ export function isPayloadOf(header: FrameHeader, payload: Uint8Array): boolean {
   return payload.length === header.payloadBytes && crc32(payload) === header.payloadCrc;
 }
 
-/** Where a frame begins in a spool, or the last one ends. */
+/** The offset where a frame begins in a spool, or the last one ends. */
 export interface SpoolOffset {
   readonly segment: number;
   readonly offset: number;
 }
 
-/** What is delivered: everything before an offset, but for some frames. */
+/** Tells what is delivered: everything before an offset, but for some frames. */
 export interface SpoolPosition {
   readonly readUpTo: SpoolOffset;
   /** Frames before it that were read and are not delivered. */

@@ -31,7 +31,7 @@ export class Segment {
   end = 0;
   /** Frames before `readAt` that an earlier run has read and not delivered. */
   readonly earlier: { readonly at: number; readonly count: number; readonly payloadBytes: number }[] = [];
-  /** Where the next frame that was not taken begins, but for those. */
+  /** The offset where the next frame that was not taken begins, but for those. */
   readAt = 0;
   /** Records, bytes of lines and frames that were not taken. */
   records = 0;
@@ -41,11 +41,11 @@ export class Segment {
   oldestAt = 0;
   /** Offsets of frames that were taken and are not delivered. */
   readonly taken = new Set<number>();
-  /** Whether no more is written to it. */
+  /** True if no more is written to it. */
   isSealed: boolean;
-  /** Whether it has bytes that are no frame: then it is set aside, not removed. */
+  /** True if it has bytes that are no frame: then it is set aside, not removed. */
   isDamaged = false;
-  /** Whether it was removed with what it held. */
+  /** True if it was removed with what it held. */
   isDropped = false;
 
   /** @param file left out for one that an earlier run has written. */
@@ -167,7 +167,7 @@ class PositionFile {
 const maxSetAside = 4;
 /** A segment that cannot be read is tried so often before it is given up: the disk may recover. */
 const readTries = 3;
-/** What a disk says of bytes that it cannot give, and the system of a name that is no file. */
+/** Codes of a disk for bytes that it cannot give, and of the system for a name that is no file. */
 const unreadableCodes: ReadonlySet<string> = new Set(["EIO", "EBADMSG", "EUCLEAN", "EISDIR"]);
 
 /** The files of a spool and its read position, which says what of them is delivered. */
@@ -176,7 +176,7 @@ export class SpoolSegments {
   readonly #position: PositionFile;
   #segments: Segment[] = [];
   #nextNumber = 1;
-  /** Whether names in the directory have changed since the last sync. */
+  /** True if names in the directory have changed since the last sync. */
   #namesChanged = false;
   /** Failed tries to read a segment, by its path. */
   readonly #failures = new Map<string, number>();
@@ -194,7 +194,7 @@ export class SpoolSegments {
   /** Finds what an earlier run has left. @throws what the system says; it can be tried again. */
   async open(): Promise<void> {
     const { directory, io } = this.#options;
-    // What a try that failed has found.
+    // This drops segments that a failed try has found.
     this.#segments = [];
     await io.makeDirectory(directory);
     const names = await io.list(directory);
@@ -257,7 +257,7 @@ export class SpoolSegments {
     }
   }
 
-  /** Whether a segment is to be given up because this was its last try to be read. */
+  /** Tells whether a segment is to be given up because this was its last try to be read. */
   isUnreadable(path: string, error: unknown): boolean {
     if (!unreadableCodes.has(errorCode(error))) return false;
     const tries = (this.#failures.get(path) ?? 0) + 1;
@@ -315,7 +315,7 @@ function positionOf(segments: readonly Segment[]): SpoolPosition | undefined {
     [...earlier.map(({ at }) => at), ...taken].map((offset) => ({ segment: number, offset })),
   );
   if (open.length <= maxOpenFrames) return { readUpTo, open };
-  // Those for which there is no room are read again by the next run, with all that follows them.
+  // Frames for which there is no room are read again by the next run, with all that follows them.
   return { readUpTo: open.reduce((a, b) => (isBefore(b, a) ? b : a), readUpTo), open: [] };
 }
 

@@ -73,7 +73,7 @@ export class Spool {
     this.#segments = new SpoolSegments(options);
   }
 
-  /** Whether `take` would find nothing. */
+  /** True if `take` would find nothing. */
   get isEmpty(): boolean {
     return this.#returned.length === 0 && this.#segments.all.every(({ frames }) => frames === 0);
   }
@@ -136,7 +136,7 @@ export class Spool {
     for (;;) {
       const segment = this.#segments.all.find((one) => one.frames > 0);
       const taken = segment && (await this.#readNext(segment));
-      // What was delivered meanwhile makes room.
+      // Batches that were delivered meanwhile make room.
       await this.#segments.tidy();
       if (segment === undefined || taken !== undefined) return taken;
     }
@@ -154,7 +154,7 @@ export class Spool {
   async #makeRoom(size: number): Promise<boolean> {
     const segments = this.#segments;
     while (this.byteLength + size > this.#options.maxBytes && segments.all.length > 0) {
-      // Those that were delivered meanwhile go first.
+      // Segments that were delivered meanwhile go first.
       const before = segments.all.length;
       await segments.tidy();
       if (segments.all.length < before) continue;
@@ -191,7 +191,7 @@ export class Spool {
     try {
       await writeFrame(file, segment.end, batch);
     } catch (error) {
-      // What is written of the frame would be taken for damage by the next run.
+      // The next run would take the written part of the frame for damage.
       await file.truncate(segment.end).catch(() => (segment.isDamaged = true));
       // A full disk may never have room for the rest of it: it goes when what it has is delivered, and makes room.
       segment.isSealed = true;

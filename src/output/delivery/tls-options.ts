@@ -17,7 +17,7 @@ export function readNamedFile(path: string): Buffer {
 export interface TlsConfig {
   /** Certificates that are trusted in place of those that Node brings. */
   readonly caPath: string;
-  /** Of the client. */
+  /** The path of the client's certificate. */
   readonly certPath: string;
   readonly keyPath: string;
   readonly skipVerification: boolean;

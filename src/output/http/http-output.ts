@@ -7,9 +7,9 @@ import { copyLines } from "../../record/index.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** What a store adds to posting batches. */
+/** Holds what a store adds to posting batches. */
 interface PostProtocol {
-  /** What servers of it are called. */
+  /** The name of its servers. */
   readonly name: string;
   readonly contentType: string;
   /** Behind the URL's; with a question mark where it has parameters, or empty. */
@@ -21,13 +21,13 @@ interface PostProtocol {
   /** First contact; see {@link OutputAdapter.open}. */
   open(client: HttpClient, signal: AbortSignal): Promise<readonly string[]>;
   /**
-   * What a status of 200 to 299 means; absent: all records are with the store.
+   * Returns what a status of 200 to 299 means; absent: all records are with the store.
    *
    * @throws DeliveryError
    */
   accepted?(answer: HttpAnswer, batch: Batch, signal: AbortSignal): Outcome | Promise<Outcome>;
   /**
-   * What another status means; undefined, or absent: what it means for any server.
+   * Returns what another status means; undefined, or absent: what it means for any server.
    *
    * @throws DeliveryError
    */

@@ -149,7 +149,7 @@ export function basicAuthorization({ USERNAME, PASSWORD }: CredentialSettings): 
   return { authorization: `Basic ${Buffer.from(`${USERNAME}:${PASSWORD}`).toString("base64")}` };
 }
 
-/** How batches are posted to a store; plain data. */
+/** Tells how batches are posted to a store; plain data. */
 export type PostConfig = HttpStore & { readonly compression: Compression };
 
 interface PostSettings extends ServerSettings, TlsSettings {

@@ -34,10 +34,10 @@ const produceKey = 0;
 const firstFlexible = 9;
 
 interface ProduceOptions {
-  /** What the broker and the library have in common. */
+  /** The version that the broker and the library have in common. */
   readonly version: number;
   readonly acks: number;
-  /** How long the broker waits for the replicas. */
+  /** The time that the broker waits for the replicas, milliseconds. */
   readonly replicasMs: number;
 }
 
@@ -113,7 +113,7 @@ export interface ProduceRequest {
   readonly records: Buffer;
 }
 
-/** What a broker says of a request. */
+/** The answer of a broker to a request. */
 export interface ProduceAnswer {
   readonly topic: string;
   readonly partition: number;
@@ -122,7 +122,7 @@ export interface ProduceAnswer {
   readonly said: string;
 }
 
-/** What this output needs of Kafka. Every error is a DeliveryError that says what is wrong. */
+/** Does what this output needs of Kafka. Every error is a DeliveryError that says what is wrong. */
 export interface KafkaClient {
   /** The leader of each partition of a topic, by the partition's number. */
   leaders(topic: string): Promise<readonly number[]>;

@@ -37,7 +37,7 @@ const sentences: Readonly<Record<number, readonly [code: string, text: string]>>
   [kafkaCode.clusterAuthorizationFailed]: ["permission", "the user may not write to this cluster"],
 };
 
-/** What somebody must mend. */
+/** Codes of faults that somebody must mend. */
 const ofOperator: ReadonlySet<number> = new Set([
   kafkaCode.unknownTopic,
   kafkaCode.topicAuthorizationFailed,
@@ -45,7 +45,7 @@ const ofOperator: ReadonlySet<number> = new Set([
   kafkaCode.policyViolation,
 ]);
 
-/** What a broker's code for a topic means; the records are not at fault. */
+/** Returns the error that a broker's code for a topic means; the records are not at fault. */
 export function topicFailure(code: number, topic: string, said: string): DeliveryError {
   const [word, text] = sentences[code] ?? [
     `kafka_${code}`,
@@ -61,7 +61,7 @@ export function topicFailure(code: number, topic: string, said: string): Deliver
  */
 export function brokerFailure(error: unknown, place: string): DeliveryError {
   const all = [...causesOf(error)];
-  // What this output could not do itself, such as to read a token, the library wraps, too.
+  // The library wraps failures of this output itself, too, such as to read a token.
   const own = all.find((one) => one instanceof DeliveryError);
   if (own !== undefined) return own;
   const at =

@@ -41,9 +41,9 @@ export function murmur2(bytes: Uint8Array, from: number, to: number): number {
 interface Chunk {
   readonly topic: string;
   partition: number;
-  /** Of the records in the batch as it was first made, ascending. */
+  /** Positions of the records in the batch as it was first made, ascending. */
   readonly positions: readonly number[];
-  /** Of its first record; undefined until it is sent. */
+  /** The sequence number of its first record; undefined until it is sent. */
   sequence: number | undefined;
   /** It was sent, and the result of that is not known. */
   isUncertain: boolean;
@@ -115,7 +115,7 @@ const isContent: ReadonlySet<number> = new Set([
 /** After these the records may be written. */
 const isInDoubt: ReadonlySet<number> = new Set([kafkaCode.requestTimedOut, kafkaCode.notEnoughReplicasAfterAppend]);
 
-/** Whether the records of a chunk, which stay together, are in these lines. */
+/** Tells whether the records of a chunk, which stay together, are in these lines. */
 const isIn = (lines: BatchLines, { positions }: Chunk): boolean => lines.has(positions[0] ?? 0);
 
 const placeOf = ({ topic, partition }: Pick<Chunk, "topic" | "partition">): string => `${topic}:${partition}`;
@@ -139,7 +139,7 @@ class KafkaLane {
     this.#isIdempotent = isIdempotent;
   }
 
-  /** What happened to its batch. */
+  /** The chunks of its batch, with what happened to them. */
   get chunks(): readonly Chunk[] {
     return this.#chunks ?? [];
   }
@@ -295,9 +295,9 @@ class KafkaLane {
     signal: AbortSignal,
   ): Promise<DeliveryError | undefined> {
     this.#chunks ??= await plan();
-    // What was refused is asked for once more: the core judges whether the record is at fault.
+    // Refused chunks are asked for once more: the core judges whether the record is at fault.
     this.#reopenRefused(lines);
-    /** Whether those that were refused first were asked for again after others had been accepted: the topic may be mended meanwhile. */
+    /** True if those that were refused first were asked for again after others had been accepted: the topic may be mended meanwhile. */
     let isConfirmed = false;
     await this.#moveStrays(this.#chunks.filter(({ state }) => state === "open"));
     const faulty = new Map<string, DeliveryError>();
@@ -308,7 +308,7 @@ class KafkaLane {
         const place = placeOf(chunk);
         if (chunk.state === "open" && !next.has(place) && !faulty.has(place)) next.set(place, chunk);
       }
-      // Those of a later part of the batch wait, and what is behind them: a partition gets its chunks in their order.
+      // Chunks of a later part of the batch wait, and what is behind them: a partition gets its chunks in their order.
       for (const [place, chunk] of next) if (!isIn(lines, chunk)) next.delete(place);
       if (next.size === 0) {
         if (isConfirmed || !this.#chunks.some(({ state }) => state === "accepted") || !this.#reopenRefused(lines)) {

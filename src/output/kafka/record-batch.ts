@@ -6,7 +6,7 @@ import type { KafkaSettings } from "./settings.ts";
 import { copyLines } from "../../record/index.ts";
 
 /**
- * Where the records of a batch lie, by the index of the record. Numbers in arrays, because an object for each record
+ * Holds where the records of a batch lie, by the index of the record. Numbers in arrays, because an object for each record
  * costs as much as compressing it.
  */
 export interface RecordPlaces {
@@ -15,15 +15,15 @@ export interface RecordPlaces {
   readonly memories: readonly Buffer[];
   /** The memory that a record lies in. */
   readonly memoryOf: Uint32Array;
-  /** Where its line begins and ends in that memory, without its line feed. */
+  /** Offsets where its line begins and ends in that memory, without its line feed. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
-  /** Where its key begins and ends; -1: it has none. */
+  /** Offsets where its key begins and ends; -1: it has none. */
   readonly keyFrom: Int32Array;
   readonly keyTo: Int32Array;
 }
 
-/** What the protocol adds to a record, at most. */
+/** Bytes that the protocol adds to a record, at most. */
 export const recordOverhead = 32;
 
 /** Bytes of a record's line and its key. */
@@ -37,7 +37,7 @@ export interface BatchLines extends RecordPlaces {
   readonly topicOf: Uint8Array;
   /** The record that has a position in the batch as it was first made. */
   indexOf(position: number): number;
-  /** Whether it is among these: they may be a part of the batch. */
+  /** Tells whether the record of a position is among these: they may be a part of the batch. */
   has(position: number): boolean;
 }
 
@@ -132,12 +132,12 @@ interface RecordBatchOptions {
   readonly crc32c: (bytes: Buffer) => number;
 }
 
-/** What a batch says of its records. */
+/** Holds what a batch says of its records. */
 interface RecordBatchHead {
-  /** Of all records; milliseconds since the epoch. */
+  /** The time of all records; milliseconds since the epoch. */
   readonly time: number;
   readonly producer: { readonly id: bigint; readonly epoch: number } | undefined;
-  /** Of the first record; of use with a producer only. */
+  /** The sequence number of the first record; of use with a producer only. */
   readonly sequence: number;
 }
 
@@ -150,7 +150,7 @@ export type RecordBatchEncoder = (records: RecordPlaces, indexes: readonly numbe
 
 /** Written here because a library's way, with some objects for each field, takes ten times as long. */
 export function createRecordBatchEncoder({ compression, crc32c }: RecordBatchOptions): RecordBatchEncoder {
-  /** Of records before they are compressed. Fresh memory would cost more than writing to it. */
+  /** Memory of records before they are compressed. Fresh memory would cost more than writing to it. */
   let scratch = Buffer.alloc(0);
 
   const compressed = (records: RecordPlaces, indexes: readonly number[]): Buffer => {

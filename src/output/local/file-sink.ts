@@ -271,7 +271,7 @@ export interface FileSinkOptions extends OutputOptions {
    * by one chunk at most. 0 is never. The file behind a symbolic link is renamed at its own place.
    */
   readonly maxBytes: number;
-  /** How many renamed files are kept, 1 or more. */
+  /** The number of renamed files that are kept, 1 or more. */
   readonly maxFiles: number;
   readonly io?: OutputIo;
 }

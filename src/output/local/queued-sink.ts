@@ -6,7 +6,7 @@ import { countLines } from "../delivery/batch.ts";
 import { reasonOf } from "../delivery/output-adapter.ts";
 import type { DropReason, OutputMetrics, OutputReport } from "../output-metrics.ts";
 
-/** Where a queued sink takes its bytes. Its calls are made one at a time, but for `abort`. */
+/** Takes the bytes of a queued sink. Its calls are made one at a time, but for `abort`. */
 export interface Outlet {
   /**
    * Called between two batches, and after each `retreat`: opens what is not open, or goes on to another file. @returns
@@ -15,7 +15,7 @@ export interface Outlet {
    * @throws an error of the system when there is nothing open to write to.
    */
   next(): Promise<number>;
-  /** Whether `next` is to be called again after a while, because it could not do all it was to do. */
+  /** Tells whether `next` is to be called again after a while, because it could not do all it was to do. */
   isUnfinished(): boolean;
   /**
    * Writes the batch from `at` on. @returns how many bytes were taken; 0 when none can be taken now.
@@ -65,7 +65,7 @@ export class BoundedQueue {
   #chunks: Chunk[] = [];
   /** The first that waits. */
   #first = 0;
-  /** Those of the batch that was taken last. */
+  /** Chunks of the batch that was taken last. */
   #taken: Chunk[] = [];
   #filling: Block | undefined;
   readonly #spare: Uint8Array[] = [];
@@ -170,17 +170,17 @@ export class BoundedQueue {
   }
 }
 
-/** What every output is given. */
+/** Holds what every output is given. */
 export interface OutputOptions {
-  /** How many bytes may wait before records are dropped. */
+  /** Bytes that may wait before records are dropped. */
   readonly queueBytes: number;
   readonly log: Log;
   readonly metrics: OutputMetrics;
   readonly clock: Clock;
   readonly health: Health;
-  /** How long to wait after a failure before trying again, in milliseconds. Default 1000. */
+  /** The time to wait after a failure before trying again, in milliseconds. Default 1000. */
   readonly retryMs?: number;
-  /** How long `stop` may take to write what waits, in milliseconds. Default 2000. */
+  /** The time that `stop` may take to write what waits, in milliseconds. Default 2000. */
   readonly flushMs?: number;
   /** Called once when the reader is gone (`| head`, a closed terminal). The sink drops and counts what comes after. */
   readonly onClosed?: () => void;
@@ -193,7 +193,7 @@ const blocked = new Backoff(1, 16);
 const gatherMs = 5;
 const gatherBytes = 512 * 1024;
 
-/** How long an aborted write may take to end. */
+/** The time that an aborted write may take to end. */
 const abortMs = 500;
 
 /**
@@ -219,7 +219,7 @@ export abstract class QueuedSink implements Sink, Component {
   /** Set when no record will be written any more. */
   #ended: DropReason | undefined;
   #isFailing = false;
-  /** Whether `next` is to be called though nothing waits: at first to open the outlet. */
+  /** True if `next` is to be called though nothing waits: at first to open the outlet. */
   #isNudged = true;
   #outlet: Outlet | undefined;
   #inFlight: Lines | undefined;
@@ -304,7 +304,7 @@ export abstract class QueuedSink implements Sink, Component {
     if (this.#ended === "closed") this.#readerIsGone();
   }
 
-  /** What may be written next. @returns undefined when the outlet has nothing open, or nothing waits. */
+  /** Takes what may be written next. @returns undefined when the outlet has nothing open, or nothing waits. */
   async #takeBatch(from: Outlet): Promise<Lines | undefined> {
     this.#isNudged = false;
     try {
@@ -356,7 +356,7 @@ export abstract class QueuedSink implements Sink, Component {
     return at;
   }
 
-  /** What was set while others ran, which the compiler does not see. */
+  /** Tells what was set while others ran, which the compiler does not see. */
   #isEnded(): boolean {
     return this.#ended !== undefined;
   }

@@ -66,7 +66,7 @@ function prettyLines(lines: Uint8Array): Uint8Array {
 export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: (records: number) => void): Sink {
   let since = -Infinity;
   let passed = 0;
-  /** How many of this many records are passed. */
+  /** Returns how many of this many records are passed. */
   const pass = (count: number): number => {
     const now = clock.monotonic();
     if (now - since >= 1000) {
@@ -200,9 +200,9 @@ class StreamOutlet implements Outlet {
 }
 
 export interface StdoutSinkOptions extends OutputOptions {
-  /** How many records are written in a second at most; the others are left out, which is not a loss. 0 is no limit. */
+  /** The most records that are written in a second; the others are left out, which is not a loss. 0 is no limit. */
   readonly maxRate: number;
-  /** Whether a record takes a line for each field instead of one line. */
+  /** True if a record takes a line for each field instead of one line. */
   readonly isPretty?: boolean;
   /** Default 1, the standard output. */
   readonly fd?: number;
@@ -214,7 +214,7 @@ export interface StdoutSinkOptions extends OutputOptions {
  */
 export class StdoutSink extends QueuedSink {
   readonly #fd: number;
-  /** What lines go through before they are queued. */
+  /** Takes lines before they are queued. */
   readonly #taker: Sink;
 
   constructor(options: StdoutSinkOptions) {

@@ -118,7 +118,7 @@ function connectionLost(place: string, cause: unknown): DeliveryError {
 /** A message for a stream. By its id the server knows a message that it has. */
 type StreamMessage = { readonly subject: string; readonly id: string; readonly payload: Uint8Array };
 
-/** What a server says of a message. */
+/** The answer of a server to a message. */
 type PublishAnswer =
   | { readonly isStored: true }
   | { readonly isStored: false; readonly code: number; readonly text: string };
@@ -282,7 +282,7 @@ function connectOptions(settings: NatsSettings): ConnectionOptions {
   };
 }
 
-/** Who the client is: the first that is set counts. */
+/** Returns the authenticator of the client: the first setting that is set counts. */
 function authenticatorOf(settings: NatsSettings): { readonly authenticator?: Authenticator } {
   const { TOKEN: token, NKEY_SEED: seed, CREDENTIALS_FILEPATH: path, USERNAME: username } = settings;
   // The file is read at each connection.

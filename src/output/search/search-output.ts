@@ -16,7 +16,7 @@ import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch
 import { compressor } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 
-/** What stands between the prefix and the suffix in the name of an index. */
+/** Texts between the prefix and the suffix in the name of an index. */
 const middles: Readonly<Record<RecordType, string>> = {
   flow: "flow",
   flow_option: "flow-option",
@@ -28,13 +28,13 @@ const middles: Readonly<Record<RecordType, string>> = {
 const theirKinds = ["flow", "flow_option", "telemetry_flow", "telemetry_snmp", "log", "as_path_hop"] as const;
 type IndexKind = RecordType | (typeof theirKinds)[number];
 
-/** What NetObserv puts behind the kind: the schema and its version, by which its dashboards choose. */
+/** Texts that NetObserv puts behind the kind: the schema and its version, by which its dashboards choose. */
 const schemas = { codex: "codex-2.4", ecs: "ecs-8.0-2.4" } as const;
 
 /** Ends names that follow NetObserv's, so that they are never those of an index or alias of its own. */
 const ownEnd = "netgloss";
 
-/** How indices are called: between a prefix and a suffix, as netgloss does, or as NetObserv does with the names of its own schema or of ECS. */
+/** Names of indices: between a prefix and a suffix, as netgloss does, or as NetObserv does with the names of its own schema or of ECS. */
 interface NameParts {
   readonly prefix: string;
   readonly suffix: string;
@@ -113,23 +113,23 @@ export function createIndexOf(settings: SearchSettings): IndexOf {
 export interface SearchServer {
   readonly product: "elasticsearch" | "opensearch";
   readonly urls: readonly string[];
-  /** Those that identify the user. */
+  /** Headers that identify the user. */
   readonly headers: Readonly<Record<string, string>>;
   /** The lifecycle policy of data streams, made if it does not exist; empty: none. */
   readonly policy: string;
 }
 
-/** What is prepared: the indices of the settings on a server. */
+/** The target that is prepared: the indices of the settings on a server. */
 interface SearchTarget {
   readonly settings: SearchSettings;
   readonly server: SearchServer;
   readonly nameOf: NameOf;
 }
 
-/** Of what the template says; one that is older is replaced. */
+/** The version of the template's content; one that is older is replaced. */
 const templateVersion = 4;
 
-/** What marks a template of netgloss. */
+/** The description that identifies a template of netgloss. */
 const templateDescription = "records of netgloss; changed only by its own newer versions";
 
 /** Longer texts are kept and not indexed. */
@@ -209,7 +209,7 @@ function dynamicTemplates(mappingOf: MappingOf): object[] {
 }
 
 /**
- * What the servers take a value of a type for before it has a mapping. A rule without it holds for objects, too: with
+ * Returns the types that the servers take a value of a type for before it has a mapping. A rule without it holds for objects, too: with
  * `flow.src.site.name`, `flow.src.site` would be a text, and the record would be refused.
  */
 function jsonTypes(type: FieldType): readonly string[] {
@@ -425,7 +425,7 @@ interface BulkAnswer {
   >[];
 }
 
-/** What an operator mends, by what the server says of a record, and how: no status tells it from a fault of the record. */
+/** Names what an operator mends, by what the server says of a record, and how: no status tells it from a fault of the record. */
 const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string])[] = [
   [/validation_exception/, /maximum .*shards open/, "raise cluster.max_shards_per_node or remove indices"],
   [/index_closed_exception/, /./, "open the index"],
@@ -450,7 +450,7 @@ const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string
   ],
 ];
 
-/** What the server says of a record while it, or the shard of the record, is away. Other faults of its own may come with the record, whatever their status. */
+/** Matches the server's words for a record while it, or the record's shard, is away. Other faults of its own may come with the record, whatever their status. */
 const ofServer =
   /unavailable_shards|no_shard_available|node_(closed|disconnected|not_connected)|rejected_execution|circuit_break|master_not_discovered|not_master|not_cluster_manager|cluster_event_timeout|receive_timeout|connect_transport|cluster_block/;
 
@@ -501,7 +501,7 @@ function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
 
 const statusName = Buffer.from('"status":');
 
-/** Whether there is a status for each of so many records, and each is of success. */
+/** Tells whether there is a status for each of so many records, and each is of success. */
 function saysAllCreated(body: Buffer, count: number): boolean {
   let found = 0;
   for (let at = body.indexOf(statusName); at >= 0; at = body.indexOf(statusName, at + statusName.length)) {

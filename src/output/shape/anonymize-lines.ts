@@ -167,7 +167,7 @@ const privatePrefixes = [
   "::1",
 ].map(parseKey);
 
-/** What happens to a text that may be an address; undefined: it is none, or stays. */
+/** Returns the replacement of a text that may be an address; undefined: it is none, or stays. */
 type AnonymizeText = (text: string) => string | undefined;
 
 /**
@@ -197,9 +197,9 @@ export function anonymizeTexts(anonymize: AnonymizeAddress, keepsPrivate: boolea
 
 export interface AnonymizeLinesOptions {
   readonly anonymize: AnonymizeText;
-  /** How many addresses are remembered with what happens to them; a power of two. */
+  /** The number of addresses that are remembered with what happens to them; a power of two. */
   readonly maxRecent: number;
-  /** Whether the addresses of exporters stay: those below `flow.export`. */
+  /** True if the addresses of exporters stay: those below `flow.export`. */
   readonly keepsExporter: boolean;
   /** Gives an identifier of sixteen hexadecimal digits another one; left out: these fields are left out. */
   readonly anonymizeId?: ((id: string) => string) | undefined;
@@ -236,7 +236,7 @@ const hexInList = Buffer.from('["0x');
 const communityId = "flow.community.id";
 const ids: ReadonlySet<string> = new Set(["flow.conversation.id", "flow.session.id"]);
 
-/** What is done with the texts of a field. `bytes`: it is left out if they are bytes in hex. */
+/** Names what is done with the texts of a field. `bytes`: it is left out if they are bytes in hex. */
 type Use = "addresses" | "bytes" | "id" | "leave out";
 
 /**
@@ -261,7 +261,7 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
   let fromView = viewOf(from);
   let to = Buffer.alloc(0);
   let toView = viewOf(to);
-  /** What was copied, and where the copy ends. */
+  /** The offset up to which the line was copied, and where the copy ends. */
   let copied = 0;
   let end = 0;
   let addresses = 0;
@@ -350,13 +350,13 @@ function startsWith(from: Buffer, at: number, beginning: Buffer): boolean {
   return true;
 }
 
-/** The place of the quote that ends a text. */
+/** The offset of the quote that ends a text. */
 function endOfText(from: Buffer, at: number): number {
   while (at < from.length && from[at] !== quote) at += from[at] === 0x5c ? 2 : 1;
   return at;
 }
 
-/** Whether a text has nothing but what addresses consist of, and is no MAC address. */
+/** Tells whether a text has nothing but what addresses consist of, and is no MAC address. */
 function mayBeAddress(from: Buffer, start: number, end: number): boolean {
   const length = end - start;
   if (length < minText || length > longestText) return false;

@@ -52,7 +52,7 @@ class GroupKey {
     return hash ^ (hash >>> 15);
   }
 
-  /** Whether what was packed is another key. */
+  /** Tells whether what was packed equals another key. */
   is(key: Uint8Array): boolean {
     const packed = this.#packed;
     if (key.length !== this.#length) return false;
@@ -96,7 +96,7 @@ const summedFields: readonly string[] = ["", "reverse."].flatMap((direction) =>
 /** Digits that are exact in a double. */
 const exactDigits = 15;
 
-/** Whether a value is a whole number without a sign. */
+/** Tells whether a value is a whole number without a sign. */
 function isWhole(from: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (((from[at] as number) ^ 0x30) > 9) return false;
   return end > start;
@@ -104,7 +104,7 @@ function isWhole(from: Buffer, start: number, end: number): boolean {
 
 /** Whole numbers that are added up: exact, whatever they grow to. */
 class Sums {
-  /** What does not fit any longer goes from the doubles to the bigints. */
+  /** Sums as doubles; what does not fit any longer goes from them to the bigints. */
   readonly #small: (number | undefined)[] = [];
   readonly #large: bigint[] = [];
 
@@ -143,14 +143,14 @@ class Sums {
 interface RollupOptions {
   /** The fields whose values make a group. */
   readonly fields: readonly string[];
-  /** How many groups are kept at most. */
+  /** The most groups that are kept. */
   readonly maxGroups: number;
   readonly intervalMs: number;
   readonly clock: Pick<Clock, "now">;
   readonly report: RollupReport;
 }
 
-/** What happened to a line. `other`: it has no counters that can be added, or is no flow. `full`: there is no room for its group. */
+/** Names what happened to a line. `other`: it has no counters that can be added, or is no flow. `full`: there is no room for its group. */
 type RollupOutcome = "added" | "other" | "full";
 
 interface Group {
@@ -163,7 +163,7 @@ interface Group {
   end: string;
 }
 
-/** What a field is for: a place among the chosen ones, a number to be added, a time; or that the record stays as it is. */
+/** Names what a field is for: a position among the chosen ones, a number to be added, a time; or that the record stays as it is. */
 type Use = { readonly kind: "group" | "sum"; readonly index: number } | { readonly kind: "start" | "end" | "type" };
 
 /** Names that cannot be chosen, because they are made of all records of a group. */
@@ -190,7 +190,7 @@ class Rollup {
   #counters = 0;
   #isOther = false;
   #from: Buffer = Buffer.alloc(0);
-  /** Where times begin; 0: the record has none. */
+  /** The offset where times begin; 0: the record has none. */
   #start = 0;
   #end = 0;
 
@@ -320,7 +320,7 @@ function compareTimes(from: Buffer, start: number, time: string): number {
   }
 }
 
-/** What a character of a time counts: nothing for the Z that ends it. */
+/** Returns what a character of a time counts: nothing for the Z that ends it. */
 function digitOrEnd(code: number): number {
   return code === 0x5a ? 0 : code;
 }
@@ -352,7 +352,7 @@ export class RollupSink implements Sink, Component {
   /** When the interval began. */
   #from: number;
   #timer: NodeJS.Timeout | undefined;
-  /** Of an interval that is over: what is still to be handed over. */
+  /** Lines of an interval that is over which are still to be handed over. */
   #lines: Iterator<string> | undefined;
   #next: NodeJS.Immediate | undefined;
 
@@ -424,7 +424,7 @@ export class RollupSink implements Sink, Component {
   }
 
   #endInterval(): void {
-    // What the interval before has left goes first.
+    // Lines that the interval before has left go first.
     this.#handOverAll();
     if (this.#rollup.groups > 0) this.#lines = this.#rollup.take(new Date(this.#from).toISOString())[Symbol.iterator]();
     this.#from = this.#beginOf(this.#clock.now());

@@ -40,9 +40,9 @@ const cimFields = {
 /** Finds in a line what Splunk asks for; it remembers names, so that it is made once. */
 interface EventReader {
   readonly hosts: readonly Buffer[];
-  /** What begins each field of the data model. */
+  /** The text before each field of the data model. */
   readonly starts: readonly string[];
-  /** Calls back with the place of a field among these. */
+  /** Calls back with the position of a field among these. */
   readonly cim: LineWalker<number>;
 }
 
@@ -96,7 +96,7 @@ export function encodeEvents(batch: Batch, settings: EventSettings, reader: Even
   return out.body();
 }
 
-/** What the collector says; https://docs.splunk.com names the codes. */
+/** The answer of the collector; https://docs.splunk.com names the codes. */
 interface HecAnswer {
   readonly text?: string;
   readonly code?: number;
@@ -108,7 +108,7 @@ interface HecAnswer {
 const hec = "Splunk's HTTP Event Collector";
 const noData = 5;
 const success = 0;
-/** Who is at fault by the collector's code, whatever the status, and what to do; others: by the status. */
+/** Names who is at fault by the collector's code, whatever the status, and what to do; others: by the status. */
 const blames: Readonly<Record<number, readonly [Blame, advice: string]>> = {
   1: ["operator", "turn the token on"],
   2: ["operator", "set the token"],
@@ -125,7 +125,7 @@ const blames: Readonly<Record<number, readonly [Blame, advice: string]>> = {
   14: ["operator", "turn indexer acknowledgement of the token on or off"],
   15: ["record", ""],
 };
-/** How often is asked whether a batch is indexed. */
+/** The interval of asking whether a batch is indexed, milliseconds. */
 const ackPollMs = 250;
 
 /**
@@ -214,7 +214,7 @@ export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: 
 }
 
 /**
- * What the code of an answer says of the records. The number of an event that cannot be read is known: the others are sent again.
+ * Returns what the code of an answer says of the records. The number of an event that cannot be read is known: the others are sent again.
  *
  * @returns undefined without a code: what the status means counts.
  * @throws DeliveryError

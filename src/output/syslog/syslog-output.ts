@@ -233,7 +233,7 @@ function datagramOf(lines: Buffer, from: number, to: number, headerOf: HeaderOf)
   return out.body();
 }
 
-/** How long a server must be silent at its first message, besides the way there and back: longer than its threads wait. */
+/** The time that a server must be silent at its first message, besides the way there and back: longer than its threads wait. */
 const leastSilenceMs = 50;
 
 /** Sends each record as a message of syslog (RFC 5424), over TCP, TLS or UDP. */
@@ -321,7 +321,7 @@ class StreamOutput implements OutputAdapter {
   }
 }
 
-/** Whether a datagram has arrived is not known: at most once. */
+/** Sends datagrams. Whether one has arrived is not known: at most once. */
 class DatagramOutput implements OutputAdapter {
   readonly #servers: readonly string[];
   readonly #endpoints: Endpoints;

@@ -88,14 +88,14 @@ export interface Binding {
   readonly gets: readonly Get[];
   readonly masks: readonly Get[];
   readonly untils: readonly Get[];
-  /** What the column is called, for faults. */
+  /** The name of the column, for faults. */
   readonly column: string;
 }
 
 export interface Bindings {
   readonly all: readonly Binding[];
   readonly where: readonly { readonly get: Get; readonly texts: ReadonlySet<string> }[];
-  /** What a map wants and the header does not have. */
+  /** Columns that a map wants and the header does not have. */
   readonly faults: readonly { readonly column: string; readonly field: string; readonly reason: string }[];
 }
 
@@ -158,7 +158,7 @@ export function bindHeader(map: ColumnMap, header: readonly string[]): Bindings 
   return { all, where, faults };
 }
 
-/** What happens to a column that no rule takes; undefined: nothing. */
+/** Returns the target of a column that no rule takes; undefined: nothing happens to it. */
 function restTarget(map: ColumnMap, name: string): Target | "refused" | undefined {
   if (name.startsWith(metadataColumn) && name.length > metadataColumn.length) return name as Target;
   if (map.rest === "refuse") return "refused";
@@ -243,7 +243,7 @@ export function boundTexts(binding: Binding, values: unknown, trims: boolean, is
   return texts.length === 0 && rule.default !== undefined ? [rule.default] : texts;
 }
 
-/** What the first of some columns has that is not empty. */
+/** Returns the texts of the first of some columns that is not empty. */
 export function firstTexts(gets: readonly Get[], values: unknown, trims: boolean): readonly string[] {
   let fault: unknown;
   for (const get of gets) {

@@ -120,7 +120,7 @@ export type Target = (typeof plainTargets)[number] | `metadata:${string}`;
 export const plainTargets = ["key", "name", "tags", "vlan", "internal", "contexts", "metadata", "otherFields"] as const;
 
 /**
- * What is taken of a cell: `host` the address of an address with a prefix length (`192.0.2.1/24` → `192.0.2.1`), `number` the
+ * Names what is taken of a cell: `host` the address of an address with a prefix length (`192.0.2.1/24` → `192.0.2.1`), `number` the
  * last whole number in it (`servers (20)` → `20`).
  */
 type Take = (typeof takes)[number];
@@ -131,14 +131,14 @@ export interface ColumnRule {
   /** Columns of a sheet, or paths in an object (`tenant.name`); the first that has something counts. */
   readonly from: readonly string[];
   readonly to: Target;
-  /** Of a key: columns with the prefix length or the network mask. */
+  /** Columns with the prefix length or the network mask of a key. */
   readonly mask?: readonly string[];
-  /** Of a key: columns with the last address of a range. */
+  /** Columns with the last address of a range, for a key. */
   readonly until?: readonly string[];
   readonly take?: Take;
-  /** What parts the texts of one cell: tags, contexts. */
+  /** The separator of the texts of one cell: tags, contexts. */
   readonly split?: string;
-  /** What an empty cell stands for. */
+  /** The value that an empty cell stands for. */
   readonly default?: string;
   /** Texts in place of others; a text that is not named stays. */
   readonly values?: ReadonlyMap<string, string>;
@@ -156,7 +156,7 @@ export interface FixedValues {
   readonly metadata?: ReadonlyMap<string, string>;
 }
 
-/** How rows become entries. Several rules for one field: the first one that gives something counts; tags are united. */
+/** Tells how rows become entries. Several rules for one field: the first one that gives something counts; tags are united. */
 export interface ColumnMap {
   readonly rules: readonly ColumnRule[];
   /** Columns that no rule takes: not used, metadata under their own name, or a fault. `metadata:x` is always metadata `x`. */
@@ -167,7 +167,7 @@ export interface ColumnMap {
   readonly constants: FixedValues;
   /** Only rows with one of these texts in the column. */
   readonly where: ReadonlyMap<string, readonly string[]>;
-  /** Of a key in several rows: a fault, or one of them. */
+  /** The treatment of a key in several rows: a fault, or one of them. */
   readonly duplicates: "refuse" | "first" | "last";
   /** Our own form: names of columns as they are, no blanks taken away, `\` before what would otherwise mean something else. */
   readonly isExact: boolean;

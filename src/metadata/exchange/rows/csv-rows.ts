@@ -4,7 +4,7 @@ import { type FaultList, rowsOfABlock, type Row, type RowBlocks } from "../impor
 export interface CsvOptions {
   /** One character; left out: the one of comma, semicolon, tab and bar that the first line has most of. */
   readonly delimiter?: string | undefined;
-  /** What a line begins with that is to be skipped: `#`. Left out: none is. */
+  /** The beginning of lines that are skipped: `#`. Left out: none is. */
   readonly comment?: string | undefined;
   /** The names of the columns of a text without a header line. */
   readonly header?: readonly string[] | undefined;
@@ -66,7 +66,7 @@ class RowMaker {
     else this.#push(cells, this.#header, line);
   }
 
-  /** What was made since the last call. */
+  /** Yields the rows made since the last call. */
   *take(): Generator<readonly Row[], void> {
     const rows = this.#made;
     this.#made = [];
@@ -165,7 +165,7 @@ class RecordParser extends Parser {
     this.#add(from, to - from + 1, `a quote in the row of line ${from} ${how}: ${what}`);
   }
 
-  /** What a faulty row swallows after its fault is in no record. */
+  /** Adds a fault for the lines that a faulty row swallows after its own fault: they are in no record. */
   #noteGap(start: number): void {
     this.#isBroken = false;
     if (this.#next() >= start) return;

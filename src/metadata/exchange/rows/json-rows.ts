@@ -20,7 +20,7 @@ interface JsonExtent {
   readonly twice: string | undefined;
 }
 
-/** Where a text is no JSON. Not every fault is found: that is left to who parses the values. */
+/** Thrown where a text is no JSON. Not every fault is found: that is left to the parser of the values. */
 class JsonWalkError extends Error {}
 
 /** A value is longer than it may be. */
@@ -211,7 +211,7 @@ function nameTwice(name: string): string {
 
 const isWalkError = (error: unknown): error is JsonWalkError => error instanceof JsonWalkError;
 
-/** What the engine says of a text that is no JSON. */
+/** Throws the engine's error for a text that is no JSON; returns that of the walker when the engine reads the text. */
 function notJson(text: string, { message }: JsonWalkError): Error {
   parseJson(text);
   return new ExchangeError("", `the text is not JSON that can be read: ${message}`);
@@ -309,7 +309,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What the engine says, with line and column where it gives the position, which it does not for every fault. */
+/** Returns the engine's message, with line and column where it gives the position, which it does not for every fault. */
 function jsonFault(text: string, message: string): string {
   if (message.includes("end of JSON input")) return "it ends too early";
   const what = message.replace(/ in JSON at position .*$/s, "").replace(/ is not valid JSON$/, "");

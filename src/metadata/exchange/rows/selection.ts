@@ -10,13 +10,13 @@ export type Select = (text: string, expression: string, signal?: AbortSignal) =>
 
 /** Bounds of selections. */
 export interface SelectionLimits {
-  /** How long one may be evaluated, milliseconds. */
+  /** The time that one may be evaluated, milliseconds. */
   readonly timeout: number;
   /** Memory for one, megabytes, beside eight times that of its text. */
   readonly memoryMb: number;
-  /** How much text the rows may be, bytes, where twice that of the text they come from is not more. */
+  /** The most text that the rows may be, bytes, where twice that of the text they come from is not more. */
   readonly rowsBytes: number;
-  /** How many may wait for the one that is evaluated. */
+  /** The number that may wait for the one that is evaluated. */
   readonly mostWaiting: number;
 }
 
@@ -146,7 +146,7 @@ export class Selections {
 /** Bounds of depth and of length; those of time and memory are the process's. */
 const expressionLimits = { stack: 500, sequence: 5_000_000 };
 const watchEveryMs = 50;
-/** Of a process besides what its expressions take, megabytes. */
+/** Memory of a process besides what its expressions take, megabytes. */
 const processMb = 128;
 
 /**

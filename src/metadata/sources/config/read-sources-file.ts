@@ -71,7 +71,7 @@ const variable = scalar("the name of a variable", oneLine, { isHidden: true });
 /** The name of a column; one without a name is of no use. */
 const columnName: Shape<string> = new Shape("a text", (at) => (at.isNull ? "" : anyText.read(at)));
 
-/** What a reader of plain values reads. */
+/** Returns the shape of a plain value that a reader reads. */
 function plain<T>(expected: string, read: (value: unknown) => T): Shape<T> {
   return new Shape(expected, (at) => {
     try {

@@ -15,14 +15,14 @@ import {
 
 type NetboxObject = Readonly<Record<string, unknown>>;
 
-/** What is known of one list. */
+/** Holds what is known of one list. */
 interface KnownList {
   readonly objects: ReadonlyMap<unknown, NetboxObject>;
   /** The greatest `last_updated`. */
   readonly newest: string;
 }
 
-/** What is known after a run. */
+/** Holds what is known after a run. */
 interface Known {
   readonly lists: ReadonlyMap<string, KnownList>;
   /** When all was read. */
@@ -35,7 +35,7 @@ const paths: Readonly<Record<string, string>> = {
   "ip-ranges": "/api/ipam/ip-ranges/",
 };
 const pageSize = 1000;
-/** How often everything is read again: a tenant or site that was renamed changes no prefix. */
+/** The interval at which everything is read again: a tenant or site that was renamed changes no prefix. */
 const fullEveryMs = 6 * 60 * minutes;
 
 /**
@@ -76,7 +76,7 @@ export const netbox: SourceKind = {
   },
 };
 
-/** What happened to a list; undefined when it must be read whole. */
+/** Reads what happened to a list; undefined when it must be read whole. */
 async function readSince(reader: SourceReader, path: string, known: KnownList): Promise<KnownList | undefined> {
   const count = Number(at(await reader.json(`${path}limit=1&fields=id`), "count"));
   const changed =
@@ -126,7 +126,7 @@ function newestOf(objects: ReadonlyMap<unknown, NetboxObject>): string {
   return newest;
 }
 
-/** What is asked of each kind of objects. */
+/** The fields that are asked of each kind of objects. */
 const fields: Readonly<Record<string, string>> = {
   network: "network,comment,network_view,extattrs",
   ipv6network: "network,comment,network_view,extattrs",

@@ -4,7 +4,7 @@ import type { Select } from "../../exchange/rows/selection.ts";
 import type { SourceConfig } from "../source-config.ts";
 import type { SourceReader } from "../source-reader.ts";
 
-/** What a kind is given to read. */
+/** Holds what a kind is given to read. */
 export interface KindContext {
   readonly config: Omit<SourceConfig, "fingerprint">;
   readonly reader: SourceReader;
@@ -15,17 +15,17 @@ export interface KindContext {
   readonly now: number;
   /** Secrets of the configuration, read when they are asked for. */
   readonly secret: (which: "token" | "password") => Promise<string>;
-  /** What the kind wants to know at its next run; empty after a start, and after a run that was not used. */
+  /** Holds what the kind wants to know at its next run; empty after a start, and after a run that was not used. */
   readonly memory: Map<string, unknown>;
 }
 
-/** What a kind has read: entries of its own making, or rows for the column map; undefined: the same as at the last run. */
+/** The result that a kind has read: entries of its own making, or rows for the column map; undefined: the same as at the last run. */
 export type KindAnswer = { readonly rows: readonly unknown[] } | { readonly result: ImportResult } | undefined;
 
 /** A kind of sources. */
 export interface SourceKind {
   readonly place: "url" | "path" | "either";
-  /** Where it is when nothing is said. */
+  /** The URL when the source has none. */
   readonly url?: string;
   /** Fields of a source that this kind alone has; each is a text or a list of texts. */
   readonly options: readonly string[];
@@ -36,7 +36,7 @@ export interface SourceKind {
   readonly isPaged?: boolean;
   /** {@link SourceGuard.maxShrink} when nothing is said. */
   readonly maxShrink: number;
-  /** How a token is sent; "" when the kind does that. */
+  /** The scheme that a token is sent with; "" when the kind does that. */
   readonly tokenScheme?: string;
   /** The column map of its rows when nothing is said. */
   readonly map: ColumnMap;
